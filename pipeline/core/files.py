@@ -1,0 +1,106 @@
+"""Reading and writing: JSON and JSONL of records, replaced atomically, with errors that name file and line."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import msgspec
+
+from pipeline.core.errors import UserError
+
+T = TypeVar("T")
+
+
+@contextmanager
+def replacing(path: Path | str) -> Iterator[BinaryIO]:
+    """Open a file for writing that takes `path`'s place only when the block ends well; durable (fsync) by then."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_jsonl(path: Path | str, records: Iterable[msgspec.Struct]) -> int:
+    """Write one record a line, atomically; return how many. Callers sort; keys follow the type's order."""
+    encoder = msgspec.json.Encoder()
+    count = 0
+    with replacing(path) as file:
+        for record in records:
+            file.write(encoder.encode(record) + b"\n")
+            count += 1
+    return count
+
+
+def read_jsonl(path: Path | str, kind: type[T]) -> Iterator[T]:
+    """Yield the records of a JSONL file one by one.
+
+    Raises:
+        UserError: the file is missing, or a line is not such a record (file and line are named).
+    """
+    decoder = msgspec.json.Decoder(kind)
+    with _opened(path) as file:
+        for number, line in enumerate(file, 1):
+            try:
+                yield decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise UserError(f"{path}, line {number}: not a {kind.__name__}: {error}") from error
+
+
+def write_json(path: Path | str, value: Any) -> None:
+    """Write a report or a table as JSON: two spaces, keys sorted, one newline at the end."""
+    data = msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2)
+    with replacing(path) as file:
+        file.write(data + b"\n")
+
+
+def read_json(path: Path | str, kind: type[T] | Any = Any) -> T:
+    """Read a JSON file as `kind` (any JSON value by default).
+
+    Raises:
+        UserError: missing, empty, truncated, or of another type.
+    """
+    with _opened(path) as file:
+        data = file.read()
+    if not data.strip():
+        raise UserError(f"{path}: the file is empty; fetch or make it again")
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError as error:
+        raise UserError(f"{path}: not what is expected here: {error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: not valid JSON ({error}); the file may be cut off, fetch or make it again") from error
+
+
+def sha256_file(path: Path | str) -> str:
+    """Hex SHA-256 of a file's bytes."""
+    with _opened(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def content_key(*parts: str) -> str:
+    """16 hex digits that depend on the parts alone: for ids made from content."""
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
+
+
+@contextmanager
+def _opened(path: Path | str) -> Iterator[BinaryIO]:
+    try:
+        file = Path(path).open("rb")
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: no such file; run the stage that writes it (dvc repro), or check the path") from error
+    except IsADirectoryError as error:
+        raise UserError(f"{path}: a folder where a file was expected") from error
+    with file:
+        yield file

@@ -1,0 +1,76 @@
+"""params.yaml: which data set is in use, and each data set's numbers, one section per stage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import yaml
+
+from pipeline.core.errors import Problems, UserError
+
+PARAMS_FILE = Path("params.yaml")
+T = TypeVar("T", bound="Params")
+
+
+class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Base of every stage's parameters. Ranges are written in the types: `Annotated[int, msgspec.Meta(ge=1)]`."""
+
+
+def dataset(path: Path = PARAMS_FILE) -> str:
+    """Name of the data set in use: the key `dataset` of params.yaml."""
+    return _document(path)["dataset"]
+
+
+def load(stage: str, kind: type[T], path: Path = PARAMS_FILE) -> T:
+    """Parameters of a stage for the data set in use.
+
+    Raises:
+        UserError: lists every parameter that is missing, misspelt, of the wrong type or out of range.
+    """
+    document = _document(path)
+    section = document[document["dataset"]].get(stage)
+    where = f"{path}, {document['dataset']}.{stage}"
+    if section is None:
+        raise UserError(f"{where}: the section is missing")
+    return convert(section, kind, where)
+
+
+def convert(section: Any, kind: type[T], where: str) -> T:
+    """Check a mapping against a parameter type field by field, so that all faults are told at once."""
+    if not isinstance(section, dict):
+        raise UserError(f"{where}: expected a mapping of parameters, got {section!r}")
+    problems = Problems(where)
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    for name in section:
+        if name not in fields:
+            problems.add(str(name), f"no such parameter; known are {', '.join(sorted(fields))}")
+    values = {}
+    for name, field in fields.items():
+        if name not in section:
+            if field.required:
+                problems.add(name, "missing")
+            continue
+        try:
+            values[field.name] = msgspec.convert(section[name], field.type)
+        except msgspec.ValidationError as error:
+            problems.add(name, f"{error} (got {section[name]!r})")
+    problems.raise_if_any()
+    return kind(**values)
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: no such file; run this from the project's root") from error
+    except yaml.YAMLError as error:
+        raise UserError(f"{path}: not valid YAML: {error}") from error
+    if not isinstance(document, dict) or not isinstance(document.get("dataset"), str):
+        raise UserError(f"{path}: expected a key `dataset` that names the data set in use")
+    name = document["dataset"]
+    if not isinstance(document.get(name), dict):
+        known = sorted(key for key, value in document.items() if isinstance(value, dict))
+        raise UserError(f"{path}: dataset is {name!r}, but there is no section of that name; there are {', '.join(known)}")
+    return document

@@ -1,0 +1,23 @@
+"""A progress bar for long work, and the one line that ends it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def track(items: Iterable[T], label: str, total: int | None = None, unit: str = "it") -> Iterator[T]:
+    """Iterate with a progress bar on stderr (a line now and then when stderr is not a terminal)."""
+    from tqdm import tqdm
+
+    quiet = not sys.stderr.isatty()
+    return iter(tqdm(items, desc=label, total=total, unit=unit, mininterval=10 if quiet else 0.2, dynamic_ncols=not quiet))
+
+
+def done(stage: str, what: str, where: Path | str) -> None:
+    """Say what was made and where, in one line: `rank: 12,750 candidates -> data/sample/interim/rank`."""
+    print(f"{stage}: {what} -> {where}")

@@ -1,0 +1,13 @@
+"""Random numbers that depend on a seed and a key only, never on the order in which things are visited."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+
+def generator(seed: int, *key: str) -> np.random.Generator:
+    """A generator for one decision, e.g. `generator(params.seed, "perturb", question_id)`."""
+    digest = hashlib.sha256("\x1f".join([str(seed), *key]).encode()).digest()
+    return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))

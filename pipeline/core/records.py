@@ -1,0 +1,268 @@
+"""The records that stages hand to each other. These types are the schema of every JSONL file in `data/`.
+
+Words: a *question* comes with the source; a *candidate* is a picture-question pair not yet judged; a *verdict*
+is what a person said; an *item* is what is released. All ids are strings (GQA's have leading zeros).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Split = Literal["testdev", "train", "val", "test"]
+Subset = Literal["clip-easy", "clip-hard", "pt-easy", "pt-hard"]
+SUBSETS: tuple[Subset, ...] = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
+EditKind = Literal["object", "attribute", "relation"]
+Category = Literal["missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified"]
+Answerability = Literal["answerable", "unanswerable", "unknown"]
+Choice = Literal["valid", "invalid", "unsure"]
+EvidenceSource = Literal["truth", "scene graph", "other questions", "none"]
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Base of all records: immutable, typed, unknown fields refused on reading."""
+
+
+class Picture(Record):
+    """A picture file. `path` is relative to the project's root; `sha256` is of the file's bytes."""
+
+    picture_id: str
+    split: Split
+    path: str
+    width: int
+    height: int
+    sha256: str
+
+
+class Step(Record):
+    """One step of a functional program, as GQA writes it: `relate`, `table,left of,s (123)`, [0].
+
+    `argument` keeps GQA's spelling: names, then the object id in parentheses (`-` for an absent object).
+    """
+
+    operation: str
+    argument: str
+    dependencies: tuple[int, ...] = ()
+
+
+class Question(Record):
+    """A question of the source with its answer and program. `annotations` maps word positions of the
+    question ("3" or "2:4") to object ids, as in GQA."""
+
+    question_id: str
+    picture_id: str
+    split: Split
+    text: str
+    answer: str
+    full_answer: str = ""
+    balanced: bool = True
+    structural: str = ""
+    semantic: str = ""
+    detailed: str = ""
+    group_global: str = ""
+    group_local: str = ""
+    program: tuple[Step, ...] = ()
+    annotations: dict[str, str] = {}
+    entailed: tuple[str, ...] = ()
+    equivalent: tuple[str, ...] = ()
+
+
+class Relation(Record):
+    """`name` holds from the object that carries this record to the object `object_id`."""
+
+    name: str
+    object_id: str
+
+
+class SceneObject(Record):
+    """An object of a scene graph; x, y, w, h in pixels of the picture, y downwards."""
+
+    object_id: str
+    name: str
+    x: int
+    y: int
+    w: int
+    h: int
+    attributes: tuple[str, ...] = ()
+    relations: tuple[Relation, ...] = ()
+
+
+class Scene(Record):
+    """A scene graph. `complete` is true only for the sample's truth file: there, what is not listed is false.
+    Published graphs are incomplete: what is not listed is unknown."""
+
+    picture_id: str
+    split: Split
+    width: int
+    height: int
+    objects: tuple[SceneObject, ...]
+    location: str = ""
+    weather: str = ""
+    complete: bool = False
+
+
+class ObjectEntry(Record):
+    """What the scene graphs say of one object name. `plural` tells whether the name itself is plural or mass
+    ("jeans", "grass"). `attributes` counts each attribute on objects of this name."""
+
+    name: str
+    count: int
+    number: Literal["singular", "plural", "mass"]
+    attributes: dict[str, int]
+
+
+class Vocabulary(Record):
+    """Names with frequencies from the train and val scene graphs. `relations` counts relation names;
+    `attributes` counts every attribute; `attribute_types` maps an attribute to its GQA type when the
+    programs tell it (`filter color: red` -> {"red": "color"}); `places` and `weathers` as counted in graphs."""
+
+    objects: dict[str, ObjectEntry]
+    attributes: dict[str, int]
+    attribute_types: dict[str, str]
+    relations: dict[str, int]
+    categories: dict[str, tuple[str, ...]]
+    places: dict[str, int]
+    weathers: dict[str, int]
+
+
+class Edit(Record):
+    """One replacement: characters [start, end) of the *source question's* text, `old`, became `new`.
+    Agreement changes (a/an, is/are, capitals) that follow from it are part of `agreement` edits of the text,
+    not of this list. `step` is the index of the program step that was edited, -1 when there is none."""
+
+    start: int
+    end: int
+    kind: EditKind
+    old: str
+    new: str
+    step: int = -1
+
+
+class Candidate(Record):
+    """A pair that may be unanswerable. `question_id` is the source question, `picture_id` the picture it is
+    asked of now. For PT subsets `text` and `program` are the edited ones and `picture_id` is the question's own.
+    `score` is the CLIP cosine rounded to 6 places (NaN is never written; PT candidates get theirs from rank's
+    model too, or null), `rank` the place among the picture's admissible questions, 1 = most similar."""
+
+    candidate_id: str
+    subset: Subset
+    picture_id: str
+    question_id: str
+    text: str
+    program: tuple[Step, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    score: float | None = None
+    rank: int | None = None
+
+
+class Judgement(Record):
+    """What the judge says of a question about a picture, and from which evidence."""
+
+    answerability: Answerability
+    category: Category | None = None
+    evidence: EvidenceSource = "none"
+    detail: str = ""
+
+
+class Screened(Record):
+    """A candidate that stays, with the judge's view of it."""
+
+    candidate: Candidate
+    judgement: Judgement
+
+
+class Dropped(Record):
+    """A candidate (or question) removed by `stage`, with a reason from a closed list and a human detail."""
+
+    candidate_id: str
+    subset: Subset
+    picture_id: str
+    question_id: str
+    text: str
+    stage: str
+    reason: str
+    detail: str = ""
+
+
+class TaskQuestion(Record):
+    """One of the two questions of a task. `role` and `expected` never leave the project: what the browser
+    receives is only `text`. `expected` is None for the candidate under judgement; `source` tells where a filter
+    question came from: template, own AQ, verified candidate."""
+
+    key: str
+    text: str
+    role: Literal["candidate", "filter"]
+    candidate_id: str | None = None
+    question_id: str | None = None
+    expected: Literal["valid", "invalid"] | None = None
+    source: str = ""
+
+
+class Task(Record):
+    """A task of the annotators: a picture and two questions in the order shown. `task_id` is a content key."""
+
+    task_id: str
+    picture_id: str
+    subset: Subset
+    first: TaskQuestion
+    second: TaskQuestion
+
+
+class Verdict(Record):
+    """One person's choice on one question of a task. `annotator` is a pseudonym. `order` is the 0-based place
+    in which the annotator answered; `seconds` the time shown by the tool, None when not known."""
+
+    verdict_id: str
+    task_id: str
+    annotator: str
+    first: Choice
+    second: Choice
+    first_reason: str = ""
+    second_reason: str = ""
+    order: int = 0
+    seconds: float | None = None
+    simulated: bool = False
+
+
+class Verified(Record):
+    """A candidate after collection. `status` says what the votes came to; only "unanswerable" goes on."""
+
+    candidate: Candidate
+    judgement: Judgement
+    status: Literal["unanswerable", "answerable", "doubtful", "unjudged"]
+    votes_invalid: int
+    votes_valid: int
+    votes_set_aside: int
+    verdict_ids: tuple[str, ...]
+    simulated: bool
+
+
+class Item(Record):
+    """A released row. A UQ carries its candidate's id as `item_id`; an AQ its GQA id. `pair_id` joins an AQ and
+    its UQ (dual accuracy). `answer` is empty for a UQ."""
+
+    item_id: str
+    subset: Subset
+    picture_id: str
+    question_id: str
+    text: str
+    unanswerable: bool
+    answer: str
+    pair_id: str
+    part: Literal["dev", "test"]
+    structural: str = ""
+    semantic: str = ""
+    detailed: str = ""
+    category: Category | None = None
+    edits: tuple[Edit, ...] = ()
+    score: float | None = None
+    rank: int | None = None
+    verdict_ids: tuple[str, ...] = ()
+    simulated: bool = False
+    paired_because: str = ""
+
+
+def candidate_id(subset: Subset, picture_id: str, question_id: str) -> str:
+    """RGQA's id of a UQ: `clipeasy_n460556+202082119`."""
+    return f"{subset.replace('-', '')}_{picture_id}+{question_id}"
