@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,6 +59,20 @@ def convert(section: Any, kind: type[T], where: str) -> T:
             problems.add(name, f"{error} (got {section[name]!r})")
     problems.raise_if_any()
     return kind(**values)
+
+
+def version(path: Path = PARAMS_FILE) -> str:
+    """Version of the release that is being built: the key `version` of params.yaml, like "1.0.0"."""
+    value = _document(path).get("version")
+    if not isinstance(value, str) or not re.fullmatch(r"\d+\.\d+\.\d+(-[a-z0-9.]+)?", value):
+        raise UserError(f'{path}: expected a key `version` like "1.0.0", in quotes, got {value!r}')
+    return value
+
+
+def section(path: Path = PARAMS_FILE) -> dict[str, Any]:
+    """All parameters of the data set in use, as written: for the record that a release keeps."""
+    document = _document(path)
+    return document[document["dataset"]]
 
 
 def _document(path: Path) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""The parts of a release folder, each written by one module."""

@@ -1,0 +1,40 @@
+"""Copy a release to where it stays for good."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from pipeline.core.errors import UserError
+from pipeline.releasing.check import check_release
+from pipeline.releasing.checksums import SUMS
+
+
+def publish(release: Path, target: Path) -> str:
+    """Copy `release` (a version's folder) to `target/<data set>/<version>`, read-only; say what was done.
+    Publishing the same bytes again does nothing.
+
+    Raises:
+        UserError: the release does not pass its check, or the version was published with other bytes.
+    """
+    check_release(release)
+    place = target / release.parent.name / release.name
+    if place.exists():
+        if (place / SUMS).is_file() and (place / SUMS).read_bytes() == (release / SUMS).read_bytes():
+            check_release(place)
+            return f"already published with the same bytes -> {place}"
+        raise UserError(
+            f"{place}: this version was published with different bytes; a published version never changes. "
+            "Raise `version` in params.yaml and run dvc repro"
+        )
+    temporary = place.with_name(f".{place.name}.{os.getpid()}.tmp")
+    try:
+        shutil.copytree(release, temporary)
+        for path in temporary.rglob("*"):
+            if path.is_file():
+                path.chmod(0o444)
+        os.replace(temporary, place)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return f"published -> {place}"

@@ -1,0 +1,166 @@
+"""Write the release: the folder that others download and cite.
+
+Reads   everything that earlier stages decided: items, questions, pictures, candidates, verdicts, drops, audit
+Writes  data/release/<data set>/<version>/   see its README.md for every file
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from pipeline.core import params
+from pipeline.core.errors import UserError, run
+from pipeline.core.files import read_json, read_jsonl, replacing, write_json, write_jsonl
+from pipeline.core.params import Params
+from pipeline.core.paths import Folders
+from pipeline.core.progress import done, track
+from pipeline.core.records import SUBSETS, Dropped, Item, Judgement, Picture, Question, Record, Step, Verdict, Verified
+from pipeline.releasing.card import CardFacts, card
+from pipeline.releasing.checksums import write_checksums
+from pipeline.releasing.croissant import croissant
+from pipeline.releasing.rgqa_format import rgqa_rows
+from pipeline.releasing.sanity import sanity_predictions, score_predictions
+from pipeline.releasing.tables import write_table
+
+
+class ReleaseParams(Params):
+    """Parameters of the release.
+
+    Attributes:
+        title: name on the card. origin: one paragraph on where pictures and questions come from.
+        licence, licence_url: of the data. published: date of the version, YYYY-MM-DD (never taken from a clock).
+        pictures: put the pictures into the tables; if not, `fetch_recipe` says how to get them.
+        folds, seed: of the blind sanity predictions.
+    """
+
+    title: str
+    origin: str
+    licence: str
+    licence_url: str
+    published: Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\d$")]
+    pictures: bool = True
+    fetch_recipe: str = ""
+    folds: Annotated[int, msgspec.Meta(ge=2)] = 5
+    seed: int = 0
+
+
+class Provenance(Record):
+    """An item's whole story."""
+
+    item: Item
+    source_text: str
+    source_picture_id: str
+    program: tuple[Step, ...]
+    judgement: Judgement | None
+    votes_invalid: int
+    votes_valid: int
+    votes_set_aside: int
+
+
+def canary(dataset: str, version: str) -> str:
+    """A string that stands in every row and nowhere else: if a model knows it, it has seen the benchmark."""
+    return f"RGQA-CANARY {uuid.uuid5(uuid.NAMESPACE_URL, f'rgqa-pipeline/{dataset}/{version}')}"
+
+
+def provenance(items: Sequence[Item], questions: dict[str, Question], verified: dict[str, Verified]) -> Iterator[Provenance]:
+    """Join every item with its source question and, for a UQ, its candidate, evidence and votes."""
+    for item in items:
+        source = questions[item.question_id]
+        found = verified.get(item.item_id)
+        yield Provenance(
+            item=item, source_text=source.text, source_picture_id=source.picture_id,
+            program=found.candidate.program if found and found.candidate.program else source.program,
+            judgement=found.judgement if found else None,
+            votes_invalid=found.votes_invalid if found else 0, votes_valid=found.votes_valid if found else 0,
+            votes_set_aside=found.votes_set_aside if found else 0,
+        )
+
+
+def not_unanswerable(verified: Iterable[Verified]) -> Iterator[Dropped]:
+    """Candidates that the verdicts ended: said to be answerable, in doubt, or never judged."""
+    for row in verified:
+        if row.status != "unanswerable":
+            c = row.candidate
+            yield Dropped(
+                candidate_id=c.candidate_id, subset=c.subset, picture_id=c.picture_id, question_id=c.question_id, text=c.text,
+                stage="collect", reason=row.status, detail=f"{row.votes_invalid} invalid, {row.votes_valid} valid",
+            )
+
+
+def main() -> None:
+    folders, p, version = Folders(), params.load("release", ReleaseParams), params.version()
+    items = list(read_jsonl(folders.stage("balance") / "items.jsonl", Item))
+    if not items:
+        raise UserError("no items to release: balance kept none; see its report and the verdicts collected")
+    questions = {q.question_id: q for q in read_jsonl(folders.stage("ingest") / "questions.jsonl", Question)}
+    pictures = {q.picture_id: q for q in read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture)}
+    verified = {v.candidate.candidate_id: v for v in read_jsonl(folders.stage("collect") / "verified.jsonl", Verified)}
+    audit: dict[str, Any] = read_json(folders.stage("audit") / "audit.json")
+    embed: dict[str, Any] = read_json(folders.stage("embed") / "embed.json")
+    home, mark = folders.release(version), canary(folders.dataset, version)
+
+    for subset in track(SUBSETS, "release", unit="subset"):
+        _write_subset(home, [item for item in items if item.subset == subset], subset, pictures, mark, p)
+    write_jsonl(home / "provenance.jsonl", provenance(items, questions, verified))
+    write_jsonl(home / "verdicts.jsonl", read_jsonl(folders.stage("collect") / "verdicts.jsonl", Verdict))
+    write_jsonl(home / "dropped.jsonl", _all_dropped(folders, verified.values()))
+    write_json(home / "params.json", {"dataset": folders.dataset, "version": version, **params.section()})
+    for name in ("audit.json", "audit.md"):
+        _copy(folders.stage("audit") / name, home / name)
+    _write_text(home / "ERRATA.md", f"# Errata of {p.title} {version}\n\nNone known. Items found faulty are listed here by `item_id`, with the reason.\n")
+    licence = folders.source / "LICENSE"
+    _write_text(home / "LICENSE", licence.read_text(encoding="utf-8") if licence.is_file() else f"{p.licence}\n{p.licence_url}\n")
+    facts = CardFacts(
+        title=p.title, version=version, licence=p.licence, origin=p.origin, canary=mark,
+        balance_rule=params.section()["balance"]["rule"], model=embed["model"]["name"], weights=embed["model"]["weights_sha256"],
+        pictures_included=p.pictures, fetch_recipe=p.fetch_recipe, warnings=tuple(audit["warnings"]), audit_table=audit["table"],
+    )
+    _write_text(home / "README.md", card(items, facts))
+    write_json(home / "croissant.json", croissant(
+        home, name=f"rgqa-{folders.dataset}", version=version, licence_url=p.licence_url, published=p.published,
+        description=f"{p.title}: answerable and unanswerable questions about pictures.",
+    ))
+    write_checksums(home)
+    done("release", f"{len(items):,} items, {sum(i.unanswerable for i in items):,} unanswerable", home)
+
+
+def _write_subset(home: Path, items: Sequence[Item], subset: str, pictures: dict[str, Picture], mark: str, p: ReleaseParams) -> None:
+    if not items:
+        return
+    rows = rgqa_rows(items, mark)
+    _write_text(home / "rgqa" / f"{subset}.json", "[\n" + ",\n".join(msgspec.json.encode(row).decode() for row in rows) + "\n]\n")
+    for part in ("dev", "test"):
+        members = [item for item in items if item.part == part]
+        if members:
+            write_table(home / "data" / f"{subset}-{part}.parquet", members, pictures, mark, p.pictures)
+    expected = {}
+    for name, predictions in sanity_predictions(items, p.folds, p.seed).items():
+        write_json(home / "sanity" / subset / f"{name}.json", predictions)
+        expected[name] = score_predictions(items, predictions)
+    write_json(home / "sanity" / subset / "expected.json", expected)
+
+
+def _all_dropped(folders: Folders, verified: Iterable[Verified]) -> list[Dropped]:
+    files = [("perturb", "unperturbed.jsonl"), ("screen", "dropped.jsonl"), ("balance", "unpaired.jsonl")]
+    rows = [row for stage, name in files for row in read_jsonl(folders.stage(stage) / name, Dropped)]
+    rows += not_unanswerable(verified)
+    return sorted(rows, key=lambda row: (row.stage, row.subset, row.candidate_id))
+
+
+def _copy(source: Path, target: Path) -> None:
+    with replacing(target) as file:
+        file.write(source.read_bytes())
+
+
+def _write_text(path: Path, text: str) -> None:
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,52 @@
+import errno
+import subprocess
+import sys
+
+import pytest
+
+from pipeline.core.errors import Problems, UserError, run
+
+
+def test_all_problems_are_told_at_once(capsys):
+    problems = Problems("questions.json")
+    problems.add("q1", "no picture")
+    problems.add("q2", "no answer")
+    with pytest.raises(SystemExit) as end:
+        run(problems.raise_if_any)
+    assert end.value.code == 1
+    assert capsys.readouterr().err == "error: questions.json: 2 problems\n  q1: no picture\n  q2: no answer\n"
+
+
+def test_no_problems_raise_nothing():
+    Problems("x").raise_if_any()
+
+
+def test_a_long_list_is_cut_and_says_by_how_much(capsys):
+    with pytest.raises(SystemExit):
+        run(lambda: (_ for _ in ()).throw(UserError(["head", *map(str, range(130))])))
+    assert capsys.readouterr().err.endswith("  99\n  ... and 30 more\n")
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"),
+    [(OSError(errno.ENOSPC, "No space left on device", "x.npy"), "the disk is full (x.npy)"), (KeyboardInterrupt(), "stopped by Ctrl-C"),
+     (PermissionError(errno.EACCES, "Permission denied", "x.npy"), "no permission")],
+)
+def test_a_full_disk_and_ctrl_c_end_with_a_message(capsys, raised, expected):
+    def main():
+        raise raised
+
+    with pytest.raises(SystemExit) as end:
+        run(main)
+    assert end.value.code == 1
+    assert expected in capsys.readouterr().err
+
+
+def test_a_fault_of_ours_is_not_hidden():
+    with pytest.raises(ZeroDivisionError):
+        run(lambda: 1 / 0)
+
+
+def test_the_command_answers_without_heavy_imports():
+    script = "import sys, pipeline.cli; print(sorted({'torch', 'spacy', 'pandas', 'numpy', 'datasets'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -1,0 +1,53 @@
+from typing import Annotated
+
+import msgspec
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.core.params import Params, dataset, load, version
+
+
+class ExampleParams(Params):
+    size: Annotated[int, msgspec.Meta(ge=1)]
+    share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
+
+
+def write(tmp_path, text):
+    path = tmp_path / "params.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_the_section_of_the_data_set_in_use_is_read(tmp_path):
+    path = write(tmp_path, "dataset: b\na: {rank: {size: 1}}\nb: {rank: {size: 2}}\n")
+    assert (dataset(path), load("rank", ExampleParams, path)) == ("b", ExampleParams(size=2, share=0.5))
+
+
+def test_every_fault_of_a_section_is_told_at_once(tmp_path):
+    path = write(tmp_path, "dataset: a\na: {rank: {sise: 3, share: 1.5}}\n")
+    with pytest.raises(UserError) as caught:
+        load("rank", ExampleParams, path)
+    assert caught.value.problems[0].endswith("a.rank: 3 problems")
+    assert caught.value.problems[1] == "sise: no such parameter; known are share, size"
+    assert caught.value.problems[2] == "size: missing"
+    assert caught.value.problems[3].startswith("share: Expected `float` <= 1")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("dataset: c\na: {}\n", "there are a"), ("a: 1\n", "a key `dataset`"), ("dataset: a\na: {x: {}}\n", "a.rank: the section is missing"),
+     ("dataset: [a\n", "not valid YAML"), ("dataset: a\na: {rank: 3}\n", "expected a mapping")],
+)
+def test_a_wrong_file_says_what_is_wanted(tmp_path, text, expected):
+    with pytest.raises(UserError, match=expected):
+        load("rank", ExampleParams, write(tmp_path, text))
+
+
+@pytest.mark.parametrize(("value", "good"), [('"1.0.0"', True), ('"1.2.3-rc.1"', True), ("1.0", False), ('"../x"', False)])
+def test_a_version_has_three_numbers_and_cannot_leave_its_folder(tmp_path, value, good):
+    path = write(tmp_path, f"dataset: a\nversion: {value}\na: {{}}\n")
+    if good:
+        assert f'"{version(path)}"' == value
+    else:
+        with pytest.raises(UserError, match="version"):
+            version(path)
