@@ -188,7 +188,7 @@ class Dropped(Record):
 class TaskQuestion(Record):
     """One of the two questions of a task. `role` and `expected` never leave the project: what the browser
     receives is only `text`. `expected` is None for the candidate under judgement; `source` tells where a filter
-    question came from: template, own AQ, verified candidate."""
+    question came from. `program` is what the text asks, for annotators who are simulated."""
 
     key: str
     text: str
@@ -197,6 +197,7 @@ class TaskQuestion(Record):
     question_id: str | None = None
     expected: Literal["valid", "invalid"] | None = None
     source: str = ""
+    program: tuple[Step, ...] = ()
 
 
 class Task(Record):

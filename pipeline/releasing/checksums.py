@@ -12,9 +12,9 @@ SUMS = "CHECKSUMS.sha256"
 
 def write_checksums(folder: Path) -> None:
     """Write the sums of every file in the folder, sorted by path."""
+    lines = [f"{sha256_file(folder / path)}  {path}\n" for path in _files(folder)]
     with replacing(folder / SUMS) as file:
-        for path in _files(folder):
-            file.write(f"{sha256_file(folder / path)}  {path}\n".encode())
+        file.write("".join(lines).encode())
 
 
 def check_checksums(folder: Path) -> int:

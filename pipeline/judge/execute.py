@@ -1,0 +1,68 @@
+"""Run a functional program on the facts of a picture, in three values: holds, does not hold, not known.
+
+A question is answerable when everything it presupposes is there and exactly one answer is right. The first step
+that certainly fails makes it unanswerable, with a category; a step that only may fail leaves it unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pipeline.core.records import Answerability, Category
+from pipeline.judge import asking, finding
+from pipeline.judge.facts import Facts, Found, Thing
+from pipeline.judge.programs import Operation
+from pipeline.judge.values import Answer, Void
+from pipeline.judge.wording import phrase
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a program comes to.
+
+    Attributes:
+        answers: the answers known to be right: one when answerable (none if it has an answer that is not known),
+            several when underspecified.
+        possible: the answers that may be right, `answers` included; () when nothing limits them.
+        found: for every step run, the things it certainly finds (() for steps that answer).
+        detail: in words, why the question is unanswerable or what is not known.
+    """
+
+    answerability: Answerability
+    category: Category | None
+    detail: str
+    answers: tuple[str, ...]
+    possible: tuple[str, ...]
+    found: tuple[tuple[Thing, ...], ...]
+
+
+STEPS: dict[str, Callable[..., Found | Answer]] = {
+    "select": finding.select, "filter": finding.filter_, "relate": finding.relate, "exist": asking.exist,
+    "and": asking.connect, "or": asking.connect, "verify": asking.verify, "choose": asking.choose, "query": asking.query,
+    "same": asking.compare, "different": asking.compare, "common": asking.common,
+}
+
+
+def execute(program: Sequence[Operation], facts: Facts) -> Outcome:
+    """Run a parsed program step by step."""
+    values: list[Found | Answer] = []
+    found: list[tuple[Thing, ...]] = []
+    doubt = ""
+    for index, operation in enumerate(program):
+        try:
+            value = STEPS[operation.verb](operation, [values[i] for i in operation.inputs], program, facts)
+        except Void as void:
+            return Outcome("unanswerable", void.category, void.detail, void.answers, void.answers, tuple(found))
+        values.append(value)
+        if isinstance(value, Found):
+            found.append(value.sure)
+            if not value.sure and not operation.asserted:
+                doubt = doubt or f"whether there is {phrase(program, index)} is not known"
+        else:
+            found.append(())
+            doubt = doubt or value.doubt
+    last = values[-1]
+    if doubt:
+        return Outcome("unknown", None, doubt, (), last.possible, tuple(found))
+    return Outcome("answerable", None, "", last.right, last.possible, tuple(found))

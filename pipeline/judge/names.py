@@ -1,0 +1,120 @@
+"""Which words mean the same things: singular and plural, categories and their members, relations and their inverses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+# Names that any thing answers to: GQA's blank, and the words of "What kind of animal is this?".
+ANYTHING = frozenset(("_", "this", "that", "it", "they", "them", "object", "thing", "item"))
+# "Is she wearing a hat?": who may be meant.
+PRONOUNS = {
+    "he": ("man", "boy", "guy", "gentleman", "person"), "him": ("man", "boy", "guy", "gentleman", "person"),
+    "she": ("woman", "girl", "lady", "person"), "her": ("woman", "girl", "lady", "person"),
+}
+# Types of which a thing may well have two values at a time; of every other type it has one.
+OVERLAPPING = frozenset(("", "activity", "sport", "sportActivity", "other", "weather", "flavor"))
+
+SYNONYMS = {
+    "left of": "to the left of", "right of": "to the right of", "next to": "near", "beside": "near", "by": "near",
+    "close to": "near", "inside": "in", "inside of": "in", "on top of": "on", "atop": "on", "underneath": "under",
+    "beneath": "under", "wears": "wearing", "holds": "holding",
+}
+INVERSES = {
+    "to the left of": "to the right of", "to the right of": "to the left of", "above": "below", "below": "above",
+    "in front of": "behind", "behind": "in front of", "near": "near",
+}
+ANTONYMS = {
+    "to the left of": "to the right of", "to the right of": "to the left of", "above": "below", "below": "above",
+    "in front of": "behind", "behind": "in front of", "on": "under", "under": "on",
+}
+_SPOKEN = {"to the left of": "left", "to the right of": "right", "in front of": "front"}
+_ADJECTIVES = {"wooden": "wood", "metallic": "metal"}
+
+
+def spoken(value: str) -> str:
+    """An option of `choose` as GQA answers it: `to the left of` -> left."""
+    return _SPOKEN.get(value, value)
+
+
+def same_answer(a: str, b: str) -> bool:
+    """Whether two answers say the same but for number or the form of an adjective (cows, cow; wooden, wood)."""
+    return a == b or _plain(a) == _plain(b)
+
+
+def _plain(answer: str) -> str:
+    answer = singular(answer.strip().lower())
+    return _ADJECTIVES.get(answer, answer)
+
+
+@lru_cache(maxsize=1 << 16)
+def singular(name: str) -> str:
+    """`teddy bears` -> `teddy bear`, `women` -> `woman`; names that are always plural get one form too (`jeans` -> `jean`),
+    the same on both sides of every comparison."""
+    head, space, word = name.strip().rpartition(" ")
+    if word.endswith(("ss", "us", "is", "as", "lens")) or not word.endswith(_PLURAL_ENDINGS):
+        return head + space + word
+    return head + space + (_inflect().singular_noun(word) or word)
+
+
+_PLURAL_ENDINGS = ("s", "men", "children", "people", "feet", "teeth", "mice", "geese", "oxen", "cacti")
+
+
+@lru_cache(maxsize=1)
+def _inflect():
+    import inflect  # slow to load, and needed for plural words only
+
+    return inflect.engine()
+
+
+def relation(name: str) -> str:
+    """One name for relations that say the same: `beside` -> near."""
+    return SYNONYMS.get(name, name)
+
+
+def implied(name: str) -> str | None:
+    """What a relation says besides itself: who is `sitting on` a chair is on it."""
+    for preposition in (" on", " in", " under", " near", " behind"):
+        if name.endswith(preposition) and "ing " in name:
+            return preposition.strip()
+    return None
+
+
+class Lexicon:
+    """The words of one data set, made once.
+
+    Args:
+        categories: category -> names of its members, or of other categories (`furniture` -> table, chair ...).
+        attribute_types: attribute -> its GQA type (`red` -> color).
+    """
+
+    def __init__(self, categories: Mapping[str, Iterable[str]], attribute_types: Mapping[str, str] | None = None) -> None:
+        self.categories = {singular(name): frozenset(map(singular, members)) for name, members in categories.items()}
+        self.attribute_types = dict(attribute_types or {})
+        self._kinds: dict[str, frozenset[str] | None] = {}
+        self._groups: dict[str, frozenset[str]] = {}
+
+    def type_of(self, attribute: str) -> str:
+        """The attribute's type, "" when it is not known."""
+        return self.attribute_types.get(attribute, "")
+
+    def kinds(self, name: str) -> frozenset[str] | None:
+        """The (singular) names that `name` selects: itself and, for a category, every member; None for anything."""
+        if name not in self._kinds:
+            self._kinds[name] = None if name in ANYTHING else frozenset(self._expand(singular(name)))
+        return self._kinds[name]
+
+    def groups(self, name: str) -> frozenset[str]:
+        """The categories to which a singular name belongs, itself not counted."""
+        if name not in self._groups:
+            self._groups[name] = frozenset(group for group in self.categories if name != group and name in self._expand(group))
+        return self._groups[name]
+
+    def _expand(self, name: str) -> set[str]:
+        found, waiting = set(), [name]
+        while waiting:
+            kind = waiting.pop()
+            if kind not in found:
+                found.add(kind)
+                waiting += self.categories.get(kind, ()) or map(singular, PRONOUNS.get(kind, ()))
+        return found

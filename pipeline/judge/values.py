@@ -1,0 +1,101 @@
+"""The values of steps in three-valued logic, and what several things come to: one answer, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pipeline.core.records import Category
+from pipeline.judge.names import spoken
+
+Truth = bool | None  # None: not known
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The value of a step that finds nothing.
+
+    Attributes:
+        right: the answer, when it is known.
+        possible: what it may be; () when nothing limits it.
+        doubt: why it is not known whether there is an answer at all; "" when there is one.
+    """
+
+    right: tuple[str, ...]
+    possible: tuple[str, ...] = ()
+    doubt: str = ""
+
+
+YES, NO, YES_OR_NO = Answer(("yes",), ("yes",)), Answer(("no",), ("no",)), Answer((), ("yes", "no"))
+
+
+class Void(Exception):
+    """The question certainly has no answer, or more than one (`answers`)."""
+
+    def __init__(self, category: Category, detail: str, answers: Iterable[str] = ()) -> None:
+        super().__init__(detail)
+        self.category, self.detail, self.answers = category, detail, tuple(sorted(answers))
+
+
+def unless(negated: bool, truth: Truth) -> Truth:
+    """The truth, or its opposite under `not(...)`."""
+    return truth if truth is None or not negated else not truth
+
+
+def any_of(truths: Iterable[Truth]) -> Truth:
+    """True if one is, False if all are, else not known."""
+    result: Truth = False
+    for truth in truths:
+        if truth:
+            return True
+        if truth is None:
+            result = None
+    return result
+
+
+def agreed(truths: Sequence[Truth], what: str) -> Answer:
+    """Yes or no when the truth is the same for all. If it is unknown of the only one there still is an answer; of
+    several it may differ."""
+    if True in truths and False in truths:
+        raise Void("underspecified", f"{what}: true of some, not of others", ("yes", "no"))
+    if None in truths:
+        return YES_OR_NO if len(truths) == 1 else Answer((), YES_OR_NO.possible, f"{what}: perhaps true of some only")
+    return (YES if truths[0] else NO) if truths else YES_OR_NO
+
+
+def one_value(values: Sequence[frozenset[str]], what: str, *, closed: bool) -> Answer:
+    """The one value that all have. `closed`: a value that is not listed does not exist."""
+    every = frozenset().union(*values)
+    differ = all(values) and not frozenset.intersection(*values) if values else False
+    if len(every) > 1 and (closed or differ):
+        raise Void("underspecified", f"several answers for the {what}: {', '.join(sorted(every))}", every)
+    if len(every) == 1 and all(values):
+        return Answer(tuple(every), tuple(every))
+    if not closed or not values:
+        return Answer((), tuple(sorted(every)), f"the {what} is not known")
+    if every:
+        raise Void("underspecified", f"the {what} is {min(every)} for some and nothing for others", every)
+    raise Void("no valid answer", f"there is no {what}")
+
+
+def one_option(cases: Sequence[dict[str, Truth]], options: Sequence[str], what: str) -> Answer:
+    """The one option that is true, the same in every case (a thing, or a pair of things)."""
+    either = tuple(map(spoken, options))
+    if len(set(options)) < len(options):
+        raise Void("no valid answer", f"the same choice twice: {' or '.join(options)}")
+    outcomes: set[str] = set()
+    unknown = not cases
+    for case in cases:
+        true = [option for option in options if case[option]]
+        if None in case.values() and len(true) < 2:
+            unknown = True
+        else:
+            outcomes.add(true[0] if len(true) == 1 else ("both" if true else "neither"))
+    if len(outcomes) > 1:
+        raise Void("underspecified", f"{what}: {', '.join(sorted(outcomes))}", map(spoken, outcomes - {"both", "neither"}))
+    if unknown:
+        return Answer((), either, f"{what}: whether {' or '.join(options)} is not known")
+    outcome = outcomes.pop()
+    if outcome in ("both", "neither"):
+        raise Void("no valid answer", f"{what}: {outcome} of {', '.join(options)}")
+    return Answer((spoken(outcome),), (spoken(outcome),))

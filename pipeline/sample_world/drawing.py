@@ -1,0 +1,119 @@
+"""Draws things and scenes of the sample world: as SVG, and as pixels.
+
+    thing_svg     one thing, filling its box
+    scene_svg     a whole scene: the background, then the things back to front
+    render        a scene as pixels
+    render_thing  one thing alone as pixels, on a neutral ground
+
+The same input gives the same bytes; no text is drawn, so no fonts are needed.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import zlib
+
+import numpy as np
+import resvg_py
+from PIL import Image
+
+from pipeline.sample_world import ontology
+from pipeline.sample_world.background import background
+from pipeline.sample_world.things import DRAWINGS
+from pipeline.sample_world.things.ink import Look, definitions, number, tones
+from pipeline.sample_world.world import HEIGHT, LOOK_SCALE, WIDTH, Thing, World
+
+NATURAL = "#8a8f96"  # tones given to kinds that have no colour of their own to choose
+FINE = 62  # things whose middle size is at most this wide or tall get narrow stripes, small dots, fine grain
+
+
+def thing_svg(thing: Thing) -> str:
+    """One thing as an SVG group that fills `thing.box`, mirrored left to right if it says so.
+
+    Raises:
+        ValueError: its kind does not exist or has no such look; all that is wrong is listed.
+    """
+    _check(thing)
+    x, y, w, h = thing.box
+    look = _look(thing)
+    wide, tall = look.frame
+    body = DRAWINGS[thing.kind](look)
+    left, scale = (x + w, -w / wide) if thing.mirrored else (x, w / wide)
+    return (f'{definitions(body)}<g transform="translate({number(left)} {number(y)}) scale({scale:.4f} {h / tall:.4f})">'
+            f"{body}</g>")
+
+
+def scene_svg(world: World) -> str:
+    """A whole scene as an SVG document of WIDTH x HEIGHT.
+
+    Raises:
+        ValueError: the place, the weather or a thing is not of the ontology.
+    """
+    if world.place not in ontology.PLACES:
+        raise ValueError(f"{world.picture_id}: place {world.place!r} is none of {', '.join(ontology.PLACES)}")
+    allowed = ("",) if world.place in ontology.INDOORS else ontology.WEATHERS
+    if world.weather not in allowed:
+        raise ValueError(f"{world.picture_id}: weather {world.weather!r} in the {world.place}; allowed: {', '.join(map(repr, allowed))}")
+    return _document(background(world.place, world.weather) + "".join(map(thing_svg, world.things)), 0, 0, WIDTH, HEIGHT)
+
+
+def render(world: World, width: int = WIDTH, height: int = HEIGHT) -> np.ndarray:
+    """A scene as pixels: uint8 [height, width, 3], red green blue."""
+    return _pixels(scene_svg(world), width, height)
+
+
+def render_thing(thing: Thing, size: int, ground: str = "#e9edf0") -> np.ndarray:
+    """One thing alone in a square picture on a plain ground: uint8 [size, size, 3]."""
+    x, y, w, h = thing.box
+    side = 1.08 * max(w, h)
+    svg = _document(f'<path d="M-9999 -9999H9999V9999H-9999Z" fill="{ground}"/>' + thing_svg(thing),
+                    x - (side - w) / 2, y - (side - h) / 2, side, side)
+    return _pixels(svg, size, size)
+
+
+def natural_size(kind: str, look: str | None = None) -> tuple[float, float]:
+    """Width and height of a middle-sized thing whose pose or state is `look`, in pixels of a picture 448 wide."""
+    w, h = ontology.BY_NAME[kind].size
+    across, upward = LOOK_SCALE.get((kind, look or ""), (1.0, 1.0))
+    return w * across, h * upward
+
+
+def _look(thing: Thing) -> Look:
+    kind = ontology.BY_NAME[thing.kind]
+    _, _, w, h = thing.box
+    seated = thing.kind == "jeans" and w > h
+    frame = (46.0, 30.0) if seated else natural_size(thing.kind, thing.pose or thing.state)
+    return Look(name=thing.color, tones=tones(ontology.COLORS[thing.color] if thing.color else NATURAL),
+                material=thing.material, pattern=thing.pattern, state=thing.state, pose=thing.pose, age=thing.age,
+                variety=zlib.crc32(thing.object_id.encode()), frame=frame, fine=max(kind.size) <= FINE, wide=seated,
+                flying=thing.rests == "sky")
+
+
+def _check(thing: Thing) -> None:
+    """Refuse what the kind does not have: an unseen look would make a false truth."""
+    kind = ontology.BY_NAME.get(thing.kind)
+    if kind is None:
+        raise ValueError(f"thing {thing.object_id}: no kind {thing.kind!r}")
+    wrong = []
+    for name, value, known in (("color", thing.color, kind.colors or (None,)), ("material", thing.material, (None, *kind.materials)),
+                               ("pattern", thing.pattern, (None, *(ontology.PATTERNS if kind.patterned else ()))),
+                               ("state", thing.state, ontology.STATES.get(kind.state, (None,))),
+                               ("pose", thing.pose, kind.poses or (None,)), ("age", thing.age, (None, *kind.ages))):
+        if value not in known:
+            wrong.append(f"{name} {value!r} is none of {known}")
+    if len(thing.box) != 4 or not all(math.isfinite(value) for value in thing.box) or min(thing.box[2:]) <= 0:
+        wrong.append(f"box {thing.box} is not x, y, width, height with a positive size")
+    if wrong:
+        raise ValueError(f"thing {thing.object_id}, {thing.kind}: {'; '.join(wrong)}")
+
+
+def _document(body: str, x: float, y: float, w: float, h: float) -> str:
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{number(x)} {number(y)} {number(w)} {number(h)}">{body}</svg>'
+
+
+def _pixels(svg: str, width: int, height: int) -> np.ndarray:
+    if width < 1 or height < 1:
+        raise ValueError(f"a picture of {width} x {height} pixels; both must be at least 1")
+    data = resvg_py.svg_to_bytes(svg_string=svg, width=width, height=height, skip_system_fonts=True)
+    return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))

@@ -1,0 +1,31 @@
+"""Clothes, as worn: each fills the part of a person that world.ANCHORS gives it."""
+
+from __future__ import annotations
+
+from pipeline.sample_world.things.ink import GOLD, Look, fill, oval, path, rect, stroke
+
+
+def hat(look: Look) -> str:  # 34 x 20
+    t = look.tones
+    return (look.plain(oval(17, 15.6, 16.6, 4), "dark")
+            + look.part(path("M7 15Q7 1.5 13 .8Q15 .6 17 2Q19 .6 21 .8Q27 1.5 27 15Q17 18.5 7 15Z"))
+            + fill(path("M7 10.5Q17 13.5 27 10.5V14.8Q17 18 7 14.8Z"), t.line)
+            + look.plain(path("M.6 15Q2 19.6 17 19.6Q32 19.6 33.4 15Q27 17.6 17 17.6Q7 17.6 .6 15Z")))
+
+
+def shirt(look: Look) -> str:  # 44 x 44
+    t = look.tones
+    return (look.part(path("M14 .6Q16 5.5 22 5.5Q28 5.5 30 .6L37 3Q40 4 41 7L43.6 19Q40 22.5 36 22.5L35.6 43.4H8.4"
+                           "L8 22.5Q4 22.5 .4 19L3 7Q4 4 7 3Z"))
+            + stroke("M8 22.5L9 12M36 22.5L35 12", t.line, 1) + stroke("M13.5 1.5Q15.5 7.5 22 7.5Q28.5 7.5 30.5 1.5", t.line, 1))
+
+
+def jeans(look: Look) -> str:
+    t = look.tones
+    seam = GOLD if look.name in ("blue", "black") else t.line
+    if look.wide:  # seated: 46 x 30
+        return (look.part(path("M6 .6H40Q45.5 2 45.6 10V29.4H29.5V15Q23 12 16.5 15V29.4H.4V10Q.5 2 6 .6Z"))
+                + stroke("M23 1V9M2 26.5H15.5M30.5 26.5H44", seam, 1) + stroke("M16.5 15Q14 7 23 6Q32 7 29.5 15", t.line, 1))
+    return (look.part(path("M.6 .6H33.4V49.4H19.5L18 19H16L14.5 49.4H.6Z"))  # 34 x 50
+            + fill(rect(0.6, 0.6, 32.8, 4.2), t.dark, t.line) + fill(oval(17, 2.6, 1.2), GOLD)
+            + stroke("M17 5V18M2 9Q8 12 9 5M32 9Q26 12 25 5M1.5 46.5H14M20 46.5H32.5", seam, 0.9))

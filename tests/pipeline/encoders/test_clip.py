@@ -1,0 +1,180 @@
+"""What the door to open_clip promises, on models small enough to be made for the test."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pipeline.core.errors import UserError
+from pipeline.encoders import clip
+
+Make = Callable[..., Path]
+QUESTIONS = ["Is it red?", "What color is the ball to the left of the dog?", "Is the man on the left or on the right side?"]
+
+
+def vectors(batches: clip.Batches, count: int) -> np.ndarray:
+    """The rows of all batches, in the order of the input."""
+    out = np.full((count, 16), np.nan, np.float32)
+    for indices, rows in batches:
+        out[indices] = rows
+    return out
+
+
+def pictures(folder: Path, count: int) -> list[Path]:
+    rng = np.random.default_rng(0)
+    paths = [folder / f"{i}.png" for i in range(count)]
+    for path in paths:
+        Image.fromarray(rng.integers(0, 255, (30, 40, 3), np.uint8)).save(path)
+    return paths
+
+
+def test_all_vectors_have_length_one(tiny_clip: Path, tmp_path: Path) -> None:
+    encoder = clip.load(f"local-dir:{tiny_clip}")
+    texts = vectors(encoder.texts(QUESTIONS, 2), 3)
+    images = vectors(encoder.pictures(pictures(tmp_path, 3), 2), 3)
+    np.testing.assert_allclose(np.linalg.norm(texts, axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(images, axis=1), 1, atol=1e-6)
+
+
+def test_vectors_are_those_of_the_model_itself_at_full_context(tiny_clip: Path) -> None:
+    # The oracle is open_clip used as its own documentation says, with nothing of ours.
+    import open_clip
+    import torch
+
+    network, _ = open_clip.create_model_from_pretrained(f"local-dir:{tiny_clip}")
+    tokens = open_clip.get_tokenizer(f"local-dir:{tiny_clip}")(QUESTIONS)
+    with torch.inference_mode():
+        expected = network.eval().encode_text(tokens, normalize=True).numpy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # cutting must have been found harmless
+        np.testing.assert_allclose(vectors(clip.load(f"local-dir:{tiny_clip}").texts(QUESTIONS, 1), 3), expected, atol=1e-6)
+
+
+def test_pictures_are_prepared_as_the_configuration_says(tiny_clip: Path, tmp_path: Path) -> None:
+    import open_clip
+    import torch
+
+    (path,) = pictures(tmp_path, 1)
+    network, prepare = open_clip.create_model_from_pretrained(f"local-dir:{tiny_clip}")
+    with torch.inference_mode():
+        expected = network.eval().encode_image(prepare(Image.open(path))[None], normalize=True).numpy()
+    np.testing.assert_allclose(vectors(clip.load(f"local-dir:{tiny_clip}").pictures([path], 1), 1), expected, atol=1e-6)
+
+
+def test_vectors_do_not_depend_on_the_batch(tiny_clip: Path, tmp_path: Path) -> None:
+    encoder, paths = clip.load(f"local-dir:{tiny_clip}"), pictures(tmp_path, 7)
+    np.testing.assert_allclose(vectors(encoder.pictures(paths, 1), 7), vectors(encoder.pictures(paths, 7), 7), atol=1e-6)
+    np.testing.assert_allclose(vectors(encoder.texts(QUESTIONS, 1), 3), vectors(encoder.texts(QUESTIONS, 3), 3), atol=1e-6)
+
+
+def test_a_tower_that_looks_at_the_padding_gets_the_full_context_and_a_warning(make_clip: Make, tmp_path: Path) -> None:
+    # Without a causal mask every token attends to the padding, so cutting it off changes the vectors.
+    folder = make_clip(tmp_path, custom_text=True, text_cfg={"no_causal_mask": True})
+    import open_clip
+    import torch
+
+    tokens = open_clip.get_tokenizer(f"local-dir:{folder}")(QUESTIONS)
+    with torch.inference_mode():
+        expected = open_clip.create_model_from_pretrained(f"local-dir:{folder}")[0].eval().encode_text(tokens, normalize=True).numpy()
+    with pytest.warns(UserWarning, match="cannot be cut"):
+        got = vectors(clip.load(f"local-dir:{folder}").texts(QUESTIONS, 1), 3)
+    np.testing.assert_allclose(got, expected, atol=1e-6)
+
+
+def test_a_separate_causal_text_tower_is_cut_too(make_clip: Make, tmp_path: Path) -> None:
+    folder = make_clip(tmp_path, custom_text=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(vectors(clip.load(f"local-dir:{folder}").texts(QUESTIONS, 1), 3)).all()
+
+
+def test_every_text_longer_than_the_context_is_named(tiny_clip: Path) -> None:
+    # start + 18 words + end = 20 tokens just fit; 19 words do not
+    fits, over, far_over = " ".join(["red"] * 18), " ".join(["red"] * 19), " ".join(["dog"] * 300)
+    encoder = clip.load(f"local-dir:{tiny_clip}")
+    assert len(vectors(encoder.texts([fits], 1), 1)) == 1
+    with pytest.raises(UserError) as caught:
+        list(encoder.texts([fits, over, QUESTIONS[0], far_over], 2))
+    first, *rest = caught.value.problems
+    assert first == "texts longer than the model's context of 20 tokens: 2 problems"
+    assert rest[0].startswith(repr(over) + ": 21 tokens") and rest[1].startswith(repr(far_over))
+
+
+def test_every_unreadable_picture_is_named_after_the_others_are_encoded(tiny_clip: Path, tmp_path: Path) -> None:
+    good = pictures(tmp_path, 3)
+    empty, cut, text = tmp_path / "empty.jpg", tmp_path / "cut.png", tmp_path / "text.jpg"
+    empty.touch()
+    cut.write_bytes(good[0].read_bytes()[:900])
+    text.write_text("not a picture")
+    seen: list[int] = []
+    with pytest.raises(UserError) as caught:
+        for indices, _ in clip.load(f"local-dir:{tiny_clip}").pictures([good[0], empty, good[1], cut, text, good[2]], 2):
+            seen.extend(indices)
+    assert seen == [0, 2, 5]
+    assert [line.split(":")[0] for line in caught.value.problems[1:]] == [str(empty), str(cut), str(text)]
+
+
+def test_the_record_names_weights_and_preprocessing(tiny_clip: Path) -> None:
+    record = clip.load(f"local-dir:{tiny_clip}").record
+    assert record.weights_sha256 == hashlib.sha256((tiny_clip / "open_clip_model.safetensors").read_bytes()).hexdigest()
+    assert json.loads(record.preprocessing)["resize_mode"] == "squash"
+    assert (record.dimension, record.context_length, record.quick_gelu) == (16, 20, False)
+
+
+def test_another_activation_is_another_model(make_clip: Make, tiny_clip: Path, tmp_path: Path) -> None:
+    # the same weights with QuickGELU give other vectors, so a cache must not mix them
+    folder = make_clip(tmp_path, quick_gelu=True, weights={})
+    one, other = clip.load(f"local-dir:{tiny_clip}").record, clip.load(f"local-dir:{folder}").record
+    assert one.weights_sha256 == other.weights_sha256 and one.fingerprint != other.fingerprint
+
+
+@pytest.mark.parametrize("weights", [
+    {"text_cfg": {"width": 32}}, {"vision_cfg": {"layers": 2}}, {"text_cfg": {"context_length": 24}}, {"vision_cfg": {"image_size": 48}},
+], ids=["width", "layers", "context", "picture size"])
+def test_weights_of_another_shape_are_refused(make_clip: Make, tmp_path: Path, weights: dict) -> None:
+    make_clip(tmp_path, weights=weights)
+    with pytest.raises(UserError, match="the weights do not fit the configuration"):
+        clip.load(f"local-dir:{tmp_path}")
+
+
+def test_a_cut_off_weights_file_is_refused(make_clip: Make, tmp_path: Path) -> None:
+    weights = make_clip(tmp_path) / "open_clip_model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100_000])
+    with pytest.raises(UserError, match="do not fit"):
+        clip.load(f"local-dir:{tmp_path}")
+
+
+def test_random_weights_are_never_used(make_clip: Make, tmp_path: Path) -> None:
+    (make_clip(tmp_path) / "open_clip_model.safetensors").unlink()
+    with pytest.raises(UserError, match="expected one weights file .* found none"):
+        clip.load(f"local-dir:{tmp_path}")
+    with pytest.raises(UserError, match="'' is neither one of its pretrained tags"):
+        clip.load("ViT-B-32")
+
+
+def test_names_that_open_clip_does_not_know_are_answered_with_near_ones() -> None:
+    with pytest.raises(UserError, match="knows no model 'ViT-B-23'; near it: .*ViT-B-32"):
+        clip.load("ViT-B-23", "openai")
+    with pytest.raises(UserError, match="'laion' is neither one of its pretrained tags .*laion2b_s34b_b79k"):
+        clip.load("ViT-B-32", "laion")
+
+
+def test_weights_trained_with_quick_gelu_are_refused_by_a_model_without() -> None:
+    # OpenAI trained with QuickGELU; the plain configuration ViT-B-32 uses GELU. Refused before any download.
+    with pytest.raises(UserError, match="ask for model 'ViT-B-32-quickgelu'"):
+        clip.load("ViT-B-32", "openai")
+
+
+def test_a_hub_out_of_reach_says_how_to_do_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(UserError) as caught:
+        clip.load("ViT-B-32", "laion2b_s34b_b79k")
+    assert "could not be fetched" in caught.value.problems[0]
+    assert "model: local-dir:FOLDER" in caught.value.problems[-1]
