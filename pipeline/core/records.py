@@ -17,6 +17,7 @@ EditKind = Literal["object", "attribute", "relation"]
 Category = Literal["missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified"]
 Answerability = Literal["answerable", "unanswerable", "unknown"]
 Choice = Literal["valid", "invalid", "unsure"]
+WordClass = Literal["object", "attribute", "relation", "frame", "other"]
 EvidenceSource = Literal["truth", "scene graph", "other questions", "none"]
 
 
@@ -104,18 +105,23 @@ class Scene(Record):
 
 class ObjectEntry(Record):
     """What the scene graphs say of one object name. `plural` tells whether the name itself is plural or mass
-    ("jeans", "grass"). `attributes` counts each attribute on objects of this name."""
+    ("jeans", "grass"). `attributes` counts each attribute on objects of this name, `subject_of` and `object_of`
+    each relation in which they are the subject or the object; `asked` is how many questions name it."""
 
     name: str
     count: int
     number: Literal["singular", "plural", "mass"]
     attributes: dict[str, int]
+    subject_of: dict[str, int] = {}
+    object_of: dict[str, int] = {}
+    asked: int = 0
 
 
 class Vocabulary(Record):
     """Names with frequencies from the train and val scene graphs. `relations` counts relation names;
     `attributes` counts every attribute; `attribute_types` maps an attribute to its GQA type when the
-    programs tell it (`filter color: red` -> {"red": "color"}); `places` and `weathers` as counted in graphs."""
+    programs tell it (`filter color: red` -> {"red": "color"}); `places` and `weathers` as counted in graphs.
+    `alternatives` are attributes without a type that questions offer as a choice: {"open": ("closed",)}."""
 
     objects: dict[str, ObjectEntry]
     attributes: dict[str, int]
@@ -124,6 +130,25 @@ class Vocabulary(Record):
     categories: dict[str, tuple[str, ...]]
     places: dict[str, int]
     weathers: dict[str, int]
+    alternatives: dict[str, tuple[str, ...]] = {}
+
+
+class Word(Record):
+    """Characters [start, end) of a question: one word, or several that are one ("traffic light", "in front of").
+    `tag` is its Penn tag (of the last word), `name` what the vocabulary calls it ("" for class "other")."""
+
+    start: int
+    end: int
+    tag: str
+    kind: WordClass = "other"
+    name: str = ""
+
+
+class Tagged(Record):
+    """The words of a distinct question text, punctuation left out."""
+
+    text: str
+    words: tuple[Word, ...]
 
 
 class Edit(Record):
@@ -237,6 +262,17 @@ class Verified(Record):
     votes_set_aside: int
     verdict_ids: tuple[str, ...]
     simulated: bool
+
+
+class AqCheck(Record):
+    """What annotators said of a source question of a picture that served as a filter question."""
+
+    question_id: str
+    picture_id: str
+    text: str
+    votes_valid: int
+    votes_invalid: int
+    status: Literal["verified", "refuted", "open"]
 
 
 class Item(Record):

@@ -1,6 +1,10 @@
 """The answerability judge: runs a question's functional program on what is known of a picture.
 
-programs (spelling -> operations), names (words that mean the same), facts (a scene, indexed), reconstruct (a picture's
-other questions as evidence), finding and asking (the steps), values (three-valued logic), execute, judgement (the
-door: `judge`, `evidence_for`). It shares no code with the sample's generator, so that each can check the other.
+    programs     GQA's spelling -> operations              names       words that mean the same things
+    facts        a scene graph, indexed                    reconstruct a picture's answered questions as evidence
+    finding      the steps that find things                asking      the steps that answer
+    values       three-valued logic                        execute     a program, step by step
+    judgement    the door: `judge`, `evidence_for`         wording     programs in words, for reasons
+
+It shares no code with the generator of the sample's questions, so that each checks the other.
 """

@@ -1,7 +1,9 @@
 """The steps that find things: select, filter, relate. A step that certainly finds none voids the question, unless
-its finding something is what the question asks."""
+whether there are any is just what the question asks."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from pipeline.judge.facts import Facts, Found, Thing
 from pipeline.judge.programs import SCENE, Operation
@@ -20,46 +22,26 @@ def select(operation: Operation, inputs: list[Found], program: Program, facts: F
 def existing(operation: Operation, facts: Facts) -> Found:
     """The things of the operation's name, which it takes for granted."""
     found = facts.named(operation.name)
-    if not (found.sure or found.maybe or found.open):
+    if not found:
         raise Void("missing object", f"no {name_of(operation)} in the picture")
     return found
 
 
 def filter_(operation: Operation, inputs: list[Found], program: Program, facts: Facts) -> Found:
-    before, value, type_ = inputs[0], operation.values[0], operation.type
-    sure, maybe = [], []
-    for certain, things in ((True, before.sure), (False, before.maybe)):
-        for thing in things:
-            truth = unless(operation.negated, facts.has(thing, value, type_))
-            if truth is not False:
-                (sure if truth and certain else maybe).append(thing)
-    if not (sure or maybe or before.open or operation.asserted):
-        raise Void("wrong attribute", f"no {phrase(program, operation.inputs[0])} is {'not ' if operation.negated else ''}{value}")
-    return Found(tuple(sure), tuple(maybe), before.open)
+    before, value = inputs[0], operation.values[0]
+    found = _sift(before, lambda thing: unless(operation.negated, facts.has(thing, value, operation.type)))
+    if not (found or operation.asserted):
+        which = phrase(program, operation.inputs[0])
+        raise Void("wrong attribute", f"no {which} is {'not ' if operation.negated else ''}{value}")
+    return found
 
 
 def relate(operation: Operation, inputs: list[Found], program: Program, facts: Facts) -> Found:
-    anchors, candidates = inputs[0], facts.named(operation.name)
-    sure, maybe = [], []
-    for certain, things in ((True, candidates.sure), (False, candidates.maybe)):
-        for thing in things:
-            truth = related_to_any(operation, thing, anchors, facts)
-            if truth is not False:
-                (sure if truth and certain else maybe).append(thing)
-    if not (sure or maybe or candidates.open or operation.asserted):
+    found = _sift(facts.named(operation.name), lambda thing: _related_to_any(operation, thing, inputs[0], facts))
+    if not (found or operation.asserted):
         existing(operation, facts)
         raise Void("wrong relation", f"no {clause(program, operation, operation.values[0])}")
-    return Found(tuple(sure), tuple(maybe), candidates.open)
-
-
-def related_to_any(operation: Operation, thing: Thing, anchors: Found, facts: Facts) -> Truth:
-    """Whether a thing stands in the relation to one of the anchors, of which some may only perhaps be meant."""
-    truth = any_of(related(operation, operation.values[0], thing, anchor, facts) for anchor in anchors.sure)
-    if truth is False and (anchors.open or any(
-        related(operation, operation.values[0], thing, anchor, facts) is not False for anchor in anchors.maybe
-    )):
-        return None
-    return truth
+    return found
 
 
 def related(operation: Operation, relation: str, thing: Thing, anchor: Thing, facts: Facts) -> Truth:
@@ -75,3 +57,25 @@ def called(thing: Thing, name: str, facts: Facts) -> Truth:
     if kinds is None or not kinds.isdisjoint(thing.names):
         return True
     return False if facts.complete or thing.label else None
+
+
+def _sift(things: Found, truth_of: Callable[[Thing], Truth]) -> Found:
+    """Keep the things of which it is true, and as "maybe" those of which it may be."""
+    sure, maybe = [], []
+    for thing in things.sure:
+        truth = truth_of(thing)
+        if truth is not False:
+            (sure if truth else maybe).append(thing)
+    maybe += [thing for thing in things.maybe if truth_of(thing) is not False]
+    return Found(tuple(sure), tuple(maybe), things.open)
+
+
+def _related_to_any(operation: Operation, thing: Thing, anchors: Found, facts: Facts) -> Truth:
+    """Whether a thing stands in the relation to one of the anchors, of which some may only perhaps be meant."""
+    relation = operation.values[0]
+    truth = any_of(related(operation, relation, thing, anchor, facts) for anchor in anchors.sure)
+    if truth is False and (
+        anchors.open or any(related(operation, relation, thing, one, facts) is not False for one in anchors.maybe)
+    ):
+        return None
+    return truth

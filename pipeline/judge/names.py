@@ -7,9 +7,8 @@ from functools import lru_cache
 
 # Names that any thing answers to: GQA's blank, and the words of "What kind of animal is this?".
 ANYTHING = frozenset(("_", "this", "that", "it", "they", "them", "object", "thing", "item"))
-# "Is she wearing a hat?": who may be meant.
-PRONOUNS = {
-    "he": ("man", "boy", "guy", "gentleman", "person"), "him": ("man", "boy", "guy", "gentleman", "person"),
+PRONOUNS = {  # "Is she wearing a hat?": who may be meant
+    "he": ("man", "boy", "guy", "person"), "him": ("man", "boy", "guy", "person"),
     "she": ("woman", "girl", "lady", "person"), "her": ("woman", "girl", "lady", "person"),
 }
 # Types of which a thing may well have two values at a time; of every other type it has one.
@@ -20,21 +19,22 @@ SYNONYMS = {
     "close to": "near", "inside": "in", "inside of": "in", "on top of": "on", "atop": "on", "underneath": "under",
     "beneath": "under", "wears": "wearing", "holds": "holding",
 }
-INVERSES = {
-    "to the left of": "to the right of", "to the right of": "to the left of", "above": "below", "below": "above",
-    "in front of": "behind", "behind": "in front of", "near": "near",
-}
 ANTONYMS = {
     "to the left of": "to the right of", "to the right of": "to the left of", "above": "below", "below": "above",
     "in front of": "behind", "behind": "in front of", "on": "under", "under": "on",
 }
+# What B is to A when A is this to B. Not so of on and under: a cup is on a table that is not under the cup in GQA.
+INVERSES = {name: other for name, other in ANTONYMS.items() if name not in ("on", "under")} | {"near": "near"}
+
 _SPOKEN = {"to the left of": "left", "to the right of": "right", "in front of": "front"}
-_ADJECTIVES = {"wooden": "wood", "metallic": "metal"}
+_NOUNS = {"wooden": "wood", "metallic": "metal"}
+_NOT_PLURAL = frozenset(("gas", "canvas", "christmas", "atlas", "lens", "series", "species"))
+_PLURAL_ENDINGS = ("s", "men", "children", "people", "feet", "teeth", "mice", "geese", "oxen", "cacti")
 
 
-def spoken(value: str) -> str:
+def spoken(option: str) -> str:
     """An option of `choose` as GQA answers it: `to the left of` -> left."""
-    return _SPOKEN.get(value, value)
+    return _SPOKEN.get(option, option)
 
 
 def same_answer(a: str, b: str) -> bool:
@@ -44,20 +44,17 @@ def same_answer(a: str, b: str) -> bool:
 
 def _plain(answer: str) -> str:
     answer = singular(answer.strip().lower())
-    return _ADJECTIVES.get(answer, answer)
+    return _NOUNS.get(answer, answer)
 
 
 @lru_cache(maxsize=1 << 16)
 def singular(name: str) -> str:
-    """`teddy bears` -> `teddy bear`, `women` -> `woman`; names that are always plural get one form too (`jeans` -> `jean`),
-    the same on both sides of every comparison."""
+    """`teddy bears` -> `teddy bear`, `women` -> `woman`. Names without a singular get some form, too (`jeans` ->
+    `jean`): it serves as well, being the same on both sides of every comparison."""
     head, space, word = name.strip().rpartition(" ")
-    if word.endswith(("ss", "us", "is", "as", "lens")) or not word.endswith(_PLURAL_ENDINGS):
-        return head + space + word
-    return head + space + (_inflect().singular_noun(word) or word)
-
-
-_PLURAL_ENDINGS = ("s", "men", "children", "people", "feet", "teeth", "mice", "geese", "oxen", "cacti")
+    if word.endswith(_PLURAL_ENDINGS) and not word.endswith(("ss", "us", "is")) and word not in _NOT_PLURAL:
+        word = _inflect().singular_noun(word) or word
+    return head + space + word
 
 
 @lru_cache(maxsize=1)
@@ -72,12 +69,10 @@ def relation(name: str) -> str:
     return SYNONYMS.get(name, name)
 
 
-def implied(name: str) -> str | None:
-    """What a relation says besides itself: who is `sitting on` a chair is on it."""
-    for preposition in (" on", " in", " under", " near", " behind"):
-        if name.endswith(preposition) and "ing " in name:
-            return preposition.strip()
-    return None
+def implied(name: str) -> str:
+    """What a relation says besides itself: who is `sitting on` a chair is on it. "" for nothing."""
+    verb, _, preposition = name.rpartition(" ")
+    return preposition if verb.endswith("ing") and preposition in ("on", "in", "under", "near", "behind") else ""
 
 
 class Lexicon:
@@ -85,21 +80,20 @@ class Lexicon:
 
     Args:
         categories: category -> names of its members, or of other categories (`furniture` -> table, chair ...).
-        attribute_types: attribute -> its GQA type (`red` -> color).
+        attribute_types: attribute -> its GQA type (`red` -> color); "" or missing when not known.
     """
 
-    def __init__(self, categories: Mapping[str, Iterable[str]], attribute_types: Mapping[str, str] | None = None) -> None:
+    def __init__(self, categories: Mapping[str, Iterable[str]], attribute_types: Mapping[str, str]) -> None:
         self.categories = {singular(name): frozenset(map(singular, members)) for name, members in categories.items()}
-        self.attribute_types = dict(attribute_types or {})
+        self.attribute_types = dict(attribute_types)
         self._kinds: dict[str, frozenset[str] | None] = {}
         self._groups: dict[str, frozenset[str]] = {}
 
     def type_of(self, attribute: str) -> str:
-        """The attribute's type, "" when it is not known."""
         return self.attribute_types.get(attribute, "")
 
     def kinds(self, name: str) -> frozenset[str] | None:
-        """The (singular) names that `name` selects: itself and, for a category, every member; None for anything."""
+        """The (singular) names that `name` selects: itself and, of a category, every member; None for anything."""
         if name not in self._kinds:
             self._kinds[name] = None if name in ANYTHING else frozenset(self._expand(singular(name)))
         return self._kinds[name]
@@ -107,7 +101,8 @@ class Lexicon:
     def groups(self, name: str) -> frozenset[str]:
         """The categories to which a singular name belongs, itself not counted."""
         if name not in self._groups:
-            self._groups[name] = frozenset(group for group in self.categories if name != group and name in self._expand(group))
+            self._groups[name] = frozenset(
+                group for group in self.categories if group != name and name in self._expand(group))
         return self._groups[name]
 
     def _expand(self, name: str) -> set[str]:

@@ -6,24 +6,29 @@ table?" red -> there is a table, and only one is meant; a cup on it; it is red.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from pipeline.core.records import Question
-from pipeline.judge.facts import POSITIONS, Facts, Thing, relate
-from pipeline.judge.names import ANYTHING, ANTONYMS, PRONOUNS, Lexicon, relation, same_answer, singular, spoken
+from pipeline.judge.facts import POSITIONS, Facts, Thing, deny, relate
+from pipeline.judge.names import ANYTHING, PRONOUNS, Lexicon, same_answer, singular, spoken
 from pipeline.judge.programs import FINDS, SCENE, TRUTHS, Operation, parse
 
 
 def reconstruct(questions: Iterable[Question], lexicon: Lexicon) -> Facts:
     """The facts that answered questions about one picture state. Leave out the question under test."""
-    notes = _Notes(lexicon)
+    notes = Notes(lexicon)
     for question in questions:
         if question.program and question.answer:
             notes.read(parse(question.program, question.question_id), question.answer.strip())
     return notes.facts()
 
 
-class _Notes:
+_ELSEWHERE = {"indoors": "outdoors", "outdoors": "indoors"}
+
+
+class Notes:
+    """Facts as they are collected, question by question."""
+
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon = lexicon
         self.things: dict[str, Thing] = {}
@@ -36,6 +41,7 @@ class _Notes:
         self.scene: dict[str, str] = {}
 
     def read(self, program: tuple[Operation, ...], answer: str) -> None:
+        """Note what a question with this answer states."""
         truths = _truths(program, answer)
         ids = _referents(program)
         for index, operation in enumerate(program):
@@ -51,7 +57,7 @@ class _Notes:
         if operation.verb == "select" and operation.absent:
             self.absent.add(singular(operation.name))
         if operation.verb != "filter":
-            self._name(operation.name, ids[index])
+            self.name(operation.name, ids[index])
         truth = _truth_of_phrase(program, index, truths) if operation.asserted else True
         if operation.verb == "select":
             if not operation.asserted and ids[index] and _used_alone(program, index):
@@ -63,11 +69,14 @@ class _Notes:
 
     def _verified(self, operation: Operation, ids: tuple[str, ...], truth: bool | None, on_scene: bool) -> None:
         if operation.type == "rel":
-            self._name(operation.name, operation.object_ids)
+            self.name(operation.name, operation.object_ids)
             self._relation(operation, operation.values[0], operation.object_ids, ids, truth)
         elif on_scene:
+            value = operation.values[0]
+            if truth is False and value in _ELSEWHERE:
+                truth, value = True, _ELSEWHERE[value]
             if truth:
-                self._scene(operation.type, operation.values[0])
+                self._scene(operation.type, value)
         else:
             self._attribute(ids, operation.values[0], operation.type, truth if not operation.negated or truth is None else not truth)
 
@@ -83,18 +92,19 @@ class _Notes:
         if on_scene:
             self._scene(operation.type, answer)
         elif operation.type == "rel":
-            self._name(operation.name, operation.object_ids)
+            self.name(operation.name, operation.object_ids)
             self._relation(operation, answer, operation.object_ids, ids, True)
             for option in others:
                 self._relation(operation, option, operation.object_ids, ids, False)
         elif operation.type == "name":
-            self._name(answer, ids)
+            self.name(answer, ids)
         else:
             self._attribute(ids, answer, operation.type, True)
             for option in others:
                 self._attribute(ids, option, operation.type, False)
 
-    def _name(self, name: str, ids: tuple[str, ...]) -> None:
+    def name(self, name: str, ids: tuple[str, ...]) -> None:
+        """Note that the things of these ids exist and go by a name."""
         if name in ANYTHING or name == SCENE:
             names = ()
         else:
@@ -129,11 +139,12 @@ class _Notes:
             for theirs in inputs:
                 subject, other = (mine, theirs) if operation.subject else (theirs, mine)
                 if not truth:
-                    self.denied.add((subject, relation(name), other))
+                    deny(self.denied, subject, name, other)
                 elif not name.startswith("same "):
                     relate(self.related, self.denied, subject, name, other)
 
     def facts(self) -> Facts:
+        """All that was noted."""
         for thing in self.things.values():
             particular = [name for name in thing.names if name not in self.lexicon.categories]
             general = [name for name in thing.names if name in self.lexicon.categories]
@@ -145,7 +156,7 @@ class _Notes:
                 if kinds is None or not kinds.isdisjoint(thing.names):
                     for theirs in inputs:
                         pair = (thing.object_id, theirs) if operation.subject else (theirs, thing.object_id)
-                        self.denied.add((pair[0], relation(operation.values[0]), pair[1]))
+                        deny(self.denied, pair[0], operation.values[0], pair[1])
         return Facts(
             source="other questions", complete=False, lexicon=self.lexicon,
             things=[self.things[object_id] for object_id in sorted(self.things)], related=self.related,

@@ -80,7 +80,6 @@ def one_value(values: Sequence[frozenset[str]], what: str, *, closed: bool) -> A
 
 def one_option(cases: Sequence[dict[str, Truth]], options: Sequence[str], what: str) -> Answer:
     """The one option that is true, the same in every case (a thing, or a pair of things)."""
-    either = tuple(map(spoken, options))
     if len(set(options)) < len(options):
         raise Void("no valid answer", f"the same choice twice: {' or '.join(options)}")
     outcomes: set[str] = set()
@@ -94,7 +93,8 @@ def one_option(cases: Sequence[dict[str, Truth]], options: Sequence[str], what: 
     if len(outcomes) > 1:
         raise Void("underspecified", f"{what}: {', '.join(sorted(outcomes))}", map(spoken, outcomes - {"both", "neither"}))
     if unknown:
-        return Answer((), either, f"{what}: whether {' or '.join(options)} is not known")
+        left = [option for option in options if not cases or any(case[option] is not False for case in cases)]
+        return Answer((), tuple(map(spoken, left)), f"{what}: whether {' or '.join(options)} is not known")
     outcome = outcomes.pop()
     if outcome in ("both", "neither"):
         raise Void("no valid answer", f"{what}: {outcome} of {', '.join(options)}")

@@ -13,6 +13,7 @@ from __future__ import annotations
 import io
 import math
 import zlib
+from functools import lru_cache
 
 import numpy as np
 import resvg_py
@@ -25,7 +26,8 @@ from pipeline.sample_world.things.ink import Look, definitions, number, tones
 from pipeline.sample_world.world import HEIGHT, LOOK_SCALE, WIDTH, Thing, World
 
 NATURAL = "#8a8f96"  # tones given to kinds that have no colour of their own to choose
-FINE = 62  # things whose middle size is at most this wide or tall get narrow stripes, small dots, fine grain
+VARIETIES = 25  # combinations of people's skin and hair, which are no attributes
+FINE = 62  # things at most this wide or tall at middle size get narrow stripes, small dots, fine grain
 
 
 def thing_svg(thing: Thing) -> str:
@@ -38,10 +40,9 @@ def thing_svg(thing: Thing) -> str:
     x, y, w, h = thing.box
     look = _look(thing)
     wide, tall = look.frame
-    body = DRAWINGS[thing.kind](look)
     left, scale = (x + w, -w / wide) if thing.mirrored else (x, w / wide)
-    return (f'{definitions(body)}<g transform="translate({number(left)} {number(y)}) scale({scale:.4f} {h / tall:.4f})">'
-            f"{body}</g>")
+    return (f'<g transform="translate({number(left)} {number(y)}) scale({scale:.4f} {h / tall:.4f})">'
+            f"{_drawn(thing.kind, look)}</g>")
 
 
 def scene_svg(world: World) -> str:
@@ -50,17 +51,21 @@ def scene_svg(world: World) -> str:
     Raises:
         ValueError: the place, the weather or a thing is not of the ontology.
     """
-    if world.place not in ontology.PLACES:
-        raise ValueError(f"{world.picture_id}: place {world.place!r} is none of {', '.join(ontology.PLACES)}")
-    allowed = ("",) if world.place in ontology.INDOORS else ontology.WEATHERS
-    if world.weather not in allowed:
-        raise ValueError(f"{world.picture_id}: weather {world.weather!r} in the {world.place}; allowed: {', '.join(map(repr, allowed))}")
+    _check_place(world)
     return _document(background(world.place, world.weather) + "".join(map(thing_svg, world.things)), 0, 0, WIDTH, HEIGHT)
 
 
 def render(world: World, width: int = WIDTH, height: int = HEIGHT) -> np.ndarray:
-    """A scene as pixels: uint8 [height, width, 3], red green blue."""
-    return _pixels(scene_svg(world), width, height)
+    """A scene as pixels: uint8 [height, width, 3], red green blue.
+
+    The same picture as `scene_svg` shows to within rounding, but each background is drawn only once.
+    """
+    _check_place(world)
+    behind = _backdrop(world.place, world.weather, width, height)
+    svg = _document("".join(map(thing_svg, world.things)), 0, 0, WIDTH, HEIGHT)
+    things = _pixels(svg, width, height).astype(np.uint16)
+    opacity = things[:, :, 3:]
+    return ((things[:, :, :3] * opacity + behind * (255 - opacity) + 127) // 255).astype(np.uint8)
 
 
 def render_thing(thing: Thing, size: int, ground: str = "#e9edf0") -> np.ndarray:
@@ -69,7 +74,7 @@ def render_thing(thing: Thing, size: int, ground: str = "#e9edf0") -> np.ndarray
     side = 1.08 * max(w, h)
     svg = _document(f'<path d="M-9999 -9999H9999V9999H-9999Z" fill="{ground}"/>' + thing_svg(thing),
                     x - (side - w) / 2, y - (side - h) / 2, side, side)
-    return _pixels(svg, size, size)
+    return _pixels(svg, size, size)[:, :, :3]
 
 
 def natural_size(kind: str, look: str | None = None) -> tuple[float, float]:
@@ -79,15 +84,37 @@ def natural_size(kind: str, look: str | None = None) -> tuple[float, float]:
     return w * across, h * upward
 
 
+@lru_cache(maxsize=8192)  # more than the different looks there are, people's hair and skin included
+def _drawn(kind: str, look: Look) -> str:
+    body = DRAWINGS[kind](look)
+    return definitions(body) + body
+
+
+@lru_cache(maxsize=64)
+def _backdrop(place: str, weather: str, width: int, height: int) -> np.ndarray:
+    pixels = _pixels(_document(background(place, weather), 0, 0, WIDTH, HEIGHT), width, height)[:, :, :3]
+    pixels.setflags(write=False)
+    return pixels
+
+
 def _look(thing: Thing) -> Look:
     kind = ontology.BY_NAME[thing.kind]
     _, _, w, h = thing.box
     seated = thing.kind == "jeans" and w > h
     frame = (46.0, 30.0) if seated else natural_size(thing.kind, thing.pose or thing.state)
+    variety = zlib.crc32(thing.object_id.encode()) % VARIETIES if kind.category == "person" else 0
     return Look(name=thing.color, tones=tones(ontology.COLORS[thing.color] if thing.color else NATURAL),
                 material=thing.material, pattern=thing.pattern, state=thing.state, pose=thing.pose, age=thing.age,
-                variety=zlib.crc32(thing.object_id.encode()), frame=frame, fine=max(kind.size) <= FINE, wide=seated,
+                variety=variety, frame=frame, fine=min(frame) <= FINE, wide=seated,
                 flying=thing.rests == "sky")
+
+
+def _check_place(world: World) -> None:
+    if world.place not in ontology.PLACES:
+        raise ValueError(f"{world.picture_id}: place {world.place!r} is none of {', '.join(ontology.PLACES)}")
+    allowed = ("",) if world.place in ontology.INDOORS else ontology.WEATHERS
+    if world.weather not in allowed:
+        raise ValueError(f"{world.picture_id}: weather {world.weather!r} in the {world.place}; allowed: {', '.join(map(repr, allowed))}")
 
 
 def _check(thing: Thing) -> None:
@@ -116,4 +143,4 @@ def _pixels(svg: str, width: int, height: int) -> np.ndarray:
     if width < 1 or height < 1:
         raise ValueError(f"a picture of {width} x {height} pixels; both must be at least 1")
     data = resvg_py.svg_to_bytes(svg_string=svg, width=width, height=height, skip_system_fonts=True)
-    return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
+    return np.asarray(Image.open(io.BytesIO(data)).convert("RGBA"))

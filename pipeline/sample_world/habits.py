@@ -36,7 +36,9 @@ _STRONG_SKEW = {"apple": 0.35, "banana": 0.2, "pear": 0.4, "stove": 0.5, "refrig
 _STATE_ODDS = {"laptop": 0.75, "umbrella": 0.85, "refrigerator": 0.35, "cabinet": 0.3, "trash can": 0.3, "box": 0.5,
                "window": 0.4, "lamp": 0.6, "television": 0.6, "stove": 0.5}  # of the first state of STATES
 _SIZE_ODDS = (0.22, 0.56, 0.22)  # small, middle, large
-SIZE_FACTOR = {"small": 0.70, None: 1.0, "large": 1.32}
+_SIZE_FACTOR = {"small": 0.70, None: 1.0, "large": 1.32}
+_BIG = 3000  # square pixels; kinds that are larger vary less: a large sheep stays smaller than a horse
+_BIG_SIZE_FACTOR = {"small": 0.78, None: 1.0, "large": 1.24}
 SMALLEST = 420  # square pixels; what would be drawn smaller than this is not drawn small
 _PATTERN_ODDS = 0.4
 _PLAIN_MATERIALS = ("glass", "leather", "metal", "stone")  # these show their surface, never a pattern
@@ -48,7 +50,7 @@ _ALIKE = {frozenset(pair) for pair in (
 )}
 
 # Where on the floor a kind stands: (nearest to the wall, nearest to the viewer) as y of its lower edge.
-DEPTHS: dict[str, tuple[int, int]] = {
+_DEPTHS: dict[str, tuple[int, int]] = {
     "couch": (222, 262), "bed": (232, 285), "shelf": (208, 232), "cabinet": (208, 236), "refrigerator": (208, 230),
     "stove": (208, 232), "table": (240, 308), "chair": (240, 318), "bench": (228, 290), "tree": (202, 226),
     "bush": (206, 250), "traffic light": (204, 232), "fire hydrant": (240, 312), "trash can": (222, 306),
@@ -57,7 +59,14 @@ DEPTHS: dict[str, tuple[int, int]] = {
     "cat": (256, 328), "ball": (256, 328), "umbrella": (262, 328), "flower": (236, 328), "bottle": (280, 328),
     "man": (238, 328), "woman": (238, 328), "boy": (246, 328), "girl": (246, 328),
 }
-USUAL_DEPTH = (250, 326)
+_USUAL_DEPTH = (250, 326)
+_SIDEWALK = (200, 226)  # of the street
+_ON_SIDEWALK = ("bench", "fire hydrant", "trash can", "flower", "tree", "bush", "traffic light")
+# These stand on the ground only where it is natural: an umbrella stuck in the sand, flowers that grow.
+_STANDS_IN = {"umbrella": ("beach",), "flower": ("park", "farm", "street"), "bottle": ("park", "beach", "farm")}
+# How common a kind is beside others of its place.
+_POPULARITY = {"chair": 2.0, "shelf": 0.5, "cabinet": 0.6, "bottle": 0.6, "bird": 0.7, "cup": 1.5, "plate": 1.5,
+               "pizza": 1.3, "cake": 1.3, "laptop": 1.4, "lamp": 1.4, "car": 1.5}
 
 # What stands on what; the first are the commonest. Kinds that may rest on top and are not listed stand on tables.
 SUPPORTERS: dict[str, tuple[str, ...]] = {
@@ -101,8 +110,8 @@ class Look:
     height: float
 
 
-def look(rng: np.random.Generator, kind: Kind, pose: str | None = None, state: str | None = None) -> Look:
-    """Draw the looks of a thing of this kind; `pose` and `state` may be given."""
+def look(rng: np.random.Generator, kind: Kind, rests: str, pose: str | None = None) -> Look:
+    """Draw the looks of a thing of this kind; a pose may be given. What is held is never large."""
     color = weighted(rng, _colors(kind), _STRONG_SKEW.get(kind.name, _COLOR_SKEW)) if kind.colors else None
     material = None
     if len(kind.materials) > 1:
@@ -112,7 +121,8 @@ def look(rng: np.random.Generator, kind: Kind, pose: str | None = None, state: s
     pattern = None
     if kind.patterned and material not in _PLAIN_MATERIALS and rng.random() < _PATTERN_ODDS:
         pattern = drawn(rng, PATTERNS, (0.5, 0.3, 0.2))
-    if kind.state and state is None:
+    state = None
+    if kind.state:
         state = STATES[kind.state][int(rng.random() >= _STATE_ODDS.get(kind.name, 0.5))]
     if kind.poses and pose is None:
         pose = weighted(rng, kind.poses, 0.5)
@@ -121,10 +131,27 @@ def look(rng: np.random.Generator, kind: Kind, pose: str | None = None, state: s
     width, height = kind.size[0] * wide, kind.size[1] * tall
     sizes = ["small", None, "large"] if kind.sized else [None]
     odds = list(_SIZE_ODDS) if kind.sized else [1.0]
-    if kind.sized and width * height * SIZE_FACTOR["small"] ** 2 < SMALLEST:
+    factor = _BIG_SIZE_FACTOR if kind.size[0] * kind.size[1] > _BIG else _SIZE_FACTOR
+    if kind.sized and width * height * factor["small"] ** 2 < SMALLEST:
         sizes, odds = [None, "large"], [0.7, 0.3]
+    if rests == "hand":
+        sizes, odds = [None], [1.0]
     size = drawn(rng, sizes, odds)
-    return Look(color, material, pattern, size, state, pose, age, width * SIZE_FACTOR[size], height * SIZE_FACTOR[size])
+    return Look(color, material, pattern, size, state, pose, age, width * factor[size], height * factor[size])
+
+
+def depths(kind: Kind, place: str) -> tuple[int, int] | None:
+    """Between which lower edges a kind stands on the floor of a place; None where it does not."""
+    if "floor" not in kind.rests or place not in _STANDS_IN.get(kind.name, (place,)):
+        return None
+    if place == "street" and kind.name in _ON_SIDEWALK:
+        return _SIDEWALK
+    return _DEPTHS.get(kind.name, _USUAL_DEPTH)
+
+
+def popularity(kind: Kind) -> float:
+    """How common a kind is: those that are at home in few places are commoner in them."""
+    return _POPULARITY.get(kind.name, 1.0) * len(kind.places) ** -0.7
 
 
 def distinguishable(kind: Kind, look: Look, others: Iterable[Thing]) -> bool:

@@ -18,6 +18,7 @@ MARGIN = 4  # pixels that stay free along the picture's border
 MOST_HIDDEN = 0.45  # of a thing's box, counted as the sum over all that covers it; the promise is 0.5
 MOST_HIDDEN_CLOTHES = 0.25
 NEVER_HIDDEN = 2000  # square pixels; smaller things are never covered
+SUN = (325.0, 0.0, 123.0, 100.0)  # where the sun is drawn; nothing flies there
 LEAST_STEP = 14  # pixels of depth between two things of which one covers the other
 _HELD_AT = {"umbrella": (0.5, 0.93), "teddy bear": (0.5, 0.3)}  # the point of a held thing that lies in the hand
 
@@ -75,15 +76,15 @@ def top_box(rng: np.random.Generator, look: Look, host: Thing, scale: float, boa
 
 
 def inside_box(rng: np.random.Generator, look: Look, host: Thing, scale: float) -> Box | None:
-    """A box that sticks out of `host` by 60 % of its height."""
+    """A box of what is in `host`: it stands in the opening, on the front rim; stems go down into a vase."""
     left, right, y = RIMS[host.kind]
     x0, x1 = host.box[0] + left * host.box[2], host.box[0] + right * host.box[2]
     width, height = look.width * scale, look.height * scale
-    x = float(rng.uniform(x0, x1 - width)) if width <= x1 - x0 else (x0 + x1 - width) / 2
-    top = host.box[1] + y * host.box[3] - 0.6 * height
-    if width > 1.6 * (x1 - x0) or 0.4 * height > (1 - y) * host.box[3]:
+    sunk = 0.4 * height if host.kind == "vase" else 0.0
+    if (width > x1 - x0 and host.kind != "vase") or width > host.box[2] or sunk > (1 - y) * host.box[3]:
         return None
-    return (x, top, width, height)
+    x = float(rng.uniform(x0, x1 - width)) if width <= x1 - x0 else (x0 + x1 - width) / 2
+    return (x, host.box[1] + y * host.box[3] - height + sunk, width, height)
 
 
 def under_box(rng: np.random.Generator, look: Look, host: Thing, scale: float) -> Box | None:
@@ -144,7 +145,8 @@ def painted(things: list[Thing]) -> list[Thing]:
     def group(thing: Thing) -> list[Thing]:
         behind, before = [], []
         for other in sorted(carried.get(thing.object_id, ()), key=_carried_order):
-            hidden_by_host = other.rests in ("inside", "floor") or (other.rests, other.kind) == ("hand", "umbrella")
+            hidden_by_host = other.rests == "floor" or (other.rests == "inside" and thing.kind == "vase") or (
+                other.rests == "hand" and other.kind == "umbrella")
             (behind if hidden_by_host else before).extend(group(other))
         return [*behind, thing, *before]
 
@@ -158,36 +160,33 @@ def _carried_order(thing: Thing) -> tuple[int, float, str]:
 
 def fits(things: list[Thing]) -> bool:
     """Whether all things can stand in one picture: nothing leaves it, nothing is hidden too much or looks as if it
-    belonged to another thing."""
+    belonged to another thing. Clothes do not hide their wearer, nor a container or table what belongs in or under it;
+    what a small thing carries may cover it (an apple on a plate), other things may not."""
     if not all(inside_picture(thing.box, 0 if thing.rests == "head" else MARGIN) for thing in things):
         return False
     by_id = {thing.object_id: thing for thing in things}
     families = {thing.object_id: family(thing, by_id) for thing in things}
     order = painted(things)
     for place, back in enumerate(order):
-        hidden = 0.0
+        hidden = by_own = 0.0
         for front in order[place + 1:]:
             share = covered(back.box, front.box)
             if not share:
                 continue
             if not _may_meet(back, front, families, by_id):
                 return False
-            if not _hidden_by_nature(back, front, families):
+            if front.host == back.object_id:
+                by_own += share * (front.rests not in ("head", "body", "legs"))
+            elif back.host != front.object_id and not _of_one_person(back, front):
                 hidden += share
-        if hidden > _most_hidden(back):
+        if hidden > _most_hidden(back) or hidden + by_own > MOST_HIDDEN:
             return False
     roots = [thing for thing in things if not thing.host]
     return not any(_seems_to_stand_on(thing, other, families) for thing in roots for other in things)
 
 
-def _hidden_by_nature(back: Thing, front: Thing, families: dict[str, list[str]]) -> bool:
-    """Clothes on their wearer, the front of a container, the table over what is under it, hands at what they hold:
-    these belong to how the thing looks."""
-    worn = front.host == back.object_id and front.rests in ("head", "body", "legs")
-    return worn or back.host == front.object_id or _of_one_person(back, front, families)
-
-
-def _of_one_person(first: Thing, second: Thing, families: dict[str, list[str]]) -> bool:
+def _of_one_person(first: Thing, second: Thing) -> bool:
+    """Whether two things are both worn or held by one person."""
     on_person = ("head", "body", "legs", "hand")
     return first.rests in on_person and second.rests in on_person and first.host == second.host
 
@@ -196,7 +195,7 @@ def _may_meet(back: Thing, front: Thing, families: dict[str, list[str]], by_id: 
     """Whether the boxes of two things may overlap at all."""
     if back.object_id in families[front.object_id] or front.object_id in families[back.object_id]:
         return True
-    if _of_one_person(back, front, families):
+    if _of_one_person(back, front):
         return True
     roots = by_id[families[back.object_id][-1]], by_id[families[front.object_id][-1]]
     if "sky" in (back.rests, front.rests) or (back.rests, front.rests) == ("wall", "wall"):
@@ -222,10 +221,12 @@ def _most_hidden(thing: Thing) -> float:
 
 def _seems_to_stand_on(thing: Thing, other: Thing, families: dict[str, list[str]]) -> bool:
     """Whether a thing that stands on the floor farther back, or hangs on the wall, ends just where the surface of
-    `other` begins."""
+    `other` begins, or (on the wall) has its lower edge hidden by it."""
     if other.kind not in SURFACES or thing.object_id in families[other.object_id]:
         return False
     if min(thing.box[0] + thing.box[2], other.box[0] + other.box[2]) <= max(thing.box[0], other.box[0]):
         return False
     base = thing.box[1] + thing.box[3]
-    return any(abs(base - (other.box[1] + y * other.box[3])) < 9 for _, _, y in SURFACES[other.kind])
+    tops = [other.box[1] + y * other.box[3] for _, _, y in SURFACES[other.kind]]
+    hangs_behind = thing.rests == "wall" and other.box[1] - 9 < base < other.box[1] + other.box[3]
+    return hangs_behind or any(abs(base - top) < 9 for top in tops)

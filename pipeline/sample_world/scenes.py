@@ -20,6 +20,8 @@ from pipeline.sample_world.world import HORIZON, SURFACES, Thing, World
 
 SPLIT_SIZES = {"testdev": 160, "train": 640, "val": 160}  # pictures that are published
 _SPLIT_START = {"train": 0, "testdev": 300_000, "val": 400_000}  # so that no number is used twice
+_SPLIT_DIGIT = {"train": 1, "testdev": 2, "val": 3}  # that the ids of its objects begin with
+_ROOM = 20  # object ids kept for each picture
 _LEAST, _MOST = 8, 12  # things planned in a scene
 _FEWEST = 6  # a scene with fewer is made again
 _CROWDED = 0.25  # chance that a thing may cover another or be covered, where the picture allows it
@@ -56,20 +58,19 @@ def scene(seed: int, picture_id: str, split: str, index: int) -> World:
     featured = KINDS[index % len(KINDS)]
     for attempt in attempts():
         rng = generator(seed, "scene", split, picture_id, str(attempt))
-        plan = _Plan(rng, featured, picture_id)
+        plan = _Plan(rng, featured)
         plan.fill()
-        if len(plan.things) >= _FEWEST and any(thing.kind == featured.name for thing in plan.things):
-            return World(picture_id, split, plan.place, plan.weather, tuple(plan.numbered()))
+        if _FEWEST <= len(plan.things) <= _ROOM and any(thing.kind == featured.name for thing in plan.things):
+            return World(picture_id, split, plan.place, plan.weather, tuple(_numbered(plan.things, split, index)))
     raise AssertionError("attempts do not end")
 
 
 class _Plan:
     """One attempt at a scene: things are added as long as they fit."""
 
-    def __init__(self, rng: np.random.Generator, featured: Kind, picture_id: str) -> None:
+    def __init__(self, rng: np.random.Generator, featured: Kind) -> None:
         self.rng = rng
         self.featured = featured
-        self.prefix = picture_id.lstrip("n")
         self.place = str(rng.choice(sorted(featured.places)))
         self.weather = "" if self.place in INDOORS else _weather(rng, self.place)
         self.wanted = int(rng.integers(_LEAST, _MOST + 1))
@@ -84,7 +85,7 @@ class _Plan:
             self._add_floor(BY_NAME["bed" if self.place == "bedroom" else "table"])
         for _ in range(drawn(rng, (0, 1, 2), (0.3, 0.5, 0.2))):
             self._add_person(BY_NAME[weighted(rng, ("man", "woman", "boy", "girl"), 0.75)])
-        for _ in range(int(rng.integers(1, 4))):
+        for _ in range(int(rng.integers(1, 5))):
             self._add_top(self._kind("top"))
         if rng.random() < 0.6:
             self._add_inside(self._content())
@@ -99,20 +100,15 @@ class _Plan:
                 break
             drawn(rng, actions, (0.34, 0.2, 0.18, 0.13, 0.08, 0.07))()
 
-    def numbered(self) -> list[Thing]:
-        """The things in painting order, with ids that no other picture uses."""
-        things = layout.painted(self.things)
-        ids = {thing.object_id: f"{self.prefix}{place:02d}" for place, thing in enumerate(things)}
-        return [replace(thing, object_id=ids[thing.object_id], host=ids.get(thing.host or "")) for thing in things]
-
     # -- which kind and which host
 
     def _kind(self, rests: str, condition: Callable[[Kind], bool] = lambda kind: True) -> Kind | None:
-        """A kind that may be there; those that are at home in few places are commoner in them."""
-        kinds = [kind for kind in KINDS if rests in kind.rests and self.place in kind.places and condition(kind)]
+        """A kind that may rest so in this place."""
+        kinds = [kind for kind in KINDS if rests in kind.rests and self.place in kind.places and condition(kind)
+                 and (rests != "floor" or habits.depths(kind, self.place))]
         if not kinds:
             return None
-        return drawn(self.rng, kinds, [len(kind.places) ** -0.7 for kind in kinds])
+        return drawn(self.rng, kinds, [habits.popularity(kind) for kind in kinds])
 
     def _content(self) -> Kind | None:
         """A kind that may be inside something that is there."""
@@ -151,9 +147,10 @@ class _Plan:
     def _add_floor(self, kind: Kind | None) -> Thing | None:
         if kind is None:
             return None
-        depths = habits.DEPTHS.get(kind.name, habits.USUAL_DEPTH)
-        state = "open" if kind.name == "umbrella" and self.rng.random() < 0.5 else None
-        return self._try(kind, "floor", None, lambda look: layout.floor_box(self.rng, look, depths), state=state)
+        depths = habits.depths(kind, self.place)
+        if depths is None:
+            return None
+        return self._try(kind, "floor", None, lambda look: layout.floor_box(self.rng, look, depths))
 
     def _add_far(self, kind: Kind | None) -> Thing | None:
         if kind is None:
@@ -198,13 +195,13 @@ class _Plan:
         """A person with clothes, who sits on a seat, stands or sits on the floor, and may hold something."""
         rng = self.rng
         seats = [host for host in self._hosts(habits.SEATS) if host.rests == "floor"]
-        if seats and rng.random() < 0.5:
+        if seats and rng.random() < 0.7:
             seat = seats[int(rng.integers(len(seats)))]
             person = self._try(kind, "top", seat, lambda look: layout.seat_box(rng, look, seat, self._scale(seat)),
                                pose="sitting")
         else:
             pose = "sitting" if rng.random() < 0.15 else "standing"
-            depths = habits.DEPTHS[kind.name]
+            depths = habits.depths(kind, self.place)
             person = self._try(kind, "floor", None, lambda look: layout.floor_box(rng, look, depths), pose=pose)
         if person is None:
             return None
@@ -231,13 +228,12 @@ class _Plan:
     def _add_held(self, kind: Kind, person: Thing) -> Thing | None:
         if any(thing.host == person.object_id and thing.rests == "hand" for thing in self.things):
             return None
-        state = "open" if kind.name == "umbrella" else None
         scale = self._scale(person) * (1.15 if kind.name == "umbrella" else 1.0)
 
         def box(look: Look) -> layout.Box:
             return layout.held_box(look, kind.name, person, str(self.rng.choice(["left", "right"])), scale)
 
-        return self._try(kind, "hand", person, box, state=state)
+        return self._try(kind, "hand", person, box)
 
     def _add_twin(self) -> Thing | None:
         """A second thing of a kind that is there, with other looks."""
@@ -267,14 +263,16 @@ class _Plan:
         return any(thing.host == host.object_id for thing in self.things)
 
     def _try(self, kind: Kind, rests: str, host: Thing | None, make_box: Callable[[Look], layout.Box | None],
-             pose: str | None = None, state: str | None = None) -> Thing | None:
+             pose: str | None = None) -> Thing | None:
         """Try several looks and boxes; add and return the first thing that fits in with what is there."""
         if kind.name in habits.SINGLE and self._hosts((kind.name,)):
             return None
         for _ in range(12):
-            looks = habits.look(self.rng, kind, pose, state)
+            looks = habits.look(self.rng, kind, rests, pose)
             box = make_box(looks)
             if box is None or (rests not in _ON_PERSON and not habits.distinguishable(kind, looks, self.things)):
+                continue
+            if rests == "sky" and self.weather == "sunny" and layout.overlap(box, layout.SUN):
                 continue
             if host is None and self.rng.random() > _CROWDED and any(
                     layout.overlap(box, other.box) for other in self.things):
@@ -286,6 +284,13 @@ class _Plan:
                 self.things.append(thing)
                 return thing
         return None
+
+
+def _numbered(things: list[Thing], split: str, index: int) -> list[Thing]:
+    """The things in painting order, with ids that no other picture uses."""
+    order = layout.painted(things)
+    ids = {thing.object_id: f"{_SPLIT_DIGIT[split]}{index * _ROOM + place}" for place, thing in enumerate(order)}
+    return [replace(thing, object_id=ids[thing.object_id], host=ids.get(thing.host or "")) for thing in order]
 
 
 def _weather(rng: np.random.Generator, place: str) -> str:

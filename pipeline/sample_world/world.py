@@ -30,8 +30,9 @@ SURFACES: dict[str, tuple[tuple[float, float, float], ...]] = {
     "shelf": ((0.06, 0.94, 0.03), (0.08, 0.92, 0.34), (0.08, 0.92, 0.64), (0.08, 0.92, 0.94)),
 }
 
-# The rim of what contains things: (left, right, y) as fractions of the container's box. A thing inside sticks out
-# above the rim; paint it before the container, whose front then hides what is below.
+# The rim of what contains things: (left, right, y) as fractions of the container's box. What is in a bowl, basket or
+# box stands in its opening, on the rim, and is painted after it; flowers are painted before their vase, which hides
+# the lower part of their stems.
 RIMS: dict[str, tuple[float, float, float]] = {
     "bowl": (0.12, 0.88, 0.16), "vase": (0.30, 0.70, 0.06), "basket": (0.10, 0.90, 0.30), "box": (0.14, 0.86, 0.26),
 }
@@ -43,7 +44,7 @@ LOOK_SCALE: dict[tuple[str, str], tuple[float, float]] = {
     ("girl", "sitting"): (1.0, 0.77), ("dog", "sitting"): (0.72, 1.08), ("dog", "lying"): (1.08, 0.66),
     ("cat", "sitting"): (0.66, 1.10), ("cat", "lying"): (1.08, 0.64), ("horse", "lying"): (1.0, 0.70),
     ("cow", "lying"): (1.0, 0.72), ("sheep", "lying"): (1.0, 0.76), ("umbrella", "closed"): (0.32, 1.0),
-    ("laptop", "closed"): (1.0, 0.40),
+    ("laptop", "closed"): (1.0, 0.58),
 }
 
 

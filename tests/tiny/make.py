@@ -195,7 +195,7 @@ def graph(place: str, weather: str, rows: list[tuple], hidden: frozenset = froze
                 relations[other].append(("under", identity))
     for a in rows:
         for b in rows:
-            if a[0] != b[0]:
+            if a[0] != b[0] and not carried(a, b) and not carried(b, a):
                 relations[a[0]] += [(relation, b[0]) for relation in between(a, b)]
     objects = {}
     for identity, name, (x, y, w, h), looks, _, _ in rows:
@@ -205,6 +205,11 @@ def graph(place: str, weather: str, rows: list[tuple], hidden: frozenset = froze
                              "relations": [{"name": relation, "object": other} for relation, other in pairs]}
     place_and_weather = {"location": place} | ({"weather": weather} if weather else {})
     return {"width": WIDTH, "height": HEIGHT, **place_and_weather, "objects": objects}
+
+
+def carried(a: tuple, b: tuple) -> bool:
+    """Whether a is on, in, held or worn by b, or holds or wears it: then nothing else is said of the two."""
+    return any(fact.endswith(f" {b[0]}") for fact in a[4].split(";"))
 
 
 def between(a: tuple, b: tuple) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.sample_world.things.ink import DARK, Look, fill, limb, mix, oval, path, rect, stroke
+from pipeline.sample_world.things.ink import DARK, Look, fill, limb, mix, oval, path, poly, rect, stroke
 
 EYE = "#1c1a1a"
 
@@ -12,13 +12,14 @@ def _eye(x: float, y: float, r: float = 1.4) -> str:
 
 
 def _legs(look: Look, xs: tuple[float, ...], top: float, bottom: float, width: float, foot: str | None = None) -> str:
-    """Legs, the far ones (every second) in the darker tone."""
+    """Legs that taper a little, the far ones (every second) in the darker tone."""
     drawn = ""
     for tone, chosen in (("dark", xs[1::2]), ("base", xs[::2])):
         for x in chosen:
-            drawn += look.plain(rect(x, top, width, bottom - top, 1.8), tone)
-            if foot:
-                drawn += fill(rect(x - 0.3, bottom - 3.4, width + 0.6, 3.4, 1), foot)
+            slim = 0.14 * width
+            drawn += look.plain(poly(x - slim, top, x + width + slim, top, x + width - slim, bottom, x + slim, bottom), tone)
+            drawn += fill(poly(x + slim, bottom - 4, x + width - slim, bottom - 4, x + width, bottom, x, bottom), foot) if foot else (
+                look.plain(rect(x, bottom - 4, width + 1.5, 4, 2), tone))
     return drawn
 
 
@@ -160,5 +161,5 @@ def sheep(look: Look) -> str:
             + "".join(fill(oval(x, 20.5, 2), "#ffffff") + fill(oval(x, 20.8, 1.1), EYE) for x in (61, 69))
             + stroke("M63 31Q65 33 67 31", "#f0b6b0", 1.3))
     if look.pose == "lying":  # 80 x 47
-        return (f'<g transform="translate(0 -4)">' + "".join(fill(rect(x, 45, 17, 5.6, 2.6), face, shade) for x in (20, 44)) + f"{wool}{head}</g>")
+        return (f'<g transform="translate(0 -4)">' + f"{wool}{head}" + "".join(fill(rect(x, 45, 20, 5.8, 2.8), face, shade) for x in (12, 48)) + "</g>")
     return "".join(fill(rect(x, 44, 5, 17.4, 1.4), face, shade) for x in (20, 28, 44, 51)) + wool + head

@@ -39,7 +39,7 @@ def lamp(look: Look) -> str:  # 36 x 62
     light = (fill(path("M2 27L0 61H36L34 27Z"), "#ffe98a", opacity=0.6) + fill(path("M8 28L5 61H31L28 28Z"), "#fff6c4", opacity=0.7)) if on else ""
     return (light + fill(rect(16.4, 27, 3.2, 27), METAL if look.material == "metal" else t.dark, t.line) + look.part(path("M7 61.4Q7 52.5 18 52.5Q29 52.5 29 61.4Z"))
             + (fill(oval(18, 30, 6.5, 5), "#fffbe0", "#f2b822") if on else fill(oval(18, 29.5, 4.6, 3.6), "#9b9da1", "#55575c"))
-            + look.part(shade) + (fill(path("M11 5Q18 3.5 25 5L31 25Q18 28.5 5 25Z"), "#fff3a0", opacity=0.5) if on else "") + stroke("M3 24Q18 28.5 33 24", t.line, 1))
+            + look.part(shade) + (fill(path("M5.5 16Q18 13 30.5 16L33 25.5Q18 29.5 3 25.5Z"), "#fff3a0", opacity=0.42) if on else "") + stroke("M3 24Q18 28.5 33 24", t.line, 1))
 
 
 def television(look: Look) -> str:  # 92 x 62
@@ -52,8 +52,11 @@ def television(look: Look) -> str:  # 92 x 62
 
 def laptop(look: Look) -> str:
     t = look.tones
-    if look.state == "closed":  # 56 x 15
-        return (look.part(poly(9, 1, 47, 1, 55.4, 10, 0.6, 10), "light") + fill(oval(28, 5.4, 3.2, 1.8), t.dark) + look.plain(rect(0.6, 10, 54.8, 2.4)) + look.plain(rect(1.6, 12.2, 52.8, 2.4, 1), "dark"))
+    if look.state == "closed":  # 56 x 22
+        return (fill(rect(13, 0.6, 30, 3, 1), DARK, t.line) + look.part(path("M10 2H46Q48 2 49 4L55 14Q55.4 15.5 54 15.5H2Q.6 15.5 1 14L7 4Q8 2 10 2Z"))
+                + fill(oval(28, 8.4, 4.2, 2.6), t.light, t.line) + look.plain(rect(0.6, 15, 54.8, 2.6, 1), "light")
+                + fill(rect(0.6, 17.6, 54.8, 3.8, 1.4), t.dark, t.line) + fill(rect(24, 17, 8, 2, 0.8), t.line)
+                + fill(rect(5, 18.8, 5, 1.4), DARK) + fill(oval(48, 19.5, 0.9), "#57e07c"))
     return (look.plain(rect(7, 0.6, 42, 26, 2)) + fill(rect(9.4, 3, 37.2, 21), "#bfe3f7", t.line) + fill(rect(9.8, 3.4, 36.4, 4), "#5c86c4") + "".join(fill(rect(13, y, w, 1.8), "#6f8fae") for y, w in ((10, 22), (13.5, 28), (17, 18), (20.5, 25)))
             + look.part(poly(7, 26, 49, 26, 55.4, 34, 0.6, 34), "light") + fill(poly(10, 27.4, 46, 27.4, 48.6, 31, 7.4, 31), DARK) + fill(poly(23, 31.8, 33, 31.8, 34, 33.6, 22, 33.6), t.dark) + look.plain(rect(0.6, 34, 54.8, 3.4, 1.4)))
 
@@ -68,4 +71,5 @@ def telephone(look: Look) -> str:  # 40 x 30
     t = look.tones
     return (look.part(path("M9 11H31L38.5 26Q39 29.4 36 29.4H4Q1 29.4 1.5 26Z")) + fill(oval(20, 20, 7.6, 6.6), "#f5f3ea", t.line)
             + "".join(fill(oval(20 + 4.6 * dx, 20 + 4 * dy, 1.1), t.line) for dx, dy in ((0, -1), (.87, -.5), (.87, .5), (0, 1), (-.87, .5), (-.87, -.5))) + fill(oval(20, 20, 1.8, 1.6), t.base, t.line)
-            + look.plain(path("M1 10Q-.5 1 8 .8H32Q40.5 1 39 10Q38.5 12 35 11.5L30 11Q29 7.5 27 7H13Q11 7.5 10 11L5 11.5Q1.5 12 1 10Z"), "light"))
+            + look.plain(path("M1 10Q-.5 1 8 .8H32Q40.5 1 39 10Q38.5 12 35 11.5L30 11Q29 7.5 27 7H13Q11 7.5 10 11L5 11.5Q1.5 12 1 10Z"))
+            + stroke("M6 3.2Q8 2.5 12 2.6H28", t.light, 1.4))

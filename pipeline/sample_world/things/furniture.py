@@ -6,10 +6,17 @@ from pipeline.sample_world.things.ink import DARK, GOLD, METAL, Look, Tones, fil
 
 
 def table(look: Look) -> str:  # 130 x 74
+    if look.material == "glass":  # the legs are seen through the top
+        t = look.tones
+        legs = "".join(fill(rect(x, y, w, 73.4 - y, 1), color, t.line) for x, y, w, color in (
+            (24, 4, 6, t.dark), (100, 4, 6, t.dark), (8, 12, 7, t.base), (115, 12, 7, t.base)))
+        glints = "".join(fill(poly(x, 1, x + 9, 1, x - 6, 15, x - 16, 15), "#ffffff", opacity=0.85) for x in (44, 60, 100))
+        top = poly(14, 0.6, 116, 0.6, 129.4, 15, 0.6, 15)
+        return (legs + fill(top, "#bfe6ee", t.line, 0.55) + fill(top, t.base, opacity=0.3) + glints
+                + fill(rect(0.6, 15, 128.8, 4, 1), t.base, t.line, 0.75) + stroke("M3 16.5H127", "#ffffff", 1.2, 0.8))
     legs = "".join(look.part(rect(x, 18, w, 55.4, 1), tone) for x, w, tone in ((24, 6, "dark"), (100, 6, "dark"), (6, 8, "base"), (116, 8, "base")))
-    apron = "" if look.material == "glass" else look.plain(rect(9, 19, 112, 9), "dark")
-    return (apron + legs + look.part(poly(14, 0.6, 116, 0.6, 129.4, 15, 0.6, 15), "light" if look.material != "glass" else "base")
-            + look.part(rect(0.6, 15, 128.8, 6, 1)))
+    return (look.plain(rect(9, 19, 112, 9), "dark") + legs
+            + look.part(poly(14, 0.6, 116, 0.6, 129.4, 15, 0.6, 15), "light") + look.part(rect(0.6, 15, 128.8, 6, 1)))
 
 
 def chair(look: Look) -> str:  # 54 x 84
@@ -46,7 +53,7 @@ def bed(look: Look) -> str:  # 170 x 78
 
 def shelf(look: Look) -> str:  # 96 x 130
     t = look.tones
-    back = fill(rect(4, 4, 88, 122), t.dark) + fill(rect(4, 4, 88, 122), "#000000", opacity=0.28)
+    back = fill(rect(4, 4, 88, 122), t.dark) + fill(rect(4, 4, 88, 122), "#000000", opacity=0.04 if look.name == "white" else 0.28)
     boards = "".join(look.part(rect(4, y, 88, 5)) for y in (42, 81, 120)) + "".join(fill(rect(6, y, 84, 3), "#000000", opacity=0.25) for y in (47.5, 86.5, 6.5))
     return (back + boards + "".join(look.part(rect(x, 1, 6, 128.4, 1)) for x in (0.6, 89.4)) + look.part(rect(0.6, 0.6, 94.8, 5.6, 1), "light")
             + (stroke("M3.6 8V124M92.4 8V124", "#ffffff", 1, 0.7) if look.material == "metal" else ""))
@@ -58,7 +65,7 @@ def cabinet(look: Look) -> str:  # 86 x 84
     top = look.plain(poly(6, 0.6, 80, 0.6, 85.4, 8, 0.6, 8), "light") + look.plain(rect(0.6, 7.6, 84.8, 4, 1))
     knobs = lambda points: "".join(fill(oval(x, y, 1.9), GOLD, "#7a5a12") for x, y in points)
     if look.state == "open":
-        inside = fill(rect(5, 11, 76, 67), t.dark, t.line) + fill(rect(5, 11, 76, 67), "#000000", opacity=0.45)
+        inside = fill(rect(5, 11, 76, 67), t.dark, t.line) + fill(rect(5, 11, 76, 67), "#000000", opacity=0.25 if look.name == "white" else 0.45)
         board = look.part(rect(16, 43, 54, 3.6))
         doors = look.part(poly(5, 11, 18, 17, 18, 83, 5, 78)) + look.part(poly(81, 11, 68, 17, 68, 83, 81, 78)) + look.plain(poly(8, 19, 15, 22, 15, 74, 8, 71)) + look.plain(poly(78, 19, 71, 22, 71, 74, 78, 71))
         return feet + inside + board + top + doors + knobs(((16, 48), (70, 48)))

@@ -19,6 +19,7 @@ SKY = "#cfe6f5"
 DARK = "#33343a"
 METAL = "#aeb4ba"
 GOLD = "#e3b341"
+INKS = {"white": "deep", "yellow": "gold"}  # what patterns are drawn in; white on all other colours
 
 
 class Shape(NamedTuple):
@@ -26,6 +27,7 @@ class Shape(NamedTuple):
 
     inner: str
     outer: str | None = None
+    tall: bool = False  # the grain of wood runs upwards
 
 
 def number(value: float) -> str:
@@ -38,7 +40,8 @@ def rect(x: float, y: float, w: float, h: float, r: float = 0) -> Shape:
         rounded = f' rx="{number(max(r + by, 0))}"' if r else ""
         return (f'rect x="{number(x - by)}" y="{number(y - by)}" width="{number(w + 2 * by)}" '
                 f'height="{number(h + 2 * by)}"{rounded}')
-    return Shape(geometry(-0.2), geometry(LINE - 0.2)) if min(w, h) > 1 else Shape(geometry(0), geometry(LINE))
+    inset = 0.2 if min(w, h) > 1 else 0
+    return Shape(geometry(-inset), geometry(LINE - inset), h > 1.6 * w)
 
 
 def oval(cx: float, cy: float, rx: float, ry: float | None = None) -> Shape:
@@ -129,66 +132,81 @@ class Look:
     def part(self, shape: Shape, tone: str = "base", cover: bool = True) -> str:
         """A part in the thing's colour; `cover` lays its pattern and the look of its material over it."""
         color = getattr(self.tones, tone)
-        glass = self.material == "glass"
-        drawn = fill(shape, color, self.tones.line, 0.5 if glass else 1)
+        if self.material == "glass":
+            drawn = fill(shape, color, self.tones.line, 0.5)
+        elif cover and not self.pattern and self.material in (None, "metal", "plastic"):
+            return fill(shape, f"url(#{self._gloss}.{color[1:]})", self.tones.line)
+        else:
+            drawn = fill(shape, color, self.tones.line)
         if not cover:
             return drawn
         grain = "fine" if self.fine else "wide"
         if self.pattern:
-            ink = "deep" if self.name in ("white", "yellow", "pink", "gray") else "pale"
-            drawn += f'<{shape.inner} fill="url(#{self.pattern}-{grain}-{ink})"/>'
-        material = self.material or "soft"
-        overlay = f"{material}-{grain}" if material in ("wood", "leather", "stone") else material
-        if overlay == "metal" and self.name == "white":
-            overlay = "metal-white"
+            drawn += f'<{shape.inner} fill="url(#{self.pattern}-{grain}-{INKS.get(self.name, "pale")})"/>'
+        overlay = f"{self.material}-{grain}" if self.material in ("wood", "leather", "stone") else self._gloss
+        if self.material == "wood" and shape.tall:
+            overlay += "-up"
         return drawn + f'<{shape.inner} fill="url(#{overlay})"/>'
+
+    @property
+    def _gloss(self) -> str:
+        """The gradient that lights this thing."""
+        light = self.material or "soft"
+        return f"{light}-white" if self.name == "white" and light in ("soft", "metal", "plastic") else light
 
     def plain(self, shape: Shape, tone: str = "base") -> str:
         """A part in the thing's colour without pattern or material."""
         return self.part(shape, tone, cover=False)
 
 
-def _gradient(name: str, stops: str, direction: str = 'x1="0" y1="0" x2="1" y2="0.35"') -> str:
-    """Stops are "offset white|black opacity, ..."."""
+# How light falls on a surface: stops "offset white|black opacity". As an overlay, or mixed into a colour beforehand.
+LIGHTS = {
+    "soft": "0 w .22, .4 w 0, .6 k 0, 1 k .16",
+    "soft-white": "0 w .5, .5 k 0, 1 k .08",
+    "metal": "0 k .18, .14 w .15, .26 w .75, .36 w .1, .55 k .3, .72 k .05, .84 w .5, 1 k .25",
+    "metal-white": "0 k .1, .12 k .02, .24 w 1, .36 k .04, .46 k .3, .54 k .06, .66 w 1, .8 k .02, .9 k .2, 1 k .06",
+    "plastic": "0 w .06, .15 w .06, .155 w .85, .27 w .85, .275 w .1, .32 w .1, .325 w .55, .35 w .55, .355 w 0, .8 k 0, 1 k .12",
+    "plastic-white": "0 k .1, .15 k .1, .155 w 1, .27 w 1, .275 k .2, .32 k .2, .325 w 1, .35 w 1, .355 k .04, .8 k .03, 1 k .14",
+    "glass": "0 w .25, .2 w .25, .201 w .9, .34 w .9, .341 w .15, .42 w .15, .421 w .7, .47 w .7, .471 w .1, 1 k .05",
+}
+
+
+@cache
+def _gradient(name: str) -> str:
+    """The gradient `light` (an overlay) or `light.rrggbb` (that light on that colour)."""
+    light, _, color = name.partition(".")
     body = ""
-    for stop in stops.split(","):
-        offset, color, opacity = stop.split()
-        body += f'<stop offset="{offset}" stop-color="{ {"w": "#fff", "k": "#000"}[color] }" stop-opacity="{opacity}"/>'
-    return f'<linearGradient id="{name}" {direction}>{body}</linearGradient>'
+    for stop in LIGHTS[light].split(","):
+        offset, kind, opacity = stop.split()
+        source = "#ffffff" if kind == "w" else "#000000"
+        if color:
+            body += f'<stop offset="{offset}" stop-color="{mix("#" + color, source, float(opacity))}"/>'
+        else:
+            body += f'<stop offset="{offset}" stop-color="{source}" stop-opacity="{opacity}"/>'
+    return f'<linearGradient id="{name}" x1="0" y1="0" x2="1" y2="{0.6 if light == "glass" else 0.35}">{body}</linearGradient>'
 
 
-def _tile(name: str, width: float, height: float, body: str, scale: float) -> str:
+def _tile(name: str, width: float, height: float, body: str, scale: float, turn: float = 0) -> str:
     return (f'<pattern id="{name}" width="{width}" height="{height}" patternUnits="userSpaceOnUse" '
-            f'patternTransform="scale({scale})">{body}</pattern>')
+            f'patternTransform="scale({scale}) rotate({turn})">{body}</pattern>')
 
 
-def _definitions() -> dict[str, str]:
-    made = {
-        "soft": _gradient("soft", "0 w .22, .4 w 0, .6 k 0, 1 k .16"),
-        "round": _gradient("round", "0 k .12, .3 w .28, .55 w 0, 1 k .28", ""),
-        "metal": _gradient("metal", "0 k .18, .14 w .15, .26 w .75, .36 w .1, .55 k .3, .72 k .05, .84 w .5, 1 k .25"),
-        "metal-white": _gradient("metal-white", "0 k .25, .16 k .04, .26 w .9, .38 k .1, .56 k .42, .74 k .12, "
-                                 ".84 w .8, 1 k .35"),
-        "plastic": _gradient("plastic", "0 w .1, .12 w .1, .125 w .75, .19 w .75, .195 w .12, .24 w .12, .245 w .5, "
-                             ".265 w .5, .27 w 0, .8 k 0, 1 k .12"),
-        "glass": _gradient("glass", "0 w .25, .2 w .25, .201 w .9, .34 w .9, .341 w .15, .42 w .15, .421 w .7, "
-                           ".47 w .7, .471 w .1, 1 k .05", 'x1="0" y1="0" x2="1" y2="0.6"'),
-    }
+def _tiles() -> dict[str, str]:
+    made = {}
     for grain, scale in (("fine", 0.5), ("wide", 1.0)):
-        for ink, color, opacity in (("pale", "#fff", ".85"), ("deep", "#4b4453", ".62")):
+        for ink, color, opacity in (("pale", "#fff", ".88"), ("deep", "#565d6b", ".66"), ("gold", "#8a6400", ".55")):
             paint = f'fill="{color}" fill-opacity="{opacity}"'
-            made |= {f"{pattern}-{grain}-{ink}": _tile(f"{pattern}-{grain}-{ink}", size, size, body, scale)
+            made |= {f"{pattern}-{grain}-{ink}": _tile(f"{pattern}-{grain}-{ink}", 800 if pattern == "banded" else size, 800 if pattern == "striped" else size, body, scale)
                      for pattern, size, body in (
-                         ("striped", 16, f'<path d="M5 0h7v16h-7z" {paint}/>'),
+                         ("striped", 16, f'<path d="M5 0h6v800h-6z" {paint}/>'),
+                         ("banded", 16, f'<path d="M0 5v6h800v-6z" {paint}/>'),
                          ("dotted", 18, f'<path d="M5 0a4 4 0 0 0 0 9a4 4 0 0 0 0-9zm9 9a4 4 0 0 0 0 9a4 4 0 0 0 0-9z" '
                                         f'{paint}/>'),
                          ("checkered", 18, f'<path d="M0 0h9v18h9v-9h-18z" {paint}/>'))}
+        grained = 0.75 if grain == "fine" else 1.0
+        made |= {f"wood-{grain}{way}": _tile(f"wood-{grain}{way}", 64, 20, WOOD, grained, turn) for way, turn in (("", 0), ("-up", 90))}
         made |= {f"{material}-{grain}": _tile(f"{material}-{grain}", width, height, body, scale)
                  for material, width, height, body in (
-                     ("wood", 46, 16,
-                      '<path d="M0 2.5q11 2 23 0t23 0M0 8q6-1 10-3q8-3 14 1t22 2M0 13.5q12-2 23 0t23 0M12 9q5-4 10 0q-5 3-10 0" '
-                      'fill="none" stroke="#2a1400" stroke-opacity=".5" stroke-width="1.3"/>'
-                      '<path d="M0 5q11 2 18 0M26 11q10 1 20 0" fill="none" stroke="#ffd9a0" stroke-opacity=".55" stroke-width="1.3"/>'),
                      ("leather", 22, 22,
                       '<path d="M0 0L22 22M22 0L0 22" stroke="#000" stroke-opacity=".35" stroke-width="1.4" fill="none"/>'
                       '<path d="M0 2L20 22M24 0L2 22" stroke="#fff" stroke-opacity=".3" stroke-width="1.2" fill="none"/>'
@@ -201,10 +219,13 @@ def _definitions() -> dict[str, str]:
     return made
 
 
-DEFINITIONS = _definitions()
+WOOD = ('<path d="M0 3q16 3 32 0t32 0M0 9.5q12-1 18-3.5q12-4 22 1q10 4 24 2.5M0 16q16-3 32 0t32 0M20 10q8-5 16 0q-8 4-16 0" '
+        'fill="none" stroke="#2a1400" stroke-opacity=".45" stroke-width="1.2"/>'
+        '<path d="M4 6q14 2 24-1M38 13q12 1 24-1" fill="none" stroke="#ffe0b0" stroke-opacity=".4" stroke-width="1.2"/>')
+TILES = _tiles()
 
 
 def definitions(svg: str) -> str:
     """The gradients and patterns that a piece of SVG refers to, as a `defs` element."""
-    used = sorted(set(re.findall(r"url\(#([\w-]+)\)", svg)))
-    return f"<defs>{''.join(DEFINITIONS[name] for name in used)}</defs>" if used else ""
+    used = sorted(set(re.findall(r"url\(#([\w.-]+)\)", svg)))
+    return f"<defs>{''.join(TILES.get(name) or _gradient(name) for name in used)}</defs>" if used else ""

@@ -49,9 +49,11 @@ def fire_hydrant(look: Look) -> str:  # 36 x 54
 
 def trash_can(look: Look) -> str:  # 46 x 62
     t = look.tones
-    ribs = stroke("M13 20L14.5 57M20 20L20.5 58M26 20L25.5 58M33 20L31.5 57", t.line, 1.3, 0.8) if look.material == "metal" else stroke("M8 30H38", t.line, 1.3) + fill(path("M23 36L28 44H18ZM17 47H29L27 50H19Z"), "#ffffff", opacity=0.7)
+    ribs = stroke("M13 20L14.5 57M20 20L20.5 58M26 20L25.5 58M33 20L31.5 57", t.line, 1.3, 0.8) if look.material == "metal" else stroke("M23 31L31 45H15Z", "#ffffff", 3, 0.85) + stroke("M19 33L22 37M29 36L25 40M22 47V43", t.base, 2.4)
     body = look.part(path("M5 15H41L37.5 59Q37.3 61.4 35 61.4H11Q8.7 61.4 8.5 59Z")) + ribs
     if look.state == "open":
-        paper = fill(path("M12 15L15 6L22 9L24 3L31 8L34 15Z"), "#fbfaf5", "#8e8e88") + stroke("M17 8L20 14M25 6L27 13", "#b5b4ab", 0.9)
-        return fill(oval(23, 15, 18, 3.2), t.line) + look.plain(path("M38 14Q45.4 8 43 .8Q36 2 33 12Z"), "light") + paper + body + look.plain(rect(3, 14, 40, 4.6, 2), "light")
+        paper = fill(path("M7 17L9 9L14 12L17 7L23 13L27 10L30 17Z"), "#fbfaf5", "#8e8e88") + stroke("M12 11L13 15M18 10L20 15", "#b5b4ab", 0.9)
+        lid = look.part(path("M4 11Q6 4 23 4Q40 4 43 11Z")) + look.plain(rect(2, 10.4, 42, 4, 2), "light")
+        return (f'<g transform="rotate(24 43 14)">{lid}</g>' + fill(oval(23, 16, 17.6, 3.4), t.line) + paper + body
+                + look.plain(rect(3, 15, 40, 4.6, 2), "light"))
     return body + look.part(path("M3 13Q4 5.5 23 5.5Q42 5.5 43 13Z")) + limb("M17 5.5Q17 1.8 23 1.8Q29 1.8 29 5.5", t.dark, t.line, 1.4) + look.plain(rect(1.2, 12.4, 43.6, 4.6, 2), "light")

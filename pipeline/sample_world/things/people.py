@@ -20,7 +20,7 @@ class Figure:
         self.sitting, self.old, self.young = look.pose == "sitting", look.age == "old", look.age == "young"
         self.child, self.female = child, female
         self.skin = SKINS[look.variety % len(SKINS)]
-        self.hair = "#e4e5e8" if self.old else HAIRS[look.variety // 7 % len(HAIRS)]
+        self.hair = "#e4e5e8" if self.old else HAIRS[look.variety // len(SKINS)]
         self.skin_line, self.hair_line = mix(self.skin, "#000000", 0.45), mix(self.hair, "#000000", 0.45)
         top, height = 0.03, 0.26 if self.sitting else 0.20
         grown = 1.16 if child else 1.0
@@ -78,11 +78,13 @@ def _person(look: Look, child: bool, female: bool) -> str:
 def _legs(f: Figure) -> str:
     shoe = "#8d3b4a" if f.female else "#3c3f47"
     if f.sitting:
-        thigh = "".join(fill(rect(f.x(x), f.y(0.655), f.x(0.37), f.y(0.15), f.x(0.1)), f.skin, f.skin_line) for x in (0.10, 0.53))
-        shins = "".join(fill(rect(f.x(x), f.y(0.76), f.x(0.21), f.y(0.19), 2), f.skin, f.skin_line) for x in (0.16, 0.63))
-        feet = "".join(fill(oval(f.x(x), f.y(0.965), f.x(0.15), f.y(0.033)), shoe, "#1d1d22") for x in (0.26, 0.74))
-        cover = rect(f.x(0.12), f.y(0.645), f.x(0.76), f.y(0.12 if f.female else 0.09), 4)
-        return shins + feet + thigh + fill(cover, SHORTS, "#24262c")
+        shins = "".join(fill(rect(f.x(x), f.y(0.76), f.x(0.22), f.y(0.19), 2), f.skin, f.skin_line) for x in (0.15, 0.63))
+        feet = "".join(fill(path(f"M{f.x(a)} {f.y(1) - 0.6}V{f.y(0.965)}Q{f.x((a + b) / 2)} {f.y(0.915)} {f.x(b)} {f.y(0.965)}V{f.y(1) - 0.6}Z"),
+                            shoe, "#1d1d22") for a, b in ((0.11, 0.41), (0.59, 0.89)))
+        knees = "".join(fill(oval(f.x(x), f.y(0.765), f.x(0.15), f.y(0.065)), f.skin, f.skin_line) for x in (0.26, 0.74))
+        cover = path(f"M{f.x(.2)} {f.y(.64)}H{f.x(.8)}L{f.x(.9)} {f.y(.74)}H{f.x(.1)}Z") if f.female else path(
+            f"M{f.x(.2)} {f.y(.64)}H{f.x(.8)}Q{f.x(.9)} {f.y(.66)} {f.x(.9)} {f.y(.74)}H{f.x(.58)}L{f.x(.5)} {f.y(.71)}L{f.x(.42)} {f.y(.74)}H{f.x(.1)}Q{f.x(.1)} {f.y(.66)} {f.x(.2)} {f.y(.64)}Z")
+        return shins + feet + knees + fill(cover, SHORTS, "#24262c")
     legs = "".join(fill(rect(f.x(x), f.y(0.56), f.x(0.19), f.y(0.39), 2), f.skin, f.skin_line) for x in (0.265, 0.545))
     feet = "".join(fill(path(f"M{f.x(a)} {f.y(1) - 0.6}V{f.y(0.965)}Q{f.x((a + b) / 2)} {f.y(0.925)} {f.x(b)} {f.y(0.965)}V{f.y(1) - 0.6}Z"),
                         shoe, "#1d1d22") for a, b in ((0.20, 0.47), (0.53, 0.80)))
@@ -103,8 +105,8 @@ def _arms_and_body(f: Figure) -> str:
                    for s, e, h in ((0.25, 0.10, 0.075), (0.75, 0.90, 0.925)))
     trunk = fill(path(f"M{f.x(.36)} {f.y(b + .005)}L{f.x(.24)} {f.y(b + .035)}L{f.x(.20)} {f.y(b + .12)}L{f.x(.29)} {f.y(b + .13)}L{f.x(.30)} {bottom}"
                       f"H{f.x(.70)}L{f.x(.71)} {f.y(b + .13)}L{f.x(.80)} {f.y(b + .12)}L{f.x(.76)} {f.y(b + .035)}L{f.x(.64)} {f.y(b + .005)}"
-                      f"Q{f.x(.5)} {f.y(b + .06)} {f.x(.36)} {f.y(b + .005)}Z"), UNDERSHIRT, "#8f949b")
-    neck = fill(rect(f.x(0.42), f.y(b - 0.05), f.x(0.16), f.y(0.085), 2), f.skin, f.skin_line)
+                      f"Q{f.x(.5)} {f.y(b + .10)} {f.x(.36)} {f.y(b + .005)}Z"), UNDERSHIRT, "#8f949b")
+    neck = fill(rect(f.x(0.40), f.y(b - 0.05), f.x(0.20), f.y(0.12), 3), f.skin, f.skin_line)
     return arms + neck + trunk
 
 

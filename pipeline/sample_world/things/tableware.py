@@ -33,8 +33,9 @@ def bowl(look: Look) -> str:  # 46 x 28
 def bottle(look: Look) -> str:  # 20 x 52
     body = path("M7 5V13Q7 17 3.5 20Q1 22 1 26V48.5Q1 51.5 4 51.5H16Q19 51.5 19 48.5V26Q19 22 16.5 20Q13 17 13 13V5Z")
     liquid = path("M2.5 21.8H17.5Q18 24 18 26V48Q18 50.5 16 50.5H4Q2 50.5 2 48V26Q2 24 2.5 21.8Z")
-    clear = fill(body, "#ffffff", opacity=0.55) + fill(body, look.tones.base, look.tones.line, 0.45)
-    inside = (fill(liquid, look.tones.base) + fill(liquid, look.tones.dark, opacity=0.45)
+    clear = fill(body, "#ffffff", opacity=0.55) + (fill(body, "#b9cdd8", look.tones.line, 0.55) if look.name == "white" else
+                                                   fill(body, look.tones.base, look.tones.line, 0.45))
+    inside = (fill(liquid, look.tones.base) + fill(liquid, look.tones.dark, opacity=0 if look.name == "white" else 0.45)
               + fill(rect(2.4, 21, 15.2, 1.8), look.tones.light)) if look.state == "full" else ""
     if look.material == "plastic":
         finish = (stroke("M1.5 28H18.5M1.5 45H18.5M1.5 41.5H18.5", look.tones.line, 1, 0.7)
@@ -135,7 +136,7 @@ def pizza(look: Look) -> str:  # 50 x 16
             + fill(oval(25, 7.4, 24.2, 6.8), "#d9974a", "#6f4216") + fill(oval(25, 7.2, 20.6, 5.2), "#f6cd52", "#d0672b")
             + toppings + herbs
             + stroke("M25 7.2L29.5 14M25 7.2L45 10.5M25 7.2L6 4M25 7.2L26 .9M25 7.2L43 3.8", "#b4661f", 0.9)
-            + fill(poly(25, 7.3, 30.5, 14.8, 42.5, 12.6), "#f2f0ea", opacity=0) )
+            )
 
 
 def cake(look: Look) -> str:  # 46 x 42

@@ -7,7 +7,7 @@ from pipeline.sample_world.things.ink import DARK, GOLD, Look, fill, limb, mix, 
 
 def ball(look: Look) -> str:  # 34 x 34
     t = look.tones
-    seam = "" if look.pattern else stroke("M2.5 11Q14 15 31.5 11M2.5 23Q14 19 31.5 23M17 .8Q12 17 17 33.2M9 3Q14 17 9 31M25 3Q20 17 25 31"[:52], t.line, 1.2)
+    seam = "" if look.pattern else stroke("M2.5 11Q14 15 31.5 11M2.5 23Q14 19 31.5 23M17 .8Q12 17 17 33.2", t.line, 1.2)
     return look.part(oval(17, 17, 16.4)) + seam + fill(oval(11, 9, 4.4, 3), "#ffffff", opacity=0.75) + stroke("M6 27Q17 37 29 26", "#000000", 3, 0.16)
 
 
@@ -39,7 +39,7 @@ def umbrella(look: Look) -> str:
 def book(look: Look) -> str:  # 38 x 28
     t = look.tones
     if look.state == "open":
-        return (look.plain(path("M.6 4L19 7L37.4 4V26L19 27.4L.6 26Z")) + fill(path("M3 1.8Q13 .6 19 5Q25 .6 35 1.8V23Q25 21.5 19 25.5Q13 21.5 3 23Z"), "#fbf8ee", t.line) + stroke("M19 5V25", "#8c8573", 1.2)
-                + stroke("M6 6Q11 5.5 16 8M6 10Q11 9.5 16 12M6 14Q11 13.5 16 16M6 18Q11 17.5 16 20M22 8Q27 5.5 32 6M22 12Q27 9.5 32 10M22 16Q27 13.5 32 14M22 20Q27 17.5 32 18", "#8d94a0", 0.9))
+        return (look.plain(path("M.6 3L19 6L37.4 3V26L19 27.4L.6 26Z")) + fill(path("M5 2.2Q14 1 19 5Q24 1 33 2.2V21.5Q24 20 19 23.5Q14 20 5 21.5Z"), "#fbf8ee", t.line) + stroke("M19 5V23", "#8c8573", 1.2)
+                + stroke("M8 6Q12 5.5 16 8M8 10Q12 9.5 16 12M8 14Q12 13.5 16 16M8 18Q12 17.5 16 19.5M22 8Q26 5.5 30 6M22 12Q26 9.5 30 10M22 16Q26 13.5 30 14M22 19.5Q26 17.5 30 18", "#8d94a0", 0.9))
     return (look.plain(path("M6 17L.8 20Q-.2 24 2 27.4H31L37.4 22V18Z"), "dark") + fill(path("M3 21H31L36.6 17.5V22L31 26H3Q1.6 23.5 3 21Z"), "#f8f4e6", t.line) + stroke("M4 23.5H31L36 20", "#b5ae9a", 0.7)
             + look.part(poly(8, 0.8, 37.2, 3, 31.5, 20.5, 1.2, 20)) + stroke("M11.5 1.2L5 20", t.line, 1.2) + fill(poly(16, 5.2, 30.5, 6, 29, 10.6, 14.4, 10), t.light, t.line))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pipeline.sample_world.things.ink import GOLD, SKY, Look, fill, limb, oval, path, poly, rect, stroke
 
 
@@ -31,6 +33,7 @@ def window(look: Look) -> str:  # 84 x 84
 
 def curtain(look: Look) -> str:  # 60 x 110
     t = look.tones
+    look = replace(look, pattern="banded") if look.pattern == "striped" else look  # across the folds
     rod = limb("M2.5 4H57.5", "#8f7a4e", "#4a3d22", 2) + "".join(fill(oval(x, 4, 2.4), GOLD, "#4a3d22") for x in (2.6, 57.4))
     if look.state == "open":
         left = "M3 6H21Q22 40 10 62L15 66V109.4H4V66Z"

@@ -24,8 +24,9 @@ def jeans(look: Look) -> str:
     t = look.tones
     seam = GOLD if look.name in ("blue", "black") else t.line
     if look.wide:  # seated: 46 x 30
-        return (look.part(path("M6 .6H40Q45.5 2 45.6 10V29.4H29.5V15Q23 12 16.5 15V29.4H.4V10Q.5 2 6 .6Z"))
-                + stroke("M23 1V9M2 26.5H15.5M30.5 26.5H44", seam, 1) + stroke("M16.5 15Q14 7 23 6Q32 7 29.5 15", t.line, 1))
+        return (look.part(path("M3 .6H43L45.4 10Q45.8 14 44 16L43 29.4H29.5L28.5 14L23 8L17.5 14L16.5 29.4H3L2 16Q.2 14 .6 10Z"))
+                + fill(rect(3, 0.6, 40, 2.6), t.dark, t.line) + stroke("M4 26.5H16M30 26.5H42", seam, 1)
+                + stroke("M2 12Q9 8.5 17 13M44 12Q37 8.5 29 13", t.light, 1.6) + stroke("M2.5 16Q9 19 17 15.5M43.5 16Q37 19 29 15.5", t.line, 1) + stroke("M23 3V8", seam, 1))
     return (look.part(path("M.6 .6H33.4V49.4H19.5L18 19H16L14.5 49.4H.6Z"))  # 34 x 50
             + fill(rect(0.6, 0.6, 32.8, 4.2), t.dark, t.line) + fill(oval(17, 2.6, 1.2), GOLD)
             + stroke("M17 5V18M2 9Q8 12 9 5M32 9Q26 12 25 5M1.5 46.5H14M20 46.5H32.5", seam, 0.9))

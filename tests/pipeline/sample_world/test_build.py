@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -90,5 +91,6 @@ def test_what_is_committed_has_the_promised_size() -> None:
 
 @pytest.mark.slow
 def test_what_is_committed_is_what_the_code_makes() -> None:
-    made = dict(build.documents()) | dict(build.pictures())
-    assert build.check(HOME, made).lines == []
+    # every JSON file, and the first 12 pictures; `build --check` compares them all
+    made = [*build.documents(), *islice(build.pictures(), 12)]
+    assert [path for path, data in made if build.differs(path, data, (HOME / path).read_bytes())] == []

@@ -77,14 +77,14 @@ def test_held_things_are_at_a_hand(sample: list[World]) -> None:
         assert any(x <= a <= x + w and y <= b <= y + h for a, b in hands)
 
 
-def test_contents_stick_out_of_their_container(sample: list[World]) -> None:
+def test_what_is_inside_stands_in_the_opening_and_flowers_stick_out_of_their_vase(sample: list[World]) -> None:
     pairs = hosted(sample, "inside")
     assert pairs
     for thing, container in pairs:
         rim = container.box[1] + RIMS[container.kind][2] * container.box[3]
         shown = (rim - thing.box[1]) / thing.box[3]
-        assert 0.5 <= shown <= 0.8
-        assert thing.box[1] + thing.box[3] <= container.box[1] + container.box[3]
+        assert abs(shown - (0.6 if container.kind == "vase" else 1.0)) < 1e-6
+        assert container.box[0] < thing.box[0] + thing.box[2] / 2 < container.box[0] + container.box[2]
         assert container.state not in ("closed", "empty")
 
 
@@ -101,17 +101,21 @@ def shared(first: Thing, second: Thing) -> float:
     return max(min(ax + aw, bx + bw) - max(ax, bx), 0) * max(min(ay + ah, by + bh) - max(ay, by), 0)
 
 
-def test_nothing_is_hidden_by_more_than_half_and_small_things_not_at_all(sample: list[World]) -> None:
+def test_nothing_is_hidden_by_more_than_half_and_small_things_not_by_strangers(sample: list[World]) -> None:
+    clothes = ("head", "body", "legs")
     for world in sample:
         for place, back in enumerate(world.things):
-            hidden = sum(
-                shared(back, front) for front in world.things[place + 1:]
-                if not (front.host == back.object_id and front.rests in ("head", "body", "legs"))  # clothes worn
-                and back.host != front.object_id  # its container, or the table it is under
-                and not (back.host and back.host == front.host and "top" not in (back.rests, front.rests)))
-            share = hidden / (back.box[2] * back.box[3])
-            assert share <= 0.5, (world.picture_id, back)
-            assert share == 0 or back.box[2] * back.box[3] >= 1500 or back.rests in ("head", "body", "legs")
+            total = strange = 0.0
+            for front in world.things[place + 1:]:
+                worn = front.host == back.object_id and front.rests in clothes
+                on_one_person = bool(back.host) and back.host == front.host and {back.rests, front.rests} <= {*clothes, "hand"}
+                if worn or on_one_person or back.host == front.object_id:  # its vase, or the table it is under
+                    continue
+                share = shared(back, front) / (back.box[2] * back.box[3])
+                total += share
+                strange += share if front.host != back.object_id else 0
+            assert total <= 0.5, (world.picture_id, back)
+            assert strange == 0 or back.box[2] * back.box[3] >= 1500 or back.rests in clothes, (world.picture_id, back)
 
 
 def test_some_things_are_partly_hidden(sample: list[World]) -> None:

@@ -1,0 +1,95 @@
+"""What the verdicts come to: votes per candidate after unreliable verdicts are set aside."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from annotation.quality import candidate_choice, filter_choice, said
+from pipeline.core.records import AqCheck, Choice, Record, Screened, Task, Verdict, Verified
+
+Rule = Literal["majority", "unanimity"]
+Status = Literal["unanswerable", "answerable", "doubtful", "unjudged"]
+
+
+class SetAside(Record):
+    """A verdict that does not count, and why."""
+
+    verdict_id: str
+    task_id: str
+    annotator: str
+    reason: Literal["annotator excluded", "filter failed"]
+
+
+def set_aside(
+    tasks: Mapping[str, Task], verdicts: Sequence[Verdict], excluded: set[str], refuted: set[tuple[str, str]],
+) -> list[SetAside]:
+    """Verdicts of excluded annotators, and those whose filter question was failed though it is not refuted."""
+    rows = []
+    for verdict in verdicts:
+        task = tasks[verdict.task_id]
+        question, choice = filter_choice(task, verdict)
+        failed = said(choice) != question.expected and (task.picture_id, question.text) not in refuted
+        if verdict.annotator in excluded or failed:
+            reason = "annotator excluded" if verdict.annotator in excluded else "filter failed"
+            rows.append(SetAside(verdict_id=verdict.verdict_id, task_id=verdict.task_id, annotator=verdict.annotator, reason=reason))
+    return rows
+
+
+def status(choices: Sequence[Choice], rule: Rule, min_votes: int) -> Status:
+    """What the counted choices on one candidate come to. Only "unanswerable" goes on, so doubt discards.
+
+    majority: more than half say invalid (valid); unanimity: all do. "unsure" is never a vote for anything.
+    """
+    if len(choices) < min_votes:
+        return "unjudged"
+    invalid, valid = choices.count("invalid"), choices.count("valid")
+    needed = len(choices) if rule == "unanimity" else len(choices) // 2 + 1
+    if invalid >= needed:
+        return "unanswerable"
+    return "answerable" if valid >= needed else "doubtful"
+
+
+def verify(
+    screened: Iterable[Screened], tasks: Mapping[str, Task], verdicts: Sequence[Verdict], aside: set[str], rule: Rule, min_votes: int,
+) -> list[Verified]:
+    """Every candidate with its votes, sorted by id. "unsure" is counted with the valid votes.
+
+    Args:
+        aside: ids of the verdicts that do not count.
+    """
+    by_candidate: dict[str, list[Verdict]] = defaultdict(list)
+    for verdict in verdicts:
+        task = tasks[verdict.task_id]
+        question = task.first if task.first.role == "candidate" else task.second
+        by_candidate[question.candidate_id or ""].append(verdict)
+    rows = []
+    for row in screened:
+        given = by_candidate[row.candidate.candidate_id]
+        counted = [candidate_choice(tasks[v.task_id], v) for v in given if v.verdict_id not in aside]
+        invalid = counted.count("invalid")
+        rows.append(Verified(
+            candidate=row.candidate, judgement=row.judgement, status=status(counted, rule, min_votes),
+            votes_invalid=invalid, votes_valid=len(counted) - invalid, votes_set_aside=len(given) - len(counted),
+            verdict_ids=tuple(sorted(v.verdict_id for v in given)), simulated=any(v.simulated for v in given)))
+    return sorted(rows, key=lambda row: row.candidate.candidate_id)
+
+
+def check_aqs(tasks: Mapping[str, Task], verdicts: Iterable[Verdict], excluded: set[str]) -> list[AqCheck]:
+    """What annotators that are not excluded said of the pictures' own questions that served as filters: verified or
+    refuted by more than half of at least two votes, else open. Sorted by question id."""
+    votes: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for verdict in verdicts:
+        task = tasks[verdict.task_id]
+        question, choice = filter_choice(task, verdict)
+        if question.source == "own question" and verdict.annotator not in excluded:
+            votes[question.question_id or "", task.picture_id, question.text].append(said(choice))
+    checks = []
+    for (question_id, picture_id, text), row in sorted(votes.items()):
+        valid, invalid = row.count("valid"), row.count("invalid")
+        decided = len(row) >= 2 and valid != invalid
+        checks.append(AqCheck(
+            question_id=question_id, picture_id=picture_id, text=text, votes_valid=valid, votes_invalid=invalid,
+            status=("verified" if valid > invalid else "refuted") if decided else "open"))
+    return checks

@@ -1,0 +1,34 @@
+"""Prepositions of several words, and spatial terms with their opposites."""
+
+from __future__ import annotations
+
+# Longer phrases first wins when text is matched: "to the left of" before "left".
+PREPOSITIONS: tuple[str, ...] = (
+    "to the left of", "to the right of", "on the left side of", "on the right side of", "in front of", "on top of",
+    "on the side of", "in the middle of", "in the center of", "in between", "close to", "next to", "inside of",
+    "outside of", "out of", "left of", "right of", "behind of", "about", "above", "across", "against", "along", "around",
+    "at", "atop", "behind", "below", "beneath", "beside", "between", "by", "from", "in", "inside", "into", "near", "of",
+    "off", "on", "onto", "outside", "over", "through", "to", "toward", "towards", "under", "underneath", "with",
+)
+
+_PAIRS = (
+    ("to the left of", "to the right of"), ("left of", "right of"), ("on the left side of", "on the right side of"),
+    ("left", "right"), ("above", "below"), ("top", "bottom"), ("in front of", "behind"), ("on", "under"),
+    ("on top of", "underneath"), ("atop", "beneath"), ("inside", "outside"),
+)
+ANTONYMS: dict[str, str] = dict(_PAIRS) | {second: first for first, second in _PAIRS}
+
+# A posture does not depend on the preposition: who sits on may sit under. "Riding under" means nothing.
+_POSTURES = ("sitting", "standing", "lying", "resting", "parked", "walking", "kneeling")
+
+
+def antonym(relation: str) -> str | None:
+    """The opposite of a spatial relation, or None if it has none.
+
+    >>> antonym("in front of"), antonym("sitting on"), antonym("wearing")
+    ('behind', 'sitting under', None)
+    """
+    if relation in ANTONYMS:
+        return ANTONYMS[relation]
+    verb, _, preposition = relation.partition(" ")
+    return f"{verb} {ANTONYMS[preposition]}" if verb in _POSTURES and preposition in ANTONYMS else None
