@@ -2,8 +2,9 @@
 PYTHON ?= python3.11
 VENV   ?= .venv
 BIN     = $(VENV)/bin
+UV      = 0.13.8
 
-.PHONY: setup repro test
+.PHONY: setup repro test lock
 setup: $(VENV)/.ready
 
 # uv installs the pinned set several times faster than pip; the environment itself is a plain venv.
@@ -19,3 +20,7 @@ repro: setup
 
 test: setup
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest
+
+# Pins anew what pyproject.toml allows; index addresses stay out of the file.
+lock:
+	$(BIN)/uv pip compile --quiet --python $(BIN)/python --extra dev pyproject.toml -o requirements.lock --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"

@@ -40,9 +40,10 @@ def chain(*steps: tuple[str, str]) -> tuple[Step, ...]:
                  for number, (operation, argument) in enumerate(steps))
 
 
-def existence(name: str, plural: bool) -> Filter:
-    """`Is there a cup?` - always answerable, with no if need be."""
-    text = f"Are there {name}?" if plural else f"Is there {article(name)} {name}?"
+def existence(name: str, number: str) -> Filter:
+    """`Is there a cup?`, `Are there jeans?`, `Is there grass?` - always answerable, with no if need be."""
+    a = {"singular": "an " if name[0].lower() in "aeiou" else "a ", "plural": "", "mass": ""}[number]
+    text = f"{'Are' if number == 'plural' else 'Is'} there {a}{name}?"
     return Filter(text=text, expected="valid", source="template", program=chain(("select", f"{name} (-)"), ("exist", "?")))
 
 
@@ -52,15 +53,11 @@ def of_the_scene() -> list[Filter]:
             for text, steps in OF_THE_SCENE.items()]
 
 
-def absent_object(absent: str, plural: bool, relation: str, other: str) -> Filter:
+def absent_object(absent: str, number: str, relation: str, other: str) -> Filter:
     """`What color is the cup next to the table?` where there is no cup."""
     return Filter(
-        text=f"What color {'are' if plural else 'is'} the {absent} {relation} the {other}?", expected="invalid",
+        text=f"What color {'are' if number == 'plural' else 'is'} the {absent} {relation} the {other}?", expected="invalid",
         source="template", program=chain(("select", f"{other} (-)"), ("relate", f"{absent},{relation},s (-)"), ("query", "color")))
-
-
-def article(name: str) -> str:
-    return "an" if name[0].lower() in "aeiou" else "a"
 
 
 def halves(keys: Sequence[str], can_be_invalid: Callable[[str], bool], rng: np.random.Generator) -> set[str]:

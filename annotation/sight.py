@@ -27,8 +27,8 @@ SCENE = "scene"
 class Words(Record):
     """What words mean: members of categories (`furniture` -> table, chair) and types of attributes."""
 
-    categories: dict[str, tuple[str, ...]] = {}
-    attribute_types: dict[str, str] = {}
+    categories: dict[str, tuple[str, ...]]
+    attribute_types: dict[str, str]
 
 
 class Unanswerable(Exception):

@@ -151,6 +151,13 @@ class Tagged(Record):
     words: tuple[Word, ...]
 
 
+class OwnScore(Record):
+    """The CLIP cosine, rounded to 6 places, of a source question with its own picture."""
+
+    question_id: str
+    score: float
+
+
 class Edit(Record):
     """One replacement: characters [start, end) of the *source question's* text, `old`, became `new`.
     Agreement changes (a/an, is/are, capitals) that follow from it are part of `agreement` edits of the text,

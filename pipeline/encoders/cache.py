@@ -24,7 +24,7 @@ from pipeline.core.files import replacing
 
 def key(fingerprint: str, preprocessing: str, kind: Literal["picture", "text"], content: str) -> bytes:
     """Key of one vector, 32 bytes. `content` is a picture's SHA-256 in hex, or the text itself."""
-    return hashlib.sha256("\x1f".join([fingerprint, preprocessing, kind, content]).encode()).digest()
+    return hashlib.sha256(f"{fingerprint}\x1f{preprocessing}\x1f{kind}\x1f{content}".encode()).digest()
 
 
 class Cache:

@@ -288,7 +288,7 @@ def _fitting(model: str, pretrained: str, checkpoint: Path) -> tuple[dict[str, A
 
         wanted = {name: list(tensor.shape) for name, tensor in network.state_dict().items()}
         with safe_open(checkpoint, framework="np") as file:
-            for name in file.keys():
+            for name in file.keys():  # noqa: SIM118  (not a dict)
                 came = file.get_slice(name).get_shape()
                 if "positional_embedding" in name and came != wanted.get(name, came):
                     problems.add(name, f"shape {came} in the file, {wanted[name]} in the configuration")

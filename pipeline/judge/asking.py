@@ -67,8 +67,9 @@ def choose(operation: Operation, inputs: list[Found], program: Program, facts: F
             for thing in things for other in others.sure if other is not thing
         ]
     elif operation.type == "name":
-        names = {option: values.any_of(called(thing, option, facts) for thing in things) for option in options}
-        cases = [names] if things else []
+        unlisted = None if inputs[0].maybe or inputs[0].open else False
+        case = {option: values.any_of((*(called(thing, option, facts) for thing in things), unlisted)) for option in options}
+        cases = [case] if things else []
     elif program[operation.inputs[0]].name == SCENE:
         cases = [{option: _scene_is(operation.type, option, facts) for option in options}]
     else:

@@ -22,8 +22,8 @@ class Outcome:
     """What a program comes to.
 
     Attributes:
-        answers: the answers known to be right: one when answerable (none if it has an answer that is not known),
-            several when underspecified.
+        answers: the answers known to be right: one when answerable (none if the answer is not known), several
+            when underspecified.
         possible: the answers that may be right, `answers` included; () when nothing limits them.
         found: for every step run, the things it certainly finds (() for steps that answer).
         detail: in words, why the question is unanswerable or what is not known.
@@ -38,8 +38,9 @@ class Outcome:
 
 
 STEPS: dict[str, Callable[..., Found | Answer]] = {
-    "select": finding.select, "filter": finding.filter_, "relate": finding.relate, "exist": asking.exist,
-    "and": asking.connect, "or": asking.connect, "verify": asking.verify, "choose": asking.choose, "query": asking.query,
+    "select": finding.select, "filter": finding.filter_, "relate": finding.relate,
+    "exist": asking.exist, "and": asking.connect, "or": asking.connect, "verify": asking.verify,
+    "choose": asking.choose, "query": asking.query,
     "same": asking.compare, "different": asking.compare, "common": asking.common,
 }
 

@@ -32,11 +32,12 @@ def judge(program: Sequence[Step], facts: Facts | None, text: str = "") -> Judge
     if not program:
         return Judgement(answerability="unknown", evidence=facts.source, detail="the question has no program")
     outcome = execute(parse(program, text), facts)
-    return Judgement(answerability=outcome.answerability, category=outcome.category, evidence=facts.source, detail=outcome.detail)
+    return Judgement(
+        answerability=outcome.answerability, category=outcome.category, evidence=facts.source, detail=outcome.detail)
 
 
 def evidence_for(
-    picture_id: str, scenes: Mapping[str, Scene], questions: Mapping[str, Sequence[Question]], lexicon: Lexicon,
+    picture_id: str, scenes: Mapping[str, Scene], questions: Mapping[str, Sequence[Question]], lexicon: Lexicon
 ) -> Facts | None:
     """The best evidence about a picture: its scene graph, else what its answered questions say, else None.
 

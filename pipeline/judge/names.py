@@ -23,7 +23,7 @@ ANTONYMS = {
     "to the left of": "to the right of", "to the right of": "to the left of", "above": "below", "below": "above",
     "in front of": "behind", "behind": "in front of", "on": "under", "under": "on",
 }
-# What B is to A when A is this to B. Not so of on and under: a cup is on a table that is not under the cup in GQA.
+# What B is to A when A is this to B. A cup is on a table, but nobody says that the table is under the cup.
 INVERSES = {name: other for name, other in ANTONYMS.items() if name not in ("on", "under")} | {"near": "near"}
 
 _SPOKEN = {"to the left of": "left", "to the right of": "right", "in front of": "front"}

@@ -2,12 +2,12 @@
 
     select: table (17)                          the tables of the picture
     filter color: not(red)                      those of them that are not red
-    relate: cup,on,s (21)                       cups such that "cup on table" (s: the named thing is the subject)
-    relate: _,wearing,o (4)                     things such that "man wearing thing" (o: it is the object)
+    relate: cup,on,s (21)                       cups such that "cup on table": the named thing is the subject
+    relate: _,wearing,o (4)                     things such that "man wearing thing": it is the object
     query: name / verify size: large / choose color: red|blue / choose rel: cup,on|under,s (21) / exist: ?
     and / or / same color / same: type / different color / common
 
-The id in parentheses says which object of its own picture the question was made from; `-` says that there is none.
+The id in parentheses says which object of its picture the question was made from; `-` says that there is none.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ import msgspec
 from pipeline.core.errors import Problems
 from pipeline.core.records import Step
 
-Verb = Literal["select", "filter", "relate", "query", "verify", "choose", "exist", "and", "or", "same", "different", "common"]
+Verb = Literal[
+    "select", "filter", "relate", "query", "verify", "choose", "exist", "and", "or", "same", "different", "common"
+]
 
 INPUTS: dict[str, tuple[int, ...]] = {  # verb -> how many earlier steps it may take
     "select": (0,), "filter": (1,), "relate": (1,), "query": (1,), "verify": (1,), "choose": (1,), "exist": (1,),
@@ -40,7 +42,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One step of a program.
 
     Attributes:
-        type: what is spoken of: an attribute type (color ...), "name", "rel", "place", "hposition"; "" for untyped.
+        type: what is spoken of: an attribute's type (color ...), "name", "rel", "place", "hposition"; "" for none.
         name: the thing that select, relate, verify rel and choose rel name; "_" for anything, "scene" for all.
         values: the attribute of filter and verify, the relation(s), or the options of choose.
         negated: `not(...)`: the attribute must be absent.
@@ -108,7 +110,7 @@ def _faults(verb: str, inputs: tuple[int, ...], earlier: list[Operation]) -> lis
 
 @lru_cache(maxsize=1 << 16)
 def _read(operation: str, argument: str) -> Operation | str:
-    """One step without its inputs, or what is wrong with it. Programs repeat few steps, so each is read once."""
+    """One step without its inputs, or what is wrong with it. There are few different steps: each is read once."""
     verb, _, type_ = operation.partition(" ")
     type_ = type_.strip()
     if verb not in INPUTS:
@@ -126,7 +128,8 @@ def _read(operation: str, argument: str) -> Operation | str:
     if verb in ("filter", "verify"):
         negated = _NOT.fullmatch(argument)
         value = negated[1].strip() if negated else argument
-        return Operation(verb=verb, type=type_, values=(value,), negated=bool(negated)) if value else "names no attribute"
+        operation = Operation(verb=verb, type=type_, values=(value,), negated=bool(negated))
+        return operation if value else "names no attribute"
     return Operation(verb=verb)  # exist, and, or, common have no argument that matters
 
 

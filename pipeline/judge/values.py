@@ -54,12 +54,14 @@ def any_of(truths: Iterable[Truth]) -> Truth:
 
 
 def agreed(truths: Sequence[Truth], what: str) -> Answer:
-    """Yes or no when the truth is the same for all. If it is unknown of the only one there still is an answer; of
-    several it may differ."""
+    """Yes or no when the truth is the same for all. If it is unknown of the only one, there still is an answer;
+    of several it may differ."""
     if True in truths and False in truths:
         raise Void("underspecified", f"{what}: true of some, not of others", ("yes", "no"))
     if None in truths:
-        return YES_OR_NO if len(truths) == 1 else Answer((), YES_OR_NO.possible, f"{what}: perhaps true of some only")
+        if len(truths) == 1:
+            return YES_OR_NO
+        return Answer((), YES_OR_NO.possible, f"{what}: perhaps true of some only")
     return (YES if truths[0] else NO) if truths else YES_OR_NO
 
 
@@ -91,10 +93,11 @@ def one_option(cases: Sequence[dict[str, Truth]], options: Sequence[str], what: 
         else:
             outcomes.add(true[0] if len(true) == 1 else ("both" if true else "neither"))
     if len(outcomes) > 1:
-        raise Void("underspecified", f"{what}: {', '.join(sorted(outcomes))}", map(spoken, outcomes - {"both", "neither"}))
+        answers = map(spoken, outcomes - {"both", "neither"})
+        raise Void("underspecified", f"{what}: {', '.join(sorted(outcomes))}", answers)
     if unknown:
-        left = [option for option in options if not cases or any(case[option] is not False for case in cases)]
-        return Answer((), tuple(map(spoken, left)), f"{what}: whether {' or '.join(options)} is not known")
+        left = [spoken(option) for option in options if not all(case[option] is False for case in cases) or not cases]
+        return Answer((), tuple(left), f"{what}: whether {' or '.join(options)} is not known")
     outcome = outcomes.pop()
     if outcome in ("both", "neither"):
         raise Void("no valid answer", f"{what}: {outcome} of {', '.join(options)}")

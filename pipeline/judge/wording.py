@@ -24,4 +24,5 @@ def phrase(program: Program, index: int) -> str:
 def clause(program: Program, operation: Operation, relation: str) -> str:
     """What a relation asks for: `cup on table`, or `hat (man wearing it)` when the input is the subject."""
     anchor = phrase(program, operation.inputs[0])
-    return f"{name_of(operation)} {relation} {anchor}" if operation.subject else f"{name_of(operation)} ({anchor} {relation} it)"
+    name = name_of(operation)
+    return f"{name} {relation} {anchor}" if operation.subject else f"{name} ({anchor} {relation} it)"

@@ -51,7 +51,7 @@ def singular(name: str) -> str:
     head, space, word = name.rpartition(" ")
     if word in _IRREGULAR:
         return head + space + _IRREGULAR[word]
-    if word in PLURAL_ONLY or word in MASS or word in _INVARIANT or word.endswith(_NOT_PLURAL) or not word.endswith(_PLURAL_ENDINGS):
+    if word in PLURAL_ONLY and (name == word or word != "glasses") or word in MASS or word in _INVARIANT or word.endswith(_NOT_PLURAL) or not word.endswith(_PLURAL_ENDINGS):
         return name
     return head + space + (_inflect().singular_noun(word) or word)
 
@@ -75,7 +75,7 @@ def number_of(name: str) -> Number:
     word = name.rpartition(" ")[2]
     if name in MASS or word in MASS and " " in name and word not in ("brick", "glass", "paper", "pepper"):
         return "mass"
-    return "plural" if word in PLURAL_ONLY or singular(name) != name else "singular"
+    return "plural" if name in PLURAL_ONLY or word in PLURAL_ONLY - {"glasses"} or singular(name) != name else "singular"
 
 
 @lru_cache(maxsize=1 << 16)

@@ -11,7 +11,7 @@ Memory: the vectors, the result and one block of rows a thread, however many que
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -48,14 +48,14 @@ class Ends:
 
 def ends(
     pictures: np.ndarray, texts: np.ndarray, table: QuestionTable, best: int, last: int, *,
-    rows: int = ROWS, tile: int = TEXTS, finished: Callable[[int], object] = lambda rows: None,
+    rows: int = ROWS, tile: int = TEXTS, watch: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> Ends:
     """Find the `best` most and the `last` least similar admissible questions of every picture.
 
     Args:
         pictures, texts: float32 unit vectors (within 1 %), [n, d] and [m, d]; `texts` may be a memory map.
         rows, tile: pictures and texts of one matrix product; they change the speed, never the result.
-        finished: told the number of rows after each block.
+        watch: wraps the blocks of rows as they get done, to show progress.
     """
     n, questions = len(pictures), len(table.ids)
     sizes = min(best, questions), min(last, questions)
@@ -64,10 +64,9 @@ def ends(
     sample = generator(0, "rank", "sample").permutation(questions)[: int(np.clip(questions // 16, 512, 4096))]
     sampled = texts[table.text_rows[sample]].T
 
-    def block(start: int) -> tuple[int, int]:
-        """Fill in the rows of one block; return how many they are and how many were done again."""
+    def block(start: int) -> int:
+        """Fill in the rows of one block; return how many were done again."""
         todo, depth, redone = np.arange(start, min(start + rows, n)), 1.0, 0
-        size = len(todo)
         while len(todo):  # the depth grows until everything passes, so this ends
             guess = pictures[todo] @ sampled
             limits = [_threshold(sign * guess, k, questions, depth) for sign, k in zip((1, -1), sizes, strict=True)]
@@ -82,15 +81,12 @@ def ends(
                     complete[part] &= sure
             redone += int((~complete).sum()) if depth == 1 else 0
             todo, depth = todo[~complete], 4 * depth
-        return size, redone
+        return redone
 
-    redone = 0
     # Blocks side by side, each with a product of its own: a product on several threads would go on spinning on the
     # cores that the filter needs.
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(_threads()) as pool:
-        for size, again in pool.map(block, range(0, n, rows)):
-            redone += again
-            finished(size)
+        redone = sum(watch(pool.map(block, range(0, n, rows))))
     return Ends(found[0], scores[0], found[1], scores[1], redone)
 
 
@@ -104,18 +100,19 @@ def scores_of(pictures: np.ndarray, texts: np.ndarray, picture_rows: np.ndarray,
 
 
 def _threads() -> int:
-    return int(os.environ.get("OMP_NUM_THREADS", 0)) or len(os.sched_getaffinity(0))
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return int(asked) if asked.isdigit() and int(asked) else len(os.sched_getaffinity(0))
 
 
 def _threshold(guess: np.ndarray, k: int, questions: int, depth: float) -> tuple[np.ndarray, int]:
     """A threshold [rows] that somewhat more than k questions pass, from the sample's scores, and room for them.
 
-    The j-th best of the sample, j three standard deviations above what the k best questions put into it."""
+    The j-th best of the sample, j three and a half standard deviations above what the k best questions put into it."""
     size = guess.shape[1]
     if k == 0:
         return np.full(len(guess), np.inf, np.float32), 0
     expected = size * k / questions
-    j = int(depth * (expected + 3 * expected**0.5 + 3))
+    j = int(depth * (expected + 3.5 * expected**0.5 + 3))
     if j >= size:
         return np.full(len(guess), -np.inf, np.float32), questions
     return np.partition(guess, size - j, axis=1)[:, size - j].copy(), min(questions, 2 * j * questions // size + 1024)
@@ -162,7 +159,7 @@ def _first(keys: np.ndarray, k: int, threshold: np.ndarray, end: int, dimension:
 
 # The sum may be taken in the order that suits the machine: on one machine it is the same for every pair and tile.
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _score(picture, text):  # noqa: ANN001, ANN202
+def _score(picture, text):
     product = 0.0
     for i in range(picture.size):
         product += np.float64(picture[i]) * np.float64(text[i])
@@ -170,7 +167,7 @@ def _score(picture, text):  # noqa: ANN001, ANN202
 
 
 @njit(nogil=True, cache=True)
-def _compact(products, first, upper, lower, pictures, texts, text_start, of_text, asked_from, asked_to, asked, best, last, counts):  # noqa: ANN001, ANN202
+def _compact(products, first, upper, lower, pictures, texts, text_start, of_text, asked_from, asked_to, asked, best, last, counts):
     """Append the keys of the questions whose text scores at least `upper` or at most `lower` to their row's list."""
     passed = np.empty(products.shape[1], np.int64)
     for row in range(products.shape[0]):

@@ -48,7 +48,8 @@ def documents(seed: int = SEED, all_truth: bool = False) -> Iterator[tuple[str, 
         yield (f"source/questions1.2/{split}_balanced_questions.json",
                _json({question.question_id: to_gqa(question) for question in asked}))
         if split != "testdev":
-            yield f"source/sceneGraphs/{split}_sceneGraphs.json", _json(_graphs([published(s, seed) for s in scenes]))
+            known = [published(scene, seed) for scene in scenes]
+            yield f"source/sceneGraphs/{split}_sceneGraphs.json", _json(_graphs(known))
         if split == "testdev" or all_truth:
             yield f"truth/{split}_sceneGraphs.json", _json(_graphs(scenes))
 
@@ -115,7 +116,8 @@ def _json(value: Any) -> bytes:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m pipeline.sample_world.build", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline.sample_world.build", description="Write the embedded sample, or check it.")
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     parser.add_argument("--all-truth", action="store_true", help="write the truth of train and val, too")
     options = parser.parse_args()

@@ -22,11 +22,13 @@ from PIL import Image
 from pipeline.sample_world import ontology
 from pipeline.sample_world.background import background
 from pipeline.sample_world.things import DRAWINGS
-from pipeline.sample_world.things.ink import Look, definitions, number, tones
+from pipeline.sample_world.things.ink import number, tones
+from pipeline.sample_world.things.look import Look
+from pipeline.sample_world.things.people import COMPLEXIONS
+from pipeline.sample_world.things.surfaces import definitions
 from pipeline.sample_world.world import HEIGHT, LOOK_SCALE, WIDTH, Thing, World
 
 NATURAL = "#8a8f96"  # tones given to kinds that have no colour of their own to choose
-VARIETIES = 25  # combinations of people's skin and hair, which are no attributes
 FINE = 62  # things at most this wide or tall at middle size get narrow stripes, small dots, fine grain
 
 
@@ -38,11 +40,12 @@ def thing_svg(thing: Thing) -> str:
     """
     _check(thing)
     x, y, w, h = thing.box
-    look = _look(thing)
-    wide, tall = look.frame
+    wide, tall = _frame(thing)
     left, scale = (x + w, -w / wide) if thing.mirrored else (x, w / wide)
-    return (f'<g transform="translate({number(left)} {number(y)}) scale({scale:.4f} {h / tall:.4f})">'
-            f"{_drawn(thing.kind, look)}</g>")
+    return (
+        f'<g transform="translate({number(left)} {number(y)}) scale({scale:.4f} {h / tall:.4f})">'
+        f"{_drawn(thing.kind, _look(thing))}</g>"
+    )
 
 
 def scene_svg(world: World) -> str:
@@ -52,7 +55,9 @@ def scene_svg(world: World) -> str:
         ValueError: the place, the weather or a thing is not of the ontology.
     """
     _check_place(world)
-    return _document(background(world.place, world.weather) + "".join(map(thing_svg, world.things)), 0, 0, WIDTH, HEIGHT)
+    return _document(
+        background(world.place, world.weather) + "".join(map(thing_svg, world.things)), 0, 0, WIDTH, HEIGHT
+    )
 
 
 def render(world: World, width: int = WIDTH, height: int = HEIGHT) -> np.ndarray:
@@ -72,13 +77,18 @@ def render_thing(thing: Thing, size: int, ground: str = "#e9edf0") -> np.ndarray
     """One thing alone in a square picture on a plain ground: uint8 [size, size, 3]."""
     x, y, w, h = thing.box
     side = 1.08 * max(w, h)
-    svg = _document(f'<path d="M-9999 -9999H9999V9999H-9999Z" fill="{ground}"/>' + thing_svg(thing),
-                    x - (side - w) / 2, y - (side - h) / 2, side, side)
+    svg = _document(
+        f'<path d="M-9999 -9999H9999V9999H-9999Z" fill="{ground}"/>' + thing_svg(thing),
+        x - (side - w) / 2,
+        y - (side - h) / 2,
+        side,
+        side,
+    )
     return _pixels(svg, size, size)[:, :, :3]
 
 
 def natural_size(kind: str, look: str | None = None) -> tuple[float, float]:
-    """Width and height of a middle-sized thing whose pose or state is `look`, in pixels of a picture 448 wide."""
+    """Width and height in pixels of a picture 448 wide, of a middle-sized thing in the pose or state `look`."""
     w, h = ontology.BY_NAME[kind].size
     across, upward = LOOK_SCALE.get((kind, look or ""), (1.0, 1.0))
     return w * across, h * upward
@@ -97,16 +107,33 @@ def _backdrop(place: str, weather: str, width: int, height: int) -> np.ndarray:
     return pixels
 
 
+def _frame(thing: Thing) -> tuple[float, float]:
+    """Width and height of what its drawing fills, before it is scaled to the thing's box."""
+    if ontology.BY_NAME[thing.kind].category == "person":  # all are drawn in a grown man's frame
+        return natural_size("man", thing.pose)
+    return (46.0, 30.0) if _seated(thing) else natural_size(thing.kind, thing.pose or thing.state)
+
+
+def _seated(thing: Thing) -> bool:
+    """Jeans in a box wider than tall are on a person who sits."""
+    return thing.kind == "jeans" and thing.box[2] > thing.box[3]
+
+
 def _look(thing: Thing) -> Look:
-    kind = ontology.BY_NAME[thing.kind]
-    _, _, w, h = thing.box
-    seated = thing.kind == "jeans" and w > h
-    frame = (46.0, 30.0) if seated else natural_size(thing.kind, thing.pose or thing.state)
-    variety = zlib.crc32(thing.object_id.encode()) % VARIETIES if kind.category == "person" else 0
-    return Look(name=thing.color, tones=tones(ontology.COLORS[thing.color] if thing.color else NATURAL),
-                material=thing.material, pattern=thing.pattern, state=thing.state, pose=thing.pose, age=thing.age,
-                variety=variety, frame=frame, fine=min(frame) <= FINE, wide=seated,
-                flying=thing.rests == "sky")
+    person = ontology.BY_NAME[thing.kind].category == "person"
+    return Look(
+        name=thing.color,
+        tones=tones(ontology.COLORS[thing.color] if thing.color else NATURAL),
+        material=thing.material,
+        pattern=thing.pattern,
+        state=thing.state,
+        pose=thing.pose,
+        age=thing.age,
+        variety=zlib.crc32(thing.object_id.encode()) % len(COMPLEXIONS) if person else 0,
+        fine=min(_frame(thing)) <= FINE,
+        seated=_seated(thing),
+        flying=thing.rests == "sky",
+    )
 
 
 def _check_place(world: World) -> None:
@@ -114,7 +141,10 @@ def _check_place(world: World) -> None:
         raise ValueError(f"{world.picture_id}: place {world.place!r} is none of {', '.join(ontology.PLACES)}")
     allowed = ("",) if world.place in ontology.INDOORS else ontology.WEATHERS
     if world.weather not in allowed:
-        raise ValueError(f"{world.picture_id}: weather {world.weather!r} in the {world.place}; allowed: {', '.join(map(repr, allowed))}")
+        raise ValueError(
+            f"{world.picture_id}: weather {world.weather!r} in the {world.place}; "
+            f"allowed: {', '.join(map(repr, allowed))}"
+        )
 
 
 def _check(thing: Thing) -> None:
@@ -123,10 +153,14 @@ def _check(thing: Thing) -> None:
     if kind is None:
         raise ValueError(f"thing {thing.object_id}: no kind {thing.kind!r}")
     wrong = []
-    for name, value, known in (("color", thing.color, kind.colors or (None,)), ("material", thing.material, (None, *kind.materials)),
-                               ("pattern", thing.pattern, (None, *(ontology.PATTERNS if kind.patterned else ()))),
-                               ("state", thing.state, ontology.STATES.get(kind.state, (None,))),
-                               ("pose", thing.pose, kind.poses or (None,)), ("age", thing.age, (None, *kind.ages))):
+    for name, value, known in (
+        ("color", thing.color, kind.colors or (None,)),
+        ("material", thing.material, (None, *kind.materials)),
+        ("pattern", thing.pattern, (None, *(ontology.PATTERNS if kind.patterned else ()))),
+        ("state", thing.state, ontology.STATES.get(kind.state, (None,))),
+        ("pose", thing.pose, kind.poses or (None,)),
+        ("age", thing.age, (None, *kind.ages)),
+    ):
         if value not in known:
             wrong.append(f"{name} {value!r} is none of {known}")
     if len(thing.box) != 4 or not all(math.isfinite(value) for value in thing.box) or min(thing.box[2:]) <= 0:
@@ -136,7 +170,8 @@ def _check(thing: Thing) -> None:
 
 
 def _document(body: str, x: float, y: float, w: float, h: float) -> str:
-    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{number(x)} {number(y)} {number(w)} {number(h)}">{body}</svg>'
+    view = " ".join(map(number, (x, y, w, h)))
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view}">{body}</svg>'
 
 
 def _pixels(svg: str, width: int, height: int) -> np.ndarray:

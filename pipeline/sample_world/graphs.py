@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from pipeline.core.randomness import generator
 from pipeline.core.records import Relation, Scene, SceneObject
-from pipeline.sample_world.layout import Box, covered, family
+from pipeline.sample_world.boxes import Box, covered
+from pipeline.sample_world.layout import family
 from pipeline.sample_world.world import HEIGHT, WIDTH, Thing, World
 
 MOST_OVERLAP = 0.2  # of the smaller width (height): more than this, and neither is left of (above) the other
@@ -70,9 +71,11 @@ def relations_of(world: World) -> dict[str, list[Relation]]:
             if near(back, front):
                 add("near", back, front)
                 add("next to", back, front)
-            if covered(back.box, front.box) >= COVERS and not set(families[back.object_id]) & set(families[front.object_id]):
+            apart = not set(families[back.object_id]) & set(families[front.object_id])
+            if apart and covered(back.box, front.box) >= COVERS:
                 add("in front of", front, back)
-    return {key: [Relation(name=name, object_id=other) for other, name in sorted(pairs)] for key, pairs in found.items()}
+    return {subject: [Relation(name=name, object_id=other) for other, name in sorted(pairs)]
+            for subject, pairs in found.items()}
 
 
 def left_of(first: Box, second: Box) -> bool:
@@ -90,7 +93,8 @@ def above(first: Box, second: Box) -> bool:
 
 def near(first: Thing, second: Thing) -> bool:
     """Whether two things on the floor, or on one supporter, are next to each other."""
-    same_ground = (first.rests == second.rests == "floor") or (first.rests == second.rests == "top" and first.host == second.host)
+    same_ground = first.rests == second.rests and (
+        first.rests == "floor" or first.rests == "top" and first.host == second.host)
     gap = max(first.box[0], second.box[0]) - min(first.box[0] + first.box[2], second.box[0] + second.box[2])
     depth = abs(first.box[1] + first.box[3] - second.box[1] - second.box[3])
     return same_ground and gap < NEAR and depth < NEAR
@@ -123,7 +127,7 @@ def _scene_object(thing: Thing, relations: tuple[Relation, ...]) -> SceneObject:
         h=min(round(y + h), HEIGHT) - top, attributes=tuple(value for value in looks if value), relations=relations)
 
 
-# A fact of a scene graph, as it is counted: ("object", id), ("attribute", id, value), or ("relation", id, name, other).
+# A fact of a scene graph, as it is counted: ("object", id), ("attribute", id, value) or ("relation", id, name, id).
 Fact = tuple[str, ...]
 
 

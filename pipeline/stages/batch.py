@@ -13,6 +13,7 @@ Writes  tasks.jsonl                everything about each task, the filter and it
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
@@ -20,7 +21,15 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from annotation.filter_questions import RELATIONS, Filter, Pool, absent_object, existence, of_the_scene, source_counts
+from annotation.filter_questions import (
+    RELATIONS,
+    Filter,
+    Pool,
+    absent_object,
+    existence,
+    of_the_scene,
+    source_counts,
+)
 from annotation.tasks import make_tasks, shown
 from pipeline.auditing.attackers import score, word_ngrams
 from pipeline.core.errors import run
@@ -60,7 +69,7 @@ def pool_for(
     """
     rng = generator(params.seed, "batch", "pool", picture_id)
     filters = [Filter(text=q.text, expected="valid", source="own question", program=q.program, question_id=q.question_id)
-               for q in own if q.program and not is_existence(q)]
+               for q in own if not is_existence(q)]
     filters += [from_candidate(row, "invalid", "judged candidate") for row in candidates
                 if row.judgement.answerability == "unanswerable" and row.judgement.category in PLAIN]
     filters += [from_candidate(row, "invalid" if row.status == "unanswerable" else "valid", "verified candidate")
@@ -78,14 +87,14 @@ def templates(vocabulary: Vocabulary, facts: Facts | None, rng: np.random.Genera
     names = sorted(vocabulary.objects)
     if not names:
         return of_the_scene()
-    plural = {name: vocabulary.objects[name].number == "plural" for name in names}
+    number = {name: vocabulary.objects[name].number for name in names}
     filters = of_the_scene()
-    filters += [existence(names[i], plural[names[i]]) for i in rng.permutation(len(names))[:3]]
+    filters += [existence(names[i], number[names[i]]) for i in rng.permutation(len(names))[:3]]
     absent = [name for name in names if facts and facts.is_absent(name)]
     present = sorted({thing.label for thing in facts.things if thing.label}) if facts else []
     for i in rng.permutation(len(absent))[:3]:
         other = str(rng.choice(present or names))
-        made = absent_object(absent[i], plural[absent[i]], str(rng.choice(RELATIONS)), other)
+        made = absent_object(absent[i], number[absent[i]], str(rng.choice(RELATIONS)), other)
         if judge(made.program, facts, made.text).answerability == "unanswerable":
             filters.append(made)
     return filters
@@ -98,8 +107,10 @@ def from_candidate(row: Screened | Verified, expected: str, source: str) -> Filt
 
 
 def is_existence(question: Question) -> bool:
-    """Whether the answer is that something is there, or not: never a candidate, so known at sight as a filter."""
-    return any(step.operation == "exist" for step in question.program)
+    """Whether it asks if something is there: never a candidate, so known at sight as a filter."""
+    if question.program:
+        return any(step.operation == "exist" for step in question.program)
+    return re.match(r"(is|are) there\b|do you see\b", question.text.lower()) is not None
 
 
 def told_by_text(tasks: Sequence[Task], seed: int) -> float | None:

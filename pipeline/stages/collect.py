@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import isnan
 from typing import Annotated
 
 import msgspec
@@ -31,7 +32,17 @@ from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.params import Params, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
-from pipeline.core.records import AqCheck, Picture, Record, Scene, Screened, Task, Verdict, Verified, Vocabulary
+from pipeline.core.records import (
+    AqCheck,
+    Picture,
+    Record,
+    Scene,
+    Screened,
+    Task,
+    Verdict,
+    Verified,
+    Vocabulary,
+)
 from pipeline.sources import gqa
 
 
@@ -87,7 +98,7 @@ def collect(screened: Sequence[Screened], tasks: Mapping[str, Task], verdicts: S
 
 def rounded(share: float) -> float | None:
     """Four places; null for an undefined share (JSON has no NaN)."""
-    return None if share != share else round(share, 4)
+    return None if isnan(share) else round(share, 4)
 
 
 def simulated(folders: Folders, tasks: Sequence[Task], params: CollectParams) -> list[Verdict]:
@@ -99,6 +110,18 @@ def simulated(folders: Folders, tasks: Sequence[Task], params: CollectParams) ->
     problems.raise_if_any()
     words = Words(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
     return annotate(tasks, truth, words, params.votes, params.seed)
+
+
+def waiting(folders: Folders, tasks: int, exports: int, counts: Mapping[str, int]) -> list[str]:
+    """What to do when nobody has judged anything yet."""
+    shown = folders.stage("batch") / "label_studio_tasks.json"
+    return [
+        f"{tasks:,} tasks wait for annotators: there are no verdicts yet",
+        f"{folders.annotations} holds {exports} exports" + (f" with annotations {dict(counts)}" if counts else ""),
+        f"import {shown} into a Label Studio project whose labelling interface is annotation/interface.xml",
+        "have the tasks judged (annotation/guidelines.md), and export the project as JSON",
+        f"put the export into {folders.annotations}/ and run: dvc repro",
+    ]
 
 
 def main() -> None:
@@ -116,13 +139,7 @@ def main() -> None:
     else:
         verdicts, counts = read_exports(exports, tasks)
     if not verdicts:
-        raise UserError([
-            f"{len(tasks):,} tasks wait for annotators, and there are no verdicts yet",
-            f"{len(exports)} exports in {folders.annotations}" + (f", with annotations {counts}" if counts else ""),
-            f"import {folders.stage('batch')}/label_studio_tasks.json into a Label Studio project with annotation/interface.xml "
-            "as labelling interface, have them judged (annotation/guidelines.md), export as JSON",
-            f"put the exports into {folders.annotations}/, then run: dvc repro",
-        ])
+        raise UserError(waiting(folders, len(tasks), len(exports), counts))
     made = collect(screened, tasks, verdicts, params)
 
     write_jsonl(out / "verdicts.jsonl", verdicts)

@@ -1,4 +1,4 @@
-"""Turn the pictures and the distinct question texts of the ranked split into unit vectors.
+"""Turn the pictures, and each distinct text of the questions asked about them, into unit vectors.
 
 Reads   ingest/pictures.jsonl, ingest/questions.jsonl, the picture files, vectors/clip.safetensors if there is one
 Writes  pictures.npy, picture_ids.json   float32 [n, d]; row i is picture i, ids sorted
@@ -21,7 +21,7 @@ from pipeline.core.files import read_json, read_jsonl, replacing, write_json
 from pipeline.core.params import Params
 from pipeline.core.paths import DATA, Folders
 from pipeline.core.progress import done, track
-from pipeline.core.records import Picture, Question, Split
+from pipeline.core.records import Picture, Question
 from pipeline.encoders import clip
 from pipeline.encoders.cache import Cache, key, write_seed
 
@@ -34,13 +34,11 @@ class EmbedParams(Params):
     """Parameters of embed.
 
     Attributes:
-        split: whose pictures and questions are encoded; the split that the benchmark is built from.
         model, pretrained: as open_clip names them; see `clip.load`.
         device: "auto" takes the GPU when there is one.
         picture_batch, text_batch: how many at once; they change the speed, not the vectors.
     """
 
-    split: Split
     model: str
     pretrained: str = ""
     device: clip.Device = "auto"
@@ -84,12 +82,12 @@ def main() -> None:
     chosen = params.load("embed", EmbedParams)
     folders = Folders()
     out, ingest = folders.stage("embed"), folders.stage("ingest")
-    pictures = [p for p in read_jsonl(ingest / "pictures.jsonl", Picture) if p.split == chosen.split]
-    questions = [q for q in read_jsonl(ingest / "questions.jsonl", Question) if q.split == chosen.split]
+    pictures = list(read_jsonl(ingest / "pictures.jsonl", Picture))
+    shown = {picture.picture_id for picture in pictures}
+    questions = [q for q in read_jsonl(ingest / "questions.jsonl", Question) if q.picture_id in shown]
     texts = distinct_texts(questions)
-    if not pictures or not texts:
-        raise UserError(f"{ingest}: {len(pictures)} pictures and {len(texts)} questions of split {chosen.split!r}; "
-                        "both are needed, check embed.split and the source")
+    if not texts:
+        raise UserError(f"{ingest}: {len(pictures)} pictures and no question about any of them; check the source and ingest.split")
 
     encoder = clip.load(chosen.model, chosen.pretrained, device=chosen.device)
     picture_keys, text_keys = _keys(encoder.record, pictures, texts)
@@ -115,8 +113,7 @@ def export_vectors() -> Path:
     folders = Folders()
     out = folders.stage("embed")
     model = read_json(out / "embed.json", EmbedReport).model
-    shown = set(read_json(out / "picture_ids.json", list[str]))
-    pictures = [p for p in read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture) if p.picture_id in shown]
+    pictures = read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture)
     picture_keys, text_keys = _keys(model, pictures, read_json(out / "texts.json", list[str]))
     vectors = np.concatenate([np.load(out / "pictures.npy"), np.load(out / "texts.npy")])
     path = folders.vectors / SEED

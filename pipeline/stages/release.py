@@ -113,8 +113,7 @@ def main() -> None:
     for name in ("audit.json", "audit.md"):
         _copy(folders.stage("audit") / name, home / name)
     _write_text(home / "ERRATA.md", f"# Errata of {p.title} {version}\n\nNone known. Items found faulty are listed here by `item_id`, with the reason.\n")
-    licence = folders.source / "LICENSE"
-    _write_text(home / "LICENSE", licence.read_text(encoding="utf-8") if licence.is_file() else f"{p.licence}\n{p.licence_url}\n")
+    _write_text(home / "LICENSE", f"{p.title} {version}: questions, verdicts and pictures of this release are licensed under\n{p.licence}\n{p.licence_url}\n")
     facts = CardFacts(
         title=p.title, version=version, licence=p.licence, origin=p.origin, canary=mark,
         balance_rule=params.section()["balance"]["rule"], model=embed["model"]["name"], weights=embed["model"]["weights_sha256"],

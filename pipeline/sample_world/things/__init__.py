@@ -4,23 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pipeline.sample_world.things import (animals, appliances, furniture, outdoors, people, tableware, toys, vehicles,
-                                          wall, wearables)
-from pipeline.sample_world.things.ink import Look
+from pipeline.sample_world.things import (
+    animals,
+    appliances,
+    containers,
+    devices,
+    dishes,
+    farm_animals,
+    food,
+    furniture,
+    outdoors,
+    people,
+    pets,
+    toys,
+    vehicles,
+    wall,
+    wearables,
+)
+from pipeline.sample_world.things.look import Look
 
 DRAWINGS: dict[str, Callable[[Look], str]] = {
-    function.__name__.replace("_", " "): function for function in (
-        people.man, people.woman, people.boy, people.girl,
-        animals.dog, animals.cat, animals.bird, animals.horse, animals.cow, animals.sheep, animals.duck,
-        furniture.table, furniture.chair, furniture.couch, furniture.bed, furniture.shelf, furniture.cabinet, furniture.bench,
-        appliances.refrigerator, appliances.stove, appliances.lamp, appliances.television, appliances.laptop, appliances.clock,
-        appliances.telephone,
-        tableware.cup, tableware.plate, tableware.bowl, tableware.bottle, tableware.vase, tableware.basket, tableware.box,
-        tableware.backpack, tableware.apple, tableware.banana, tableware.pear, tableware.pizza, tableware.cake, tableware.sandwich,
-        wearables.hat, wearables.shirt, wearables.jeans,
-        vehicles.car, vehicles.bus, vehicles.bicycle, vehicles.boat, vehicles.tractor,
-        toys.ball, toys.kite, toys.teddy_bear, toys.umbrella, toys.book,
-        outdoors.tree, outdoors.flower, outdoors.bush, outdoors.traffic_light, outdoors.fire_hydrant, outdoors.trash_can,
-        wall.painting, wall.mirror, wall.window, wall.curtain,
-    )
+    "man": people.man, "woman": people.woman, "boy": people.boy, "girl": people.girl,
+    "dog": pets.dog, "cat": pets.cat, "bird": animals.bird, "duck": animals.duck,
+    "horse": farm_animals.horse, "cow": farm_animals.cow, "sheep": farm_animals.sheep,
+    "table": furniture.table, "chair": furniture.chair, "couch": furniture.couch, "bed": furniture.bed,
+    "shelf": furniture.shelf, "cabinet": furniture.cabinet, "bench": furniture.bench,
+    "refrigerator": appliances.refrigerator, "stove": appliances.stove, "lamp": appliances.lamp,
+    "television": devices.television, "laptop": devices.laptop, "clock": devices.clock,
+    "telephone": devices.telephone,
+    "cup": dishes.cup, "plate": dishes.plate, "bowl": dishes.bowl, "bottle": dishes.bottle, "vase": dishes.vase,
+    "basket": containers.basket, "box": containers.box, "backpack": containers.backpack,
+    "trash can": containers.trash_can,
+    "apple": food.apple, "banana": food.banana, "pear": food.pear, "pizza": food.pizza, "cake": food.cake,
+    "sandwich": food.sandwich,
+    "hat": wearables.hat, "shirt": wearables.shirt, "jeans": wearables.jeans,
+    "car": vehicles.car, "bus": vehicles.bus, "bicycle": vehicles.bicycle, "boat": vehicles.boat,
+    "tractor": vehicles.tractor,
+    "ball": toys.ball, "kite": toys.kite, "teddy bear": toys.teddy_bear, "umbrella": toys.umbrella,
+    "book": toys.book,
+    "tree": outdoors.tree, "flower": outdoors.flower, "bush": outdoors.bush,
+    "traffic light": outdoors.traffic_light, "fire hydrant": outdoors.fire_hydrant,
+    "painting": wall.painting, "mirror": wall.mirror, "window": wall.window, "curtain": wall.curtain,
 }

@@ -47,7 +47,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub(tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    import huggingface_hub.constants as constants
+    from huggingface_hub import constants
 
     Hub.folder = tmp_path / "hub"
     Hub.folder.mkdir()

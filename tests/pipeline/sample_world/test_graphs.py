@@ -63,7 +63,8 @@ def test_the_nearer_thing_is_in_front_when_it_covers_a_tenth() -> None:
     # back is 100 x 100. front covers x 150..200, y 150..200 = 2,500 of 10,000.
     back, front = ball("back", 100, 100, 100, 100), ball("front", 150, 150, 100, 100)
     found = relations(back, front)
-    assert {triple for triple in found if triple[1] in DEPTHS} == {("front", "in front of", "back"), ("back", "behind", "front")}
+    assert {triple for triple in found if triple[1] in DEPTHS} == {
+        ("front", "in front of", "back"), ("back", "behind", "front")}
 
 
 def test_covering_less_than_a_tenth_is_not_in_front() -> None:
@@ -144,7 +145,8 @@ def test_attributes_are_all_looks_that_are_drawn() -> None:
     man = Thing("1", "man", (100, 150, 54, 128), "floor", pose="standing", age="old")
     box = Thing("2", "box", (300, 250, 58, 50), "floor", "red", "wood", "striped", "large", "open")
     scene = truth(World("n000001", "testdev", "park", "sunny", (man, box)))
-    assert [item.attributes for item in scene.objects] == [("standing", "old"), ("red", "wood", "striped", "large", "open")]
+    assert [item.attributes for item in scene.objects] == [
+        ("standing", "old"), ("red", "wood", "striped", "large", "open")]
     assert (scene.location, scene.weather, scene.complete) == ("park", "sunny", True)
     assert (scene.objects[1].x, scene.objects[1].y, scene.objects[1].w, scene.objects[1].h) == (300, 250, 58, 50)
 
@@ -165,7 +167,8 @@ def test_no_relation_holds_together_with_its_opposite(scenes: list[Scene]) -> No
 
 def test_relations_with_a_converse_are_listed_in_both_directions(scenes: list[Scene]) -> None:
     converse = {"to the left of": "to the right of", "to the right of": "to the left of", "above": "below",
-                "below": "above", "in front of": "behind", "behind": "in front of", "near": "near", "next to": "next to"}
+                "below": "above", "in front of": "behind", "behind": "in front of", "near": "near",
+                "next to": "next to"}
     for scene in scenes:
         found = {(item.object_id, r.name, r.object_id) for item in scene.objects for r in item.relations}
         assert all((b, converse[name], a) in found for a, name, b in found if name in converse)

@@ -1,0 +1,1 @@
+"""Sets in which neither the text nor the picture gives the label away."""
