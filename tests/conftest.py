@@ -9,7 +9,26 @@ from pathlib import Path
 import pytest
 import yaml
 
+from pipeline.core.files import read_jsonl, write_json, write_jsonl
+from pipeline.core.records import Candidate, ObjectEntry, Question, Screened, Vocabulary, candidate_id
+
 TINY = Path(__file__).parent / "tiny"
+# What the words of the tiny world mean, written down by hand.
+CATEGORIES = {
+    "animal": ("dog", "cat", "horse", "sheep"), "person": ("man", "woman", "boy", "girl"),
+    "furniture": ("table", "chair", "couch", "bench", "bed", "shelf"), "vehicle": ("car", "bus", "tractor", "boat"),
+    "fruit": ("apple", "banana"), "clothing": ("hat",),
+}
+TYPES = {
+    "color": "red blue green brown white black yellow orange pink purple gray", "material": "wood metal plastic glass",
+    "pattern": "striped dotted", "pose": "standing sitting lying", "openness": "open closed", "light": "on off",
+    "fullness": "full empty", "size": "small large", "age": "old young",
+}
+ATTRIBUTE_TYPES = {attribute: kind for kind, attributes in TYPES.items() for attribute in attributes.split()}
+NAMES = (
+    "table cup apple banana chair window couch dog cat lamp painting book man woman boy girl hat ball bench tree car bus "
+    "umbrella boat kite horse sheep tractor laptop bottle clock shelf bed box curtain jeans"
+).split()
 
 
 @pytest.fixture
@@ -33,3 +52,44 @@ def set_params(tiny: Path) -> Callable[..., None]:
         path.write_text(yaml.safe_dump(document))
 
     return change
+
+
+@pytest.fixture
+def vocabulary() -> Vocabulary:
+    """The words of the tiny world."""
+    objects = {
+        name: ObjectEntry(name=name, count=1, number="plural" if name == "jeans" else "singular", attributes={}) for name in NAMES
+    }
+    return Vocabulary(
+        objects=objects, attributes={}, attribute_types=ATTRIBUTE_TYPES, relations={}, categories=CATEGORIES, places={}, weathers={}
+    )
+
+
+@pytest.fixture
+def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
+    """The tiny project after screening: every question that is not on existence is a candidate at every other picture."""
+    from pipeline.judge.judgement import evidence_for, judge
+    from pipeline.judge.names import Lexicon
+    from pipeline.stages import ingest
+
+    ingest.main()
+    home = tiny / "data/tiny/interim"
+    write_json(home / "vocabulary/vocabulary.json", vocabulary)
+    questions: dict[str, list[Question]] = {}
+    for question in read_jsonl(home / "ingest/questions.jsonl", Question):
+        if question.split == "testdev":
+            questions.setdefault(question.picture_id, []).append(question)
+    rows = []
+    for picture_id in sorted(questions):
+        facts = evidence_for(picture_id, {}, questions, Lexicon(CATEGORIES, ATTRIBUTE_TYPES))
+        for number, question in enumerate(q for other in questions for q in questions[other]):
+            if question.picture_id == picture_id or any(step.operation == "exist" for step in question.program):
+                continue
+            subset = "clip-easy" if number % 2 else "clip-hard"
+            candidate = Candidate(
+                candidate_id=candidate_id(subset, picture_id, question.question_id), subset=subset, picture_id=picture_id,
+                question_id=question.question_id, text=question.text, program=question.program, score=0.2, rank=number + 1,
+            )
+            rows.append(Screened(candidate=candidate, judgement=judge(question.program, facts, question.text)))
+    write_jsonl(home / "screen/screened.jsonl", rows)
+    return home

@@ -67,14 +67,17 @@ def choose(operation: Operation, inputs: list[Found], program: Program, facts: F
             for thing in things for other in others.sure if other is not thing
         ]
     elif operation.type == "name":
-        unlisted = None if inputs[0].maybe or inputs[0].open else False
-        case = {option: values.any_of((*(called(thing, option, facts) for thing in things), unlisted)) for option in options}
-        cases = [case] if things else []
+        cases = [{option: _any_called(inputs[0], option, facts) for option in options}]
     elif program[operation.inputs[0]].name == SCENE:
         cases = [{option: _scene_is(operation.type, option, facts) for option in options}]
     else:
         cases = [{option: facts.has(thing, option, operation.type) for option in options} for thing in things]
     return values.one_option(cases, options, what)
+
+
+def _any_called(found: Found, name: str, facts: Facts) -> Truth:
+    unlisted = None if found.maybe or found.open else False
+    return values.any_of((*(called(thing, name, facts) for thing in found.sure), unlisted))
 
 
 def query(operation: Operation, inputs: list[Found], program: Program, facts: Facts) -> Answer:

@@ -1,7 +1,7 @@
 """Run a functional program on the facts of a picture, in three values: holds, does not hold, not known.
 
-A question is answerable when everything it presupposes is there and exactly one answer is right. The first step
-that certainly fails makes it unanswerable, with a category; a step that only may fail leaves it unknown.
+A question is answerable when everything it presupposes is there and exactly one answer is right. The first
+step that certainly fails makes it unanswerable, with a category; a step that only may fail leaves it unknown.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def execute(program: Sequence[Operation], facts: Facts) -> Outcome:
         try:
             value = STEPS[operation.verb](operation, [values[i] for i in operation.inputs], program, facts)
         except Void as void:
-            return Outcome("unanswerable", void.category, void.detail, void.answers, void.answers, tuple(found))
+            answers = void.answers
+            return Outcome("unanswerable", void.category, void.detail, answers, answers, tuple(found))
         values.append(value)
         if isinstance(value, Found):
             found.append(value.sure)

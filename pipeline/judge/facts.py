@@ -1,8 +1,9 @@
 """What is known of one picture, indexed once so that many questions can be asked of it.
 
-A fact holds (True), does not hold (False) or is not known (None). In a complete scene nothing is unknown but a
-position too near a border to tell. In incomplete evidence what is not listed is unknown, and only what contradicts
-something listed is false: another value of a type of which a thing has one (colour ...), an opposite relation.
+A fact holds (True), does not hold (False) or is not known (None). In a complete scene nothing is unknown but
+a position too near a border to tell. In incomplete evidence what is not listed is unknown, and only what
+contradicts something listed is false: another value of a type of which a thing has one (colour ...), or an
+opposite relation.
 """
 
 from __future__ import annotations
@@ -11,21 +12,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pipeline.core.records import EvidenceSource, Scene
-from pipeline.judge.names import ANTONYMS, INVERSES, OVERLAPPING, Lexicon, implied, relation, singular
+from pipeline.judge.names import (
+    ANTONYMS,
+    INVERSES,
+    OVERLAPPING,
+    Lexicon,
+    implied,
+    location,
+    relation,
+    singular,
+)
 
 POSITIONS = {"hposition": ("left", "middle", "right"), "vposition": ("top", "middle", "bottom")}
-BORDERS = (0.4, 0.6)  # a centre in the outer two fifths is left or right (top or bottom), in the middle fifth middle
+BORDERS = (0.4, 0.6)  # a centre in the outer two fifths is left or right (top or bottom), else middle
 MARGIN = 0.04  # of the picture: nearer than this to a border, either side may be meant
-
-# Common names of places in GQA's graphs.
-INDOORS = frozenset((
-    "indoors", "bathroom", "bedroom", "classroom", "dining room", "hospital", "hotel room", "kitchen", "library",
-    "living room", "mall", "office", "restaurant", "shop", "store", "supermarket",
-))
-OUTDOORS = frozenset((
-    "outdoors", "beach", "city", "farm", "field", "forest", "harbor", "highway", "lake", "mountain", "ocean", "park",
-    "pasture", "river", "road", "sidewalk", "street", "town", "yard", "zoo",
-))
 
 Triple = tuple[str, str, str]  # subject's id, relation, object's id
 
@@ -80,7 +80,7 @@ class Facts:
         self.source, self.complete, self.lexicon = source, complete, lexicon
         self.things = tuple(things)
         self.related, self.denied = related, denied
-        self.scene = {"location": _location(scene), **scene}
+        self.scene = {"location": location(scene), **scene}
         self.absent, self.closed = frozenset(absent), closed
         self._found: dict[str, Found] = {}
 
@@ -158,15 +158,17 @@ def facts_of(scene: Scene, lexicon: Lexicon) -> Facts:
         attributes = {attribute: lexicon.type_of(attribute) for attribute in thing.attributes}
         x, y = (thing.x + thing.w / 2) / scene.width, (thing.y + thing.h / 2) / scene.height
         positions = {"hposition": _zones("hposition", x), "vposition": _zones("vposition", y)}
-        things.append(Thing(thing.object_id, (singular(thing.name),), thing.name, attributes, set(), positions))
+        names = (singular(thing.name),)
+        things.append(Thing(thing.object_id, names, thing.name, attributes, positions=positions))
         for edge in thing.relations:
             if scene.complete:
                 related.add((thing.object_id, relation(edge.name), edge.object_id))
             else:
                 relate(related, denied, thing.object_id, edge.name, edge.object_id)
     return Facts(
-        source="truth" if scene.complete else "scene graph", complete=scene.complete, lexicon=lexicon, things=things,
-        related=related, denied=denied, scene={"place": scene.location, "weather": scene.weather})
+        source="truth" if scene.complete else "scene graph", complete=scene.complete, lexicon=lexicon,
+        things=things, related=related, denied=denied,
+        scene={"place": scene.location, "weather": scene.weather})
 
 
 def relate(related: set[Triple], denied: set[Triple], subject: str, name: str, other: str) -> None:
@@ -196,12 +198,6 @@ def _zones(type_: str, share: float) -> frozenset[str]:
     return frozenset(
         zone for zone, start, end in zip(POSITIONS[type_], low, high, strict=True)
         if start - MARGIN < share < end + MARGIN)
-
-
-def _location(scene: Mapping[str, str]) -> str:
-    if scene.get("place") in INDOORS:
-        return "indoors"
-    return "outdoors" if scene.get("place") in OUTDOORS or scene.get("weather") else ""
 
 
 def _akin(a: str, b: str) -> bool:

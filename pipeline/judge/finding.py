@@ -1,5 +1,5 @@
-"""The steps that find things: select, filter, relate. A step that certainly finds none voids the question, unless
-whether there are any is just what the question asks."""
+"""The steps that find things: select, filter, relate. A step that certainly finds none voids the question,
+unless whether there are any is just what the question asks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def filter_(operation: Operation, inputs: list[Found], program: Program, facts: 
 
 
 def relate(operation: Operation, inputs: list[Found], program: Program, facts: Facts) -> Found:
-    found = _sift(facts.named(operation.name), lambda thing: _related_to_any(operation, thing, inputs[0], facts))
+    candidates, anchors = facts.named(operation.name), inputs[0]
+    found = _sift(candidates, lambda thing: _related_to_any(operation, thing, anchors, facts))
     if not (found or operation.asserted):
         existing(operation, facts)
         raise Void("wrong relation", f"no {clause(program, operation, operation.values[0])}")
@@ -45,7 +46,7 @@ def relate(operation: Operation, inputs: list[Found], program: Program, facts: F
 
 
 def related(operation: Operation, relation: str, thing: Thing, anchor: Thing, facts: Facts) -> Truth:
-    """Whether the named `thing` and the input's `anchor` are related, in the direction that the program says."""
+    """Whether the named `thing` and the input's `anchor` are related, in the program's direction."""
     if thing is anchor:  # "the man beside the other man" with one man listed: another may be unlisted
         return False if facts.complete else None
     return facts.holds(thing, relation, anchor) if operation.subject else facts.holds(anchor, relation, thing)
@@ -71,11 +72,10 @@ def _sift(things: Found, truth_of: Callable[[Thing], Truth]) -> Found:
 
 
 def _related_to_any(operation: Operation, thing: Thing, anchors: Found, facts: Facts) -> Truth:
-    """Whether a thing stands in the relation to one of the anchors, of which some may only perhaps be meant."""
+    """Whether a thing stands in the relation to one of the anchors, of which some are meant only perhaps."""
     relation = operation.values[0]
     truth = any_of(related(operation, relation, thing, anchor, facts) for anchor in anchors.sure)
-    if truth is False and (
-        anchors.open or any(related(operation, relation, thing, one, facts) is not False for one in anchors.maybe)
-    ):
-        return None
-    return truth
+    if truth is not False:
+        return truth
+    perhaps = any(related(operation, relation, thing, anchor, facts) is not False for anchor in anchors.maybe)
+    return None if perhaps or anchors.open else False

@@ -33,11 +33,13 @@ def judge(program: Sequence[Step], facts: Facts | None, text: str = "") -> Judge
         return Judgement(answerability="unknown", evidence=facts.source, detail="the question has no program")
     outcome = execute(parse(program, text), facts)
     return Judgement(
-        answerability=outcome.answerability, category=outcome.category, evidence=facts.source, detail=outcome.detail)
+        answerability=outcome.answerability, category=outcome.category, evidence=facts.source,
+        detail=outcome.detail)
 
 
 def evidence_for(
-    picture_id: str, scenes: Mapping[str, Scene], questions: Mapping[str, Sequence[Question]], lexicon: Lexicon
+    picture_id: str, scenes: Mapping[str, Scene], questions: Mapping[str, Sequence[Question]],
+    lexicon: Lexicon,
 ) -> Facts | None:
     """The best evidence about a picture: its scene graph, else what its answered questions say, else None.
 
@@ -48,5 +50,5 @@ def evidence_for(
     """
     if picture_id in scenes:
         return facts_of(scenes[picture_id], lexicon)
-    answered = [question for question in questions.get(picture_id, ()) if question.program and question.answer]
+    answered = [one for one in questions.get(picture_id, ()) if one.program and one.answer]
     return reconstruct(answered, lexicon) if answered else None

@@ -1,4 +1,4 @@
-"""Which words mean the same things: singular and plural, categories and their members, relations and their inverses."""
+"""Which words mean the same: singular and plural, categories and members, relations and inverses, places."""
 
 from __future__ import annotations
 
@@ -8,23 +8,34 @@ from functools import lru_cache
 # Names that any thing answers to: GQA's blank, and the words of "What kind of animal is this?".
 ANYTHING = frozenset(("_", "this", "that", "it", "they", "them", "object", "thing", "item"))
 PRONOUNS = {  # "Is she wearing a hat?": who may be meant
-    "he": ("man", "boy", "guy", "person"), "him": ("man", "boy", "guy", "person"),
-    "she": ("woman", "girl", "lady", "person"), "her": ("woman", "girl", "lady", "person"),
+    "he": ("man", "boy", "guy"), "him": ("man", "boy", "guy"),
+    "she": ("woman", "girl", "lady"), "her": ("woman", "girl", "lady"),
 }
 # Types of which a thing may well have two values at a time; of every other type it has one.
 OVERLAPPING = frozenset(("", "activity", "sport", "sportActivity", "other", "weather", "flavor"))
 
 SYNONYMS = {
-    "left of": "to the left of", "right of": "to the right of", "next to": "near", "beside": "near", "by": "near",
-    "close to": "near", "inside": "in", "inside of": "in", "on top of": "on", "atop": "on", "underneath": "under",
-    "beneath": "under", "wears": "wearing", "holds": "holding",
+    "left of": "to the left of", "right of": "to the right of", "next to": "near", "beside": "near",
+    "by": "near", "close to": "near", "inside": "in", "inside of": "in", "on top of": "on", "atop": "on",
+    "underneath": "under", "beneath": "under", "wears": "wearing", "holds": "holding",
 }
 ANTONYMS = {
-    "to the left of": "to the right of", "to the right of": "to the left of", "above": "below", "below": "above",
-    "in front of": "behind", "behind": "in front of", "on": "under", "under": "on",
+    "to the left of": "to the right of", "to the right of": "to the left of",
+    "above": "below", "below": "above", "in front of": "behind", "behind": "in front of",
+    "on": "under", "under": "on",
 }
 # What B is to A when A is this to B. A cup is on a table, but nobody says that the table is under the cup.
 INVERSES = {name: other for name, other in ANTONYMS.items() if name not in ("on", "under")} | {"near": "near"}
+
+# Common names of places in GQA's graphs.
+INDOORS = frozenset((
+    "indoors", "bathroom", "bedroom", "classroom", "dining room", "hospital", "hotel room", "kitchen",
+    "library", "living room", "mall", "office", "restaurant", "shop", "store", "supermarket",
+))
+OUTDOORS = frozenset((
+    "outdoors", "beach", "city", "farm", "field", "forest", "harbor", "highway", "lake", "mountain", "ocean",
+    "park", "pasture", "river", "road", "sidewalk", "street", "town", "yard", "zoo",
+))
 
 _SPOKEN = {"to the left of": "left", "to the right of": "right", "in front of": "front"}
 _NOUNS = {"wooden": "wood", "metallic": "metal"}
@@ -38,7 +49,7 @@ def spoken(option: str) -> str:
 
 
 def same_answer(a: str, b: str) -> bool:
-    """Whether two answers say the same but for number or the form of an adjective (cows, cow; wooden, wood)."""
+    """Whether two answers say the same but for number or an adjective's form (cows, cow; wooden, wood)."""
     return a == b or _plain(a) == _plain(b)
 
 
@@ -49,8 +60,8 @@ def _plain(answer: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def singular(name: str) -> str:
-    """`teddy bears` -> `teddy bear`, `women` -> `woman`. Names without a singular get some form, too (`jeans` ->
-    `jean`): it serves as well, being the same on both sides of every comparison."""
+    """`teddy bears` -> `teddy bear`, `women` -> `woman`. Names without a singular get some form, too
+    (`jeans` -> `jean`): it serves as well, being the same on both sides of every comparison."""
     head, space, word = name.strip().rpartition(" ")
     if word.endswith(_PLURAL_ENDINGS) and not word.endswith(("ss", "us", "is")) and word not in _NOT_PLURAL:
         word = _inflect().singular_noun(word) or word
@@ -72,19 +83,29 @@ def relation(name: str) -> str:
 def implied(name: str) -> str:
     """What a relation says besides itself: who is `sitting on` a chair is on it. "" for nothing."""
     verb, _, preposition = name.rpartition(" ")
-    return preposition if verb.endswith("ing") and preposition in ("on", "in", "under", "near", "behind") else ""
+    says_more = verb.endswith("ing") and preposition in ("on", "in", "under", "near", "behind")
+    return preposition if says_more else ""
+
+
+def location(scene: Mapping[str, str]) -> str:
+    """Whether a scene is "indoors" or "outdoors", by its place or its weather; "" when they do not tell."""
+    place = scene.get("place", "")
+    if place in INDOORS:
+        return "indoors"
+    return "outdoors" if place in OUTDOORS or scene.get("weather") else ""
 
 
 class Lexicon:
     """The words of one data set, made once.
 
     Args:
-        categories: category -> names of its members, or of other categories (`furniture` -> table, chair ...).
+        categories: category -> names of its members or of other categories (`furniture` -> table, chair ...).
         attribute_types: attribute -> its GQA type (`red` -> color); "" or missing when not known.
     """
 
     def __init__(self, categories: Mapping[str, Iterable[str]], attribute_types: Mapping[str, str]) -> None:
-        self.categories = {singular(name): frozenset(map(singular, members)) for name, members in categories.items()}
+        self.categories = {
+            singular(name): frozenset(map(singular, members)) for name, members in categories.items()}
         self.attribute_types = dict(attribute_types)
         self._kinds: dict[str, frozenset[str] | None] = {}
         self._groups: dict[str, frozenset[str]] = {}
@@ -93,7 +114,7 @@ class Lexicon:
         return self.attribute_types.get(attribute, "")
 
     def kinds(self, name: str) -> frozenset[str] | None:
-        """The (singular) names that `name` selects: itself and, of a category, every member; None for anything."""
+        """The (singular) names that `name` selects: itself and a category's members; None for anything."""
         if name not in self._kinds:
             self._kinds[name] = None if name in ANYTHING else frozenset(self._expand(singular(name)))
         return self._kinds[name]
@@ -101,8 +122,9 @@ class Lexicon:
     def groups(self, name: str) -> frozenset[str]:
         """The categories to which a singular name belongs, itself not counted."""
         if name not in self._groups:
+            kind = PRONOUNS.get(name, (name,))[0]
             self._groups[name] = frozenset(
-                group for group in self.categories if group != name and name in self._expand(group))
+                group for group in self.categories if group != kind and kind in self._expand(group))
         return self._groups[name]
 
     def _expand(self, name: str) -> set[str]:

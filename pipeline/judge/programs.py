@@ -7,7 +7,7 @@
     query: name / verify size: large / choose color: red|blue / choose rel: cup,on|under,s (21) / exist: ?
     and / or / same color / same: type / different color / common
 
-The id in parentheses says which object of its picture the question was made from; `-` says that there is none.
+The id in parentheses says which object of its picture the question was made from; `-` that there is none.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from pipeline.core.errors import Problems
 from pipeline.core.records import Step
 
 Verb = Literal[
-    "select", "filter", "relate", "query", "verify", "choose", "exist", "and", "or", "same", "different", "common"
+    "select", "filter", "relate", "query", "verify", "choose",
+    "exist", "and", "or", "same", "different", "common",
 ]
 
 INPUTS: dict[str, tuple[int, ...]] = {  # verb -> how many earlier steps it may take
-    "select": (0,), "filter": (1,), "relate": (1,), "query": (1,), "verify": (1,), "choose": (1,), "exist": (1,),
-    "and": (2,), "or": (2,), "same": (1, 2), "different": (1, 2), "common": (2,),
+    "select": (0,), "filter": (1,), "relate": (1,), "query": (1,), "verify": (1,), "choose": (1,),
+    "exist": (1,), "and": (2,), "or": (2,), "same": (1, 2), "different": (1, 2), "common": (2,),
 }
 FINDS = frozenset(("select", "filter", "relate"))  # their value is a set of things, the others' an answer
 TRUTHS = frozenset(("exist", "verify", "and", "or", "same", "different"))  # the answer is yes or no
@@ -42,15 +43,15 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One step of a program.
 
     Attributes:
-        type: what is spoken of: an attribute's type (color ...), "name", "rel", "place", "hposition"; "" for none.
-        name: the thing that select, relate, verify rel and choose rel name; "_" for anything, "scene" for all.
+        type: what is spoken of: an attribute's type (color ...), "name", "rel", "place"; "" when not said.
+        name: the thing that select, relate, verify rel and choose rel name; "_" for anything, "scene".
         values: the attribute of filter and verify, the relation(s), or the options of choose.
         negated: `not(...)`: the attribute must be absent.
         subject: the named thing is the relation's subject (`s`), not its object (`o`).
         object_ids: ids of the things meant in the question's own picture; () when none is given.
         absent: the id is `-`: the question was made knowing that there is no such thing.
-        asserted: part of what an `exist` asks. If it is not there the answer is no; everything else that finds
-            things is presupposed: if it is not there the question has no answer.
+        asserted: part of what an `exist` asks: without it the answer is no. All other steps that find things
+            are presupposed: if they find none, the question has no answer.
     """
 
     verb: Verb
@@ -85,8 +86,8 @@ def parse(program: Sequence[Step], question: str = "") -> tuple[Operation, ...]:
             for fault in _faults(read.verb, step.dependencies, operations):
                 problems.add(where, fault)
         operations.append(msgspec.structs.replace(read, inputs=step.dependencies))
-    if operations and operations[-1].verb in FINDS:
-        problems.add(f"step {len(operations) - 1}", f"the last step is {operations[-1].verb}, which asks nothing")
+    if operations and operations[-1].verb in FINDS and not problems.lines:
+        problems.add("its end", f"the last step is {operations[-1].verb}, which asks nothing")
     problems.raise_if_any()
     return _mark_asserted(operations)
 
@@ -110,7 +111,7 @@ def _faults(verb: str, inputs: tuple[int, ...], earlier: list[Operation]) -> lis
 
 @lru_cache(maxsize=1 << 16)
 def _read(operation: str, argument: str) -> Operation | str:
-    """One step without its inputs, or what is wrong with it. There are few different steps: each is read once."""
+    """One step without its inputs, or what is wrong with it. Few steps differ: each is read once."""
     verb, _, type_ = operation.partition(" ")
     type_ = type_.strip()
     if verb not in INPUTS:

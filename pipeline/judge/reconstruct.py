@@ -1,7 +1,7 @@
 """What a picture's answered questions say of it: evidence where there is no scene graph (GQA's testdev).
 
-An answered question tells more than its answer: all that it presupposes holds, too. "What color is the cup on the
-table?" red -> there is a table, and no second one is meant; there is a cup on it; it is red.
+An answered question tells more than its answer: all that it presupposes holds, too. "What color is the cup on
+the table?" red -> there is a table, and no second one is meant; there is a cup on it; it is red.
 """
 
 from __future__ import annotations
@@ -51,8 +51,7 @@ class Notes:
                 self._said(operation, operation.values[0], ids[index], ids[operation.inputs[0]], truth)
             elif operation.verb in ("verify", "query", "choose"):
                 source = operation.inputs[0]
-                told = [(operation.values[0], truths[index])] if operation.verb == "verify" else _values(operation, answer)
-                for value, truth in told:
+                for value, truth in _values(operation, answer, truths[index]):
                     if program[source].name == SCENE:
                         self._said_of_scene(operation, value, truth)
                     else:
@@ -82,7 +81,7 @@ class Notes:
             self.scene["place" if operation.type in ("", "room") else operation.type] = value
 
     def _said(self, operation: Operation, value: str, ids: Ids, anchors: Ids, truth: bool | None) -> None:
-        """Note a value of things, or how the operation's things are related to the anchors; None says nothing."""
+        """Note a value of things, or how the operation's things relate to the anchors; None says nothing."""
         related = operation.verb == "relate" or operation.type == "rel"
         if related:
             self.name(operation.name, operation.object_ids)
@@ -130,7 +129,7 @@ class Notes:
             thing.label = self.labels[particular[0]] if particular else ""
         for operation, anchors in self.none:
             kinds = self.lexicon.kinds(operation.name)
-            such = [i for i, thing in self.things.items() if kinds is None or not kinds.isdisjoint(thing.names)]
+            such = (i for i, thing in self.things.items() if not kinds or not kinds.isdisjoint(thing.names))
             self._relation(operation, operation.values[0], tuple(such), anchors, False)
         return Facts(
             source="other questions", complete=False, lexicon=self.lexicon,
@@ -159,8 +158,10 @@ def _referents(program: Program) -> list[Ids]:
     return ids
 
 
-def _values(operation: Operation, answer: str) -> list[tuple[str, bool]]:
-    """What the answer says of each value: that of `query`, or the options of `choose`, of which it means one."""
+def _values(operation: Operation, answer: str, truth: bool | None) -> list[tuple[str, bool | None]]:
+    """What the answer says of each value: of `verify` and `query` one, of `choose` the options."""
+    if operation.verb == "verify":
+        return [(operation.values[0], truth)]
     if operation.verb == "query":
         return [(answer, True)]
     meant = [option for option in operation.values if same_answer(option, answer) or spoken(option) == answer]

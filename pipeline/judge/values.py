@@ -54,8 +54,8 @@ def any_of(truths: Iterable[Truth]) -> Truth:
 
 
 def agreed(truths: Sequence[Truth], what: str) -> Answer:
-    """Yes or no when the truth is the same for all. If it is unknown of the only one, there still is an answer;
-    of several it may differ."""
+    """Yes or no when the truth is the same for all. If it is not known of the only one, there is an answer
+    all the same; of several it may differ."""
     if True in truths and False in truths:
         raise Void("underspecified", f"{what}: true of some, not of others", ("yes", "no"))
     if None in truths:
@@ -96,9 +96,11 @@ def one_option(cases: Sequence[dict[str, Truth]], options: Sequence[str], what: 
         answers = map(spoken, outcomes - {"both", "neither"})
         raise Void("underspecified", f"{what}: {', '.join(sorted(outcomes))}", answers)
     if unknown:
-        left = [spoken(option) for option in options if not all(case[option] is False for case in cases) or not cases]
+        ruled_out = [option for option in options if cases and all(case[option] is False for case in cases)]
+        left = [spoken(option) for option in options if option not in ruled_out]
         return Answer((), tuple(left), f"{what}: whether {' or '.join(options)} is not known")
     outcome = outcomes.pop()
     if outcome in ("both", "neither"):
-        raise Void("no valid answer", f"{what}: {outcome} of {', '.join(options)}")
+        joined = " and ".join(options) if outcome == "both" else " nor ".join(options)
+        raise Void("no valid answer", f"{what}: {outcome} {joined}")
     return Answer((spoken(outcome),), (spoken(outcome),))

@@ -17,8 +17,11 @@ def phrase(program: Program, index: int) -> str:
     """The things a step finds."""
     operation = program[index]
     if operation.verb == "filter":
-        return f"{'not ' if operation.negated else ''}{operation.values[0]} {phrase(program, operation.inputs[0])}"
-    return clause(program, operation, operation.values[0]) if operation.verb == "relate" else name_of(operation)
+        attribute = f"not {operation.values[0]}" if operation.negated else operation.values[0]
+        return f"{attribute} {phrase(program, operation.inputs[0])}"
+    if operation.verb == "relate":
+        return clause(program, operation, operation.values[0])
+    return name_of(operation)
 
 
 def clause(program: Program, operation: Operation, relation: str) -> str:

@@ -63,7 +63,7 @@ def evenly(
         rows, questions = np.flatnonzero(part), np.flatnonzero(part[table.picture_rows])
         if not len(rows):
             continue
-        pool = _pool(places, table, subset, pictures, rows, questions, seed)
+        pool = pair_pool(places, table, subset, pictures, rows, questions, seed)
         choice = choose(pool, per_picture, cap)
         methods.add(choice.method)
         bound += pool.bound(per_picture, cap)
@@ -73,7 +73,7 @@ def evenly(
     return _drawn(drawn, bound, " and ".join(sorted(methods)))
 
 
-def _pool(
+def pair_pool(
     places: np.ndarray, table: QuestionTable, subset: Subset, pictures: Sequence[str], rows: np.ndarray, questions: np.ndarray, seed: int,
 ) -> Pool:
     """The pairs of picture and text within `places`, for the pictures `rows` and the texts of `questions`."""

@@ -20,7 +20,8 @@ import resvg_py
 from PIL import Image
 
 from pipeline.sample_world import ontology
-from pipeline.sample_world.background import background
+from pipeline.sample_world.landscape import landscape
+from pipeline.sample_world.rooms import room
 from pipeline.sample_world.things import DRAWINGS
 from pipeline.sample_world.things.ink import number, tones
 from pipeline.sample_world.things.look import Look
@@ -56,7 +57,7 @@ def scene_svg(world: World) -> str:
     """
     _check_place(world)
     return _document(
-        background(world.place, world.weather) + "".join(map(thing_svg, world.things)), 0, 0, WIDTH, HEIGHT
+        _background(world.place, world.weather) + "".join(map(thing_svg, world.things)), 0, 0, WIDTH, HEIGHT
     )
 
 
@@ -88,7 +89,7 @@ def render_thing(thing: Thing, size: int, ground: str = "#e9edf0") -> np.ndarray
 
 
 def natural_size(kind: str, look: str | None = None) -> tuple[float, float]:
-    """Width and height in pixels of a picture 448 wide, of a middle-sized thing in the pose or state `look`."""
+    """Width and height of a middle-sized thing in the pose or state `look`, in pixels."""
     w, h = ontology.BY_NAME[kind].size
     across, upward = LOOK_SCALE.get((kind, look or ""), (1.0, 1.0))
     return w * across, h * upward
@@ -100,9 +101,13 @@ def _drawn(kind: str, look: Look) -> str:
     return definitions(body) + body
 
 
+def _background(place: str, weather: str) -> str:
+    return landscape(place, weather) if weather else room(place)
+
+
 @lru_cache(maxsize=64)
 def _backdrop(place: str, weather: str, width: int, height: int) -> np.ndarray:
-    pixels = _pixels(_document(background(place, weather), 0, 0, WIDTH, HEIGHT), width, height)[:, :, :3]
+    pixels = _pixels(_document(_background(place, weather), 0, 0, WIDTH, HEIGHT), width, height)[:, :, :3]
     pixels.setflags(write=False)
     return pixels
 

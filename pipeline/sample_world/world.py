@@ -41,7 +41,7 @@ RIMS: dict[str, tuple[float, float, float]] = {
 # `drawing` fills whatever box it is given; with these no look is stretched.
 LOOK_SCALE: dict[tuple[str, str], tuple[float, float]] = {
     ("man", "sitting"): (1.0, 0.77), ("woman", "sitting"): (1.0, 0.77), ("boy", "sitting"): (1.0, 0.77),
-    ("girl", "sitting"): (1.0, 0.77), ("dog", "sitting"): (0.72, 1.08), ("dog", "lying"): (1.08, 0.66),
+    ("girl", "sitting"): (1.0, 0.77), ("dog", "sitting"): (0.62, 1.08), ("dog", "lying"): (1.08, 0.66),
     ("cat", "sitting"): (0.66, 1.10), ("cat", "lying"): (1.08, 0.64), ("horse", "lying"): (1.0, 0.70),
     ("cow", "lying"): (1.0, 0.72), ("sheep", "lying"): (1.0, 0.76), ("umbrella", "closed"): (0.32, 1.0),
     ("laptop", "closed"): (1.0, 0.58),

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 import msgspec
@@ -41,11 +41,12 @@ from pipeline.core.randomness import generator
 from pipeline.core.records import Picture, Question, Scene, Screened, Task, Verified, Vocabulary
 from pipeline.judge.facts import Facts
 from pipeline.judge.judgement import evidence_for, judge
-from pipeline.judge.names import Lexicon
+from pipeline.judge.names import Lexicon, singular
+from pipeline.judge.programs import parse
 
 # Categories of unanswerability whose evidence is plain enough to hold an annotator to it.
 PLAIN = ("missing object",)
-MOST_MEASURED = 20_000  # questions on which the text-only model is tried; more does not sharpen the figure
+MOST_MEASURED = 8_000  # questions on which the text-only model is tried; more does not sharpen the figure
 
 
 class BatchParams(Params):
@@ -53,19 +54,22 @@ class BatchParams(Params):
     # Share of filters made from the paper's templates. They are known at sight ("Is there a ...?" is never a
     # candidate), so few of them; 1.0 is the paper's way.
     template_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.1
-    # Questions of other pictures tried per picture in search of unanswerable ones.
+    # Questions of other pictures tried per picture, of those that name something this picture has not.
     foreign_tries: Annotated[int, msgspec.Meta(ge=0)] = 100
 
 
+Naming = Mapping[str, Sequence[Question]]  # singular name -> questions that name it
+
+
 def pool_for(
-    picture_id: str, own: Sequence[Question], candidates: Sequence[Screened], asked: Sequence[Question],
-    known: Sequence[Verified], vocabulary: Vocabulary, facts: Facts | None, params: BatchParams,
+    picture_id: str, own: Sequence[Question], candidates: Sequence[Screened], known: Sequence[Verified],
+    naming: Naming, vocabulary: Vocabulary, facts: Facts | None, params: BatchParams,
 ) -> Pool:
     """Every filter question that a picture offers.
 
     Args:
-        own: its answered questions. candidates: the candidates for it. asked: the questions of all pictures.
-        known: its verified candidates of an earlier round.
+        own: its answered questions. candidates: the candidates for it. known: its verified candidates of an
+        earlier round. naming: the questions of all pictures.
     """
     rng = generator(params.seed, "batch", "pool", picture_id)
     filters = [Filter(text=q.text, expected="valid", source="own question", program=q.program, question_id=q.question_id)
@@ -74,9 +78,12 @@ def pool_for(
                 if row.judgement.answerability == "unanswerable" and row.judgement.category in PLAIN]
     filters += [from_candidate(row, "invalid" if row.status == "unanswerable" else "valid", "verified candidate")
                 for row in known if row.status in ("unanswerable", "answerable")]
-    tries = rng.integers(len(asked), size=params.foreign_tries) if facts and asked else ()
-    for q in (asked[i] for i in sorted(set(tries))):
-        if q.picture_id != picture_id and judge(q.program, facts, q.text).category in PLAIN:
+    absent = {kind for word in facts.absent for kind in facts.lexicon.kinds(word) or ()} if facts else ()
+    foreign = {q.question_id: q for kind in absent for q in naming.get(kind, ()) if q.picture_id != picture_id}
+    ids = sorted(foreign)
+    for i in rng.permutation(len(ids))[:params.foreign_tries]:
+        q = foreign[ids[i]]
+        if judge(q.program, facts, q.text).category in PLAIN:
             filters.append(Filter(text=q.text, expected="invalid", source="foreign question", program=q.program,
                                   question_id=q.question_id))
     return Pool(filters + templates(vocabulary, facts, rng))
@@ -90,11 +97,11 @@ def templates(vocabulary: Vocabulary, facts: Facts | None, rng: np.random.Genera
     number = {name: vocabulary.objects[name].number for name in names}
     filters = of_the_scene()
     filters += [existence(names[i], number[names[i]]) for i in rng.permutation(len(names))[:3]]
-    absent = [name for name in names if facts and facts.is_absent(name)]
+    absent = sorted(facts.absent) if facts else []
     present = sorted({thing.label for thing in facts.things if thing.label}) if facts else []
     for i in rng.permutation(len(absent))[:3]:
         other = str(rng.choice(present or names))
-        made = absent_object(absent[i], number[absent[i]], str(rng.choice(RELATIONS)), other)
+        made = absent_object(absent[i], number.get(absent[i], "singular"), str(rng.choice(RELATIONS)), other)
         if judge(made.program, facts, made.text).answerability == "unanswerable":
             filters.append(made)
     return filters
@@ -111,6 +118,16 @@ def is_existence(question: Question) -> bool:
     if question.program:
         return any(step.operation == "exist" for step in question.program)
     return re.match(r"(is|are) there\b|do you see\b", question.text.lower()) is not None
+
+
+def by_name(questions: Iterable[Question]) -> Naming:
+    """The questions under every name that their programs say, those on existence left out."""
+    naming: dict[str, list[Question]] = {}
+    for question in questions:
+        if question.program and not is_existence(question):
+            for name in {singular(step.name) for step in parse(question.program, question.question_id) if step.name}:
+                naming.setdefault(name, []).append(question)
+    return naming
 
 
 def told_by_text(tasks: Sequence[Task], seed: int) -> float | None:
@@ -152,7 +169,7 @@ def main() -> None:
     known = list(read_jsonl(known_file, Verified)) if known_file.exists() else []
 
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    asked = [question for row in own.values() for question in row if question.program and not is_existence(question)]
+    naming = by_name(question for row in own.values() for question in row)
     candidates: dict[str, list[Screened]] = {}
     for row in screened:
         candidates.setdefault(row.candidate.picture_id, []).append(row)
@@ -162,8 +179,8 @@ def main() -> None:
     pools = {}
     for picture_id in track(sorted(candidates), "batch: filters", unit="picture"):
         pools[picture_id] = pool_for(
-            picture_id, own.get(picture_id, ()), candidates[picture_id], asked, verified.get(picture_id, ()),
-            vocabulary, evidence_for(picture_id, scenes, own, lexicon), params)
+            picture_id, own.get(picture_id, ()), candidates[picture_id], verified.get(picture_id, ()),
+            naming, vocabulary, evidence_for(picture_id, scenes, own, lexicon), params)
     tasks = make_tasks(screened, pools, params.template_share, params.seed)
 
     write_jsonl(out / "tasks.jsonl", tasks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.sample_world.things.ink import fill, oval, path, poly, rect, stroke
+from pipeline.sample_world.things.ink import fill, oval, path, placed, poly, rect, stroke
 from pipeline.sample_world.things.look import Look
 
 EYE = "#1c1a1a"
@@ -13,7 +13,9 @@ def eye(x: float, y: float, r: float = 1.4) -> str:
     return fill(oval(x, y, r), EYE, "#f4f1ea") + fill(oval(x + 0.4, y - 0.4, r * 0.35), "#ffffff")
 
 
-def legs(look: Look, xs: tuple[float, ...], top: float, bottom: float, width: float, hoof: str | None = None) -> str:
+def legs(
+    look: Look, xs: tuple[float, ...], top: float, bottom: float, width: float, hoof: str | None = None
+) -> str:
     """Legs that taper a little, the far ones (every second) in the darker tone, with hoofs or paws."""
     drawn = ""
     slim = 0.14 * width
@@ -23,7 +25,9 @@ def legs(look: Look, xs: tuple[float, ...], top: float, bottom: float, width: fl
             leg = poly(x - slim, top, right + slim, top, right - slim, bottom, x + slim, bottom)
             drawn += look.plain(leg, tone)
             if hoof:
-                drawn += fill(poly(x + slim, bottom - 4, right - slim, bottom - 4, right, bottom, x, bottom), hoof)
+                drawn += fill(
+                    poly(x + slim, bottom - 4, right - slim, bottom - 4, right, bottom, x, bottom), hoof
+                )
             else:
                 drawn += look.plain(rect(x, bottom - 4, width + 1.5, 4, 2), tone)
     return drawn
@@ -37,10 +41,13 @@ def bird(look: Look) -> str:  # 34 x 28
     face = fill(path("M29.5 8L33.8 10L29.5 12Z"), "#f2a12e", "#a3610d") + eye(25.5, 8.6, 1.3)
     if look.flying:
         far_wing = look.plain(path("M17 12Q12 5 13.5 .6Q20 2 22.5 11Z"), "dark")
-        wing = look.part(path("M12 13Q5 20 6 27.4Q14 26.5 21 15Z")) + stroke("M9 24L14 19M11.5 24.5L16.5 18", line, 0.9)
+        wing = look.part(path("M12 13Q5 20 6 27.4Q14 26.5 21 15Z")) + stroke(
+            "M9 24L14 19M11.5 24.5L16.5 18", line, 0.9
+        )
         return far_wing + tail + body + belly + face + wing
     feet = stroke("M16 21V27M20 21V27M13.5 27.3H18M18 27.3H23", "#c4761a", 1.4)
-    return feet + tail + body + belly + face + look.part(path("M9 14Q14 10 20 13Q20 19 11 20.5Q8 18 9 14Z"), "dark")
+    near_wing = look.part(path("M9 14Q14 10 20 13Q20 19 11 20.5Q8 18 9 14Z"), "dark")
+    return placed(feet + tail + body + belly + face + near_wing, 0, -3.6, 1, 1.13)
 
 
 def duck(look: Look) -> str:  # 42 x 36

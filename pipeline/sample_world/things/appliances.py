@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from pipeline.sample_world.things.ink import DARK, GOLD, LINE, METAL, SKY, WHITE, dots, fill, limb, mix, oval, path, placed, poly, rect, stroke
+from pipeline.sample_world.things.ink import (
+    DARK,
+    METAL,
+    fill,
+    limb,
+    oval,
+    path,
+    placed,
+    poly,
+    rect,
+    stroke,
+)
 from pipeline.sample_world.things.look import Look
 
 
@@ -88,7 +99,7 @@ def lamp(look: Look) -> str:  # 36 x 62
     )
     return (
         light
-        + fill(rect(16.4, 27, 3.2, 27), METAL if look.material == "metal" else t.dark, t.line)
+        + look.part(rect(15.9, 27, 4.2, 27), "dark")
         + look.part(path("M7 61.4Q7 52.5 18 52.5Q29 52.5 29 61.4Z"))
         + (
             fill(oval(18, 30, 6.5, 5), "#fffbe0", "#f2b822")

@@ -112,9 +112,11 @@ def trash_can(look: Look) -> str:  # 46 x 62
         paper = fill(path("M7 17L9 9L14 12L17 7L23 13L27 10L30 17Z"), "#fbfaf5", "#8e8e88") + stroke(
             "M12 11L13 15M18 10L20 15", "#b5b4ab", 0.9
         )
-        lid = look.part(path("M-39 -3Q-37 -10 -20 -10Q-3 -10 0 -3Z")) + look.plain(rect(-41, -3.6, 42, 4, 2), "light")
+        lid = look.part(path("M-39 -3Q-37 -8 -20 -8.5Q-3 -9 0 -3Z")) + look.plain(
+            rect(-41, -3.6, 42, 4, 2), "light"
+        )
         return (
-            placed(lid, 43, 14, turn=24)
+            placed(lid, 43, 14.5, turn=14)
             + fill(oval(23, 16, 17.6, 3.4), t.line)
             + paper
             + body

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from pipeline.sample_world.things.ink import DARK, GOLD, LINE, METAL, SKY, WHITE, dots, fill, limb, mix, oval, path, placed, poly, rect, stroke
+from pipeline.sample_world.things.ink import (
+    DARK,
+    fill,
+    oval,
+    path,
+    poly,
+    rect,
+    stroke,
+)
 from pipeline.sample_world.things.look import Look
 
 
@@ -61,7 +69,11 @@ def laptop(look: Look) -> str:
 
 
 def clock(look: Look) -> str:  # 40 x 40
-    ticks = "M20 6.5V9.5M20 30.5V33.5M6.5 20H9.5M30.5 20H33.5M13.2 8.3L14.2 10M26.8 8.3L25.8 10M8.3 13.2L10 14.2M31.7 13.2L30 14.2M8.3 26.8L10 25.8M31.7 26.8L30 25.8M13.2 31.7L14.2 30M26.8 31.7L25.8 30"
+    ticks = (
+        "M20 6.5V9.5M20 30.5V33.5M6.5 20H9.5M30.5 20H33.5M13.2 8.3L14.2 10M26.8 8.3L25.8 10"
+        "M8.3 13.2L10 14.2M31.7 13.2L30 14.2M8.3 26.8L10 25.8M31.7 26.8L30 25.8M13.2 31.7L14.2 30"
+        "M26.8 31.7L25.8 30"
+    )
     return (
         look.part(oval(20, 20, 19.4))
         + fill(oval(20, 20, 14.8), "#fdfcf6", look.tones.line)
@@ -84,7 +96,8 @@ def telephone(look: Look) -> str:  # 40 x 30
         + fill(oval(20, 20, 1.8, 1.6), t.base, t.line)
         + look.plain(
             path(
-                "M1 10Q-.5 1 8 .8H32Q40.5 1 39 10Q38.5 12 35 11.5L30 11Q29 7.5 27 7H13Q11 7.5 10 11L5 11.5Q1.5 12 1 10Z"
+                "M1 10Q-.5 1 8 .8H32Q40.5 1 39 10Q38.5 12 35 11.5L30 11Q29 7.5 27 7H13Q11 7.5 10 11"
+                "L5 11.5Q1.5 12 1 10Z"
             )
         )
         + stroke("M6 3.2Q8 2.5 12 2.6H28", t.light, 1.4)

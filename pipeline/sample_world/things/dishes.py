@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from pipeline.sample_world.things.ink import (
-    fill,
-    limb,
-    oval,
-    path,
-    rect,
-    stroke,
-)
+from pipeline.sample_world.things.ink import WHITE, fill, limb, mix, oval, path, rect, stroke
 from pipeline.sample_world.things.look import Look
 
 
 def cup(look: Look) -> str:  # 24 x 26
-    return (
-        limb("M17 8q6-1 5.5 5q-.5 6-6.5 6", look.tones.base, look.tones.line, 2.4)
-        + look.part(path("M1 3L3 23Q3.2 25.5 6 25.5H14Q16.8 25.5 17 23L19 3Z"))
-        + fill(oval(10, 3.4, 9, 2.6), look.tones.dark, look.tones.line)
-        + fill(oval(10, 3.8, 6.8, 1.6), look.tones.line)
-    )
+    t = look.tones
+    handle = limb("M17 8q6-1 5.5 5q-.5 6-6.5 6", t.base, t.line, 2.4)
+    body = look.part(path("M1 3L3 23Q3.2 25.5 6 25.5H14Q16.8 25.5 17 23L19 3Z"))
+    if look.material == "glass":  # the bottom and the far rim are seen through it
+        rim = fill(oval(10, 3.4, 9, 2.6), mix(t.light, WHITE, 0.6), t.line)
+        return (
+            handle
+            + body
+            + rim
+            + stroke("M4 22.5Q10 20 16 22.5", WHITE, 1.2, 0.9)
+            + stroke("M3.5 6.5V10", WHITE, 1.2)
+        )
+    return handle + body + fill(oval(10, 3.4, 9, 2.6), t.dark, t.line) + fill(oval(10, 3.8, 6.8, 1.6), t.line)
 
 
 def plate(look: Look) -> str:  # 48 x 18
@@ -64,7 +64,7 @@ def bottle(look: Look) -> str:  # 20 x 52
     clear = fill(body, "#ffffff", opacity=0.55) + (
         fill(body, "#b9cdd8", look.tones.line, 0.55)
         if look.name == "white"
-        else fill(body, look.tones.base, look.tones.line, 0.45)
+        else fill(body, look.tones.base, look.tones.line, 0.6)
     )
     inside = (
         (
@@ -101,5 +101,3 @@ def vase(look: Look) -> str:  # 30 x 48
         + fill(oval(15, 3.5, 5.2, 1.5), look.tones.line)
         + stroke("M9.5 14.5H20.5", look.tones.line, 1.4)
     )
-
-

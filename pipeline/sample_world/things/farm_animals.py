@@ -42,9 +42,7 @@ def horse(look: Look) -> str:
 
 def _horse_head(look: Look, mane: str) -> str:
     line = look.tones.line
-    skull = path(
-        "M4 12Q8 3 18 5Q24 8 37 24Q39.4 28 36 32Q32 35 27 31Q20 26 17 26Q8 26 4 12Z"
-    )
+    skull = path("M4 12Q8 3 18 5Q24 8 37 24Q39.4 28 36 32Q32 35 27 31Q20 26 17 26Q8 26 4 12Z")
     return (
         look.plain(path("M6 8L7 -1.4L13 5Z"))
         + look.part(skull)
@@ -91,7 +89,17 @@ def sheep(look: Look) -> str:
     t = look.tones
     face = SHEEP_FACES[look.name]
     line = mix(face, "#000000", 0.45)
-    bumps = ((16, 22, 10), (28, 15, 11), (42, 14, 11), (54, 20, 10), (58, 30, 9), (50, 38, 10), (36, 41, 10), (22, 39, 10), (12, 32, 9))
+    bumps = (
+        (16, 22, 10),
+        (28, 15, 11),
+        (42, 14, 11),
+        (54, 20, 10),
+        (58, 30, 9),
+        (50, 38, 10),
+        (36, 41, 10),
+        (22, 39, 10),
+        (12, 32, 9),
+    )
     curls = ((20, 24), (32, 20), (44, 22), (26, 33), (38, 31), (50, 32), (16, 34))
     wool = (
         "".join(fill(oval(x, y, r + 1), t.line) for x, y, r in bumps)
@@ -110,4 +118,6 @@ def sheep(look: Look) -> str:
     if look.pose == "lying":  # 80 x 47
         folded = "".join(fill(rect(x, 45, 20, 5.8, 2.8), face, line) for x in (12, 48))
         return placed(wool + head + folded, 0, -4)
-    return "".join(fill(rect(x, 44, 5, 17.4, 1.4), face, line) for x in (20, 28, 44, 51)) + wool + head  # 80 x 62
+    return (
+        "".join(fill(rect(x, 44, 5, 17.4, 1.4), face, line) for x in (20, 28, 44, 51)) + wool + head
+    )  # 80 x 62

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from pipeline.sample_world.things.ink import DARK, GOLD, LINE, METAL, SKY, WHITE, dots, fill, limb, mix, oval, path, placed, poly, rect, stroke
+from pipeline.sample_world.things.ink import (
+    GOLD,
+    METAL,
+    dots,
+    fill,
+    limb,
+    path,
+    poly,
+    rect,
+    stroke,
+)
 from pipeline.sample_world.things.look import Look
 
 
@@ -25,7 +35,7 @@ def table(look: Look) -> str:  # 130 x 74
         return (
             legs
             + fill(top, "#bfe6ee", t.line, 0.55)
-            + fill(top, t.base, opacity=0.3)
+            + fill(top, t.base, opacity=0.6)
             + glints
             + fill(rect(0.6, 15, 128.8, 4, 1), t.base, t.line, 0.75)
             + stroke("M3 16.5H127", "#ffffff", 1.2, 0.8)
@@ -100,7 +110,8 @@ def bed(look: Look) -> str:  # 170 x 78
         + stroke("M20 34Q32 37 46 34", "#c9c4b6", 1.2)
         + look.part(
             path(
-                "M46 33Q48 31 52 31H154Q162 31 162 39V62Q158 66 154 62Q148 66 142 62Q134 66 128 62Q120 66 112 62Q104 66 96 62Q88 66 80 62Q70 66 62 62Q54 66 44 62Z"
+                "M46 33Q48 31 52 31H154Q162 31 162 39V62Q158 66 154 62Q148 66 142 62Q134 66 128 62"
+                "Q120 66 112 62Q104 66 96 62Q88 66 80 62Q70 66 62 62Q54 66 44 62Z"
             )
         )
         + fill(path("M46 33Q48 31 52 31H62L58 62.5Q52 65 44 62Z"), look.tones.light, look.tones.line)
@@ -108,10 +119,12 @@ def bed(look: Look) -> str:  # 170 x 78
 
 
 def shelf(look: Look) -> str:  # 96 x 130
-    t = look.tones
-    back = fill(rect(4, 4, 88, 122), t.dark) + fill(
-        rect(4, 4, 88, 122), "#000000", opacity=0.04 if look.name == "white" else 0.28
-    )
+    depth = 0.04 if look.name == "white" else 0.28
+    inside = rect(4, 4, 88, 122)
+    back = look.plain(inside, "dark") if look.material == "wood" else look.part(inside, "dark")
+    back += fill(inside, "#000000", opacity=depth)
+    if look.material == "wood":  # planks, without grain: what stands on the boards is to be seen well
+        back += stroke("M19 8V120M34 8V120M48 8V120M62 8V120M77 8V120", look.tones.line, 1, 0.6)
     boards = "".join(look.part(rect(4, y, 88, 5)) for y in (42, 81, 120)) + "".join(
         fill(rect(6, y, 84, 3), "#000000", opacity=0.25) for y in (47.5, 86.5, 6.5)
     )
@@ -125,20 +138,17 @@ def shelf(look: Look) -> str:  # 96 x 130
 
 
 def cabinet(look: Look) -> str:  # 86 x 84
-    t = look.tones
     feet = "".join(look.plain(rect(x, 78, 8, 5.4), "dark") for x in (8, 70))
-    top = look.plain(poly(6, 0.6, 80, 0.6, 85.4, 8, 0.6, 8), "light") + look.plain(rect(0.6, 7.6, 84.8, 4, 1))
+    top = look.part(poly(6, 0.6, 80, 0.6, 85.4, 8, 0.6, 8), "light") + look.part(rect(0.6, 7.6, 84.8, 4, 1))
     brass = "#7a5a12"
     if look.state == "open":
-        inside = fill(rect(5, 11, 76, 67), t.dark, t.line) + fill(
-            rect(5, 11, 76, 67), "#000000", opacity=0.25 if look.name == "white" else 0.45
-        )
+        depth = 0.25 if look.name == "white" else 0.4
+        inside = look.plain(rect(5, 11, 76, 67), "dark") + fill(rect(5, 11, 76, 67), "#000000", opacity=depth)
         board = look.part(rect(16, 43, 54, 3.6))
         doors = (
-            look.part(poly(5, 11, 18, 17, 18, 83, 5, 78))
-            + look.part(poly(81, 11, 68, 17, 68, 83, 81, 78))
-            + look.plain(poly(8, 19, 15, 22, 15, 74, 8, 71))
-            + look.plain(poly(78, 19, 71, 22, 71, 74, 78, 71))
+            look.part(poly(5, 11, 18, 17, 18, 83, 5, 78)._replace(tall=True))
+            + look.part(poly(81, 11, 68, 17, 68, 83, 81, 78)._replace(tall=True))
+            + stroke("M8 19L15 22V74L8 71ZM78 19L71 22V74L78 71Z", look.tones.line)
         )
         return feet + inside + board + top + doors + dots(((16, 48), (70, 48)), 1.9, GOLD, brass)
     doors = (

@@ -1,4 +1,4 @@
-"""Heads, seen from the front: their middle is the origin, they reach 11 pixels sideways and 12.8 up and down."""
+"""Heads, seen from the front: the middle is the origin, 11 pixels to each side, 12.8 up and down."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ class Hues(NamedTuple):
 
 def head(age: str, female: bool, hues: Hues) -> tuple[str, str]:
     """What is behind the body (long hair) and what is in front, for an age of "child", "young" or "old"."""
-    ears = "" if female else "".join(fill(oval(x, 1.5, 1.8, 2.6), hues.skin, hues.skin_line) for x in (-11, 11))
+    ears = (
+        "" if female else "".join(fill(oval(x, 1.5, 1.8, 2.6), hues.skin, hues.skin_line) for x in (-11, 11))
+    )
     face = fill(oval(0, 0, 11, 12.8), hues.skin, hues.skin_line)
     eyes = "".join(fill(oval(x, 0.6, 1.5, 1.9), EYE) for x in (-4.4, 4.4))
     nose = stroke("M0 1.5L1.1 4.4L-.7 4.6", hues.skin_line, 0.8)
@@ -60,13 +62,19 @@ def _young_man(hues: Hues) -> tuple[str, str, str]:
         "M-11.6 .6Q-13.2 -11.5 -5.5 -12.8Q0 -15.6 6.6 -15Q13.2 -10.2 11.6 .6",
         "L10.1 -3.8Q3.3 -4.5 -3.3 -7.9Q-6.6 -5.1 -10.1 -3.8Z",
     )
-    beard = _hair(hues, "M-10.4 4.5Q-8.8 14.3 0 14.3Q8.8 14.3 10.4 4.5Q7.7 9.6 4.4 5.8Q0 4.9 -4.4 5.8Q-7.7 9.6 -10.4 4.5Z")
+    beard = _hair(
+        hues,
+        "M-10.4 4.5Q-8.8 14.3 0 14.3Q8.8 14.3 10.4 4.5Q7.7 9.6 4.4 5.8Q0 4.9 -4.4 5.8Q-7.7 9.6 -10.4 4.5Z",
+    )
     return "", hair, beard + _man_mouth()
 
 
 def _old_man(hues: Hues) -> tuple[str, str, str]:
     side = _hair(hues, "M12.3 3.8Q14.3 -4.5 9.3 -7.7Q10.4 -2.6 9.7 3.2Z")
-    beard = _hair(hues, "M-11.2 1.3Q-10.4 15.4 0 15.6Q10.4 15.4 11.2 1.3Q9.3 5.8 5.5 4.9Q0 3.8 -5.5 4.9Q-9.3 5.8 -11.2 1.3Z")
+    beard = _hair(
+        hues,
+        "M-11.2 1.3Q-10.4 15.4 0 15.6Q10.4 15.4 11.2 1.3Q9.3 5.8 5.5 4.9Q0 3.8 -5.5 4.9Q-9.3 5.8 -11.2 1.3Z",
+    )
     return "", side + placed(side, 0, 0, -1), beard + _man_mouth()
 
 
@@ -75,7 +83,9 @@ def _man_mouth() -> str:
 
 
 def _young_woman(hues: Hues) -> tuple[str, str, str]:
-    behind = _hair(hues, "M-11 -6.4Q-13.8 10.2 -18.7 22.4Q-11 26.9 -3.3 24.3H3.3Q11 26.9 18.7 22.4Q13.8 10.2 11 -6.4Z")
+    behind = _hair(
+        hues, "M-11 -6.4Q-13.8 10.2 -18.7 22.4Q-11 26.9 -3.3 24.3H3.3Q11 26.9 18.7 22.4Q13.8 10.2 11 -6.4Z"
+    )
     hair = _hair(
         hues,
         "M-11.9 7Q-13.8 -14.1 0 -14.3Q13.8 -14.1 11.9 7",
@@ -88,7 +98,17 @@ def _old_woman(hues: Hues) -> tuple[str, str, str]:
     bun = fill(oval(0, -13.2, 5.5, 3.6), hues.hair, hues.hair_line)
     curls = "".join(
         fill(oval(x, y, 3.7, 3.3), hues.hair, hues.hair_line)
-        for x, y in ((-11, 4), (11, 4), (-10.8, -0.8), (10.8, -0.8), (-9.6, -5.2), (9.6, -5.2), (-6, -9.6), (6, -9.6), (0, -10.9))
+        for x, y in (
+            (-11, 4),
+            (11, 4),
+            (-10.8, -0.8),
+            (10.8, -0.8),
+            (-9.6, -5.2),
+            (9.6, -5.2),
+            (-6, -9.6),
+            (6, -9.6),
+            (0, -10.9),
+        )
     )
     return bun, curls, _cheeks() + _lips()
 

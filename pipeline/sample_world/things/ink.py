@@ -1,8 +1,8 @@
 """How anything is drawn: shapes, lines, and the tones of a colour, as SVG text.
 
 A drawing is a string of SVG elements in a frame of its own, in pixels of a picture 448 wide. Outlines of
-rectangles and ovals are drawn as a darker shape below a smaller one, because a fill costs the renderer less than
-half of what a stroke costs.
+rectangles and ovals are drawn as a darker shape below a smaller one, because a fill costs the renderer less
+than half of what a stroke costs.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from pipeline.sample_world.ontology import COLORS
+from pipeline.sample_world.world import WIDTH
 
 LINE = 1.1  # width of an outline in pixels
 WHITE = "#ffffff"
@@ -21,7 +22,7 @@ SKY = "#cfe6f5"  # window panes of vehicles
 
 
 class Shape(NamedTuple):
-    """An element's geometry without its fill. `outer` is the same, larger by an outline, where that is simple."""
+    """An element's geometry without its fill; `outer` is larger by an outline, where that is simple."""
 
     inner: str
     outer: str | None = None
@@ -70,6 +71,11 @@ def poly(*points: float) -> Shape:
     return path("M" + " ".join(number(value) for value in points) + "Z")
 
 
+def band(top: float, bottom: float, color: str) -> str:
+    """A strip across the whole picture."""
+    return f'<path d="M0 {number(top)}H{WIDTH}V{number(bottom)}H0Z" fill="{color}"/>'
+
+
 def fill(shape: Shape, color: str, line: str | None = None, opacity: float = 1) -> str:
     """A shape filled with a colour, with an outline if `line` names one."""
     seen = f' fill-opacity="{number(opacity)}"' if opacity < 1 else ""
@@ -77,7 +83,9 @@ def fill(shape: Shape, color: str, line: str | None = None, opacity: float = 1) 
         return f'<{shape.inner} fill="{color}"{seen}/>'
     if shape.outer and opacity == 1:
         return f'<{shape.outer} fill="{line}"/><{shape.inner} fill="{color}"/>'
-    return f'<{shape.inner} fill="{color}"{seen} stroke="{line}" stroke-width="{LINE}" stroke-linejoin="round"/>'
+    return (
+        f'<{shape.inner} fill="{color}"{seen} stroke="{line}" stroke-width="{LINE}" stroke-linejoin="round"/>'
+    )
 
 
 def dots(points: tuple[tuple[float, float], ...], r: float, color: str, line: str | None = None) -> str:
@@ -99,9 +107,13 @@ def limb(d: str, color: str, line: str, width: float) -> str:
     return stroke(d, line, width + 2 * LINE) + stroke(d, color, width)
 
 
-def placed(body: str, x: float, y: float, across: float = 1, upward: float | None = None, turn: float = 0) -> str:
-    """A drawing whose origin is put at (x, y), scaled, and turned clockwise by degrees; across -1 mirrors it."""
-    scale = "" if across == 1 and upward is None else f" scale({number(across)} {number(upward or abs(across))})"
+def placed(
+    body: str, x: float, y: float, across: float = 1, upward: float | None = None, turn: float = 0
+) -> str:
+    """A drawing with its origin at (x, y), scaled (across -1 mirrors it), and turned clockwise by degrees."""
+    scale = (
+        "" if across == 1 and upward is None else f" scale({number(across)} {number(upward or abs(across))})"
+    )
     turned = f" rotate({number(turn)})" if turn else ""
     return f'<g transform="translate({number(x)} {number(y)}){turned}{scale}">{body}</g>'
 

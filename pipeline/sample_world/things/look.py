@@ -1,4 +1,4 @@
-"""What a drawing is told of its thing, and how it draws a part of it in the thing's colour, pattern and material."""
+"""What a drawing is told of its thing, and how it draws a part in that thing's colour and surface."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Look:
         grained = self.material in GRAINS
         if not (self.pattern or grained or self.material == "glass"):
             return fill(shape, f"url(#{self._light}.{color[1:]})", line)
-        drawn = fill(shape, color, line, 0.66 if self.material == "glass" else 1)
+        drawn = fill(shape, color, line, self._opacity)
         if self.pattern:
             drawn += f'<{shape.inner} fill="url(#{self.pattern}-{grain}-{INK_OF.get(self.name, "pale")})"/>'
         standing = "-up" if self.material == "wood" and shape.tall else ""
@@ -49,7 +49,12 @@ class Look:
 
     def plain(self, shape: Shape, tone: str = "base") -> str:
         """A part in a tone of the thing's colour alone."""
-        return fill(shape, getattr(self.tones, tone), self.tones.line, 0.66 if self.material == "glass" else 1)
+        return fill(shape, getattr(self.tones, tone), self.tones.line, self._opacity)
+
+    @property
+    def _opacity(self) -> float:
+        """Glass lets through what is behind it, and still shows its own colour."""
+        return 1 if self.material != "glass" else 0.9 if self.name == "black" else 0.76
 
     @property
     def _light(self) -> str:

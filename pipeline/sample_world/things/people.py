@@ -1,7 +1,7 @@
 """People in neutral underclothes: shirts, jeans and hats are things of their own, drawn over them.
 
-Drawn in the frame of a grown man, 54 x 128 standing and 54 x 98 sitting, so that the parts are where world.ANCHORS
-says; everybody else is scaled from it, children with larger heads.
+Drawn in the frame of a grown man, 54 x 128 standing and 54 x 98 sitting, so that the parts are where
+world.ANCHORS says; everybody else is scaled from it, children with larger heads.
 """
 
 from __future__ import annotations
@@ -13,9 +13,17 @@ from pipeline.sample_world.things.ink import fill, limb, mix, oval, path, placed
 from pipeline.sample_world.things.look import Look
 
 COMPLEXIONS = (  # skin and hair
-    ("#f6cfae", "#6b4426"), ("#f6cfae", "#a86e32"), ("#f6cfae", "#2a2321"), ("#f6cfae", "#8a3f1d"),
-    ("#eab98f", "#3b2a20"), ("#eab98f", "#6b4426"), ("#eab98f", "#8a3f1d"), ("#c98d5f", "#2a2321"),
-    ("#c98d5f", "#4a2c18"), ("#9a6540", "#1f1a19"), ("#734a2d", "#171312"),
+    ("#f6cfae", "#6b4426"),
+    ("#f6cfae", "#a86e32"),
+    ("#f6cfae", "#2a2321"),
+    ("#f6cfae", "#8a3f1d"),
+    ("#eab98f", "#3b2a20"),
+    ("#eab98f", "#6b4426"),
+    ("#eab98f", "#8a3f1d"),
+    ("#c98d5f", "#2a2321"),
+    ("#c98d5f", "#4a2c18"),
+    ("#9a6540", "#1f1a19"),
+    ("#734a2d", "#171312"),
 )
 GRAY_HAIR = "#e4e5e8"
 UNDERSHIRT, SHORTS, SHOE_LINE = "#d3d6da", "#4a4f5a", "#1d1d22"
@@ -35,13 +43,15 @@ POSES = {
         23.0,
         "M13.5 38.4Q5.4 52.5 4.1 70.4",
         (4.1, 71.4),
-        "M19.4 30.1L13 33.9L10.8 44.8L15.7 46.1L16.2 74.2H37.8L38.3 46.1L43.2 44.8L41 33.9L34.6 30.1Q27 42.2 19.4 30.1Z",
+        "M19.4 30.1L13 33.9L10.8 44.8L15.7 46.1L16.2 74.2H37.8L38.3 46.1L43.2 44.8L41 33.9"
+        "L34.6 30.1Q27 42.2 19.4 30.1Z",
     ),
     "sitting": Pose(
         22.5,
         "M13.5 35.3Q5.4 46.1 4.1 60.3",
         (4.1, 61.3),
-        "M19.4 28.9L13 31.9L10.8 40.2L15.7 41.2L16.2 65.7H37.8L38.3 41.2L43.2 40.2L41 31.9L34.6 28.9Q27 39.2 19.4 28.9Z",
+        "M19.4 28.9L13 31.9L10.8 40.2L15.7 41.2L16.2 65.7H37.8L38.3 41.2L43.2 40.2L41 31.9"
+        "L34.6 28.9Q27 39.2 19.4 28.9Z",
     ),
 }
 
@@ -80,7 +90,9 @@ def _person(look: Look, child: bool, female: bool) -> str:
 
 
 def _upper_body(pose: Pose, hues: Hues) -> str:
-    arm = limb(pose.arm, hues.skin, hues.skin_line, 6.2) + fill(oval(*pose.hand, 3.8), hues.skin, hues.skin_line)
+    arm = limb(pose.arm, hues.skin, hues.skin_line, 6.2) + fill(
+        oval(*pose.hand, 3.8), hues.skin, hues.skin_line
+    )
     neck = fill(rect(21.6, pose.neck, 10.8, 14.5, 3), hues.skin, hues.skin_line)
     return arm + placed(arm, 54, 0, -1) + neck + fill(path(pose.trunk), UNDERSHIRT, "#8f949b")
 
@@ -89,7 +101,10 @@ def _standing_legs(hues: Hues, female: bool) -> str:
     leg = fill(rect(14.3, 71.7, 10.3, 49.9, 2), hues.skin, hues.skin_line) + fill(
         path("M10.8 127.4V123.5Q18 118.4 25.4 123.5V127.4Z"), _shoe(female), SHOE_LINE
     )
-    skirt, shorts = poly(16.2, 72.2, 37.8, 72.2, 41.9, 92.2, 12.2, 92.2), path("M14 72.2H40V89.6H28.4L27 79.4L25.6 89.6H14Z")
+    skirt, shorts = (
+        poly(16.2, 72.2, 37.8, 72.2, 41.9, 92.2, 12.2, 92.2),
+        path("M14 72.2H40V89.6H28.4L27 79.4L25.6 89.6H14Z"),
+    )
     return leg + placed(leg, 54, 0, -1) + fill(skirt if female else shorts, SHORTS, "#24262c")
 
 

@@ -1,4 +1,4 @@
-"""Dogs and cats: dogs have a snout and hanging ears, cats a round face, pointed ears, whiskers and stripes."""
+"""Dogs, with a snout and hanging ears, and cats, with a round face, pointed ears, whiskers and stripes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ TONGUE = "#e26a7a"
 
 def dog(look: Look) -> str:
     t = look.tones
-    if look.pose == "sitting":  # 56 x 63
+    if look.pose == "sitting":  # 48 x 63
         return (
-            limb("M42 54Q53 54 52 42", t.base, t.line, 4)
-            + look.part(path("M18 30Q10 44 10 55Q10 61.4 18 61.4H40Q47 61.4 46 53Q45 42 38 30Z"))
-            + fill(oval(28, 42, 6.5, 10), _muzzle(look))
-            + "".join(look.plain(rect(x, 43, 7, 18, 3)) for x in (19, 30))
-            + placed(_dog_face(look), 28, 17.5)
+            limb("M34.5 54Q45.5 54 44.5 42", t.base, t.line, 4)
+            + look.part(
+                path("M10.5 30Q2.5 44 2.5 55Q2.5 61.4 10.5 61.4H32.5Q39.5 61.4 38.5 53Q37.5 42 30.5 30Z")
+            )
+            + fill(oval(20.5, 42, 6.5, 10), _muzzle(look))
+            + "".join(look.plain(rect(x, 43, 7, 18.8, 3)) for x in (11.5, 22.5))
+            + placed(_dog_face(look), 20.8, 15.4)
         )
     if look.pose == "lying":  # 84 x 38
         return (
@@ -103,7 +105,9 @@ def _cat_face(look: Look) -> str:
     return (
         look.plain(skull)
         + fill(path("M-10 -6L-9.8 -11.5L-5 -8.5ZM10 -6L9.8 -11.5L5 -8.5Z"), "#efa3a3")
-        + "".join(fill(oval(x, -1.5, 2.6, 2.9), "#c9dd62", line) + fill(oval(x, -1.5, 1, 2.6), EYE) for x in (-5, 5))
+        + "".join(
+            fill(oval(x, -1.5, 2.6, 2.9), "#c9dd62", line) + fill(oval(x, -1.5, 1, 2.6), EYE) for x in (-5, 5)
+        )
         + fill(path("M-1.8 3H1.8L0 5Z"), "#e2788a", line)
         + stroke("M0 5Q-2.5 8 -4 6M0 5Q2.5 8 4 6", "#c8c8c8" if look.name == "black" else line, 0.9)
         + stroke(whiskers, "#ffffff" if look.name in ("black", "brown") else "#54504e", 0.8)

@@ -1,6 +1,6 @@
-"""What surfaces look like: light on a colour, the grain of materials, and patterns, as SVG gradients and tiles.
+"""What surfaces look like: light on a colour, the grain of materials, and patterns, as gradients and tiles.
 
-Tiles and overlays are white and black with some opacity, so that they fit every colour. All are found by name:
+Tiles and overlays are white and black with some opacity, so that they fit every colour. Found by name:
 
     soft, metal, plastic, glass         how light falls; `soft.d7322f` is that light on that colour
     wood-fine, leather-wide, ...        grain of a material; -up for boards that stand
@@ -19,19 +19,22 @@ LIGHTS = {
     "soft": "0 w .22, .4 w 0, .6 k 0, 1 k .16",
     "soft-white": "0 w .5, .5 k 0, 1 k .08",
     "metal": "0 k .18, .14 w .15, .26 w .75, .36 w .1, .55 k .3, .72 k .05, .84 w .5, 1 k .25",
-    "metal-white": "0 k .1, .12 k .02, .24 w 1, .36 k .04, .46 k .3, .54 k .06, .66 w 1, .8 k .02, .9 k .2, 1 k .06",
+    "metal-white": (
+        "0 k .1, .12 k .02, .24 w 1, .36 k .04, .46 k .3, .54 k .06, .66 w 1, .8 k .02, .9 k .2, 1 k .06"
+    ),
     "plastic": (
-        "0 w .06, .15 w .06, .155 w .85, .27 w .85, .275 w .1, .32 w .1, .325 w .55, .35 w .55, .355 w 0, "
-        ".8 k 0, 1 k .12"
+        "0 k .06, .14 w 0, .145 w .85, .24 w .85, .245 w .05, .29 w .05, .295 w .5, .32 w .5, .325 w 0, "
+        ".8 k 0, 1 k .16"
     ),
     "plastic-white": (
-        "0 k .1, .15 k .1, .155 w 1, .27 w 1, .275 k .2, .32 k .2, .325 w 1, .35 w 1, .355 k .04, "
+        "0 k .1, .14 k .1, .145 w 1, .24 w 1, .245 k .16, .29 k .16, .295 w 1, .32 w 1, .325 k .04, "
         ".8 k .03, 1 k .14"
     ),
     "glass": (
         "0 w .1, .2 w .1, .201 w .9, .33 w .9, .331 w .06, .42 w .06, .421 w .75, .47 w .75, .471 w 0, 1 k .1"
     ),
 }
+FALLS = {"glass": 0.9, "plastic": 0, "plastic-white": 0}  # how steep the light falls; elsewhere 0.35
 # What patterns are drawn in, with which opacity: white on most colours, a darker tone on white and yellow.
 INKS = {"pale": (WHITE, 0.88), "deep": ("#565d6b", 0.66), "gold": ("#8a6400", 0.55)}
 INK_OF = {"white": "deep", "yellow": "gold"}
@@ -45,7 +48,8 @@ PATTERNS = {  # name -> width, height, path of a tile
 WOOD = (
     '<path d="M0 3q16 3 32 0t32 0M0 9.5q12-1 18-3.5q12-4 22 1q10 4 24 2.5M0 16q16-3 32 0t32 0'
     'M20 10q8-5 16 0q-8 4-16 0" fill="none" stroke="#2a1400" stroke-opacity=".45" stroke-width="1.2"/>'
-    '<path d="M4 6q14 2 24-1M38 13q12 1 24-1" fill="none" stroke="#ffe0b0" stroke-opacity=".4" stroke-width="1.2"/>'
+    '<path d="M4 6q14 2 24-1M38 13q12 1 24-1" fill="none" stroke="#ffe0b0" stroke-opacity=".4" '
+    'stroke-width="1.2"/>'
 )
 LEATHER = (  # quilted, with buttons
     '<path d="M0 0L22 22M22 0L0 22" stroke="#000" stroke-opacity=".35" stroke-width="1.4"/>'
@@ -92,7 +96,7 @@ def _gradient(name: str, light: str, color: str) -> str:
         seen = f'stop-color="{shade}" stop-opacity="{opacity}"'
         mixed = f'stop-color="{mix("#" + color, shade, float(opacity))}"' if color else seen
         body += f'<stop offset="{offset}" {mixed}/>'
-    fall = 0.6 if light == "glass" else 0.35
+    fall = FALLS.get(light, 0.35)
     return f'<linearGradient id="{name}" x1="0" y1="0" x2="1" y2="{fall}">{body}</linearGradient>'
 
 

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from pipeline.sample_world.things.ink import DARK, GOLD, LINE, METAL, SKY, WHITE, dots, fill, limb, mix, oval, path, placed, poly, rect, stroke
+from pipeline.sample_world.things.ink import (
+    DARK,
+    fill,
+    limb,
+    mix,
+    oval,
+    path,
+    placed,
+    poly,
+    rect,
+    stroke,
+)
 from pipeline.sample_world.things.look import Look
 
 
@@ -77,7 +88,8 @@ def umbrella(look: Look) -> str:
         + fill(rect(34, 0.6, 2, 6), "#5c6066", DARK)
         + look.part(
             path(
-                "M.8 35Q2 5 35 4Q68 5 69.2 35Q63 29 57.5 35Q52 29 46 35Q40 29 35 35Q30 29 24 35Q18 29 12.5 35Q7 29 .8 35Z"
+                "M.8 35Q2 5 35 4Q68 5 69.2 35Q63 29 57.5 35Q52 29 46 35Q40 29 35 35Q30 29 24 35"
+                "Q18 29 12.5 35Q7 29 .8 35Z"
             )
         )
         + stroke("M35 4Q20 14 12.5 35M35 4Q28 16 24 35M35 4Q42 16 46 35M35 4Q50 14 57.5 35", t.line, 1)
@@ -92,7 +104,8 @@ def book(look: Look) -> str:  # 38 x 28
             + fill(path("M5 2.2Q14 1 19 5Q24 1 33 2.2V21.5Q24 20 19 23.5Q14 20 5 21.5Z"), "#fbf8ee", t.line)
             + stroke("M19 5V23", "#8c8573", 1.2)
             + stroke(
-                "M8 6Q12 5.5 16 8M8 10Q12 9.5 16 12M8 14Q12 13.5 16 16M8 18Q12 17.5 16 19.5M22 8Q26 5.5 30 6M22 12Q26 9.5 30 10M22 16Q26 13.5 30 14M22 19.5Q26 17.5 30 18",
+                "M8 6Q12 5.5 16 8M8 10Q12 9.5 16 12M8 14Q12 13.5 16 16M8 18Q12 17.5 16 19.5M22 8"
+                "Q26 5.5 30 6M22 12Q26 9.5 30 10M22 16Q26 13.5 30 14M22 19.5Q26 17.5 30 18",
                 "#8d94a0",
                 0.9,
             )

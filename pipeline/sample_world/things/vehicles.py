@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from pipeline.sample_world.things.ink import (
     DARK,
     METAL,
     SKY,
     fill,
+    number,
     oval,
     path,
     poly,
@@ -31,7 +34,8 @@ def car(look: Look) -> str:  # 150 x 70
     return (
         look.part(
             path(
-                "M4 55Q.6 54 .6 46Q.6 34 12 31L30 27Q44 4 56 2Q76 -.5 98 3Q106 5 120 26L138 30Q149.4 33 149.4 46V52Q149 56 145 56Z"
+                "M4 55Q.6 54 .6 46Q.6 34 12 31L30 27Q44 4 56 2Q76 -.5 98 3Q106 5 120 26L138 30"
+                "Q149.4 33 149.4 46V52Q149 56 145 56Z"
             )
         )
         + fill(path("M38 27Q47 9 58 7.5H72V27Z"), SKY, t.line)
@@ -125,19 +129,6 @@ def boat(look: Look) -> str:  # 120 x 84
 
 def tractor(look: Look) -> str:  # 126 x 90
     t = look.tones
-
-    def big(x: float, y: float, r: float) -> str:
-        lugs = "".join(
-            fill(rect(x - 2.5, y - r, 5, 5, 1), TYRE).replace("/>", f' transform="rotate({a} {x} {y})"/>')
-            for a in range(0, 360, 30)
-        )
-        return (
-            lugs
-            + fill(oval(x, y, r - 2), TYRE, "#0f0f11")
-            + fill(oval(x, y, r * 0.5), "#f2c230", "#8a6508")
-            + fill(oval(x, y, r * 0.16), "#8a6508")
-        )
-
     return (
         fill(rect(96, 8, 4, 26, 1), "#4a4d53", "#1d1e21")
         + fill(rect(94.6, 5, 6.8, 4, 1), "#4a4d53", "#1d1e21")
@@ -152,6 +143,21 @@ def tractor(look: Look) -> str:  # 126 x 90
         + fill(rect(50, 60, 70, 9, 1), "#3b3d43", "#18191c")
         + look.part(path("M6 50Q6 26 34 26Q62 28 64 60H54Q52 40 34 40Q18 40 14 54Z"))
         + fill(oval(121, 44, 3), "#fff3b8", "#8a6508")
-        + big(33, 61, 28)
-        + big(104, 71.5, 18)
+        + _tractor_wheel(33, 61, 28)
+        + _tractor_wheel(104, 71.5, 18)
+    )
+
+
+def _tractor_wheel(x: float, y: float, r: float) -> str:
+    angles = [step * math.pi / 6 for step in range(12)]
+    lugs = "".join(
+        f"M{number(x + (r - 3) * math.cos(a))} {number(y + (r - 3) * math.sin(a))}"
+        f"L{number(x + (r - 1.5) * math.cos(a))} {number(y + (r - 1.5) * math.sin(a))}"
+        for a in angles
+    )
+    return (
+        stroke(lugs, TYRE, 4)
+        + fill(oval(x, y, r - 2), TYRE, "#0f0f11")
+        + fill(oval(x, y, r * 0.5), "#f2c230", "#8a6508")
+        + fill(oval(x, y, r * 0.16), "#8a6508")
     )

@@ -10,6 +10,7 @@ from pipeline.sample_world.things.ink import (
     limb,
     oval,
     path,
+    placed,
     poly,
     rect,
     stroke,
@@ -46,7 +47,7 @@ def window(look: Look) -> str:  # 84 x 84
     view = fill(rect(5, 5, 74, 70), "#a9d8f5", t.line) + fill(
         path("M14 34a5 5 0 0 1 5-6a7 7 0 0 1 13 0a5 5 0 0 1 3 8H16Z"), "#ffffff"
     )
-    sill = look.plain(rect(0.6, 77, 82.8, 6.4, 1.5), "light")
+    sill = look.part(rect(0.6, 77, 82.8, 6.4, 1.5), "light")
     frame = look.part(path("M.6 .6H83.4V78H.6ZM6 6V73H78V6Z"))
     if look.state == "open":
         panes = "".join(
@@ -64,7 +65,7 @@ def window(look: Look) -> str:  # 84 x 84
     return (
         look.part(rect(0.6, 0.6, 82.8, 78))
         + panes
-        + look.plain(rect(39.5, 6, 5, 68))
+        + look.part(rect(39.5, 6, 5, 68))
         + fill(rect(40.6, 38, 2.8, 8, 1), GOLD, t.line)
         + sill
     )
@@ -77,25 +78,16 @@ def curtain(look: Look) -> str:  # 60 x 110
         fill(oval(x, 4, 2.4), GOLD, "#4a3d22") for x in (2.6, 57.4)
     )
     if look.state == "open":
-        left = "M3 6H21Q22 40 10 62L15 66V109.4H4V66Z"
-        right = "M57 6H39Q38 40 50 62L45 66V109.4H56V66Z"
-        ties = "".join(fill(rect(x, 61.5, 14, 4.6, 2), GOLD, "#6a511a") for x in (2.6, 43.4))
-        return (
-            rod
-            + look.part(path(left))
-            + look.part(path(right))
-            + stroke(
-                "M9 7Q10 40 6.5 60M15 7Q15 38 9 60M8 67V108M11.5 67V108M51 7Q50 40 53.5 60M45 7Q45 38 51 60M52 67V108M48.5 67V108",
-                t.line,
-                1,
-            )
-            + ties
-        )
+        half = look.part(path("M3 6H21Q22 40 10 62L15 66V109.4H4V66Z"))
+        half += stroke("M9 7Q10 40 6.5 60M15 7Q15 38 9 60M8 67V108M11.5 67V108", t.line, 1)
+        half += fill(rect(2.6, 61.5, 14, 4.6, 2), GOLD, "#6a511a")
+        return rod + half + placed(half, 60, 0, -1)
     return (
         rod
         + look.part(
             path(
-                "M2 6H58L59 109.4Q55 106 51 109.4Q47 106 43 109.4Q38 106 34 109.4Q30 106 26 109.4Q21 106 17 109.4Q13 106 9 109.4Q5 106 1 109.4Z"
+                "M2 6H58L59 109.4Q55 106 51 109.4Q47 106 43 109.4Q38 106 34 109.4Q30 106 26 109.4"
+                "Q21 106 17 109.4Q13 106 9 109.4Q5 106 1 109.4Z"
             )
         )
         + stroke("M9 7V108M17 7V108M26 7V108M34 7V108M43 7V108M51 7V108", t.line, 1.2)

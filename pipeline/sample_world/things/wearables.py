@@ -44,7 +44,8 @@ def jeans(look: Look) -> str:
         return (
             look.part(
                 path(
-                    "M3 .6H43L45.4 10Q45.8 14 44 16L43 29.4H29.5L28.5 14L23 8L17.5 14L16.5 29.4H3L2 16Q.2 14 .6 10Z"
+                    "M3 .6H43L45.4 10Q45.8 14 44 16L43 29.4H29.5L28.5 14L23 8L17.5 14L16.5 29.4H3L2 16"
+                    "Q.2 14 .6 10Z"
                 )
             )
             + fill(rect(3, 0.6, 40, 2.6), t.dark, t.line)

@@ -1,0 +1,130 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.core.records import Question
+from pipeline.ranking import topk
+from pipeline.ranking.admissible import question_table
+from pipeline.ranking.topk import ends, scores_of
+
+
+def table_of(owners, texts_of, pictures, texts):
+    rows = [Question(question_id=f"{i:06d}", picture_id=str(owner), split="testdev", text=str(text), answer="x", detailed="query")
+            for i, (owner, text) in enumerate(zip(owners, texts_of, strict=True))]
+    return question_table(rows, [str(i) for i in range(pictures)], [str(i) for i in range(texts)])
+
+
+def sorted_by_hand(scores, owners, texts_of, picture):
+    """(score, question) from the most similar down; ties by id; without the picture's own questions and their texts."""
+    own = {text for owner, text in zip(owners, texts_of, strict=True) if owner == picture}
+    rows = [(-scores[picture][text], question) for question, text in enumerate(texts_of) if text not in own]
+    return [(question, -score) for score, question in sorted(rows)]
+
+
+def assert_equal_to_sorting(found, scores, owners, texts_of, best, last):
+    for picture in range(len(scores)):
+        order = sorted_by_hand(scores, owners, texts_of, picture)
+        for (places, values), expected, k in (((found.best, found.best_scores), order, best), ((found.last, found.last_scores), order[::-1], last)):
+            k = min(k, len(texts_of))
+            padded = expected[:k] + [(-1, 0)] * (k - len(expected))
+            assert list(zip(places[picture].tolist(), values[picture].tolist(), strict=True)) == padded
+
+
+@st.composite
+def worlds(draw):
+    pictures, texts = draw(st.integers(1, 7)), draw(st.integers(1, 40))
+    questions = draw(st.integers(1, 90))
+    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
+    return pictures, texts, rng.integers(pictures, size=questions), rng.integers(texts, size=questions), rng
+
+
+@settings(max_examples=60, deadline=None)
+@given(worlds(), st.integers(0, 100), st.integers(0, 20), st.integers(1, 9), st.integers(1, 45))
+def test_the_ends_are_those_of_sorting_everything_whatever_the_tiles(world, best, last, rows, tile):
+    # 64 components of +-1/8: unit vectors whose products are multiples of 1/32, so nearly all scores are tied.
+    pictures, texts, owners, texts_of, rng = world
+    a, b = (rng.choice([-1, 1], (n, 64)) for n in (pictures, texts))
+    found = ends((a / 8).astype(np.float32), (b / 8).astype(np.float32), table_of(owners, texts_of, pictures, texts), best, last, rows=rows, tile=tile)
+    exact = (a @ b.T) * 15_625  # 10**6 / 64
+    assert_equal_to_sorting(found, exact.tolist(), owners.tolist(), texts_of.tolist(), best, last)
+
+
+def near_ties(pictures=5, texts=3000, dimension=96, seed=0):
+    """Texts so close to each other that float32 products of different tiles put them in different orders."""
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=(pictures, dimension))
+    b = rng.normal(size=dimension) + 2e-6 * rng.normal(size=(texts, dimension))
+    a, b = ((x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32) for x in (a, b))
+    return a, b, rng.integers(pictures, size=texts), np.arange(texts)
+
+
+def test_scores_that_differ_by_less_than_float32_errors_are_ordered_by_their_rounded_values():
+    a, b, owners, texts_of = near_ties()
+    scores = np.rint(1e6 * (a.astype(float) @ b.astype(float).T)).astype(int)
+    assert len(set(scores[0].tolist())) < 20  # thousands of questions, a handful of scores
+    table = table_of(owners, texts_of, len(a), len(b))
+    for rows, tile in ((1, 7), (2, 1000), (512, 2048)):
+        assert_equal_to_sorting(ends(a, b, table, 200, 50, rows=rows, tile=tile), scores.tolist(), owners.tolist(), texts_of.tolist(), 200, 50)
+
+
+def random_world(pictures, questions, dimension, seed=1):
+    rng = np.random.default_rng(seed)
+    texts = questions * 2 // 3
+    a, b = (rng.normal(size=(n, dimension)) for n in (pictures, texts))
+    a, b = ((x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32) for x in (a, b))
+    owners, texts_of = rng.integers(pictures, size=questions), np.concatenate([np.arange(texts), rng.integers(texts, size=questions - texts)])
+    return a, b, owners, texts_of, table_of(owners, texts_of, pictures, texts)
+
+
+@pytest.mark.parametrize("fault", ["too high", "no room"])
+def test_a_threshold_that_lets_too_few_or_too_many_pass_is_noticed_and_the_row_done_again(monkeypatch, fault):
+    a, b, owners, texts_of, table = random_world(6, 4000, 24)
+    right = ends(a, b, table, 100, 30)
+    assert right.redone == 0
+    threshold = topk._threshold
+
+    def spoilt(guess, k, questions, depth):
+        limit, room = threshold(guess, k, questions, depth)
+        if depth > 1:
+            return limit, room
+        return (limit + np.float32(0.2), room) if fault == "too high" else (limit, 3)
+
+    monkeypatch.setattr(topk, "_threshold", spoilt)
+    again = ends(a, b, table, 100, 30)
+    assert again.redone == 6
+    assert all((getattr(again, name) == getattr(right, name)).all() for name in ("best", "best_scores", "last", "last_scores"))
+    scores = np.rint(1e6 * (a.astype(float) @ b.astype(float).T)).astype(int)
+    assert_equal_to_sorting(again, scores.tolist(), owners.tolist(), texts_of.tolist(), 100, 30)
+
+
+def test_the_number_of_threads_changes_nothing(monkeypatch):
+    a, b, _, _, table = random_world(40, 3000, 24)
+    results = []
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        results.append(ends(a, b, table, 200, 50, rows=7, tile=100))
+    for name in ("best", "best_scores", "last", "last_scores"):
+        assert len({getattr(found, name).tobytes() for found in results}) == 1
+
+
+def test_single_pairs_are_scored_as_in_the_ranking():
+    a, b, _, texts_of, table = random_world(6, 4000, 24)
+    found = ends(a, b, table, 300, 300)
+    rows = np.repeat(np.arange(6), 300)
+    for places, scores in ((found.best, found.best_scores), (found.last, found.last_scores)):
+        assert (scores_of(a, b, rows, texts_of[places.ravel()].astype(np.int64)) == scores.ravel()).all()
+
+
+def test_memory_does_not_grow_with_the_number_of_questions():
+    # The matrix of one block of rows against 80,000 more questions would be 64 * 80,000 * 4 bytes = 20 MB.
+    peaks = []
+    for questions in (80_000, 160_000):
+        a, b, _, _, table = random_world(64, questions, 8)
+        tracemalloc.start()
+        ends(a, b, table, 100, 20, rows=64, tile=512)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] - peaks[0] < 3e6  # the sample is drawn from a permutation of the questions, 8 bytes each

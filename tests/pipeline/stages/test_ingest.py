@@ -1,0 +1,153 @@
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from pipeline.core.errors import UserError
+from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.records import Picture, Question, Scene
+from pipeline.stages import ingest
+
+TESTDEV = "data/tiny/source/questions1.2/testdev_balanced_questions.json"
+IMAGES = Path("data/tiny/source/images")
+OUT = Path("data/tiny/interim/ingest")
+
+
+def change(path: str, edit) -> None:
+    value = json.loads(Path(path).read_text())
+    edit(value)
+    Path(path).write_text(json.dumps(value))
+
+
+def test_the_tiny_world_comes_in_whole(tiny):
+    ingest.main()
+    pictures = list(read_jsonl(OUT / "pictures.jsonl", Picture))
+    questions = list(read_jsonl(OUT / "questions.jsonl", Question))
+    scenes = list(read_jsonl(OUT / "scenes.jsonl", Scene))
+    assert [picture.picture_id for picture in pictures] == [f"n10000{i}" for i in range(1, 9)]
+    assert {(picture.width, picture.height, picture.path.startswith("data/tiny/source/images/")) for picture in pictures} == {(448, 336, True)}
+    # 40 of testdev, 9 of train and 3 of val, by hand in tests/tiny/make.py
+    assert [sum(q.split == split for q in questions) for split in ("testdev", "train", "val")] == [40, 9, 3]
+    assert [q.question_id for q in questions] == sorted(q.question_id for q in questions)
+    assert [(scene.picture_id, scene.complete) for scene in scenes] == [
+        (key, False) for key in sorted(["2300001", "2300002", "2300003", "2300004", "2300005", "2300006", "2400001", "2400002", "2400003"])]
+    report = read_json(OUT / "ingest.json")
+    assert report["counts"]["testdev"] == {"pictures": 8, "questions": 40}
+    assert report["counts"]["val"]["objects"] == 4 + 4 + 4
+
+
+def test_the_truth_and_pictures_of_train_are_not_needed(tiny):
+    import shutil
+
+    shutil.rmtree("data/tiny/truth")
+    ingest.main()
+    assert not list(IMAGES.glob("23*"))
+
+
+def test_ingesting_twice_gives_the_same_bytes(tiny):
+    ingest.main()
+    before = {path.name: path.read_bytes() for path in OUT.iterdir()}
+    ingest.main()
+    assert {path.name: path.read_bytes() for path in OUT.iterdir()} == before
+
+
+def problems_of_ingest() -> list[str]:
+    with pytest.raises(UserError) as caught:
+        ingest.main()
+    assert not OUT.exists() or list(OUT.iterdir()) == []  # nothing half-done is left
+    head, *rest = caught.value.problems
+    assert head == f"data/tiny/source: {len(rest)} problem{'s' if len(rest) > 1 else ''}"
+    return rest
+
+
+def first(field, value):
+    return lambda: change(TESTDEV, lambda rows: rows["00100101"].update({field: value}))
+
+
+def forward():
+    change(TESTDEV, lambda rows: rows["00100101"]["semantic"][1].update(dependencies=[1]))
+
+
+def drop_picture():
+    (IMAGES / "n100003.jpg").unlink()
+
+
+def cut_picture():
+    data = (IMAGES / "n100003.jpg").read_bytes()
+    (IMAGES / "n100003.jpg").write_bytes(data[: len(data) // 2])
+
+
+@pytest.mark.parametrize(("damage", "message"), [
+    (first("question", "  "), "question 00100101: the question is empty"),
+    (first("answer", ""), "question 00100101: it has no answer"),
+    (first("imageId", "../../truth/n1"), "question 00100101: picture '../../truth/n1' is outside of images/ or no plain name: "
+                                         "letters, digits, '.', '-' and '_' only"),
+    (first("imageId", "n999"), "picture n999: no such file in images/; questions that ask for it: 1, the first is 00100101"),
+    (forward, "question 00100101: step 1 (query) depends on step 1, which does not come before it"),
+    (drop_picture, "picture n100003: no such file in images/; questions that ask for it: 5, the first is 00100301"),
+    (cut_picture, "picture n100003: images/n100003.jpg: damaged: image file is truncated"),
+    (lambda: (IMAGES / "n100003.jpg").write_bytes(b""), "picture n100003: images/n100003.jpg: the file is empty"),
+    (lambda: Path(TESTDEV).write_text("{"), "questions1.2/testdev_balanced_questions.json: not valid JSON"),
+    (lambda: Path(TESTDEV).write_text("{}"), "split testdev: there is no question of it"),
+    (lambda: change(TESTDEV, lambda rows: rows.update({"a+b": rows.pop("00100101")})),
+     "question a+b: the id may hold letters, digits, '.', '-' and '_' only"),
+    (lambda: Path("data/tiny/source/sceneGraphs/val_sceneGraphs.json").unlink(), "sceneGraphs/val_sceneGraphs.json: no such file"),
+])
+def test_each_fault_of_the_source_is_told(tiny, damage, message):
+    damage()
+    (problem,) = problems_of_ingest()
+    assert problem.startswith(message)
+
+
+def test_all_faults_are_told_at_once(tiny):
+    first("answer", "")()
+    first("question", "")()
+    drop_picture()
+    Path("data/tiny/source/sceneGraphs/train_sceneGraphs.json").write_text("[]")
+    assert len(problems_of_ingest()) == 4
+
+
+def test_a_picture_of_another_size_than_its_scene_graph_is_refused(tiny, set_params):
+    set_params("ingest", split="val")
+    for picture_id in ("2400001", "2400002", "2400003"):
+        Image.new("RGB", (448, 336 if picture_id != "2400002" else 300)).save(IMAGES / f"{picture_id}.jpg")
+    assert problems_of_ingest() == ["picture 2400002: images/2400002.jpg is 448 x 300, its scene graph says 448 x 336"]
+
+
+def test_relations_to_nothing_are_left_out_and_counted(tiny):
+    change("data/tiny/source/sceneGraphs/val_sceneGraphs.json",
+           lambda graphs: graphs["2400002"]["objects"]["83"]["relations"].append({"name": "on", "object": "99"}))
+    ingest.main()
+    report = read_json(OUT / "ingest.json")["counts"]
+    assert (report["val"]["relations left out"], report["train"]["relations left out"]) == (1, 0)
+    assert all(to.object_id != "99" for scene in read_jsonl(OUT / "scenes.jsonl", Scene) for thing in scene.objects for to in thing.relations)
+
+
+def test_own_pictures_and_questions_come_in_from_a_table(tiny, set_params):
+    import shutil
+
+    shutil.rmtree("data/tiny/source/questions1.2")
+    Path("data/tiny/source/questions.csv").write_text(
+        "question_id,picture,question,answer\n2,mine.png,What is it?,a dog\n1,n100001.jpg,What color is the table?,red\n")
+    Image.new("RGB", (5, 5)).save(IMAGES / "mine.png")
+    set_params("ingest", split="test", question_splits=["test"])
+    ingest.main()
+    assert [p.path for p in read_jsonl(OUT / "pictures.jsonl", Picture)] == [
+        "data/tiny/source/images/mine.png", "data/tiny/source/images/n100001.jpg"]
+    assert [(q.question_id, q.split) for q in read_jsonl(OUT / "questions.jsonl", Question)] == [("1", "test"), ("2", "test")]
+    assert read_json(OUT / "ingest.json")["format"] == "table"
+
+
+def test_a_source_that_no_reader_knows_is_refused(tiny):
+    import shutil
+
+    shutil.rmtree("data/tiny/source")
+    with pytest.raises(UserError, match="neither GQA's files"):
+        ingest.main()
+
+
+def test_the_split_of_the_benchmark_must_be_read(tiny, set_params):
+    set_params("ingest", question_splits=["val"])
+    with pytest.raises(UserError, match="question_splits lacks 'testdev'"):
+        ingest.main()
