@@ -60,19 +60,26 @@ def absent_object(absent: str, number: str, relation: str, other: str) -> Filter
         source="template", program=chain(("select", f"{other} (-)"), ("relate", f"{absent},{relation},s (-)"), ("query", "color")))
 
 
-def halves(keys: Sequence[str], can_be_invalid: Callable[[str], bool], rng: np.random.Generator) -> set[str]:
-    """The keys that get an invalid filter: half of them, as far as enough can have one."""
-    able = [key for key in keys if can_be_invalid(key)]
-    take = min(len(able), len(keys) // 2)
-    return {able[i] for i in rng.permutation(len(able))[:take]}
+def halves(keys: Sequence[str], offer: Callable[[str], int], rng: np.random.Generator) -> set[str]:
+    """The keys that get an invalid filter: half of them, as far as enough can have one, drawn by lot.
+
+    Args:
+        offer: how good the invalid filters for a key are; the best are taken first, 0 (none) never.
+    """
+    lots = [(-offer(keys[i]), place, keys[i]) for place, i in enumerate(rng.permutation(len(keys))) if offer(keys[i])]
+    return {key for *_, key in sorted(lots)[:len(keys) // 2]}
 
 
 class Pool:
     """The filters of one picture, given out evenly: a question seen again and again would be known as a filter."""
 
     def __init__(self, filters: Sequence[Filter]) -> None:
-        self.filters = filters
+        self.filters = sorted(filters, key=lambda found: (found.text, found.source, found.candidate_id or "", found.question_id or ""))
         self.uses: dict[str, int] = {}
+
+    def offer(self) -> int:
+        """How good the invalid filters are: 2 when there are questions like candidates, 1 for templates alone, else 0."""
+        return max((1 if found.source == "template" else 2 for found in self.filters if found.expected == "invalid"), default=0)
 
     def draw(self, expected: str, rank: Callable[[Filter], int | None], rng: np.random.Generator) -> Filter | None:
         """The least used filter, of those the one of lowest rank; ties are drawn by lot.

@@ -12,7 +12,8 @@ from math import nan, sqrt
 
 from pipeline.core.records import Choice, Record, Task, TaskQuestion, Verdict
 
-FEWEST_ANSWERS = 3  # fewer annotators than this cannot outvote a filter question
+FEWEST_ANSWERS = 3  # fewer annotators than this cannot outvote a filter question,
+MOST_PASSED = 0.25  # nor can they while more than this share gave the expected verdict
 
 
 class Accuracy(Record):
@@ -73,14 +74,14 @@ def candidate_choice(task: Task, verdict: Verdict) -> Choice:
 
 
 def refuted(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> set[tuple[str, str]]:
-    """(picture, text) of the filter questions whose expected verdict most annotators contradict: those are wrong
-    themselves (sources err too), and nobody is blamed for them."""
+    """(picture, text) of the filter questions whose expected verdict nearly all annotators contradict: those are
+    wrong themselves (sources err too), and nobody is blamed for them."""
     passed: dict[tuple[str, str], list[bool]] = defaultdict(list)
     for verdict in verdicts:
         task = tasks[verdict.task_id]
         question, choice = filter_choice(task, verdict)
         passed[task.picture_id, question.text].append(said(choice) == question.expected)
-    return {key for key, row in passed.items() if len(row) >= FEWEST_ANSWERS and 2 * sum(row) < len(row)}
+    return {key for key, row in passed.items() if len(row) >= FEWEST_ANSWERS and sum(row) <= MOST_PASSED * len(row)}
 
 
 def accuracies(tasks: Mapping[str, Task], verdicts: Iterable[Verdict], ignored: set[tuple[str, str]]) -> dict[str, Accuracy]:

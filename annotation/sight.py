@@ -17,8 +17,7 @@ SAME_RELATION = ({"near", "next to", "beside", "by"}, {"in", "inside", "inside o
                  {"to the left of", "left of"}, {"to the right of", "right of"}, {"under", "beneath", "underneath"})
 IRREGULAR = {"men": "man", "women": "woman", "people": "person", "children": "child", "mice": "mouse",
              "geese": "goose", "feet": "foot", "teeth": "tooth"}
-PRONOUNS = {"he": ("man", "boy", "person"), "him": ("man", "boy", "person"), "she": ("woman", "girl", "person"),
-            "her": ("woman", "girl", "person")}
+PRONOUNS = {"he": ("man", "boy"), "him": ("man", "boy"), "she": ("woman", "girl"), "her": ("woman", "girl")}
 ANYTHING = ("_", "this", "that", "it", "they", "them", "object", "thing")
 BORDER = 0.04  # of the picture: nearer than this to a border between left, middle and right, one cannot tell
 SCENE = "scene"

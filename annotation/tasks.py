@@ -31,11 +31,11 @@ def make_tasks(screened: Sequence[Screened], pools: Mapping[str, Pool], template
     """
     candidates = sorted((row.candidate for row in screened), key=lambda candidate: candidate.candidate_id)
     picture_of = {candidate.candidate_id: candidate.picture_id for candidate in candidates}
-    can = {key: any(found.expected == "invalid" for found in pool.filters) for key, pool in pools.items()}
+    offers = {key: pool.offer() for key, pool in pools.items()}
     invalid: set[str] = set()
     for subset in sorted({candidate.subset for candidate in candidates}):
         ids = [candidate.candidate_id for candidate in candidates if candidate.subset == subset]
-        invalid |= halves(ids, lambda key: can[picture_of[key]], generator(seed, "batch", "halves", subset))
+        invalid |= halves(ids, lambda key: offers[picture_of[key]], generator(seed, "batch", "halves", subset))
     tasks = []
     for candidate in track(candidates, "batch: tasks", unit="task"):
         rng = generator(seed, "batch", "task", candidate.candidate_id)

@@ -106,7 +106,7 @@ class Scene(Record):
 class ObjectEntry(Record):
     """What the scene graphs say of one object name. `plural` tells whether the name itself is plural or mass
     ("jeans", "grass"). `attributes` counts each attribute on objects of this name, `subject_of` and `object_of`
-    each relation in which they are the subject or the object; `asked` is how many questions name it."""
+    each relation in which they are the subject or the object."""
 
     name: str
     count: int
@@ -114,14 +114,14 @@ class ObjectEntry(Record):
     attributes: dict[str, int]
     subject_of: dict[str, int] = {}
     object_of: dict[str, int] = {}
-    asked: int = 0
 
 
 class Vocabulary(Record):
     """Names with frequencies from the train and val scene graphs. `relations` counts relation names;
     `attributes` counts every attribute; `attribute_types` maps an attribute to its GQA type when the
     programs tell it (`filter color: red` -> {"red": "color"}); `places` and `weathers` as counted in graphs.
-    `alternatives` are attributes without a type that questions offer as a choice: {"open": ("closed",)}."""
+    `alternatives` are attributes without a type that questions offer as a choice: {"open": ("closed",)}.
+    `asked` counts for each name (of an object or category) the questions that take such a thing for granted."""
 
     objects: dict[str, ObjectEntry]
     attributes: dict[str, int]
@@ -131,6 +131,7 @@ class Vocabulary(Record):
     places: dict[str, int]
     weathers: dict[str, int]
     alternatives: dict[str, tuple[str, ...]] = {}
+    asked: dict[str, int] = {}
 
 
 class Word(Record):

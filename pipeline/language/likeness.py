@@ -48,7 +48,7 @@ stone, concrete, rock, brick, cement, marble, granite, tile, asphalt, gravel; gl
 cloth, cotton, fabric, knit, denim, wool, linen; leather, fabric, vinyl; paper, cardboard
 sitting, resting, kneeling, crouching; standing, walking, waiting, posing; walking, running, jumping; lying, resting, sleeping
 happy, smiling, laughing; round, circular, oval, curved; square, rectangular; clear, sunny, cloudless; cloudy, overcast, partly cloudy
-young, little; old, adult, middle aged; dotted, floral; striped, plaid, checkered
+young, little; old, adult, middle aged; dotted, floral; striped, plaid, checkered; closed, shut; on, lit; dirty, stained; wet, rainy
 """
 
 

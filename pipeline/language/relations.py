@@ -22,6 +22,16 @@ ANTONYMS: dict[str, str] = dict(_PAIRS) | {second: first for first, second in _P
 _POSTURES = ("sitting", "standing", "lying", "resting", "parked", "walking", "kneeling")
 
 
+def spatial(relation: str) -> str:
+    """The part of a relation that has an opposite.
+
+    >>> spatial("sitting on"), spatial("to the left of"), spatial("wearing")
+    ('on', 'to the left of', 'wearing')
+    """
+    preposition = relation.partition(" ")[2]
+    return preposition if relation not in ANTONYMS and preposition in ANTONYMS else relation
+
+
 def antonym(relation: str) -> str | None:
     """The opposite of a spatial relation, or None if it has none.
 

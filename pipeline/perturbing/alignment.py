@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from pipeline.core.records import Word
 from pipeline.judge.programs import Operation
 from pipeline.language.frames import DETERMINERS, FRAME_NOUNS, PRONOUNS
 from pipeline.language.nouns import plural, singular
-from pipeline.language.relations import ANTONYMS
+from pipeline.language.relations import spatial
 
 _TOKEN = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*|'s|[^\sA-Za-z0-9]")
 
@@ -51,6 +52,7 @@ class Aligned:
     Attributes:
         tokens: lower-case words and signs; places: their characters [start, end).
         taken: which tokens belong to a name or value that was found.
+        tags: token -> its word class and tag, as far as the text was tagged.
         names: step -> where the thing it names stands. values: (step, i) -> where its i-th value stands.
     """
 
@@ -58,6 +60,7 @@ class Aligned:
     tokens: tuple[str, ...]
     places: tuple[tuple[int, int], ...]
     taken: list[bool]
+    tags: dict[int, Word] = field(default_factory=dict)
     names: dict[int, Span] = field(default_factory=dict)
     values: dict[tuple[int, int], Span] = field(default_factory=dict)
 
@@ -67,6 +70,15 @@ class Aligned:
     def take(self, first: int, last: int) -> Span:
         self.taken[first:last] = [True] * (last - first)
         return self.span(first, last)
+
+    def tag(self, index: int) -> str:
+        return self.tags[index].tag if index in self.tags else ""
+
+    def modifies(self, index: int) -> bool:
+        """Whether a token that no step names may belong to the noun after it: "chocolate" cake, "adult" man."""
+        token = self.tokens[index]
+        return (self.tag(index).startswith(("NN", "JJ")) and self.tags[index].kind != "relation" and token not in FRAME_NOUNS
+                and token not in DETERMINERS and not token.endswith("ing"))
 
     def said(self, span: Span) -> str:
         return self.text[span.start : span.end]
@@ -78,9 +90,11 @@ def tokenize(text: str) -> Aligned:
     return Aligned(text, tuple(m[0].lower() for m in matches), tuple((m.start(), m.end()) for m in matches), [False] * len(matches))
 
 
-def align(text: str, program: Sequence[Operation], annotations: Mapping[str, str]) -> Aligned:
+def align(text: str, program: Sequence[Operation], annotations: Mapping[str, str], words: Sequence[Word] = ()) -> Aligned:
     """Find every name, attribute and spatial relation of a program; what is not found, or not for sure, is left out."""
     aligned = tokenize(text)
+    starts = {start: i for i, (start, _) in enumerate(aligned.places)}
+    aligned.tags.update((starts[word.start], word) for word in words if word.start in starts)
     _names(aligned, program, _marked(aligned, annotations))
     _relations(aligned, program)
     _attributes(aligned, program)
@@ -186,18 +200,17 @@ def _spoken_order(program: Sequence[Operation]) -> list[int]:
     return list(dict.fromkeys(order(len(program) - 1)))
 
 
-def spatial(relation: str) -> str:
-    """The part of a relation that has an opposite: `sitting on` -> `on`."""
-    verb, _, preposition = relation.partition(" ")
-    return relation if relation in ANTONYMS or preposition not in ANTONYMS else preposition
+@lru_cache(maxsize=1 << 12)
+def _relation_forms(relation: str) -> tuple[tuple[str, ...], ...]:
+    """How a relation may be said: GQA also writes "behind of"; "left of" is short for "to the left of"."""
+    said = {relation, f"{relation} of", relation.removeprefix("to the ")} if relation not in ("on", "in") else {relation}
+    return _as_tokens(said)
 
 
 def _relations(aligned: Aligned, program: Sequence[Operation]) -> None:
     for index, operation in enumerate(program):
         if operation.verb == "relate" and operation.values:
-            phrase = spatial(operation.values[0])
-            forms = [tuple(phrase.split())] + ([tuple(phrase.split()[2:])] if phrase.startswith("to the ") else [])
-            places = find(aligned, forms)
+            places = find(aligned, _relation_forms(spatial(operation.values[0])))
             other = aligned.names.get(root(program, operation.inputs[0]))
             if not places or other is None:
                 continue

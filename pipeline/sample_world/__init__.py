@@ -2,6 +2,7 @@
 
     ontology    which kinds of things there are and what can be said of them
     drawing     one picture of one thing, as SVG; a whole scene, as pixels
+    things      a drawing of every kind; rooms and landscape are what lies behind
     scenes      where things stand, and the relations that follow from the geometry
     questions   questions and answers with functional programs, from the complete truth
     build       writes data/sample/source and data/sample/truth

@@ -4,36 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
-from pipeline.core.records import Step
 from pipeline.sample_world.ontology import AGES, BY_NAME, COLORS, KINDS, MATERIALS, PATTERNS, SIZES, STATES
-from pipeline.sample_world.phrasing import Phrase, is_plural, pick, render, words
-from pipeline.sample_world.references import Fact, Reference, View, describe
+from pipeline.sample_world.phrasing import Phrase, pick, render, words
+from pipeline.sample_world.programs import Program
+from pipeline.sample_world.references import Fact, Reference, describe
+from pipeline.sample_world.view import View
 
-# GQA's detailed types: (structural, semantic) -> names. A final C stands for the twin whose answer is "no".
-_TYPES: dict[tuple[str, str], str] = {
-    ("query", "attr"): "directWhich directOf how material activity positionQuery",
-    ("query", "cat"): "category categoryThis categoryThat categoryAttr activityWho",
-    ("query", "rel"): "relS relO categoryRelS categoryRelO",
-    ("query", "global"): "place weather",
-    ("verify", "attr"): "verifyAttr verifyAttrC verifyAttrK verifyAttrKC materialVerify materialVerifyC "
-                        "positionVerify positionVerifyC",
-    ("verify", "rel"): "relVerify relVerifyCr relVerifyCop existRelS existRelSC existRelSRC",
-    ("verify", "obj"): "exist existC existAttr existAttrC existThat existThatC existMaterial existMaterialC "
-                       "existThatNot existThatNotC",
-    ("verify", "global"): "locationVerify locationVerifyC weatherVerify weatherVerifyC placeVerify placeVerifyC",
-    ("choose", "attr"): "chooseAttr activityChoose materialChoose positionChoose",
-    ("choose", "rel"): "relChooser categoryRelSChoose categoryRelOChoose",
-    ("choose", "cat"): "categoryThisChoose categoryThatChoose",
-    ("choose", "global"): "locationChoose weatherChoose placeChoose",
-    ("logical", "obj"): "existAnd existAndC existOr existOrC existAttrOr existAttrOrC existThatOr existThatOrC",
-    ("logical", "attr"): "verifyAttrs verifyAttrsC verifyAttrAnd verifyAttrAndC",
-    ("compare", "attr"): "twoSame twoSameC twoDifferent twoDifferentC twoSameMaterial twoSameMaterialC twoCommon",
-}
-TYPES: dict[str, tuple[str, str]] = {name: kind for kind, names in _TYPES.items() for name in names.split()}
-
+T = TypeVar("T")
 _VALUES = {"color": tuple(COLORS), "material": MATERIALS, "pattern": PATTERNS, "size": SIZES, "age": AGES} | STATES
 
 
@@ -42,6 +23,7 @@ class Proposal:
     """A question before it has an id.
 
     Attributes:
+        detailed: GQA's detailed type; one that ends with C has the answer "no".
         marks, full_marks, answer_marks: GQA's annotations of question, full answer and answer.
         asserts: facts that hold when the answer is right and what is presupposed holds.
         needs: alternatives; whoever knows all facts of one of them knows the answer.
@@ -52,7 +34,7 @@ class Proposal:
     text: str
     answer: str
     full_answer: str
-    program: tuple[Step, ...]
+    program: Program
     marks: dict[str, str]
     full_marks: dict[str, str]
     answer_marks: dict[str, str]
@@ -71,34 +53,49 @@ class Asker:
         self.view = view
         self.rng = rng
 
-    def pick(self, options: Sequence):
+    def pick(self, options: Sequence[T]) -> T:
         return pick(self.rng, options)
 
     def chance(self, probability: float) -> bool:
         return bool(self.rng.random() < probability)
 
-    def some(self, wanted: Callable[[str], bool]) -> str | None:
-        """Id of an object that is wanted, drawn evenly; None when there is none."""
+    def some(self, wanted: Callable[[str], bool] = lambda _: True) -> str | None:
+        """Id of an object that is wanted, all equally likely; None when there is none."""
         ids = [i for i in self.view.objects if wanted(i)]
         return self.pick(ids) if ids else None
 
-    def refer(self, object_id: str, *, hide: Iterable[str] = (), avoid: Iterable[str] = (), **options) -> Reference | None:
-        """A reference that chains one relation at most, two now and then."""
-        options.setdefault("depth", 2 if self.chance(0.12) else 1)
-        return describe(self.view, self.rng, object_id, hide=hide, avoid=avoid, **options)
+    def attribute(self, shares: dict[str, float]) -> tuple[str, str] | None:
+        """Id of an object and the type of one of its attributes, the type drawn by the shares."""
+        present = [kind for kind in shares if any(kind in values for values in self.view.values.values())]
+        if not present:
+            return None
+        weights = np.array([shares[kind] for kind in present])
+        kind = present[int(self.rng.choice(len(present), p=weights / weights.sum()))]
+        return self.some(lambda i: kind in self.view.values[i]), kind
+
+    def relation(self, wanted: Callable[[str, str, str], bool]) -> tuple[str, str, str] | None:
+        """A relation that holds (subject id, name, object id); its name is drawn first, for rare ones to occur."""
+        found = [triple for triple in sorted(self.view.relations) if wanted(*triple)]
+        if not found:
+            return None
+        name = self.pick(sorted({relation for _, relation, _ in found}))
+        return self.pick([triple for triple in found if triple[1] == name])
+
+    def refer(self, object_id: str, *, hide: Iterable[str] = (), avoid: Iterable[str] = (), depth: int | None = None,
+              plain: bool = False, category: float = 0.15) -> Reference | None:
+        """A clear reference; it chains one relation at most, two now and then (see `references.describe`)."""
+        depth = (2 if self.chance(0.12) else 1) if depth is None else depth
+        return describe(self.view, self.rng, object_id, hide=hide, avoid=avoid, depth=depth, plain=plain, category=category)
 
     def named(self, object_id: str) -> Phrase:
         """`the cup`: as full answers name an object."""
         return (("the", ""), *words(self.view.name(object_id), object_id))
 
     def wrong(self, object_id: str, kind: str) -> str | None:
-        """Another value of an attribute type than the object's own, one that its kind could have."""
-        sort = BY_NAME[self.view.name(object_id)]
-        true = self.view.values[object_id][kind]
-        possible = {"color": sort.colors, "material": sort.materials, "pose": sort.poses}.get(kind) or _VALUES.get(kind, ())
-        if len(possible) < 2:
-            possible = _VALUES.get(kind, ())
-        others = [value for value in possible if value != true]
+        """Another value of an attribute type than the object's own, one that its kind can have if possible."""
+        sort, true = BY_NAME[self.view.name(object_id)], self.view.values[object_id][kind]
+        possible = {"color": sort.colors, "material": sort.materials, "pose": sort.poses}.get(kind) or ()
+        others = [value for value in (possible if len(possible) > 1 else _VALUES.get(kind, ())) if value != true]
         return self.pick(others) if others else None
 
     def absent_kind(self, without: Iterable[str] = ()) -> str | None:
@@ -107,20 +104,22 @@ class Asker:
         names = [kind.name for kind in KINDS if self.view.scene.location in kind.places and kind.name not in there]
         return self.pick(names) if names else None
 
-    def propose(self, detailed: str, templates: Sequence[str], program: tuple[Step, ...], answer: str, full: str, *,
-                slots: dict[str, Phrase], asserts: Iterable[Fact], needs: Iterable[Iterable[Fact]], local: str,
-                topic: tuple[str, ...], group: str = "", plural: bool = False, full_plural: bool | None = None,
-                target: str = "", answer_id: str = "") -> Proposal:
-        """Put one of the templates and the full answer into words."""
-        text, marks = render(self.pick(templates) + "?", self.rng, plural, slots)
-        said, full_marks = render(full + ".", self.rng, plural if full_plural is None else full_plural, slots)
-        span = str(0) if len(answer.split()) == 1 else f"0:{len(answer.split())}"
+    def propose(self, detailed: str, templates: Sequence[str], program: Program, answer: str, full: str, *,
+                slots: dict[str, Phrase], local: str, topic: tuple[str, ...], asserts: Iterable[Fact],
+                needs: Iterable[Iterable[Fact]], group: str = "", target: str = "",
+                names: str = "") -> Proposal | None:
+        """Put one of the templates and the full answer into words; `names` is the object that the answer names.
+
+        None when an open question's text has the answer in it ("What color is the cup on the red table?" may be
+        asked only if the cup is not red).
+        """
+        text, marks = render(self.pick(templates) + " ?", self.rng, slots)
+        asked = f" {text.lower()} ".replace("?", " ").replace(",", " ")
+        if program[-1].operation == "query" and f" {answer} " in asked:
+            return None
+        said, full_marks = render(full, self.rng, slots)
+        span = "0" if " " not in answer else f"0:{len(answer.split())}"
         return Proposal(
-            detailed=detailed, text=text, answer=answer, full_answer=said, program=program, marks=marks,
-            full_marks=full_marks, answer_marks={span: answer_id} if answer_id else {}, group_global=group,
-            group_local=local, asserts=frozenset(asserts), needs=tuple(frozenset(n) for n in needs), target=target,
-            topic=topic)
-
-
-def plural_name(view: View, object_id: str) -> bool:
-    return is_plural(view.name(object_id))
+            detailed=detailed, text=text, answer=answer, full_answer=said + ".", program=program, marks=marks,
+            full_marks=full_marks, answer_marks={span: names} if names else {}, group_global=group, group_local=local,
+            asserts=frozenset(asserts), needs=tuple(frozenset(facts) for facts in needs), target=target, topic=topic)

@@ -11,29 +11,55 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from pipeline.core.randomness import generator
-from pipeline.core.records import Question, Scene, Step
-from pipeline.sample_world import checks, choices, queries
-from pipeline.sample_world.ontology import INDOORS, PLACES
-from pipeline.sample_world.proposals import TYPES, Asker, Proposal
-from pipeline.sample_world.references import ANTONYMS, Fact, View
+from pipeline.core.records import Question, Scene
+from pipeline.sample_world.families import existence, kinds, looks, pairs, positions, relations, scene as whole
+from pipeline.sample_world.ontology import INDOORS
+from pipeline.sample_world.programs import semantic_string
+from pipeline.sample_world.proposals import Asker, Proposal
+from pipeline.sample_world.references import Fact
+from pipeline.sample_world.view import ANTONYMS, View
 
 Family = Callable[[Asker], Proposal | None]
 # Shares of the families of questions, after the proportions of GQA's balanced questions, and how many of a family
 # a picture may have. A family that a scene has no question for is drawn anew, so rare ones have larger shares.
 FAMILIES: tuple[tuple[Family, float, int], ...] = (
-    (queries.attribute, 17, 4), (queries.position, 3, 1), (queries.category, 3, 1), (queries.category_that, 5, 2),
-    (queries.category_called, 6, 2), (queries.who_is, 3, 1), (queries.related_subject, 9, 2),
-    (queries.related_object, 5, 2), (queries.category_related, 9, 2), (queries.place, 1.5, 1), (queries.weather, 1.2, 1),
-    (checks.verify_attribute, 5, 2), (checks.verify_position, 1.5, 1), (checks.verify_relation, 6, 2),
-    (checks.exists, 5, 2), (checks.exists_related, 4, 1), (checks.verify_scene, 1.5, 1),
-    (choices.choose_attribute, 6, 2), (choices.choose_position, 1.5, 1), (choices.choose_relation, 5, 1),
-    (choices.choose_kind, 3.5, 1), (choices.choose_scene, 1.5, 1),
-    (choices.exists_two, 3, 1), (choices.exists_either, 4, 1), (choices.verify_attributes, 8, 2), (choices.verify_both, 2, 1),
-    (choices.compare, 4, 1), (choices.common, 1.5, 1),
+    (looks.query_look, 17, 4), (looks.verify_look, 5.5, 2), (looks.choose_look, 5.5, 2), (looks.verify_two_looks, 8, 2),
+    (positions.query_position, 2.5, 1), (positions.verify_position, 1.5, 1), (positions.choose_position, 1.5, 1),
+    (kinds.query_category, 3, 1), (kinds.query_category_with_look, 5, 2), (kinds.query_called, 6, 2),
+    (kinds.query_who, 1.8, 1), (kinds.choose_kind, 4, 1),
+    (relations.query_subject, 9, 2), (relations.query_object, 5, 2), (relations.query_category_subject, 6, 2),
+    (relations.query_category_object, 4, 1), (relations.verify_relation, 6, 2), (relations.choose_relation, 5, 1),
+    (existence.exists_name, 1.3, 1), (existence.exists_look, 5, 2), (existence.exists_beside, 4, 1),
+    (existence.exists_two, 3, 1), (existence.exists_look_of_either, 4, 1),
+    (pairs.verify_both, 2, 1), (pairs.compare, 4.5, 1), (pairs.query_common, 2, 1),
+    (whole.query_place, 1.3, 1), (whole.query_weather, 1.2, 1), (whole.verify_scene, 1.5, 1), (whole.choose_scene, 1.3, 1),
 )
 ATTEMPTS = 60  # draws per question before a picture is left with fewer
 SAME_TARGET = 3  # questions about one object, at most
-REPHRASED = 0.3  # share of pictures in which one question is asked again in other words
+LONGEST = 22  # words of a question; GQA's have at most 25
+REPHRASED = 0.4  # share of pictures that try to ask one question again in other words
+
+# GQA's detailed types: (structural, semantic) -> names. A final C stands for the twin whose answer is "no".
+_TYPES = {
+    ("query", "attr"): "directWhich directOf how material activity positionQuery",
+    ("query", "cat"): "category categoryThis categoryThat categoryAttr activityWho",
+    ("query", "rel"): "relS relO categoryRelS categoryRelO",
+    ("query", "global"): "place weather",
+    ("verify", "attr"): "verifyAttr verifyAttrC verifyAttrK verifyAttrKC materialVerify materialVerifyC "
+                        "positionVerify positionVerifyC",
+    ("verify", "rel"): "relVerify relVerifyCr relVerifyCop existRelS existRelSC existRelSRC",
+    ("verify", "obj"): "exist existC existAttr existAttrC existThat existThatC existMaterial existMaterialC "
+                       "existThatNot existThatNotC",
+    ("verify", "global"): "locationVerify locationVerifyC weatherVerify weatherVerifyC placeVerify placeVerifyC",
+    ("choose", "attr"): "chooseAttr activityChoose materialChoose positionChoose",
+    ("choose", "rel"): "relChooser categoryRelSChoose categoryRelOChoose",
+    ("choose", "cat"): "categoryThisChoose categoryThatChoose",
+    ("choose", "global"): "locationChoose weatherChoose placeChoose",
+    ("logical", "obj"): "existAnd existAndC existOr existOrC existAttrOr existAttrOrC existThatOr existThatOrC",
+    ("logical", "attr"): "verifyAttrs verifyAttrsC verifyAttrAnd verifyAttrAndC",
+    ("compare", "attr"): "twoSame twoSameC twoDifferent twoDifferentC twoSameMaterial twoSameMaterialC twoCommon",
+}
+TYPES: dict[str, tuple[str, str]] = {name: kind for kind, names in _TYPES.items() for name in names.split()}
 
 
 class SampleQuestion(Question):
@@ -56,27 +82,24 @@ def questions(scenes: Sequence[Scene], seed: int, per_picture: int = 12) -> list
 
 
 def _of_scene(scene: Scene, seed: int, count: int) -> list[SampleQuestion]:
-    ask = Asker(View(scene), generator(seed, "questions", scene.picture_id))
-    chosen = _draw(ask, count)
-    prefix = "".join(c for c in scene.picture_id if c.isdigit())
-    ids = [f"{prefix}{number:02d}" for number in range(len(chosen))]
-    entailed = {i: [j for j, other in zip(ids, chosen) if j != i and entails(one, other)] for i, one in zip(ids, chosen)}
+    chosen = _draw(Asker(View(scene), generator(seed, "questions", scene.picture_id)), count)
+    prefix = "".join(character for character in scene.picture_id if character.isdigit())
+    numbered = {f"{prefix}{number:02d}": proposal for number, proposal in enumerate(chosen)}
     return [
         SampleQuestion(
             question_id=i, picture_id=scene.picture_id, split=scene.split, text=one.text, answer=one.answer,
-            full_answer=one.full_answer, balanced=True, structural=TYPES[one.detailed][0],
-            semantic=TYPES[one.detailed][1], detailed=one.detailed, group_global=one.group_global, group_local=one.group_local,
-            program=one.program, annotations=one.marks, entailed=tuple(entailed[i]),
-            equivalent=(i, *(j for j, other in zip(ids, chosen) if j != i and other.topic == one.topic and other.answer == one.answer)),
-            answer_annotations=one.answer_marks, full_answer_annotations=one.full_marks)
-        for i, one in zip(ids, chosen)
+            full_answer=one.full_answer, structural=TYPES[one.detailed][0], semantic=TYPES[one.detailed][1],
+            detailed=one.detailed, group_global=one.group_global, group_local=one.group_local, program=one.program,
+            annotations=one.marks, answer_annotations=one.answer_marks, full_answer_annotations=one.full_marks,
+            entailed=tuple(j for j, other in numbered.items() if j != i and entails(one, other)),
+            equivalent=(i, *(j for j, other in numbered.items() if j != i and _same(one, other))))
+        for i, one in numbered.items()
     ]
 
 
 def _draw(ask: Asker, count: int) -> list[Proposal]:
-    """Draw families by their shares until there are `count` questions that differ in text, topic and mostly in target."""
+    """Draw families by their shares until there are `count` questions of different texts and topics."""
     shares = [share / sum(share for _, share, _ in FAMILIES) for _, share, _ in FAMILIES]
-    rephrase = ask.chance(REPHRASED)
     chosen: list[Proposal] = []
     used: Counter[Any] = Counter()
     for _ in range(count * ATTEMPTS):
@@ -84,21 +107,33 @@ def _draw(ask: Asker, count: int) -> list[Proposal]:
             break
         family, _, most = FAMILIES[int(ask.rng.choice(len(FAMILIES), p=shares))]
         found = family(ask) if used[family] < most else None
-        if found is None or used["text", found.text] or used["target", found.target] >= SAME_TARGET and found.target:
+        if found is None or len(found.text.split()) > LONGEST or used["text", found.text] or used["topic", found.topic]:
             continue
-        if used["topic", found.topic]:
-            if not rephrase:
-                continue
-            rephrase = False
+        if found.target and used["target", found.target] >= SAME_TARGET:
+            continue
         chosen.append(found)
-        used.update([family, ("text", found.text), ("target", found.target), ("topic", found.topic)])
+        used.update([family, ("text", found.text), ("topic", found.topic), ("target", found.target)])
+        if len(chosen) == 1 and count > 1 and ask.chance(REPHRASED):
+            chosen += _rephrased(ask, family, found)
     return chosen
 
 
-def entails(one: Proposal, other: Proposal) -> bool:
-    """Whether whoever knows the answer to the first question (and what it presupposes) knows the other's.
+def _rephrased(ask: Asker, family: Family, first: Proposal) -> list[Proposal]:
+    """The same question in other words, if a few draws of its family find it."""
+    again = (family(ask) for _ in range(ATTEMPTS))
+    return next(([other] for other in again if other and _same(first, other) and other.text != first.text
+                 and len(other.text.split()) <= LONGEST), [])
 
-    Objects are told apart by id, as in GQA: however the other question refers to an object, it is the same object."""
+
+def _same(one: Proposal, other: Proposal) -> bool:
+    """Whether two questions ask the same of the same objects."""
+    return one.topic == other.topic and one.answer == other.answer and entails(one, other) and entails(other, one)
+
+
+def entails(one: Proposal, other: Proposal) -> bool:
+    """Whether whoever knows the answer to the first question, and what it presupposes, knows the other's answer.
+
+    Objects are told apart by their ids, as in GQA: however the other question refers to one, it is the same one."""
     known = _closure(one.asserts)
     return any(needed <= known for needed in other.needs)
 
@@ -108,17 +143,14 @@ def _closure(facts: Iterable[Fact]) -> set[Fact]:
     known = set(facts)
     for fact in facts:
         match fact:
-            case ("rel", a, name, b):
-                if name in ANTONYMS:
-                    known.add(("rel", b, ANTONYMS[name], a))
+            case ("rel", a, name, b) if name in ANTONYMS:
+                known |= {("rel", b, ANTONYMS[name], a), ("no rel", a, ANTONYMS[name], b), ("no rel", b, name, a)}
             case ("name", _, name):
                 known.add(("some", name))
-            case ("place", name) if name in PLACES:
+            case ("place", name):
                 known.add(("location", "indoors" if name in INDOORS else "outdoors"))
             case ("weather", _):
                 known.add(("location", "outdoors"))
-            case ("same", "color" | "material" as kind, a, b):
-                known.add(("same", kind, a, b))
     return known
 
 
@@ -132,18 +164,11 @@ def to_gqa(question: SampleQuestion) -> dict[str, Any]:
         "isBalanced": question.balanced,
         "groups": {"global": question.group_global or None, "local": question.group_local},
         "types": {"detailed": question.detailed, "semantic": question.semantic, "structural": question.structural},
-        "semantic": [{"operation": s.operation, "argument": s.argument, "dependencies": list(s.dependencies)}
-                     for s in question.program],
+        "semantic": [{"operation": step.operation, "argument": step.argument, "dependencies": list(step.dependencies)}
+                     for step in question.program],
         "semanticStr": semantic_string(question.program),
         "annotations": {"question": question.annotations, "answer": question.answer_annotations,
                         "fullAnswer": question.full_answer_annotations},
         "entailed": list(question.entailed),
         "equivalent": list(question.equivalent),
     }
-
-
-def semantic_string(program: Sequence[Step]) -> str:
-    """`select: furniture (17)->filter color: brown [0]->query: name [1]`."""
-    return "->".join(
-        f"{s.operation}: {s.argument}" + (f" [{', '.join(map(str, s.dependencies))}]" if s.dependencies else "")
-        for s in program)

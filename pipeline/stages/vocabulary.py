@@ -151,12 +151,12 @@ def from_questions(questions: Iterable[Question], lexicon: Lexicon) -> tuple[dic
     return entries, places, weathers
 
 
-def asked(programs: Iterable[tuple[Question, tuple[Operation, ...]]]) -> Counter[str]:
+def asked(programs: Iterable[tuple[Question, tuple[Operation, ...]]]) -> dict[str, int]:
     """Name -> how many questions take such a thing for granted."""
     counts: Counter[str] = Counter()
     for _, program in programs:
-        counts.update({operation.name for operation in program if operation.name and not operation.asserted})
-    return counts
+        counts.update({o.name for o in program if o.name and o.name not in PRONOUNS and not o.asserted})
+    return _sorted(counts)
 
 
 def collect(scenes: Sequence[Scene], questions: Sequence[Question], params: VocabularyParams) -> Vocabulary:
@@ -174,7 +174,6 @@ def collect(scenes: Sequence[Scene], questions: Sequence[Question], params: Voca
     if not kept:
         raise UserError(f"the vocabulary is empty: {len(scenes):,} scene graphs and {len(programs):,} programs of questions name no object "
                         f"at least {params.min_count} times; give scene graphs (of other pictures will do), or questions with programs")
-    counts = asked(programs)
     attributes: Counter[str] = Counter()
     relations: Counter[str] = Counter()
     for entry in kept.values():
@@ -183,10 +182,10 @@ def collect(scenes: Sequence[Scene], questions: Sequence[Question], params: Voca
     return Vocabulary(
         objects={name: ObjectEntry(
             name=name, count=entry.count, number=number_of(name), attributes=_sorted(entry.attributes),
-            subject_of=_sorted(entry.subject_of), object_of=_sorted(entry.object_of), asked=counts[name],
+            subject_of=_sorted(entry.subject_of), object_of=_sorted(entry.object_of),
         ) for name, entry in kept.items()},
         attributes=_sorted(attributes), attribute_types=types, relations=_sorted(relations), categories=groups,
-        places=_sorted(places), weathers=_sorted(weathers), alternatives=alternatives,
+        places=_sorted(places), weathers=_sorted(weathers), alternatives=alternatives, asked=asked(programs),
     )
 
 

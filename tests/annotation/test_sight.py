@@ -96,7 +96,7 @@ ROWS = [
     ("select: man (4) > relate: _,wearing,o (5) [0] > query: name [1]", None),
     ("select: person (4) > relate: _,holding,o (-) [0] > query: name [1]", RELATION),
     ("select: he (4) > query: age [0]", None),
-    ("select: she (4) > query: age [0]", None),  # "her" may be any person
+    ("select: she (4) > query: age [0]", MISSING),
     ("select: woman (4) > query: age [0]", MISSING),
     ("select: cup (2) > verify rel: table,on top of,o (1) [0]", None),
     ("select: cup (2) > verify rel: chair,on,o (3) [0]", None),  # no

@@ -44,15 +44,18 @@ def television(look: Look) -> str:  # 92 x 62
 def laptop(look: Look) -> str:
     t = look.tones
     if look.state == "closed":  # 56 x 22
+        logo = "#f4f6f8" if look.name != "white" else t.line
         return (
-            fill(rect(13, 0.6, 30, 3, 1), DARK, t.line)
-            + look.part(path("M10 2H46Q48 2 49 4L55 14Q55.4 15.5 54 15.5H2Q.6 15.5 1 14L7 4Q8 2 10 2Z"))
-            + fill(oval(28, 8.4, 4.2, 2.6), t.light, t.line)
-            + look.plain(rect(0.6, 15, 54.8, 2.6, 1), "light")
-            + fill(rect(0.6, 17.6, 54.8, 3.8, 1.4), t.dark, t.line)
-            + fill(rect(24, 17, 8, 2, 0.8), t.line)
-            + fill(rect(5, 18.8, 5, 1.4), DARK)
-            + fill(oval(48, 19.5, 0.9), "#57e07c")
+            fill(rect(14, 0.6, 28, 2.4, 1), DARK, t.line)
+            + look.part(
+                path("M11 1.6H45Q47 1.6 48 3.4L55 15Q55.6 16.6 54 16.6H2Q.4 16.6 1 15L8 3.4Q9 1.6 11 1.6Z")
+            )
+            + stroke("M10.5 4L4.5 14", t.light, 1.4)
+            + fill(oval(28, 8.6, 5.4, 3.6), logo)
+            + fill(oval(28, 8.6, 3.2, 2), t.base)
+            + fill(rect(0.6, 17, 54.8, 4.4, 2), t.dark, t.line)
+            + stroke("M2 18.6H54", t.light, 1)
+            + fill(rect(24.5, 16.4, 7, 2.2, 0.8), t.line)
         )
     return (
         look.plain(rect(7, 0.6, 42, 26, 2))

@@ -59,4 +59,4 @@ class Look:
     @property
     def _light(self) -> str:
         light = self.material or "soft"
-        return f"{light}-white" if self.name == "white" and light != "glass" else light
+        return f"{light}-white" if self.name == "white" else light

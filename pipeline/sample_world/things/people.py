@@ -30,10 +30,10 @@ UNDERSHIRT, SHORTS, SHOE_LINE = "#d3d6da", "#4a4f5a", "#1d1d22"
 
 
 class Pose(NamedTuple):
-    """Where the upper body is, in pixels: `neck` is its y, `head` the y of the head's upper edge."""
+    """The upper body in a pose: y of the neck; left arm and hand, mirrored for the right; the trunk."""
 
     neck: float
-    arm: str  # the left one; the right one mirrors it
+    arm: str
     hand: tuple[float, float]
     trunk: str
 

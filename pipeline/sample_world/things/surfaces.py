@@ -30,11 +30,19 @@ LIGHTS = {
         "0 k .1, .14 k .1, .145 w 1, .24 w 1, .245 k .16, .29 k .16, .295 w 1, .32 w 1, .325 k .04, "
         ".8 k .03, 1 k .14"
     ),
+    "glass-white": (
+        "0 k .1, .2 k .1, .201 w 1, .33 w 1, .331 k .15, .42 k .15, .421 w 1, .47 w 1, .471 k .06, 1 k .18"
+    ),
     "glass": (
         "0 w .1, .2 w .1, .201 w .9, .33 w .9, .331 w .06, .42 w .06, .421 w .75, .47 w .75, .471 w 0, 1 k .1"
     ),
 }
-FALLS = {"glass": 0.9, "plastic": 0, "plastic-white": 0}  # how steep the light falls; elsewhere 0.35
+FALLS = {
+    "glass": 0.9,
+    "glass-white": 0.9,
+    "plastic": 0,
+    "plastic-white": 0,
+}  # how steep the light falls; elsewhere 0.35
 # What patterns are drawn in, with which opacity: white on most colours, a darker tone on white and yellow.
 INKS = {"pale": (WHITE, 0.88), "deep": ("#565d6b", 0.66), "gold": ("#8a6400", 0.55)}
 INK_OF = {"white": "deep", "yellow": "gold"}

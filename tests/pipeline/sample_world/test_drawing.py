@@ -1,4 +1,4 @@
-"""What the pictures of the sample world show: every look of every kind, inside its box, different from the others."""
+"""What the pictures of the sample world show: every look of every kind, in its box, unlike the others."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from pipeline.sample_world.ontology import (
     COLORS,
     INDOORS,
     KINDS,
+    MATERIALS,
     OUTDOORS,
     PATTERNS,
     STATES,
@@ -26,6 +27,9 @@ from pipeline.sample_world.ontology import (
     Kind,
 )
 from pipeline.sample_world.things import DRAWINGS
+from pipeline.sample_world.things.ink import band, rect, tones
+from pipeline.sample_world.things.look import Look
+from pipeline.sample_world.things.surfaces import definitions
 from pipeline.sample_world.world import ANCHORS, HEIGHT, HORIZON, WIDTH, Thing, World
 
 SIZE = 64  # pixels of the square pictures compared here; in a scene things are 20 to 190 pixels wide
@@ -36,7 +40,7 @@ GROUND = "#e3efe6"
 
 
 def plain(kind: Kind, **looks) -> Thing:
-    """A thing with the first of each look that its kind must have; a material only where there is a choice."""
+    """A thing with the first of each look that its kind must have; a material where there is a choice."""
     must = {
         "color": kind.colors[0] if kind.colors else None,
         "material": kind.materials[0] if len(kind.materials) > 1 else None,
@@ -48,7 +52,7 @@ def plain(kind: Kind, **looks) -> Thing:
 
 
 def variants(kind: Kind) -> list[Thing]:
-    """The plain thing, then things that differ from it in one look each: every look of the kind is among them."""
+    """The plain thing, then things that differ from it in one look each: every look of the kind is there."""
     base = plain(kind)
     looks = [{"color": color} for color in (kind.colors or ())[1:]]
     looks += [{"state": STATES[kind.state][1]}] if kind.state else []
@@ -85,11 +89,11 @@ def test_every_look_fills_its_box_and_stays_inside_it(kind):
         pixel = SIZE / side
         width, height = thing.box[2] * pixel, thing.box[3] * pixel
         rows, columns = np.flatnonzero(marked.any(axis=1)), np.flatnonzero(marked.any(axis=0))
-        # one pixel of tolerance for antialiasing, and 2 % of the picture for outlines that lie on the box's edge
+        # a pixel of tolerance for antialiasing, and 2 % of the picture for outlines on the box's edge
         slack = 1 + 0.02 * SIZE
         assert rows[0] >= (SIZE - height) / 2 - slack and rows[-1] <= (SIZE + height) / 2 + slack, thing
         assert columns[0] >= (SIZE - width) / 2 - slack and columns[-1] <= (SIZE + width) / 2 + slack, thing
-        # what is said of places (on, next to, behind) holds as drawn: the drawing reaches the edges of the box
+        # what is said of places (on, next to, behind) holds as drawn: the drawing reaches the box's edges
         assert rows[-1] - rows[0] >= 0.9 * height - 2 and columns[-1] - columns[0] >= 0.9 * width - 2, thing
         assert marked.sum() >= 0.12 * width * height, thing
 
@@ -115,6 +119,23 @@ def test_the_colour_that_is_said_is_the_colour_that_is_seen(kind):
         # light and shade move a colour by up to 0.22 of the way to white and 0.22 to black
         alike = {name: (drawn & (away(pixels, COLORS[name]) < 56)).sum() for name in COLORS}
         assert alike[color] >= 0.06 * drawn.sum(), (thing, alike)
+
+
+@pytest.mark.parametrize("color", COLORS)
+def test_every_material_and_every_pattern_has_a_surface_of_its_own(color):
+    def patch(**looks) -> np.ndarray:
+        part = Look(color, tones(COLORS[color]), fine=True, **looks).part(rect(2, 2, 44, 44))
+        svg = drawing._document(band(0, 48, GROUND) + definitions(part) + part, 0, 0, 48, 48)
+        return drawing._pixels(svg, 48, 48)[4:44, 4:44, :3].astype(int)
+
+    surfaces = [patch(material=material) for material in (None, *MATERIALS)]
+    surfaces += [patch(pattern=pattern) for pattern in PATTERNS]
+    for i in range(len(surfaces)):
+        for j in range(i):
+            # the grain of wood is lines of a seventh of the surface; the least contrast is brown on brown
+            assert (np.abs(surfaces[i] - surfaces[j]).max(axis=2) > SEEN / 2).mean() > 0.1, (color, i, j)
+    for grained in (patch(material=material) for material in ("wood", "leather", "stone")):
+        assert (np.abs(grained - np.median(grained, axis=(0, 1))).max(axis=2) > SEEN / 2).mean() > 0.05, color
 
 
 def test_glass_keeps_its_colour():

@@ -1,0 +1,129 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from annotation.sight import Words, obstacle
+from pipeline.core.errors import Problems, UserError
+from pipeline.core.files import read_json, read_jsonl, write_jsonl
+from pipeline.core.records import Question, Screened, Step, Task, Verified
+from pipeline.sources import gqa
+from pipeline.stages import batch
+
+OUT = Path("data/tiny/interim/batch")
+
+
+def tasks():
+    batch.main()
+    return list(read_jsonl(OUT / "tasks.jsonl", Task))
+
+
+def questions_of(task):
+    """The candidate and the filter question."""
+    return sorted((task.first, task.second), key=lambda question: question.role)
+
+
+def test_every_candidate_is_judged_in_one_task(screened):
+    rows = list(read_jsonl(screened / "screen/screened.jsonl", Screened))
+    assert len(rows) > 200
+    assert sorted(questions_of(t)[0].candidate_id for t in tasks()) == sorted(r.candidate.candidate_id for r in rows)
+
+
+def test_half_of_the_filters_are_valid_and_half_are_not(screened):
+    found = [questions_of(t)[1].expected for t in tasks()]
+    assert abs(found.count("invalid") - found.count("valid")) <= 2  # one a subset, as numbers may be odd
+
+
+def test_every_filter_holds_in_the_complete_truth(screened, vocabulary):
+    words = Words(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
+    truth = {s.picture_id: s for s in gqa.scenes(Path("data/tiny/truth"), ("testdev",), Problems("x"), complete=True)}
+    wrong = []
+    for task in tasks():
+        filter_question = questions_of(task)[1]
+        if filter_question.text != "Is this a color image?":
+            reason = obstacle(filter_question.program, truth[task.picture_id], words)
+            wrong += [(filter_question, reason)] * ((reason is None) != (filter_question.expected == "valid"))
+    assert wrong == []
+
+
+def test_filters_come_from_all_sources(screened):
+    assert {questions_of(t)[1].source for t in tasks()} == {"own question", "judged candidate", "foreign question", "template"}
+
+
+def test_the_browser_sees_nothing_that_tells_the_filter(screened):
+    made = tasks()
+    shown = read_json(OUT / "label_studio_tasks.json")
+    assert [row["data"]["task"] for row in shown] == [t.task_id for t in made]
+    assert {tuple(sorted(row["data"])) for row in shown} == {("first", "image", "second", "task")}
+    assert {tuple(row) for row in shown} == {("data",)}
+    text = (OUT / "label_studio_tasks.json").read_text()
+    secrets = {"role", "expected", "filter", "clipeasy", "cliphard", "invalid", "judged"}
+    secrets |= {q.key for t in made for q in (t.first, t.second)} | {q.candidate_id for t in made for q in (t.first, t.second) if q.candidate_id}
+    assert not [secret for secret in secrets if secret in text]
+
+
+def test_the_same_input_gives_the_same_bytes_and_another_seed_other_tasks(screened, set_params):
+    batch.main()
+    before = {path.name: path.read_bytes() for path in OUT.iterdir()}
+    rows = list(read_jsonl(screened / "screen/screened.jsonl", Screened))
+    write_jsonl(screened / "screen/screened.jsonl", rows[::-1])
+    batch.main()
+    assert {path.name: path.read_bytes() for path in OUT.iterdir()} == before
+    set_params("batch", seed=2)
+    batch.main()
+    assert (OUT / "tasks.jsonl").read_bytes() != before["tasks.jsonl"]
+
+
+def test_the_text_alone_does_not_tell_the_filter_but_the_papers_templates_do(screened, set_params):
+    batch.main()
+    assert read_json(OUT / "batch.json")["filter_told_by_text_auroc"] <= 0.65
+    set_params("batch", template_share=1.0)
+    batch.main()
+    assert read_json(OUT / "batch.json")["filter_told_by_text_auroc"] > 0.8
+
+
+def test_the_report_counts_tasks_and_filters(screened):
+    made = tasks()
+    report = read_json(OUT / "batch.json")
+    assert sum(report["tasks"].values()) == sum(report["filters"].values()) == len(made)
+    assert report["filters_valid"] + report["filters_invalid"] == len(made)
+
+
+def test_candidates_verified_in_an_earlier_round_serve_as_filters(screened):
+    rows = list(read_jsonl(screened / "screen/screened.jsonl", Screened))
+    known = [
+        Verified(candidate=row.candidate, judgement=row.judgement, status="answerable" if i % 2 else "unanswerable", votes_invalid=3,
+                 votes_valid=0, votes_set_aside=0, verdict_ids=(), simulated=True) for i, row in enumerate(rows[:80])]  # fmt: skip
+    Path("data/tiny/annotations").mkdir()
+    write_jsonl("data/tiny/annotations/known.jsonl", known)
+    expected = {row.candidate.candidate_id: "valid" if row.status == "answerable" else "invalid" for row in known}
+    used = [q for t in tasks() for q in [questions_of(t)[1]] if q.source == "verified candidate"]
+    assert {q.expected for q in used} == {"valid", "invalid"}
+    assert all(q.expected == expected[q.candidate_id] for q in used)
+
+
+def test_without_screened_candidates_the_stage_says_so(tiny):
+    with pytest.raises(UserError, match="screened.jsonl: no such file"):
+        batch.main()
+
+
+@pytest.mark.parametrize(
+    ("text", "operations", "expected"),
+    [
+        ("Is there a dog?", ("select", "exist"), True),
+        ("Is there a dog?", (), True),
+        ("Do you see dogs?", (), True),
+        ("What color is the dog there?", (), False),
+        ("What is on the table?", ("select", "relate", "query"), False),
+    ],
+)
+def test_a_question_on_existence_is_known_by_its_program_or_its_words(text, operations, expected):
+    program = tuple(Step(operation=operation, argument="x") for operation in operations)
+    question = Question(question_id="1", picture_id="n1", split="val", text=text, answer="x", program=program)
+    assert batch.is_existence(question) is expected
+
+
+def test_tasks_are_json_that_label_studio_can_read(screened):
+    batch.main()
+    rows = json.loads((OUT / "label_studio_tasks.json").read_text())
+    assert all(row["data"]["image"].startswith("/data/local-files/?d=tiny/source/images/n10000") for row in rows)

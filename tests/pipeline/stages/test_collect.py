@@ -1,0 +1,147 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.records import AqCheck, Screened, Task, Verdict, Verified
+from pipeline.stages import batch, collect
+
+OUT = Path("data/tiny/interim/collect")
+EXPORTS = Path("data/tiny/annotations")
+
+
+@pytest.fixture
+def batched(screened):
+    batch.main()
+    return screened
+
+
+def verified():
+    return list(read_jsonl(OUT / "verified.jsonl", Verified))
+
+
+def test_every_candidate_gets_exactly_one_status(batched):
+    collect.main()
+    rows = list(read_jsonl(batched / "screen/screened.jsonl", Screened))
+    assert sorted(v.candidate.candidate_id for v in verified()) == sorted(r.candidate.candidate_id for r in rows)
+    report = read_json(OUT / "collect.json")
+    assert sum(count for subset in report["candidates"].values() for count in subset.values()) == len(rows)
+
+
+def test_every_vote_is_counted_once_or_set_aside_with_a_reason(batched):
+    collect.main()
+    verdicts = list(read_jsonl(OUT / "verdicts.jsonl", Verdict))
+    assert len(verdicts) == 3 * len(verified())
+    aside = [json.loads(line) for line in (OUT / "set_aside.jsonl").read_text().splitlines()]
+    assert sum(v.votes_invalid + v.votes_valid + v.votes_set_aside for v in verified()) == len(verdicts)
+    assert sum(v.votes_set_aside for v in verified()) == len({row["verdict_id"] for row in aside}) == len(aside)
+    assert {row["reason"] for row in aside} == {"annotator excluded", "filter failed"}
+
+
+def test_the_careless_annotator_is_excluded_and_no_other(batched):
+    collect.main()
+    annotators = read_json(OUT / "collect.json")["annotators"]
+    assert [name for name, row in annotators.items() if row["excluded"]] == ["simulated-8"]
+    assert annotators["simulated-8"]["high"] < 0.8 < annotators["simulated-1"]["low"]
+
+
+def test_simulated_verdicts_say_so_everywhere(batched):
+    collect.main()
+    assert all(v.simulated for v in read_jsonl(OUT / "verdicts.jsonl", Verdict))
+    assert all(v.simulated for v in verified())
+    assert read_json(OUT / "collect.json")["simulated"] is True
+
+
+def test_own_questions_are_verified_on_the_way(batched):
+    collect.main()
+    checks = list(read_jsonl(OUT / "aq_checks.jsonl", AqCheck))
+    assert len(checks) > 20
+    assert "refuted" not in {check.status for check in checks}
+
+
+def test_what_all_eight_come_to_is_the_truth(batched, set_params):
+    """By hand: at n100003 (a park) there is neither table nor shelf; n100005 is a beach; n100007 an office."""
+    set_params("collect", votes=8)
+    collect.main()
+    status = {(v.candidate.picture_id, v.candidate.text): v.status for v in verified()}
+    assert status["n100003", "What color is the table?"] == "unanswerable"
+    assert status["n100003", "What is the shelf made of?"] == "unanswerable"
+    assert status["n100005", "How is the weather?"] == "answerable"
+    assert status["n100007", "Which place is it?"] == "answerable"
+
+
+def test_the_same_input_gives_the_same_bytes(batched):
+    collect.main()
+    before = {path.name: path.read_bytes() for path in OUT.iterdir()}
+    collect.main()
+    assert {path.name: path.read_bytes() for path in OUT.iterdir()} == before
+
+
+def test_without_verdicts_the_message_says_how_many_tasks_wait_and_what_to_run(batched, set_params):
+    set_params("collect", simulate=False)
+    count = len(list(read_jsonl(batched / "batch/tasks.jsonl", Task)))
+    with pytest.raises(UserError) as caught:
+        collect.main()
+    assert caught.value.problems[0] == f"{count} tasks wait for annotators: there are no verdicts yet"
+    assert "label_studio_tasks.json" in caught.value.problems[2]
+    assert caught.value.problems[-1] == "put the export into data/tiny/annotations/ and run: dvc repro"
+    assert not OUT.exists()
+
+
+def export(tasks, choose):
+    """A Label Studio export in which persons 1, 2 and 3 answered everything as `choose(person, question)` says."""
+
+    def result(name, choice):
+        return {"from_name": name, "to_name": "image", "type": "choices", "value": {"choices": [choice]}}
+
+    return [{"id": i, "data": {"task": task.task_id}, "annotations": [
+        {"id": 10 * i + who, "completed_by": who, "was_cancelled": False, "created_at": f"2025-01-01T00:00:00.{i:06}Z",
+         "result": [result("first", choose(who, task.first)), result("second", choose(who, task.second))]}
+        for who in (1, 2, 3)]} for i, task in enumerate(tasks)]  # fmt: skip
+
+
+def collected_from(batched, set_params, choose):
+    set_params("collect", simulate=False)
+    tasks = list(read_jsonl(batched / "batch/tasks.jsonl", Task))
+    EXPORTS.mkdir()
+    (EXPORTS / "README.md").write_text("not an export")
+    half = len(tasks) // 2
+    (EXPORTS / "a.json").write_text(json.dumps(export(tasks[:half], choose)))
+    (EXPORTS / "b.json").write_text(json.dumps(export(tasks[half:], choose)))
+    collect.main()
+    return verified(), read_json(OUT / "collect.json")
+
+
+def test_exports_of_people_are_collected_and_not_marked_simulated(batched, set_params):
+    rows, report = collected_from(batched, set_params, lambda who, question: question.expected or "invalid")
+    assert {row.status for row in rows} == {"unanswerable"}
+    assert {row.votes_invalid for row in rows} == {3}
+    assert not any(row.simulated for row in rows)
+    assert report["exports"] == {"complete": 3 * len(rows)}
+    assert report["agreement"]["share"] == 1.0
+
+
+def test_unsure_in_doubt_discards_a_candidate(batched, set_params):
+    rows, _ = collected_from(batched, set_params, lambda who, q: q.expected or ("invalid" if who == 1 else "unsure"))
+    assert {row.status for row in rows} == {"doubtful"}
+
+
+def test_somebody_who_always_says_invalid_counts_for_nothing(batched, set_params):
+    rows, report = collected_from(batched, set_params, lambda who, q: "invalid" if who == 3 else (q.expected or "valid"))
+    assert {row.status for row in rows} == {"answerable"}
+    assert [row["excluded"] for row in report["annotators"].values()].count(True) == 1
+    assert {row.votes_invalid for row in rows} == {0}
+
+
+def test_simulation_without_the_truth_is_refused(batched):
+    Path("data/tiny/truth/testdev_sceneGraphs.json").unlink()
+    with pytest.raises(UserError, match="truth/testdev_sceneGraphs.json: no such file"):
+        collect.main()
+
+
+def test_more_votes_needed_than_given_is_refused(batched, set_params):
+    set_params("collect", min_votes=4)
+    with pytest.raises(UserError, match="min_votes is 4, more than collect.votes, 3"):
+        collect.main()
