@@ -1,8 +1,9 @@
 """Label Studio's JSON export into verdicts.
 
-What was met in exports of version 1.23: several annotations of a task come in no order; skipped ones are there with
-`was_cancelled`; results can be empty or lack one of the questions; `completed_by` is a number in exports and an
-object elsewhere; a task that was imported twice is there twice. People appear under pseudonyms only.
+What was met in exports of version 1.23: several annotations of a task come in no order; skipped ones are
+there with `was_cancelled`; results can be empty or lack one of the questions; `completed_by` is a number in
+exports and an object elsewhere; a task that was imported twice is there twice. People appear under pseudonyms
+only.
 """
 
 from __future__ import annotations
@@ -54,12 +55,12 @@ class _Exported(msgspec.Struct):
 
 
 def read_exports(paths: Iterable[Path], tasks: Mapping[str, Task]) -> tuple[list[Verdict], dict[str, int]]:
-    """The verdicts in some export files, sorted by verdict id, and how many annotations there were of what kind.
+    """The verdicts in some export files, sorted by verdict id, and how many annotations of what kind there were.
 
-    One verdict per person and task: the last one given. Tasks that are not of this batch are left out and counted.
+    One verdict per person and task: the last one given. Tasks of another batch are left out and counted.
 
     Raises:
-        UserError: lists the files that are no JSON export of these tasks, and the annotations that make no sense.
+        UserError: lists the files that are no JSON export of these tasks, and annotations that make no sense.
     """
     problems = Problems("annotation exports")
     counts: Counter[str] = Counter()
@@ -68,7 +69,10 @@ def read_exports(paths: Iterable[Path], tasks: Mapping[str, Task]) -> tuple[list
         try:
             exported = read_json(path, list[_Exported])
         except UserError as error:
-            problems.add(str(path), str(error).removeprefix(f"{path}: ") + " (wanted: Label Studio's export format JSON)")
+            problems.add(
+                str(path),
+                str(error).removeprefix(f"{path}: ") + " (wanted: Label Studio's export format JSON)",
+            )
             continue
         for row in exported:
             for annotation in row.annotations:
@@ -77,9 +81,15 @@ def read_exports(paths: Iterable[Path], tasks: Mapping[str, Task]) -> tuple[list
                 if kind == "complete":
                     given[row.data.task, pseudonym(annotation.completed_by)].append(annotation)
                 elif kind == "unreadable":
-                    problems.add(f"{path}, annotation {annotation.id}", f"choices {_choices(annotation)}, wanted one of {CHOICES} each")
+                    problems.add(
+                        f"{path}, annotation {annotation.id}",
+                        f"choices {_choices(annotation)}, wanted one of {CHOICES} each",
+                    )
     if not counts["complete"] and counts["of another batch"]:
-        problems.add("all exports", f"none of their {counts['of another batch']} annotations is of a task of this batch")
+        problems.add(
+            "all exports",
+            f"none of their {counts['of another batch']} annotations is of a task of this batch",
+        )
     problems.raise_if_any()
     last = {key: max(rows, key=_when) for key, rows in given.items()}
     counts["replaced by a later one"] = counts["complete"] - len(last)
@@ -127,9 +137,18 @@ def _verdicts(last: Mapping[tuple[str, str], _Annotation]) -> list[Verdict]:
     verdicts = []
     for (task_id, person), annotation in sorted(last.items(), key=lambda row: (_when(row[1]), row[0])):
         chosen = _chosen(annotation)
-        verdicts.append(Verdict(
-            verdict_id=content_key("verdict", task_id, person), task_id=task_id, annotator=person, first=chosen["first"],
-            second=chosen["second"], first_reason=chosen.get("first_reason", ""),
-            second_reason=chosen.get("second_reason", ""), order=answered[person], seconds=annotation.lead_time))
+        verdicts.append(
+            Verdict(
+                verdict_id=content_key("verdict", task_id, person),
+                task_id=task_id,
+                annotator=person,
+                first=chosen["first"],
+                second=chosen["second"],
+                first_reason=chosen.get("first_reason", ""),
+                second_reason=chosen.get("second_reason", ""),
+                order=answered[person],
+                seconds=annotation.lead_time,
+            )
+        )
         answered[person] += 1
     return sorted(verdicts, key=lambda verdict: verdict.verdict_id)

@@ -74,17 +74,23 @@ def candidate_choice(task: Task, verdict: Verdict) -> Choice:
 
 
 def refuted(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> set[tuple[str, str]]:
-    """(picture, text) of the filter questions whose expected verdict nearly all annotators contradict: those are
-    wrong themselves (sources err too), and nobody is blamed for them."""
+    """(picture, text) of the filter questions whose expected verdict nearly all annotators contradict: those
+    are wrong themselves (sources err too), and nobody is blamed for them."""
     passed: dict[tuple[str, str], list[bool]] = defaultdict(list)
     for verdict in verdicts:
         task = tasks[verdict.task_id]
         question, choice = filter_choice(task, verdict)
         passed[task.picture_id, question.text].append(said(choice) == question.expected)
-    return {key for key, row in passed.items() if len(row) >= FEWEST_ANSWERS and sum(row) <= MOST_PASSED * len(row)}
+    return {
+        key
+        for key, row in passed.items()
+        if len(row) >= FEWEST_ANSWERS and sum(row) <= MOST_PASSED * len(row)
+    }
 
 
-def accuracies(tasks: Mapping[str, Task], verdicts: Iterable[Verdict], ignored: set[tuple[str, str]]) -> dict[str, Accuracy]:
+def accuracies(
+    tasks: Mapping[str, Task], verdicts: Iterable[Verdict], ignored: set[tuple[str, str]]
+) -> dict[str, Accuracy]:
     """Annotator -> accuracy on filter questions, those `ignored` (see `refuted`) left out."""
     results: dict[str, list[bool]] = defaultdict(list)
     for verdict in verdicts:
@@ -115,4 +121,6 @@ def agreement(tasks: Mapping[str, Task], verdicts: Sequence[Verdict]) -> list[Ag
     for row in by_task.values():
         for a, b in combinations(sorted(row), 2):
             both[a, b].append(row[a] == row[b])
-    return [Agreement(first=a, second=b, both=len(row), same=sum(row)) for (a, b), row in sorted(both.items())]
+    return [
+        Agreement(first=a, second=b, both=len(row), same=sum(row)) for (a, b), row in sorted(both.items())
+    ]

@@ -1,33 +1,20 @@
-"""Whether a question has an answer, told from the complete truth of a picture: what a simulated annotator sees.
+"""Whether a question has an answer, told from the complete truth: what a simulated annotator sees.
 
 It follows the functional program step by step. The first presupposition that fails makes the question
 unanswerable; in the complete truth, what is not listed does not hold. This is written apart from the judge of
-the pipeline and shares nothing with it, so that simulated verdicts are a check on the judge, not an echo of it.
+the pipeline and shares nothing with it, so that simulated verdicts check the judge and do not echo it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 
-from pipeline.core.records import Category, Record, Scene, SceneObject, Step
+from annotation.words import ANYTHING, Words, forms, same_relation
+from pipeline.core.records import Category, Scene, SceneObject, Step
 
-SAME_RELATION = ({"near", "next to", "beside", "by"}, {"in", "inside", "inside of"}, {"on", "on top of"},
-                 {"to the left of", "left of"}, {"to the right of", "right of"}, {"under", "beneath", "underneath"})
-IRREGULAR = {"men": "man", "women": "woman", "people": "person", "children": "child", "mice": "mouse",
-             "geese": "goose", "feet": "foot", "teeth": "tooth"}
-PRONOUNS = {"he": ("man", "boy"), "him": ("man", "boy"), "she": ("woman", "girl"), "her": ("woman", "girl")}
-ANYTHING = ("_", "this", "that", "it", "they", "them", "object", "thing")
 BORDER = 0.04  # of the picture: nearer than this to a border between left, middle and right, one cannot tell
 SCENE = "scene"
-
-
-class Words(Record):
-    """What words mean: members of categories (`furniture` -> table, chair) and types of attributes."""
-
-    categories: dict[str, tuple[str, ...]]
-    attribute_types: dict[str, str]
 
 
 class Unanswerable(Exception):
@@ -48,11 +35,17 @@ def obstacle(program: tuple[Step, ...], scene: Scene, words: Words) -> Category 
     Raises:
         Unclear: it cannot be told.
     """
+    look = _Look(scene, words)
     try:
-        _Look(scene, words).follow(program)
+        try:
+            look.follow(program)
+        except Unclear:  # where exactly something is may be unclear, and yet that something else is not there
+            if not look.lacks(program):
+                raise
+            return "missing object"
     except Unanswerable as reason:
         return reason.category
-    except (IndexError, KeyError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, ValueError) as error:
         raise Unclear(f"the program is malformed: {error}") from error
     return None
 
@@ -61,7 +54,9 @@ class _Look:
     def __init__(self, scene: Scene, words: Words) -> None:
         self.scene, self.words = scene, words
         self.types = set(words.attribute_types.values())
-        self.relations = {(thing.object_id, to.object_id): set() for thing in scene.objects for to in thing.relations}
+        self.relations = {
+            (thing.object_id, to.object_id): set() for thing in scene.objects for to in thing.relations
+        }
         for thing in scene.objects:
             for to in thing.relations:
                 self.relations[thing.object_id, to.object_id].add(to.name)
@@ -73,7 +68,7 @@ class _Look:
         found: list[list[SceneObject] | str] = []
         for number, step in enumerate(program):
             verb, _, kind = step.operation.partition(" ")
-            argument = re.sub(r"\s*\([-\d, ]*\)\s*$", "", step.argument).strip()
+            argument = _without_id(step.argument)
             inputs = [found[i] for i in step.dependencies]
             if verb == "select":
                 things = SCENE if argument == SCENE else self.named(argument)
@@ -83,8 +78,11 @@ class _Look:
                 lacking = "wrong attribute"
             elif verb == "relate":
                 name, relation, role = argument.rsplit(",", 2)
-                things = [thing for thing in self.named(name)
-                          if any(self.related(thing, relation, other, role) for other in inputs[0])]
+                things = [
+                    thing
+                    for thing in self.named(name)
+                    if any(self.related(thing, relation, other, role) for other in inputs[0])
+                ]
                 lacking = "wrong relation" if self.named(name) else "missing object"
             else:
                 self.ask(verb, kind, argument, inputs)
@@ -93,31 +91,61 @@ class _Look:
                 raise Unanswerable(lacking)
             found.append(things)
 
+    def lacks(self, program: tuple[Step, ...]) -> bool:
+        """Whether something that the program takes for granted is nowhere in the picture."""
+        asserted = _asserted(program)
+        names = {
+            _without_id(step.argument).split(",")[0]
+            for number, step in enumerate(program)
+            if step.operation in ("select", "relate", "verify rel", "choose rel") and number not in asserted
+        }
+        return not all(self.named(name) for name in names - {SCENE})
+
     def ask(self, verb: str, kind: str, argument: str, inputs: list) -> None:
-        """Raise unless the step has exactly one answer. Inputs are things, all of them there, or the scene."""
+        """Raise unless the step has exactly one answer. Inputs are things, at least one, or the scene."""
         things = inputs[0]
         if verb in ("exist", "and", "or"):
             return  # yes or no, whatever there is
         if verb == "query":
             kind = argument
-            self.one_answer({self.of_scene(kind)} if things == SCENE else {self.value(thing, kind) for thing in things})
+            self.one_answer(
+                {self.of_scene(kind)} if things == SCENE else {self.value(thing, kind) for thing in things}
+            )
         elif verb == "verify" and kind == "rel":
             name, relation, role = argument.rsplit(",", 2)
             others = self.required(name)
-            self.one_answer({any(self.related(thing, relation, other, "o" if role == "s" else "s") for other in others)
-                             for thing in things})
+            self.one_answer(
+                {
+                    any(self.related(thing, relation, other, "o" if role == "s" else "s") for other in others)
+                    for thing in things
+                }
+            )
         elif verb == "verify":
-            self.one_answer({self.of_scene(kind)} if things == SCENE  # whether it is so or not: there is an answer
-                            else {self.has(thing, kind, argument) for thing in things})
+            self.one_answer(
+                {self.of_scene(kind)}
+                if things == SCENE  # whether it is so or not: there is an answer
+                else {self.has(thing, kind, argument) for thing in things}
+            )
         elif verb == "choose" and kind == "rel":
             name, options, role = argument.rsplit(",", 2)
-            self.one_answer({
-                _only(option for option in options.split("|") if self.related(thing, option, other, role))
-                for thing in self.required(name) for other in things if thing is not other})
+            self.one_answer(
+                {
+                    _only(option for option in options.split("|") if self.related(thing, option, other, role))
+                    for thing in self.required(name)
+                    for other in things
+                    if thing is not other
+                }
+            )
         elif verb == "choose":
             options = argument.split("|")
-            self.one_answer({_only({self.of_scene(kind)} & set(options))} if things == SCENE else
-                            {_only(option for option in options if self.is_or_has(thing, kind, option)) for thing in things})
+            self.one_answer(
+                {_only({self.of_scene(kind)} & set(options))}
+                if things == SCENE
+                else {
+                    _only(option for option in options if self.is_or_has(thing, kind, option))
+                    for thing in things
+                }
+            )
         elif verb in ("same", "different"):
             self.compare(kind or argument, inputs)
         elif verb == "common":
@@ -143,7 +171,9 @@ class _Look:
             raise Unanswerable("underspecified")
 
     def types_shared(self, a: SceneObject, b: SceneObject) -> set[str]:
-        return {self.words.attribute_types.get(value, value) for value in set(a.attributes) & set(b.attributes)}
+        return {
+            self.words.attribute_types.get(value, value) for value in set(a.attributes) & set(b.attributes)
+        }
 
     def required(self, name: str) -> list[SceneObject]:
         things = self.named(name)
@@ -154,22 +184,12 @@ class _Look:
     def named(self, name: str) -> list[SceneObject]:
         if name in ANYTHING:
             return list(self.scene.objects)
-        wanted = self.kinds(name)
+        wanted = self.words.kinds(name)
         return [thing for thing in self.scene.objects if not wanted.isdisjoint(forms(thing.name))]
-
-    def kinds(self, name: str) -> set[str]:
-        """All word forms that a name covers, those of the members of a category among them."""
-        wanted, todo = set(), [name, *PRONOUNS.get(name, ())]
-        while todo:
-            new = forms(todo.pop()) - wanted
-            wanted |= new
-            for form in new:
-                todo += self.words.categories.get(form, ())
-        return wanted
 
     def is_or_has(self, thing: SceneObject, kind: str, option: str) -> bool:
         if kind == "name":
-            return not self.kinds(option).isdisjoint(forms(thing.name))
+            return not self.words.kinds(option).isdisjoint(forms(thing.name))
         return self.has(thing, kind, option)
 
     def has(self, thing: SceneObject, kind: str, value: str) -> bool:
@@ -194,8 +214,11 @@ class _Look:
 
     def position(self, thing: SceneObject, kind: str) -> str:
         first, last = ("left", "right") if kind == "hposition" else ("top", "bottom")
-        centre = ((thing.x + thing.w / 2) / self.scene.width if kind == "hposition"
-                  else (thing.y + thing.h / 2) / self.scene.height)
+        centre = (
+            (thing.x + thing.w / 2) / self.scene.width
+            if kind == "hposition"
+            else (thing.y + thing.h / 2) / self.scene.height
+        )
         if min(abs(centre - 0.4), abs(centre - 0.6)) < BORDER:
             raise Unclear(f"the {thing.name} is between {first}, middle and {last}")
         return first if centre < 0.4 else last if centre > 0.6 else "middle"
@@ -215,25 +238,12 @@ class _Look:
             return value is not None and value == self.value(other, relation.removeprefix("same "))
         pair = (thing, other) if role == "s" else (other, thing)
         names = self.relations.get((pair[0].object_id, pair[1].object_id), set())
-        wanted = next((group for group in SAME_RELATION if relation in group), {relation})
-        return any(name in wanted or any(name.endswith(f"ing {word}") for word in wanted) for name in names)
+        return any(same_relation(name, relation) for name in names)
 
 
-@lru_cache(maxsize=1 << 14)
-def forms(name: str) -> frozenset[str]:
-    """The name and what it may be the plural of: `boxes` -> boxes, boxe, box. Names agree when a form is shared."""
-    head, space, word = name.strip().lower().rpartition(" ")
-    found = {word}
-    found |= {word.removesuffix(plural) + one for plural, one in IRREGULAR.items() if word.endswith(plural)}
-    if word.endswith("s") and not word.endswith("ss"):
-        found.add(word[:-1])
-        if word.endswith("es"):
-            found.add(word[:-2])
-        if word.endswith("ies"):
-            found.add(word[:-3] + "y")
-        if word.endswith("ves"):
-            found |= {word[:-3] + "f", word[:-3] + "fe"}
-    return frozenset(head + space + form for form in found)
+def _without_id(argument: str) -> str:
+    """`table,on,s (17)` -> `table,on,s`"""
+    return re.sub(r"\s*\([-\d, ]*\)\s*$", "", argument).strip()
 
 
 def _asserted(program: tuple[Step, ...]) -> set[int]:
@@ -253,4 +263,3 @@ def _only(options: Iterable[str]) -> str | None:
     """The only option that is true, None when none or several are."""
     true = list(options)
     return true[0] if len(true) == 1 else None
-

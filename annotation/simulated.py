@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from annotation.filter_questions import OF_THE_SCENE
-from annotation.sight import Unclear, Words, obstacle
+from annotation.sight import Unclear, obstacle
+from annotation.words import Words
 from pipeline.core.files import content_key
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
@@ -41,11 +42,15 @@ ANNOTATORS = (
     Annotator(name="simulated-5", misses=0.06, false_alarms=0.02, hesitates=0.1),
     Annotator(name="simulated-6", misses=0.08, false_alarms=0.03, hesitates=0.4),
     Annotator(name="simulated-7", misses=0.12, false_alarms=0.04, hesitates=0.2),
-    Annotator(name="simulated-8", misses=0.45, false_alarms=0.40, hesitates=0.1),  # the careless one: near random
+    Annotator(
+        name="simulated-8", misses=0.45, false_alarms=0.40, hesitates=0.1
+    ),  # the careless one: near random
 )
 
 
-def annotate(tasks: Sequence[Task], truth: Mapping[str, Scene], words: Words, votes: int, seed: int) -> list[Verdict]:
+def annotate(
+    tasks: Sequence[Task], truth: Mapping[str, Scene], words: Words, votes: int, seed: int
+) -> list[Verdict]:
     """The verdicts of `votes` annotators, drawn by lot, on each task; sorted by verdict id.
 
     Args:
@@ -60,10 +65,19 @@ def annotate(tasks: Sequence[Task], truth: Mapping[str, Scene], words: Words, vo
         for who in sorted(rng.permutation(len(ANNOTATORS))[:votes].tolist()):
             annotator = ANNOTATORS[who]
             (first, why_first), (second, why_second) = (choose(seen, annotator, rng) for seen in views)
-            verdicts.append(Verdict(
-                verdict_id=content_key("verdict", task.task_id, annotator.name), task_id=task.task_id,
-                annotator=annotator.name, first=first, second=second, first_reason=why_first, second_reason=why_second,
-                order=answered[who], simulated=True))
+            verdicts.append(
+                Verdict(
+                    verdict_id=content_key("verdict", task.task_id, annotator.name),
+                    task_id=task.task_id,
+                    annotator=annotator.name,
+                    first=first,
+                    second=second,
+                    first_reason=why_first,
+                    second_reason=why_second,
+                    order=answered[who],
+                    simulated=True,
+                )
+            )
             answered[who] += 1
     return sorted(verdicts, key=lambda verdict: verdict.verdict_id)
 
@@ -81,7 +95,7 @@ def view(question: TaskQuestion, scene: Scene | None, words: Words) -> str:
 
 
 def choose(seen: str, annotator: Annotator, rng: np.random.Generator) -> tuple[Choice, str]:
-    """What the annotator says, and why if invalid. Three draws each time, so that no choice shifts the next."""
+    """What the annotator says, and why if invalid. Always three draws, so that no choice shifts the next."""
     errs, hesitates, invents = rng.random(3)
     if seen == "unclear":
         return ("unsure" if hesitates < annotator.hesitates else "valid"), ""

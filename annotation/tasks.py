@@ -16,11 +16,13 @@ from pipeline.core.randomness import generator
 from pipeline.core.records import Candidate, Picture, Screened, Task, TaskQuestion
 
 
-def make_tasks(screened: Sequence[Screened], pools: Mapping[str, Pool], template_share: float, seed: int) -> list[Task]:
+def make_tasks(
+    screened: Sequence[Screened], pools: Mapping[str, Pool], template_share: float, seed: int
+) -> list[Task]:
     """One task per candidate, sorted by task id.
 
-    Half of each subset's filters are invalid, as far as the evidence allows; a task for which there is no such
-    filter gets a valid one.
+    Half of each subset's filters are invalid, as far as the evidence allows; a task for which there is no
+    such filter gets a valid one.
 
     Args:
         pools: picture id -> its filter questions.
@@ -35,7 +37,9 @@ def make_tasks(screened: Sequence[Screened], pools: Mapping[str, Pool], template
     invalid: set[str] = set()
     for subset in sorted({candidate.subset for candidate in candidates}):
         ids = [candidate.candidate_id for candidate in candidates if candidate.subset == subset]
-        invalid |= halves(ids, lambda key: offers[picture_of[key]], generator(seed, "batch", "halves", subset))
+        invalid |= halves(
+            ids, lambda key: offers[picture_of[key]], generator(seed, "batch", "halves", subset)
+        )
     tasks = []
     for candidate in track(candidates, "batch: tasks", unit="task"):
         rng = generator(seed, "batch", "task", candidate.candidate_id)
@@ -51,10 +55,12 @@ def draw(candidate: Candidate, pool: Pool, wanted: str, template: bool, rng: np.
     def fit(found: Filter) -> bool:  # not the same question, nor the one that the candidate was made from
         return found.text != candidate.text and found.question_id != candidate.question_id
 
-    def of_kind(found: Filter) -> int | None:  # like candidates first: those of the same subset are most alike
+    def of_kind(
+        found: Filter,
+    ) -> int | None:  # like candidates first: those of the same subset are most alike
         if not fit(found) or (found.source == "template") != template:
             return None
-        return 0 if (found.candidate_id or "").startswith(candidate.candidate_id.split("_")[0]) else 1
+        return 0 if found.subset == candidate.subset else 1
 
     def of_any_kind(found: Filter) -> int | None:
         return 0 if fit(found) else None
@@ -64,25 +70,51 @@ def draw(candidate: Candidate, pool: Pool, wanted: str, template: bool, rng: np.
         found = pool.draw(expected, rank, rng)
         if found is not None:
             return found
-    raise UserError(f"no filter question for candidate {candidate.candidate_id}: its picture has no other question "
-                    "with a program, and no template fits")
+    raise UserError(
+        f"no filter question for candidate {candidate.candidate_id}: its picture has no other question "
+        "with a program, and no template fits"
+    )
 
 
 def task_of(candidate: Candidate, found: Filter, candidate_first: bool) -> Task:
-    key = content_key("task", candidate.candidate_id, candidate.text, found.text, found.expected, str(candidate_first))
-    asked = TaskQuestion(key=content_key(key, candidate.text), text=candidate.text, role="candidate",
-                         candidate_id=candidate.candidate_id, question_id=candidate.question_id, program=candidate.program)
-    known = TaskQuestion(key=content_key(key, found.text), text=found.text, role="filter", candidate_id=found.candidate_id,
-                         question_id=found.question_id, expected=found.expected, source=found.source, program=found.program)
+    key = content_key(
+        "task", candidate.candidate_id, candidate.text, found.text, found.expected, str(candidate_first)
+    )
+    asked = TaskQuestion(
+        key=content_key(key, candidate.text),
+        text=candidate.text,
+        role="candidate",
+        candidate_id=candidate.candidate_id,
+        question_id=candidate.question_id,
+        program=candidate.program,
+    )
+    known = TaskQuestion(
+        key=content_key(key, found.text),
+        text=found.text,
+        role="filter",
+        candidate_id=found.candidate_id,
+        question_id=found.question_id,
+        expected=found.expected,
+        source=found.source,
+        program=found.program,
+    )
     first, second = (asked, known) if candidate_first else (known, asked)
-    return Task(task_id=key, picture_id=candidate.picture_id, subset=candidate.subset, first=first, second=second)
+    return Task(
+        task_id=key, picture_id=candidate.picture_id, subset=candidate.subset, first=first, second=second
+    )
 
 
 def shown(task: Task, picture: Picture) -> dict[str, dict[str, str]]:
     """A task as Label Studio imports it: nothing in it tells the two questions apart.
 
-    The picture's address is that of Label Studio's local file serving, with the project's `data/` as document root.
+    The picture's address is that of Label Studio's local file serving, with `data/` as document root.
     """
     path = Path(picture.path).relative_to(DATA).as_posix()
-    return {"data": {"task": task.task_id, "image": f"/data/local-files/?d={path}",
-                     "first": task.first.text, "second": task.second.text}}
+    return {
+        "data": {
+            "task": task.task_id,
+            "image": f"/data/local-files/?d={path}",
+            "first": task.first.text,
+            "second": task.second.text,
+        }
+    }

@@ -23,9 +23,12 @@ class SetAside(Record):
 
 
 def set_aside(
-    tasks: Mapping[str, Task], verdicts: Sequence[Verdict], excluded: set[str], refuted: set[tuple[str, str]],
+    tasks: Mapping[str, Task],
+    verdicts: Sequence[Verdict],
+    excluded: set[str],
+    refuted: set[tuple[str, str]],
 ) -> list[SetAside]:
-    """Verdicts of excluded annotators, and those whose filter question was failed though it is not refuted."""
+    """Verdicts of excluded annotators, and those whose filter question was failed and is not refuted."""
     rows = []
     for verdict in verdicts:
         task = tasks[verdict.task_id]
@@ -33,7 +36,14 @@ def set_aside(
         failed = said(choice) != question.expected and (task.picture_id, question.text) not in refuted
         if verdict.annotator in excluded or failed:
             reason = "annotator excluded" if verdict.annotator in excluded else "filter failed"
-            rows.append(SetAside(verdict_id=verdict.verdict_id, task_id=verdict.task_id, annotator=verdict.annotator, reason=reason))
+            rows.append(
+                SetAside(
+                    verdict_id=verdict.verdict_id,
+                    task_id=verdict.task_id,
+                    annotator=verdict.annotator,
+                    reason=reason,
+                )
+            )
     return rows
 
 
@@ -52,7 +62,12 @@ def status(choices: Sequence[Choice], rule: Rule, min_votes: int) -> Status:
 
 
 def verify(
-    screened: Iterable[Screened], tasks: Mapping[str, Task], verdicts: Sequence[Verdict], aside: set[str], rule: Rule, min_votes: int,
+    screened: Iterable[Screened],
+    tasks: Mapping[str, Task],
+    verdicts: Sequence[Verdict],
+    aside: set[str],
+    rule: Rule,
+    min_votes: int,
 ) -> list[Verified]:
     """Every candidate with its votes, sorted by id. "unsure" is counted with the valid votes.
 
@@ -69,16 +84,26 @@ def verify(
         given = by_candidate[row.candidate.candidate_id]
         counted = [candidate_choice(tasks[v.task_id], v) for v in given if v.verdict_id not in aside]
         invalid = counted.count("invalid")
-        rows.append(Verified(
-            candidate=row.candidate, judgement=row.judgement, status=status(counted, rule, min_votes),
-            votes_invalid=invalid, votes_valid=len(counted) - invalid, votes_set_aside=len(given) - len(counted),
-            verdict_ids=tuple(sorted(v.verdict_id for v in given)), simulated=any(v.simulated for v in given)))
+        rows.append(
+            Verified(
+                candidate=row.candidate,
+                judgement=row.judgement,
+                status=status(counted, rule, min_votes),
+                votes_invalid=invalid,
+                votes_valid=len(counted) - invalid,
+                votes_set_aside=len(given) - len(counted),
+                verdict_ids=tuple(sorted(v.verdict_id for v in given)),
+                simulated=any(v.simulated for v in given),
+            )
+        )
     return sorted(rows, key=lambda row: row.candidate.candidate_id)
 
 
 def check_aqs(tasks: Mapping[str, Task], verdicts: Iterable[Verdict], excluded: set[str]) -> list[AqCheck]:
-    """What annotators that are not excluded said of the pictures' own questions that served as filters: verified or
-    refuted by more than half of at least two votes, else open. Sorted by question id."""
+    """What annotators that are not excluded said of the pictures' own questions that served as filters.
+
+    Verified or refuted by more than half of at least two votes, else open. Sorted by question id.
+    """
     votes: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for verdict in verdicts:
         task = tasks[verdict.task_id]
@@ -89,7 +114,14 @@ def check_aqs(tasks: Mapping[str, Task], verdicts: Iterable[Verdict], excluded: 
     for (question_id, picture_id, text), row in sorted(votes.items()):
         valid, invalid = row.count("valid"), row.count("invalid")
         decided = len(row) >= 2 and valid != invalid
-        checks.append(AqCheck(
-            question_id=question_id, picture_id=picture_id, text=text, votes_valid=valid, votes_invalid=invalid,
-            status=("verified" if valid > invalid else "refuted") if decided else "open"))
+        checks.append(
+            AqCheck(
+                question_id=question_id,
+                picture_id=picture_id,
+                text=text,
+                votes_valid=valid,
+                votes_invalid=invalid,
+                status=("verified" if valid > invalid else "refuted") if decided else "open",
+            )
+        )
     return checks

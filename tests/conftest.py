@@ -1,4 +1,4 @@
-"""What tests share: the tiny world of 8 pictures (made by tests/tiny/make.py) as a project folder of its own."""
+"""What tests share: the tiny world of 8 pictures (made by tests/tiny/make.py) as a project of its own."""
 
 from __future__ import annotations
 
@@ -15,20 +15,26 @@ from pipeline.core.records import Candidate, ObjectEntry, Question, Screened, Vo
 TINY = Path(__file__).parent / "tiny"
 # What the words of the tiny world mean, written down by hand.
 CATEGORIES = {
-    "animal": ("dog", "cat", "horse", "sheep"), "person": ("man", "woman", "boy", "girl"),
-    "furniture": ("table", "chair", "couch", "bench", "bed", "shelf"), "vehicle": ("car", "bus", "tractor", "boat"),
-    "fruit": ("apple", "banana"), "clothing": ("hat",),
+    "animal": ("dog", "cat", "horse", "sheep"),
+    "person": ("man", "woman", "boy", "girl"),
+    "furniture": ("table", "chair", "couch", "bench", "bed", "shelf"),
+    "vehicle": ("car", "bus", "tractor", "boat"),
+    "fruit": ("apple", "banana"),
+    "clothing": ("hat",),
 }
 TYPES = {
-    "color": "red blue green brown white black yellow orange pink purple gray", "material": "wood metal plastic glass",
-    "pattern": "striped dotted", "pose": "standing sitting lying", "openness": "open closed", "light": "on off",
-    "fullness": "full empty", "size": "small large", "age": "old young",
+    "color": "red blue green brown white black yellow orange pink purple gray",
+    "material": "wood metal plastic glass",
+    "pattern": "striped dotted",
+    "pose": "standing sitting lying",
+    "openness": "open closed",
+    "light": "on off",
+    "fullness": "full empty",
+    "size": "small large",
+    "age": "old young",
 }
 ATTRIBUTE_TYPES = {attribute: kind for kind, attributes in TYPES.items() for attribute in attributes.split()}
-NAMES = (
-    "table cup apple banana chair window couch dog cat lamp painting book man woman boy girl hat ball bench tree car bus "
-    "umbrella boat kite horse sheep tractor laptop bottle clock shelf bed box curtain jeans"
-).split()
+NAMES = ["table", "cup", "apple", "banana", "chair", "window", "couch", "dog", "cat", "lamp", "painting", "book", "man", "woman", "boy", "girl", "hat", "ball", "bench", "tree", "car", "bus", "umbrella", "boat", "kite", "horse", "sheep", "tractor", "laptop", "bottle", "clock", "shelf", "bed", "box", "curtain", "jeans"]
 
 
 @pytest.fixture
@@ -58,16 +64,25 @@ def set_params(tiny: Path) -> Callable[..., None]:
 def vocabulary() -> Vocabulary:
     """The words of the tiny world."""
     objects = {
-        name: ObjectEntry(name=name, count=1, number="plural" if name == "jeans" else "singular", attributes={}) for name in NAMES
+        name: ObjectEntry(
+            name=name, count=1, number="plural" if name == "jeans" else "singular", attributes={}
+        )
+        for name in NAMES
     }
     return Vocabulary(
-        objects=objects, attributes={}, attribute_types=ATTRIBUTE_TYPES, relations={}, categories=CATEGORIES, places={}, weathers={}
+        objects=objects,
+        attributes={},
+        attribute_types=ATTRIBUTE_TYPES,
+        relations={},
+        categories=CATEGORIES,
+        places={},
+        weathers={},
     )
 
 
 @pytest.fixture
 def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
-    """The tiny project after screening: every question that is not on existence is a candidate at every other picture."""
+    """The tiny project after screening: each question not on existence is a candidate at every other picture."""
     from pipeline.judge.judgement import evidence_for, judge
     from pipeline.judge.names import Lexicon
     from pipeline.stages import ingest
@@ -83,13 +98,23 @@ def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
     for picture_id in sorted(questions):
         facts = evidence_for(picture_id, {}, questions, Lexicon(CATEGORIES, ATTRIBUTE_TYPES))
         for number, question in enumerate(q for other in questions for q in questions[other]):
-            if question.picture_id == picture_id or any(step.operation == "exist" for step in question.program):
+            if question.picture_id == picture_id or any(
+                step.operation == "exist" for step in question.program
+            ):
                 continue
             subset = "clip-easy" if number % 2 else "clip-hard"
             candidate = Candidate(
-                candidate_id=candidate_id(subset, picture_id, question.question_id), subset=subset, picture_id=picture_id,
-                question_id=question.question_id, text=question.text, program=question.program, score=0.2, rank=number + 1,
+                candidate_id=candidate_id(subset, picture_id, question.question_id),
+                subset=subset,
+                picture_id=picture_id,
+                question_id=question.question_id,
+                text=question.text,
+                program=question.program,
+                score=0.2,
+                rank=number + 1,
             )
-            rows.append(Screened(candidate=candidate, judgement=judge(question.program, facts, question.text)))
+            rows.append(
+                Screened(candidate=candidate, judgement=judge(question.program, facts, question.text))
+            )
     write_jsonl(home / "screen/screened.jsonl", rows)
     return home

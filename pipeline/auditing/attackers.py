@@ -6,13 +6,11 @@ an attacker that is reliably wrong has found the label all the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from pipeline.core.records import Record
-
-Fit = Callable[[Sequence[int], Sequence[int]], np.ndarray]
 
 
 class Attack(Record):
@@ -28,15 +26,9 @@ def word_ngrams(texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, fo
     """Scores [n] of TF-IDF word 1-3-grams with logistic regression."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
 
-    return _out_of_fold(
-        lambda: make_pipeline(
-            TfidfVectorizer(ngram_range=(1, 3), token_pattern=r"[^\s]+", sublinear_tf=True),
-            LogisticRegression(C=10, max_iter=500),
-        ),
-        np.array(texts, object), labels, groups, folds, seed,
-    )
+    features = TfidfVectorizer(ngram_range=(1, 3), token_pattern=r"[^\s]+", sublinear_tf=True).fit_transform(texts)
+    return _out_of_fold(lambda: LogisticRegression(C=10, max_iter=500), features, labels, groups, folds, seed)
 
 
 def character_ngrams(texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
@@ -44,39 +36,35 @@ def character_ngrams(texts: Sequence[str], labels: np.ndarray, groups: np.ndarra
     from sklearn.decomposition import TruncatedSVD
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.pipeline import make_pipeline
+    from threadpoolctl import threadpool_limits
 
+    grams = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True).fit_transform(texts)
+    with threadpool_limits(1):
+        features = TruncatedSVD(min(48, grams.shape[1]), random_state=seed).fit_transform(grams)
     return _out_of_fold(
-        lambda: make_pipeline(
-            TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), min_df=2, sublinear_tf=True),
-            TruncatedSVD(48, random_state=seed),
-            HistGradientBoostingClassifier(max_iter=80, random_state=seed, early_stopping=False),
-        ),
-        np.array(texts, object), labels, groups, folds, seed,
+        lambda: HistGradientBoostingClassifier(max_iter=80, random_state=seed, early_stopping=False),
+        features, labels, groups, folds, seed,
     )
 
 
 def first_words(texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
-    """Scores [n] of the first three words alone, as one feature each length, with logistic regression."""
+    """Scores [n] of the first one, two and three words, each start a feature, with logistic regression."""
     from sklearn.feature_extraction import DictVectorizer
     from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
 
-    features = np.array([{" ".join(text.lower().split()[:n]): 1 for n in (1, 2, 3)} for text in texts], object)
+    starts = [{" ".join(text.lower().split()[:n]): 1 for n in (1, 2, 3)} for text in texts]
     return _out_of_fold(
-        lambda: make_pipeline(DictVectorizer(), LogisticRegression(max_iter=500)), features, labels, groups, folds, seed
+        lambda: LogisticRegression(max_iter=500), DictVectorizer().fit_transform(starts), labels, groups, folds, seed
     )
 
 
 def vectors(features: np.ndarray, labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
     """Scores [n] of a vector per row [n, d] (a picture's, say) with logistic regression."""
     from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    return _out_of_fold(
-        lambda: make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=500)), features, labels, groups, folds, seed
-    )
+    scaled = StandardScaler().fit_transform(features)
+    return _out_of_fold(lambda: LogisticRegression(C=0.1, max_iter=500), scaled, labels, groups, folds, seed)
 
 
 def score(scores: np.ndarray, labels: np.ndarray, groups: np.ndarray, repetitions: int, rng: np.random.Generator) -> Attack:
@@ -89,39 +77,40 @@ def score(scores: np.ndarray, labels: np.ndarray, groups: np.ndarray, repetition
     plain = auroc(scores, labels == 1)
     flip = plain < 0.5
     draws = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=repetitions)
-    samples = np.array([auroc_weighted(scores, labels == 1, draw[index]) for draw in draws])
+    samples = aurocs_of_resampled(scores, labels == 1, draws, index)
     samples = 1 - samples if flip else samples
     low, high = np.nanquantile(samples, [0.025, 0.975])
     return Attack(auroc=round(max(plain, 1 - plain), 4), low=round(float(low), 4), high=round(float(high), 4), groups=len(names))
 
 
-def auroc_weighted(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> float:
-    """AUROC of rows repeated `weights` times, without repeating them; ties counted half."""
-    _, inverse = np.unique(scores, return_inverse=True)
-    up = np.bincount(inverse, weights * positive)
-    down = np.bincount(inverse, weights * ~positive)
-    total = up.sum() * down.sum()
-    return float((up * (np.cumsum(down) - down / 2)).sum() / total) if total else float("nan")
+def aurocs_of_resampled(scores: np.ndarray, positive: np.ndarray, draws: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """AUROC [r] of rows [n] whose groups [n] occur `draws` [r, g] times, without repeating rows; ties counted half."""
+    levels, level = np.unique(scores, return_inverse=True)
+    result = np.full(len(draws), np.nan)
+    for repetition, drawn in enumerate(draws):
+        weights = drawn[group]
+        up = np.bincount(level, weights * positive, len(levels))
+        down = np.bincount(level, weights * ~positive, len(levels))
+        if total := up.sum() * down.sum():
+            result[repetition] = (up * (np.cumsum(down) - down / 2)).sum() / total
+    return result
 
 
-def _out_of_fold(make, features: np.ndarray, labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
-    """Scores of `make()`'s classifier for rows that it did not see, nor any of their group. NaN if there are
-    fewer groups than folds. One thread, so that the last bits do not depend on the machine's cores."""
-    from sklearn.model_selection import StratifiedGroupKFold
+def _out_of_fold(classifier, features, labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
+    """Scores of `classifier()` for rows that it did not see, nor any of their group. NaN if there are fewer groups
+    than folds. Features are made from all rows, as they know no label. One thread, so that the last bits do not
+    depend on the machine's cores."""
+    from sklearn.model_selection import GroupKFold
     from threadpoolctl import threadpool_limits
 
     result = np.full(len(labels), np.nan)
     if len(np.unique(groups)) < folds or len(np.unique(labels)) < 2:
         return result
     with threadpool_limits(1):
-        for train, test in StratifiedGroupKFold(folds, shuffle=True, random_state=seed).split(features, labels, groups):
+        for train, test in GroupKFold(folds, shuffle=True, random_state=seed).split(features, labels, groups):
             if len(np.unique(labels[train])) < 2:
                 return np.full(len(labels), np.nan)
-            try:
-                model = make().fit(features[train], labels[train])
-            except ValueError:  # too few rows for the attacker's own features: it cannot learn, so it cannot tell
-                result[test] = 0.5
-                continue
-            # Fold-wise offsets must not count as signal, so each fold's scores are centred on its training prior.
+            model = classifier().fit(features[train], labels[train])
+            # Folds differ in their share of UQs; that must not count as signal, so each is centred on its training share.
             result[test] = np.round(model.predict_proba(features[test])[:, 1] - labels[train].mean(), 6)
     return result

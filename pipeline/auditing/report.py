@@ -84,7 +84,7 @@ def _resolution(subsets: dict[str, Any]) -> str:
 
 def _screening(found: dict[str, Any]) -> str:
     rows = [
-        [f"`{name}`", *("-" if s[key] is None else f"{s[key]:.3f}" for key in ("precision", "recall", "false_drop_rate"))]
+        [f"`{name}`", *("-" if (value := getattr(s, key)) is None else f"{value:.3f}" for key in ("precision", "recall", "false_drop_rate"))]
         for name, s in sorted(found.items())
     ]
     return _table(["subset", "precision of kept", "recall of unanswerable", "false drops"], rows)

@@ -8,12 +8,25 @@ from pipeline.language.frames import DETERMINERS
 from pipeline.language.nouns import Number
 
 _TO_PLURAL = {
-    "is": "are", "was": "were", "has": "have", "does": "do", "isn't": "aren't", "'s": " are", "looks": "look",
-    "appears": "appear", "seems": "seem", "wears": "wear", "holds": "hold", "sits": "sit", "stands": "stand",
+    "is": "are",
+    "was": "were",
+    "has": "have",
+    "does": "do",
+    "isn't": "aren't",
+    "'s": " are",
+    "looks": "look",
+    "appears": "appear",
+    "seems": "seem",
+    "wears": "wear",
+    "holds": "hold",
+    "sits": "sit",
+    "stands": "stand",
 }
 _TO_SINGULAR = {plural.strip(): singular for singular, plural in _TO_PLURAL.items() if singular != "'s"}
 _VERBS = frozenset(_TO_PLURAL) | frozenset(_TO_SINGULAR)
-_BASE = frozenset(("look", "appear", "seem", "wear", "hold", "sit", "stand", "have"))  # "Does it look ...": no agreement
+_BASE = frozenset(
+    ("look", "appear", "seem", "wear", "hold", "sit", "stand", "have")
+)  # "Does it look ...": no agreement
 _RELATIVE = ("that", "which", "who")
 _ASKING = frozenset(("what", "which", "who", "where", "how"))
 _THIS = {"this": "these", "that": "those"}
@@ -23,7 +36,9 @@ _SEVERAL = frozenset(("all", "both", "two", "three", "several", "many"))
 Change = tuple[int, str]  # token, what it becomes ("" for: it goes)
 
 
-def agreeing(tokens: Sequence[str], start: int, head: int, old: Number, new: Number, in_phrase: bool) -> list[Change] | None:
+def agreeing(
+    tokens: Sequence[str], start: int, head: int, old: Number, new: Number, in_phrase: bool
+) -> list[Change] | None:
     """The changes that a noun's new number asks for, or None where they are not certain.
 
     Args:
@@ -36,7 +51,13 @@ def agreeing(tokens: Sequence[str], start: int, head: int, old: Number, new: Num
         if determiner not in ("a", "an"):
             return None
         changes.append((start, ""))
-    if new != "plural" and determiner in _SEVERAL or new == "singular" and not determiner and old != "singular":
+    if (
+        new != "plural"
+        and determiner in _SEVERAL
+        or new == "singular"
+        and not determiner
+        and old != "singular"
+    ):
         return None
     if "plural" not in (old, new) or old == new:
         return changes
@@ -80,4 +101,8 @@ def _governed(tokens: Sequence[str], start: int, head: int, in_phrase: bool) -> 
 def _accounted(tokens: Sequence[str], index: int) -> bool:
     """Whether a verb has another subject for certain: one that follows it, or the word that asks."""
     after = tokens[index + 1 : index + 2]
-    return bool(after and (after[0] in DETERMINERS or after[0] == "there")) or index > 0 and tokens[index - 1] in _ASKING
+    return (
+        bool(after and (after[0] in DETERMINERS or after[0] == "there"))
+        or index > 0
+        and tokens[index - 1] in _ASKING
+    )

@@ -7,28 +7,36 @@ from typing import Literal
 
 Number = Literal["singular", "plural", "mass"]
 
+
+def words(text: str) -> frozenset[str]:
+    """The words of a list that commas part."""
+    return frozenset(word for part in text.split(",") if (word := part.strip()))
+
+
 # Plural without a singular of the same meaning.
-PLURAL_ONLY = frozenset((
-    "glasses", "sunglasses", "eyeglasses", "goggles", "binoculars", "scissors", "tongs", "pliers", "pants", "trousers",
-    "jeans", "shorts", "slacks", "leggings", "tights", "pajamas", "overalls", "trunks", "sweatpants", "khakis", "clothes",
-    "headphones", "earphones", "earbuds", "bleachers", "people", "cattle", "stairs", "groceries", "ruins",
-))
+PLURAL_ONLY = words("""
+glasses, sunglasses, eyeglasses, goggles, binoculars, scissors, tongs, pliers, pants, trousers, jeans,
+shorts, slacks, leggings, tights, pajamas, overalls, trunks, sweatpants, khakis, clothes, headphones,
+earphones, earbuds, bleachers, people, cattle, stairs, groceries, ruins
+""")
 # Neither "a grass" nor "two grasses".
-MASS = frozenset((
-    "grass", "water", "snow", "sand", "dirt", "mud", "ice", "hair", "fur", "furniture", "clothing", "food", "fast food",
-    "meat", "bread", "cheese", "rice", "pasta", "lettuce", "bacon", "ham", "chicken", "beef", "pork", "broccoli", "spinach",
-    "butter", "cream", "frosting", "icing", "chocolate", "sauce", "ketchup", "mustard", "mayonnaise", "soup", "broth", "milk",
-    "coffee", "tea", "juice", "wine", "beer", "soda", "sugar", "salt", "pepper", "syrup", "honey", "jelly", "cereal", "oatmeal",
-    "popcorn", "candy", "fruit salad", "sour cream", "ice cream", "seafood", "produce", "corn", "cabbage", "celery", "garlic",
-    "parsley", "basil", "cilantro", "tableware", "silverware", "cookware", "glassware", "dishware", "jewelry", "luggage",
-    "equipment", "machinery", "gear", "graffiti", "foam", "sea foam", "seaweed", "moss", "ivy", "foliage", "vegetation",
-    "shrubbery", "underbrush", "hay", "straw", "gravel", "concrete", "pavement", "asphalt", "cement", "brick", "wood", "metal",
-    "plastic", "leather", "paper", "toilet paper", "cardboard", "cloth", "fabric", "smoke", "steam", "fog", "dust", "sky",
-    "trash", "garbage", "litter", "soap", "toothpaste", "lotion", "makeup", "money", "traffic", "wildlife", "countryside",
-    "ground", "land", "wheat", "lace", "tape", "foil", "plastic wrap", "aluminum foil", "signage", "lighting", "writing",
-    "text", "sunlight", "skin", "facial hair", "cotton", "wool", "rubber", "snowfall", "rain", "tennis",
-))
-_INVARIANT = frozenset(("sheep", "fish", "deer", "moose", "bison", "elk", "aircraft", "series", "species", "salmon", "trout", "shrimp"))
+MASS = words("""
+grass, water, snow, sand, dirt, mud, ice, hair, fur, furniture, clothing, food, fast food, meat, bread,
+cheese, rice, pasta, lettuce, bacon, ham, chicken, beef, pork, broccoli, spinach, butter, cream, frosting,
+icing, chocolate, sauce, ketchup, mustard, mayonnaise, soup, broth, milk, coffee, tea, juice, wine, beer,
+soda, sugar, salt, pepper, syrup, honey, jelly, cereal, oatmeal, popcorn, candy, fruit salad, sour cream,
+ice cream, seafood, produce, corn, cabbage, celery, garlic, parsley, basil, cilantro, tableware,
+silverware, cookware, glassware, dishware, jewelry, luggage, equipment, machinery, gear, graffiti, foam,
+sea foam, seaweed, moss, ivy, foliage, vegetation, shrubbery, underbrush, hay, straw, gravel, concrete,
+pavement, asphalt, cement, brick, wood, metal, plastic, leather, paper, toilet paper, cardboard, cloth,
+fabric, smoke, steam, fog, dust, sky, trash, garbage, litter, soap, toothpaste, lotion, makeup, money,
+traffic, wildlife, countryside, ground, land, wheat, lace, tape, foil, plastic wrap, aluminum foil,
+signage, lighting, writing, text, sunlight, skin, facial hair, cotton, wool, rubber, snowfall, rain,
+tennis
+""")
+_INVARIANT = words("""
+sheep, fish, deer, moose, bison, elk, aircraft, series, species, salmon, trout, shrimp
+""")
 _NOT_PLURAL = ("ss", "us", "is", "lens", "news", "canvas", "gas", "christmas", "atlas")
 _PLURAL_ENDINGS = ("s", "men", "children", "feet", "teeth", "mice", "geese", "oxen")
 _IRREGULAR = {"skis": "ski", "taxis": "taxi", "cacti": "cactus", "octopi": "octopus"}
@@ -51,7 +59,14 @@ def singular(name: str) -> str:
     head, space, word = name.rpartition(" ")
     if word in _IRREGULAR:
         return head + space + _IRREGULAR[word]
-    if word in PLURAL_ONLY and (name == word or word != "glasses") or word in MASS or word in _INVARIANT or word.endswith(_NOT_PLURAL) or not word.endswith(_PLURAL_ENDINGS):
+    if (
+        word in PLURAL_ONLY
+        and (name == word or word != "glasses")
+        or word in MASS
+        or word in _INVARIANT
+        or word.endswith(_NOT_PLURAL)
+        or not word.endswith(_PLURAL_ENDINGS)
+    ):
         return name
     return head + space + (_inflect().singular_noun(word) or word)
 
@@ -75,7 +90,11 @@ def number_of(name: str) -> Number:
     word = name.rpartition(" ")[2]
     if name in MASS or word in MASS and " " in name and word not in ("brick", "glass", "paper", "pepper"):
         return "mass"
-    return "plural" if name in PLURAL_ONLY or word in PLURAL_ONLY - {"glasses"} or singular(name) != name else "singular"
+    return (
+        "plural"
+        if name in PLURAL_ONLY or word in PLURAL_ONLY - {"glasses"} or singular(name) != name
+        else "singular"
+    )
 
 
 @lru_cache(maxsize=1 << 16)

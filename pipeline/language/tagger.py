@@ -1,6 +1,7 @@
 """The one door to spaCy: Penn tags of questions, by the tagger alone.
 
-Parser, named entities and lemmas are not needed and cost most of the time; without them the tags are the same.
+Parser, named entities and lemmas are not needed and cost most of the time; without them the tags are the
+same.
 """
 
 from __future__ import annotations
@@ -37,4 +38,6 @@ class Tagger:
     def tag(self, texts: Iterable[str]) -> Iterator[tuple[Token, ...]]:
         """Yield the tokens of each text, punctuation left out, in the order given."""
         for doc in self._nlp.pipe(texts, batch_size=BATCH):
-            yield tuple((token.idx, token.idx + len(token), token.tag_) for token in doc if not token.is_punct)
+            yield tuple(
+                (token.idx, token.idx + len(token), token.tag_) for token in doc if not token.is_punct
+            )

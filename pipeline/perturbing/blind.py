@@ -1,95 +1,127 @@
-"""Edits by word classes alone: the paper's rule, and what is left to do for questions that come without a program.
+"""Edits by word classes alone: the paper's rule, and what is left to do for questions that come without a
+program.
 
-RGQA (section 3.1): each noun of the vocabulary is replaced by another one; each adjective by another attribute of the
-same object, each spatial term by its opposite; whether the question asks for it or takes it for granted is not looked
-at. Without a program the definite article tells most of what is presupposed ("the red shirt"), so only what stands
-in a phrase with it is touched, and relations only where the question is not answered by yes or no.
+RGQA (section 3.1): each noun of the vocabulary is replaced by another one, each adjective by another
+attribute of the same object, each spatial term by its opposite; whether the question asks for it or takes it
+for granted is not looked at. Without a program the definite article tells most of what is presupposed ("the
+red shirt"), so only what stands in a phrase with it is touched, and relations only where the answer is not
+yes or no.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from pipeline.core.records import Subset, Word
-from pipeline.judge.programs import Operation
+from pipeline.core.records import Subset
 from pipeline.language.frames import DEFINITE
 from pipeline.language.relations import ANTONYMS
-from pipeline.perturbing.alignment import Aligned, Span
+from pipeline.perturbing.demands import Demands
+from pipeline.perturbing.fitting import Swap, follows_kind, possible_numbers, put_opposite, put_thing
 from pipeline.perturbing.replacements import Replacements
+from pipeline.perturbing.sentence import Sentence, Span
 from pipeline.perturbing.slots import Slot, phrase_start
-from pipeline.perturbing.swaps import Swap, follows_kind, possible_numbers, swap_thing
+from pipeline.perturbing.swaps import Case
 
 _EXISTENCE = (("is", "there"), ("are", "there"), ("do", "you", "see"))
 _YES_NO = frozenset(("is", "are", "was", "were", "does", "do", "did", "has", "have", "can", "could"))
+_COMMON = frozenset(("on", "under"))  # "on the left" is no relation to anything
 
 
 def swap(
-    subset: Subset, aligned: Aligned, words: Sequence[Word], program: Sequence[Operation], replacements: Replacements,
-    random: Sequence[float], every: bool,
+    subset: Subset, case: Case, replacements: Replacements, random: Sequence[float], every: bool
 ) -> tuple[list[Swap], str]:
-    """The swaps of a question by its word classes, or why there is none.
+    """The swaps of a question by its word classes, and if there is none, why.
 
     Args:
         every: the paper's rule. Else only what is presupposed, as far as words tell.
+        random: two numbers in [0, 1) for each slot.
     """
-    steps = {span: (i, -1) for i, span in aligned.names.items()} | {span: place for place, span in aligned.values.items()}
-    places = {start: i for i, (start, _) in enumerate(aligned.places)}
-    slots = []
-    for word in words:
-        if word.kind in ("other", "frame") or word.start not in places:
-            continue
-        first = places[word.start]
-        last = next((i + 1 for i, (_, end) in enumerate(aligned.places) if end == word.end), None)
-        if last is None:
-            continue
-        span = Span(first, last, word.start, word.end)
-        step, value = steps.get(span, (-1, -1))
-        slots.append(Slot(word.kind, step, value, span, word.name, phrase_start(aligned, span)))
+    sentence, slots = case.sentence, list(_slots(case))
+    wanted = [slot for slot in slots if every or _presupposed(sentence, slot)]
     if subset == "pt-easy":
-        wanted = [slot for slot in slots if slot.kind == "object" and (every or _presupposed(aligned, slot))]
-        swaps = list(_other_things(wanted, aligned, replacements, random))
-        return swaps, "" if swaps else "no other object fits" if wanted else "names no object"
-    wanted = [slot for slot in slots if slot.kind == "attribute" and (every or _presupposed(aligned, slot))]
-    swaps = list(_other_looks(wanted, slots, aligned, program, replacements, random, every))
-    opposite = [slot for slot in slots if slot.kind == "relation" and slot.said in ANTONYMS and (every or aligned.tokens[0] not in _YES_NO)]
-    if every or "or" not in aligned.tokens:
-        swaps += [Swap(slot, ANTONYMS[slot.said], ANTONYMS[slot.said]) for slot in opposite]
+        things = [slot for slot in wanted if slot.kind == "object"]
+        swaps = list(_other_things(things, slots, case, replacements, random, every))
+        return swaps, "" if swaps else "no other object fits" if things else "names no object"
+    looks = [slot for slot in wanted if slot.kind == "attribute"]
+    swaps = list(_other_looks(looks, slots, replacements, random, every))
+    if every or sentence.tokens[0] not in _YES_NO and "or" not in sentence.tokens:
+        spatial = [s for s in slots if s.kind == "relation" and s.word in ANTONYMS and s.word not in _COMMON]
+        swaps += [put_opposite(slot, sentence) for slot in spatial]
     return swaps, "" if swaps else "has no attribute or spatial relation with a counterpart"
 
 
-def _presupposed(aligned: Aligned, slot: Slot) -> bool:
-    """Whether a word stands in a definite phrase, which is not that of "Is there ...?"."""
-    if any(aligned.tokens[: len(start)] == start for start in _EXISTENCE) and slot.start <= 3:
+def _slots(case: Case) -> Iterator[Slot]:
+    """Things, looks and relations among the words; with the program's step where one stands at the same
+    place."""
+    sentence = case.sentence
+    steps = {span: (step, -1) for step, span in sentence.names.items()}
+    steps |= {span: place for place, span in sentence.values.items()}
+    firsts = {start: index for index, (start, _) in enumerate(sentence.places)}
+    lasts = {end: index + 1 for index, (_, end) in enumerate(sentence.places)}
+    for word in case.words:
+        if word.kind in ("object", "attribute", "relation") and word.start in firsts and word.end in lasts:
+            span = Span(firsts[word.start], lasts[word.end], word.start, word.end)
+            step, value = steps.get(span, (-1, -1))
+            yield Slot(word.kind, step, value, span, word.name, phrase_start(sentence, span))
+
+
+def _presupposed(sentence: Sentence, slot: Slot) -> bool:
+    """Whether a word stands in a definite phrase, and not in that of "Is there ...?"."""
+    if slot.start <= 3 and any(sentence.tokens[: len(start)] == start for start in _EXISTENCE):
         return False
-    return aligned.tokens[slot.start] in DEFINITE and slot.start < slot.span.first or aligned.tokens[slot.start] == "'s"
+    first = sentence.tokens[slot.start]
+    return first == "'s" or first in DEFINITE and slot.start < slot.span.first
 
 
-def _other_things(slots: Sequence[Slot], aligned: Aligned, replacements: Replacements, random: Sequence[float]) -> Iterator[Swap]:
-    table = replacements.table
-    taken = np.zeros(len(table.names), dtype=bool)
-    for number, slot in enumerate(slots):
-        numbers = possible_numbers(aligned, slot)
-        category = True if follows_kind(aligned, slot) else None
-        new = replacements.thing(slot.said, tuple(numbers), category, (), (), (), taken, (random[2 * number], random[2 * number + 1]))
+def _other_things(
+    wanted: Sequence[Slot],
+    slots: Sequence[Slot],
+    case: Case,
+    replacements: Replacements,
+    random: Sequence[float],
+    every: bool,
+) -> Iterator[Swap]:
+    taken = replacements.table.nothing() if every else case.present
+    for number, slot in enumerate(wanted):
+        numbers = possible_numbers(case.sentence, slot)
+        category = True if follows_kind(case.sentence, slot) else None if every else False
+        demanded = Demands() if every else _said_of(slot, slots)
+        drawn = random[2 * number], random[2 * number + 1]
+        new = replacements.thing(slot.word, frozenset(numbers), category, demanded, taken, drawn)
         if new is not None:
-            taken = taken | table.confusable(new)
-            yield swap_thing(slot, new, aligned, numbers)
+            taken = taken | replacements.table.confusable(new)
+            yield put_thing(slot, new, case.sentence, numbers)
+
+
+def _said_of(slot: Slot, slots: Sequence[Slot]) -> Demands:
+    """What the words around a thing say of it: looks in its phrase, the relation before it and the one
+    after."""
+    index = slots.index(slot)
+    looks = [s for s in slots[:index] if s.kind == "attribute" and s.span.first >= slot.start]
+    relations = [(s.word, "o") for s in slots[:index] if s.kind == "relation" and s.span.last == slot.start]
+    after = next((s for s in slots[index + 1 :] if s.kind != "attribute"), None)
+    if after is not None and after.kind == "relation" and after.word not in ANTONYMS:
+        relations.append((after.word, "s"))
+    return Demands(tuple((s.word,) for s in looks), tuple(pair for pair in relations if pair[0] != "of"))
 
 
 def _other_looks(
-    slots: Sequence[Slot], every_slot: Sequence[Slot], aligned: Aligned, program: Sequence[Operation], replacements: Replacements,
-    random: Sequence[float], every: bool,
+    wanted: Sequence[Slot],
+    slots: Sequence[Slot],
+    replacements: Replacements,
+    random: Sequence[float],
+    every: bool,
 ) -> Iterator[Swap]:
-    nouns = [slot for slot in every_slot if slot.kind == "object"]
-    for number, slot in enumerate(slots):
-        after = [noun for noun in nouns if noun.span.first >= slot.span.last]
-        noun = after[0] if after and after[0].start <= slot.span.first else (nouns[0] if nouns and every else None)
-        if noun is None:
+    nouns = [slot for slot in slots if slot.kind == "object"]
+    for number, slot in enumerate(wanted):
+        noun = next((noun for noun in nouns if noun.start <= slot.span.first < noun.span.first), None)
+        if noun is None and not (every and nouns):
             continue
-        type_ = replacements.vocabulary.attribute_types.get(slot.said, "")
-        new = (replacements.any_look(noun.said, slot.said, random[number]) if every
-               else replacements.look(noun.said, slot.said, type_, (), (), random[number]))
+        name = (noun or nouns[0]).word
+        if every:
+            new = replacements.any_look(name, slot.word, random[number])
+        else:
+            type_ = replacements.vocabulary.attribute_types.get(slot.word, "")
+            new = replacements.look(name, slot.word, type_, (), True, random[number])
         if new is not None:
             yield Swap(slot, new, new)

@@ -1,43 +1,34 @@
-"""The sentence after its edits: spliced in, articles and capitals set right."""
+"""The sentence after its swaps: spliced in, articles and capitals set right."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pipeline.language.agreement import Change
 from pipeline.language.nouns import article
-from pipeline.perturbing.alignment import Aligned
-
-Splice = tuple[int, int, str]  # characters [start, end) of the source text become this
-
-
-def changed(aligned: Aligned, changes: Iterable[Change]) -> list[Splice]:
-    """Agreement changes of tokens as splices; a word that goes takes the blank after it along."""
-    splices = []
-    for index, new in changes:
-        start, end = aligned.places[index]
-        if not new:
-            end = aligned.places[index + 1][0]
-        splices.append((start, end, new))
-    return splices
+from pipeline.perturbing.fitting import Swap
+from pipeline.perturbing.sentence import Sentence
 
 
-def rewrite(aligned: Aligned, splices: Iterable[Splice]) -> str:
-    """The new text. Splices must not overlap; of two for one place the first counts."""
-    by_start: dict[int, Splice] = {}
-    for splice in splices:
-        by_start.setdefault(splice[0], splice)
-    for index, token in enumerate(aligned.tokens[:-1]):
-        start, end = aligned.places[index]
-        following = by_start.get(aligned.places[index + 1][0])
-        if token in ("a", "an") and start not in by_start and following and following[2]:
-            by_start[start] = (start, end, article(following[2]))
+def rewrite(sentence: Sentence, swaps: Iterable[Swap]) -> str:
+    """The new text. Where two swaps change one word (a verb of both), the first one's change counts."""
+    by_start: dict[int, tuple[int, str]] = {}  # characters [start, end) become this
+    swaps = list(swaps)
+    for swap in swaps:
+        by_start[swap.slot.span.start] = swap.slot.span.end, swap.text
+    for swap in swaps:
+        for index, new in swap.changes:
+            start, end = sentence.places[index]
+            if not new:  # a word that goes takes the blank after it along
+                end = sentence.places[index + 1][0]
+            by_start.setdefault(start, (end, new))
+    for index, token in enumerate(sentence.tokens[:-1]):
+        start, end = sentence.places[index]
+        following = by_start.get(sentence.places[index + 1][0])
+        if token in ("a", "an") and following and following[1]:
+            by_start.setdefault(start, (end, article(following[1])))
     parts, position = [], 0
-    for start, end, new in sorted(by_start.values()):
-        if start < position:
-            continue
-        old = aligned.text[start:end]
-        parts += [aligned.text[position:start], new[:1].upper() + new[1:] if old[:1].isupper() and start == 0 else new]
+    for start, (end, new) in sorted(by_start.items()):
+        parts += [sentence.text[position:start], new]
         position = end
-    text = "".join((*parts, aligned.text[position:]))
+    text = "".join((*parts, sentence.text[position:]))
     return text[:1].upper() + text[1:]

@@ -1,9 +1,9 @@
 """What of a question may be replaced so that it asks in vain: what it takes for granted, not what it asks.
 
-"Is the shirt red?" stays answerable whatever colour is put there (no), "What is the red shirt made of?" does not.
-Presupposed are the names, attributes and relations on the way to the final step; asserted are the final step, what an
-`exist` asks, and "a hat" in "Is the man wearing a hat?". The right option of a choice ("red or blue?") may go, too:
-the question takes for granted that one of them holds.
+"Is the shirt red?" stays answerable whatever colour is put there (no), "What is the red shirt made of?" does
+not. Presupposed are the names, attributes and relations on the way to the final step; asserted are the final
+step, what an `exist` asks, and "a hat" in "Is the man wearing a hat?". The right option of a choice ("red or
+blue?") may go, too: the question takes for granted that one of them holds.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from dataclasses import dataclass
 
 from pipeline.core.records import EditKind
 from pipeline.judge.names import same_answer
-from pipeline.judge.programs import FINDS, Operation
+from pipeline.judge.programs import Operation
 from pipeline.language.frames import DEFINITE, DETERMINERS, PORTIONS, PRONOUNS
 from pipeline.language.relations import ANTONYMS, spatial
-from pipeline.perturbing.alignment import Aligned, Span, root
+from pipeline.perturbing.alignment import root
+from pipeline.perturbing.sentence import Sentence, Span
 
 POSITIONS = frozenset(("hposition", "vposition"))
-# Types of which a thing may have several values at a time, or which nobody should judge by looks.
-_NO_LOOK = frozenset(("name", "rel", "place", "room", "location", "type"))
-UNSUITED = frozenset(("activity", "sport", "sportActivity", "other", "flavor", "race")) | _NO_LOOK
+NO_LOOK = frozenset(("name", "rel", "place", "room", "location", "type"))
+# Of these a thing may have several values at a time; race is nothing to be judged by looks.
+UNSUITED = NO_LOOK | {"activity", "sport", "sportActivity", "other", "flavor", "race"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +31,15 @@ class Slot:
 
     Attributes:
         step, value: the program step, and which of its values (-1: its name).
-        span: where it stands. said: the program's word for it.
-        start: the token at which its noun phrase starts (its determiner), objects only.
+        span: where it stands. word: what the program calls it.
+        start: the token at which its noun phrase starts (its determiner); objects only.
     """
 
     kind: EditKind
     step: int
     value: int
     span: Span
-    said: str
+    word: str
     start: int = -1
 
 
@@ -50,117 +51,96 @@ class Found:
     reason: str = ""
 
 
-def object_slots(program: Sequence[Operation], aligned: Aligned, answer: str) -> Found:
-    """The things that the question takes for granted and names."""
+def object_slots(program: Sequence[Operation], sentence: Sentence, answer: str) -> Found:
+    """The things that the question names and takes for granted."""
     named = [i for i, operation in enumerate(program) if operation.name and operation.name not in PRONOUNS]
-    options = list(_right_option(program, aligned, answer)) if program[-1].type == "name" else []
-    presupposed = [i for i in named if not program[i].asserted]
+    options = list(_right_option(program, sentence, answer)) if program[-1].type == "name" else []
     if not named and not options:
         return Found((), "names no object")
+    presupposed = [i for i in named if not program[i].asserted]
     if not presupposed and not options:
         return Found((), "its objects are asked for, not presupposed")
-    asks = program[-1].verb in ("exist", "and", "or")
+    whether = program[-1].verb in ("exist", "and", "or")
     slots = []
     for i in presupposed:
-        if i not in aligned.names:
+        if i not in sentence.names:
             continue
-        span = _whole(aligned, aligned.names[i])
-        start = phrase_start(aligned, span)
-        if aligned.tokens[span.first - 1 : span.first] == ("of",) and span.first > 1 and aligned.tokens[span.first - 2] in PORTIONS:
-            continue
-        if "other" in aligned.tokens[max(start, 0) : span.first]:
-            continue
-        if (asks or program[i].verb == "verify") and aligned.tokens[start] not in DEFINITE:
-            continue
-        slots.append(Slot("object", i, -1, span, program[i].name, start))
-    slots += [Slot("object", o.step, o.value, o.span, o.said, phrase_start(aligned, o.span)) for o in options]
+        span = _whole(sentence, sentence.names[i])
+        start = phrase_start(sentence, span)
+        portion = sentence.before(span.first) == "of" and sentence.before(span.first - 1) in PORTIONS
+        definite = sentence.tokens[start] in DEFINITE
+        if portion or "other" in sentence.tokens[start : span.first]:
+            continue  # "a slice of PIZZA", "the other CAR": makes sense with this word only
+        if definite or not (whether or program[i].verb == "verify"):
+            slots.append(Slot("object", i, -1, span, program[i].name, start))
+    slots += options
     return Found(tuple(slots), "" if slots else "its objects were not found in the text, or are not definite")
 
 
-def attribute_slots(program: Sequence[Operation], aligned: Aligned, answer: str) -> Found:
+def attribute_slots(program: Sequence[Operation], sentence: Sentence, answer: str) -> Found:
     """The attributes that the question takes for granted, and the option that is right."""
-    every = [i for i, operation in enumerate(program) if operation.verb in ("filter", "verify") or operation.verb == "choose" and operation.type != "rel"]
-    presupposed = [i for i in every if program[i].verb == "filter" and not program[i].asserted and program[i].type not in POSITIONS]
-    options = list(_right_option(program, aligned, answer)) if program[-1].type not in UNSUITED | POSITIONS else []
+    every = [i for i, o in enumerate(program) if o.verb in ("filter", "verify", "choose") and o.type != "rel"]
+    filters = [i for i in every if program[i].verb == "filter" and program[i].type not in POSITIONS]
+    presupposed = [i for i in filters if not program[i].asserted]
+    exclusive = program[-1].type not in UNSUITED | POSITIONS
+    options = list(_right_option(program, sentence, answer)) if exclusive else []
     if not presupposed and not options:
         return Found((), "its attributes are asked for, not presupposed" if every else "has no attribute")
     slots = [
-        Slot("attribute", i, 0, aligned.values[i, 0], program[i].values[0]) for i in presupposed
-        if (i, 0) in aligned.values and not program[i].negated and program[i].type not in UNSUITED
+        Slot("attribute", i, 0, sentence.values[i, 0], program[i].values[0])
+        for i in presupposed
+        if (i, 0) in sentence.values and not program[i].negated and program[i].type not in UNSUITED
     ]
     slots += options
-    return Found(tuple(slots), "" if slots else "its attributes have no counterpart (negated, not exclusive, or not found in the text)")
+    why = "its attributes are negated, not exclusive, or not found in the text"
+    return Found(tuple(slots), "" if slots else why)
 
 
-def relation_slots(program: Sequence[Operation], aligned: Aligned) -> Found:
-    """Spatial relations and positions that the question takes for granted and that have an opposite."""
-    every = [i for i, operation in enumerate(program) if operation.verb == "relate" or operation.type in POSITIONS or operation.type == "rel"]
+def relation_slots(program: Sequence[Operation], sentence: Sentence) -> Found:
+    """The spatial relations and positions that the question takes for granted and that have an opposite."""
     slots = []
-    for i in every:
-        operation = program[i]
-        if operation.asserted or operation.verb not in ("relate", "filter") or operation.negated:
+    for i, operation in enumerate(program):
+        if operation.asserted or operation.negated or (i, 0) not in sentence.values:
             continue
-        if operation.verb == "relate" and program[root(program, operation.inputs[0])].name == operation.name:
-            continue  # "the man to the left of the other man": there is one to the right, too
-        term = spatial(operation.values[0]) if operation.verb == "relate" else operation.values[0]
-        if term in ANTONYMS and (i, 0) in aligned.values:
-            slots.append(Slot("relation", i, 0, aligned.values[i, 0], operation.values[0]))
+        word = operation.values[0]
+        if operation.verb == "relate":
+            # "The man to the left of the other man": there is one to the right, too.
+            other = program[root(program, operation.inputs[0])]
+            wanted = spatial(word) in ANTONYMS and other.name != operation.name
+        else:
+            wanted = operation.verb == "filter" and operation.type in POSITIONS and word in ANTONYMS
+        if wanted:
+            slots.append(Slot("relation", i, 0, sentence.values[i, 0], word))
     return Found(tuple(slots), "" if slots else "has no spatial relation that it presupposes")
 
 
-def _right_option(program: Sequence[Operation], aligned: Aligned, answer: str) -> Iterator[Slot]:
+def _right_option(program: Sequence[Operation], sentence: Sentence, answer: str) -> Iterator[Slot]:
     """The option of a choice that is the answer. Without it, no option holds."""
     last = len(program) - 1
-    if program[last].verb == "choose":
-        for number, option in enumerate(program[last].values):
-            if same_answer(option, answer) and (last, number) in aligned.values:
-                yield Slot("object" if program[last].type == "name" else "attribute", last, number, aligned.values[last, number], option)
-                return
+    kind: EditKind = "object" if program[last].type == "name" else "attribute"
+    for number, option in enumerate(program[last].values if program[last].verb == "choose" else ()):
+        if same_answer(option, answer) and (last, number) in sentence.values:
+            span = sentence.values[last, number]
+            yield Slot(kind, last, number, span, option, phrase_start(sentence, span))
+            return
 
 
-def phrase_start(aligned: Aligned, span: Span) -> int:
-    """The token that starts a noun's phrase: its determiner, with only looks in between; else the noun's own first."""
-    index = span.first - 1
-    while index >= 0 and span.first - index <= 5:
-        token = aligned.tokens[index]
+def phrase_start(sentence: Sentence, span: Span) -> int:
+    """The token that starts a noun's phrase: its determiner, with only looks in between; else the noun's
+    first."""
+    for index in range(span.first - 1, max(span.first - 6, -1), -1):
+        token = sentence.tokens[index]
         if token in DETERMINERS or token == "'s":
             return index
-        if not (aligned.taken[index] or token in ("and", "other", "not") or aligned.tag(index).startswith(("JJ", "VBN", "RB"))):
+        look = sentence.taken[index] or sentence.tag(index).startswith(("JJ", "VBN", "RB"))
+        if not look and token not in ("and", "other", "not"):
             break
-        index -= 1
     return span.first
 
 
-def _whole(aligned: Aligned, span: Span) -> Span:
+def _whole(sentence: Sentence, span: Span) -> Span:
     """The noun with what belongs to it: "chocolate" of "chocolate cake", "adult" of "adult man"."""
     first = span.first
-    while first > 0 and not aligned.taken[first - 1] and aligned.modifies(first - 1):
+    while first > 0 and not sentence.taken[first - 1] and sentence.modifies(first - 1):
         first -= 1
-    return aligned.span(first, span.last)
-
-
-def constraints(program: Sequence[Operation], step: int) -> tuple[list[tuple[str, ...]], list[tuple[str, str]], list[str]]:
-    """What the rest of the question wants of the thing that a step names.
-
-    Returns:
-        its attributes, of each group at least one; (relation, "s" or "o" for its subject or object) pairs; types of
-        which it should have a value.
-    """
-    attributes: list[tuple[str, ...]] = []
-    relations: list[tuple[str, str]] = []
-    types: list[str] = []
-    own = program[step]
-    if own.verb in ("relate", "verify", "choose"):
-        relations += [(value, "s" if own.subject else "o") for value in own.values]
-    for operation in program:
-        if not any(program[i].verb in FINDS and root(program, i) == step for i in operation.inputs):
-            continue
-        if operation.verb == "relate" or operation.type == "rel":
-            relations += [(value, "o" if operation.subject else "s") for value in operation.values]
-        elif operation.verb == "filter" and not operation.negated and operation.type not in POSITIONS:
-            attributes.append(operation.values)
-        elif operation.verb in ("verify", "choose") and not operation.type:
-            attributes.append(operation.values)
-        elif operation.verb in ("query", "verify", "choose", "same", "different") and operation.type not in POSITIONS | _NO_LOOK:
-            types.append(operation.type)
-    return attributes, relations, types
+    return sentence.span(first, span.last)

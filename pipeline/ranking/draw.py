@@ -67,9 +67,9 @@ def evenly(
         choice = choose(pool, per_picture, cap)
         methods.add(choice.method)
         bound += pool.bound(per_picture, cap)
-        asked = pool.picture[choice.pair]
-        for number, row in enumerate(rows):
-            drawn[row] = np.flatnonzero(np.isin(places[row], questions[choice.question[asked == number]]))
+        by_picture = np.split(questions[choice.question], np.searchsorted(pool.picture[choice.pair], np.arange(1, len(rows))))
+        for row, chosen in zip(rows, by_picture, strict=True):
+            drawn[row] = np.flatnonzero(np.isin(places[row], chosen))
     return _drawn(drawn, bound, " and ".join(sorted(methods)))
 
 

@@ -11,7 +11,7 @@ from pipeline.core.files import sha256_file
 COLUMNS = {
     "item_id": "Text", "picture_id": "Text", "question_id": "Text", "question": "Text", "label": "Integer",
     "answer": "Text", "pair_id": "Text", "structural": "Text", "semantic": "Text", "detailed": "Text",
-    "category": "Text", "clip_score": "Float", "clip_rank": "Integer", "simulated": "Boolean", "canary": "Text",
+    "category": "Text", "clip_score": "Float", "clip_rank": "Integer", "simulated": "Bool", "canary": "Text",
 }
 
 

@@ -1,4 +1,5 @@
-"""English for the sample's questions: words that remember which object they name, articles, agreement, templates.
+"""English for the sample's questions: words that remember which object they name, articles, agreement,
+templates.
 
 A phrase is a tuple of (word, object id or ""): the ids become GQA's `annotations`. A template is text with
     {x}        a phrase
@@ -38,7 +39,8 @@ CATEGORY_KINDS: dict[str, tuple[str, ...]] = {
 
 IMAGE = "<picture/image/photo/photograph/scene>"
 PHOTO = "<picture/image/photo/photograph>"
-THERE = "</there/in the picture/in the image/in the photo/in the photograph/in the scene/in this picture/in this photo>"
+THERE = ("</there/in the picture/in the image/in the photo/in the photograph/in the scene/in this picture"
+         "/in this photo>")
 VERBS = {  # relation -> (after "is", after "he", after "does he")
     "wearing": ("wearing", "wears", "wear"),
     "holding": ("holding", "holds", "hold"),
@@ -96,20 +98,20 @@ def predicate(value: str, rng: np.random.Generator | None = None) -> str:
 
 
 def category_of(name: str) -> str:
-    """The category that a question may say in place of the kind, or "" (one of a single kind says nothing new)."""
+    """The category that may be said in place of the kind, or "" (one of a single kind adds nothing)."""
     category = BY_NAME[name].category
     return category if category in CATEGORY_NOUNS and len(CATEGORIES[category]) > 1 else ""
 
 
-def render(template: str, rng: np.random.Generator, slots: Mapping[str, Phrase]) -> tuple[str, dict[str, str]]:
-    """Fill a template; return the sentence and its annotations: word position ("3" or "2:4") -> object id."""
+def fill(template: str, rng: np.random.Generator, slots: Mapping[str, Phrase]) -> Phrase:
+    """The template with its slots filled, alternatives drawn and forms agreeing."""
     chosen = re.sub(r"<([^<>]*)>", lambda match: pick(rng, match[1].split("/")), template)
     tokens = re.findall(r"\[[^\]]*\]|\S+", chosen)
     phrase: list[tuple[str, str]] = []
     for place, token in enumerate(tokens):
         if token[0] == "[":
             singular, plural = token[1:-1].split("|")
-            beside = (tokens[place - 1] if place else "", tokens[place + 1] if place + 1 < len(tokens) else "")
+            beside = ["", *tokens, ""][place:place + 3:2]
             subject = next(_slot(other) for other in beside if _slot(other))
             phrase += words(plural if _takes_are(slots[subject]) else singular)
         elif slot := _slot(token):
@@ -120,8 +122,13 @@ def render(template: str, rng: np.random.Generator, slots: Mapping[str, Phrase])
             phrase[-1] = (phrase[-1][0] + token, phrase[-1][1])
         else:
             phrase.append((token, ""))
+    return tuple(phrase)
+
+
+def sentence(phrase: Phrase) -> str:
+    """The words as a sentence, without its full stop."""
     text = " ".join(word for word, _ in phrase)
-    return text[0].upper() + text[1:], _positions(phrase)
+    return text[0].upper() + text[1:]
 
 
 def _slot(token: str) -> str:
@@ -136,7 +143,7 @@ def _takes_are(phrase: Phrase) -> bool:
     return head in _PLURALS
 
 
-def _positions(phrase: Sequence[tuple[str, str]]) -> dict[str, str]:
+def positions(phrase: Phrase) -> dict[str, str]:
     """GQA's annotations: `{"2:4": "17"}` when the words 2 and 3 name object 17."""
     marks: dict[str, str] = {}
     start = 0

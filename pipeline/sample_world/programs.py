@@ -55,6 +55,7 @@ def combine(operation: str, first: Program, second: Program) -> Program:
 
 def semantic_string(program: Sequence[Step]) -> str:
     """`select: furniture (17)->filter color: brown [0]->query: name [1]`."""
-    return "->".join(
-        f"{s.operation}: {s.argument}" + (f" [{', '.join(map(str, s.dependencies))}]" if s.dependencies else "")
-        for s in program)
+    def said(step: Step) -> str:
+        return f"{step.operation}: {step.argument}"
+
+    return "->".join(f"{said(s)} {list(s.dependencies)}" if s.dependencies else said(s) for s in program)

@@ -21,7 +21,8 @@ from pipeline.judge.execute import Outcome, execute
 from pipeline.judge.facts import Facts, Thing
 from pipeline.judge.names import Lexicon, singular, spoken
 from pipeline.judge.programs import FINDS, SCENE, Operation, parse
-from pipeline.judge.reconstruct import Notes
+from pipeline.judge.wording import Program
+from pipeline.sample_world.entailment import why_not
 from pipeline.sample_world.ontology import ATTRIBUTE_TYPES, CATEGORIES
 
 LEXICON = Lexicon(CATEGORIES, ATTRIBUTE_TYPES)
@@ -67,7 +68,9 @@ def faults_of(question_id: str, entry: Entry, entries: Mapping[str, Entry], fact
     yield from _spelling(entry)
 
 
-def _ids(program, answer: str, outcome: Outcome, things: Mapping[str, Thing], facts: Facts) -> Iterator[str]:
+def _ids(
+    program: Program, answer: str, outcome: Outcome, things: Mapping[str, Thing], facts: Facts
+) -> Iterator[str]:
     meant: list[tuple[str, ...]] = []
     for index, operation in enumerate(program):
         meant.append(meant[operation.inputs[0]] if operation.verb == "filter" else operation.object_ids)
@@ -104,7 +107,7 @@ def _related_so(operation: Operation, answer: str, thing: Thing, anchor: Thing, 
     return bool(held) is (answer != "no")
 
 
-def _annotations(entry: Entry, program: tuple[Operation, ...], things: Mapping[str, Thing]) -> Iterator[str]:
+def _annotations(entry: Entry, program: Program, things: Mapping[str, Thing]) -> Iterator[str]:
     in_program = {object_id for operation in program for object_id in operation.object_ids}
     marks = entry.annotations
     for kind, text, words in (
@@ -151,35 +154,12 @@ def _consequences(question_id: str, entry: Entry, entries: Mapping[str, Entry]) 
                 yield f"{kind} {other_id}: no question of this picture"
             elif other_id != question_id:
                 try:
-                    told = _told(entry, other)
+                    one = (parse(entry.semantic), entry.answer)
+                    doubt = why_not(one, (parse(other.semantic), other.answer), LEXICON)
                 except UserError:
-                    yield f"{kind} {other_id}: its program is malformed"
-                    continue
-                if told.possible != (other.answer,):
-                    seen = told.detail or " or ".join(told.possible)
-                    yield f"{kind} {other_id} ({other.question} {other.answer}): does not follow: {seen}"
-
-
-def _told(entry: Entry, other: Entry) -> Outcome:
-    """What the answer to one question tells of another one. Things are told apart by their ids, and what the
-    other question presupposes of them is granted: it is known to have an answer."""
-    notes = Notes(LEXICON)
-    notes.read(parse(entry.semantic), entry.answer)
-    steps = parse(other.semantic)
-    filtered = {operation.inputs[0] for operation in steps if operation.verb == "filter"}
-    program: list[Operation] = []
-    for index, operation in enumerate(steps):
-        source = program[operation.inputs[0]] if operation.verb == "filter" else operation
-        only_whether = operation.verb == "select" and operation.asserted and index not in filtered
-        if source.object_ids and not only_whether:
-            alias = "#" + ",".join(source.object_ids)
-            notes.name(alias, source.object_ids)
-            notes.used_alone.add(alias)
-            operation = msgspec.structs.replace(operation, name=alias, object_ids=source.object_ids)
-            if operation.verb == "select" or operation.verb in FINDS and not operation.asserted:
-                operation = Operation(verb="select", name=alias, object_ids=source.object_ids)
-        program.append(operation)
-    return execute(program, notes.facts())
+                    doubt = "its program is malformed"
+                if doubt:
+                    yield f"{kind} {other_id} ({other.question} {other.answer}): does not follow: {doubt}"
 
 
 def _spelling(entry: Entry) -> Iterator[str]:

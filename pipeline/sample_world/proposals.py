@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 
-from pipeline.sample_world.ontology import AGES, BY_NAME, COLORS, KINDS, MATERIALS, PATTERNS, SIZES, STATES
-from pipeline.sample_world.phrasing import Phrase, pick, render, words
+from pipeline.sample_world.ontology import (
+    AGES,
+    ATTRIBUTE_TYPES,
+    BY_NAME,
+    COLORS,
+    KINDS,
+    MATERIALS,
+    PATTERNS,
+    SIZES,
+    STATES,
+    Kind,
+)
+from pipeline.sample_world.phrasing import Phrase, fill, pick, positions, sentence, words
 from pipeline.sample_world.programs import Program
 from pipeline.sample_world.references import Fact, Reference, describe
 from pipeline.sample_world.view import View
 
 T = TypeVar("T")
-_VALUES = {"color": tuple(COLORS), "material": MATERIALS, "pattern": PATTERNS, "size": SIZES, "age": AGES} | STATES
+_VALUES = STATES | {
+    "color": tuple(COLORS), "material": MATERIALS, "pattern": PATTERNS, "size": SIZES, "age": AGES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,52 +87,66 @@ class Asker:
         return self.some(lambda i: kind in self.view.values[i]), kind
 
     def relation(self, wanted: Callable[[str, str, str], bool]) -> tuple[str, str, str] | None:
-        """A relation that holds (subject id, name, object id); its name is drawn first, for rare ones to occur."""
+        """A relation that holds: (subject id, name, object id). Its name is drawn first, so that
+        rare ones occur."""
         found = [triple for triple in sorted(self.view.relations) if wanted(*triple)]
         if not found:
             return None
         name = self.pick(sorted({relation for _, relation, _ in found}))
         return self.pick([triple for triple in found if triple[1] == name])
 
-    def refer(self, object_id: str, *, hide: Iterable[str] = (), avoid: Iterable[str] = (), depth: int | None = None,
-              plain: bool = False, category: float = 0.15) -> Reference | None:
+    def refer(self, object_id: str, *, hide: Iterable[str] = (), avoid: Iterable[str] = (),
+              depth: int | None = None, plain: bool = False, category: float = 0.15) -> Reference | None:
         """A clear reference; it chains one relation at most, two now and then (see `references.describe`)."""
         depth = (2 if self.chance(0.12) else 1) if depth is None else depth
-        return describe(self.view, self.rng, object_id, hide=hide, avoid=avoid, depth=depth, plain=plain, category=category)
+        return describe(self.view, self.rng, object_id, hide=hide, avoid=avoid, depth=depth, plain=plain,
+                        category=category)
 
     def named(self, object_id: str) -> Phrase:
         """`the cup`: as full answers name an object."""
         return (("the", ""), *words(self.view.name(object_id), object_id))
 
     def wrong(self, object_id: str, kind: str) -> str | None:
-        """Another value of an attribute type than the object's own, one that its kind can have if possible."""
+        """A value of an attribute type that is not the object's own; one its kind can have, if possible."""
         sort, true = BY_NAME[self.view.name(object_id)], self.view.values[object_id][kind]
         possible = {"color": sort.colors, "material": sort.materials, "pose": sort.poses}.get(kind) or ()
-        others = [value for value in (possible if len(possible) > 1 else _VALUES.get(kind, ())) if value != true]
+        if len(possible) < 2:
+            possible = _VALUES.get(kind, ())
+        others = [value for value in possible if value != true]
         return self.pick(others) if others else None
 
-    def absent_kind(self, without: Iterable[str] = ()) -> str | None:
-        """A kind that could well be in such a place but is not in this picture."""
-        there = {*without, *(item.name for item in self.view.scene.objects)}
-        names = [kind.name for kind in KINDS if self.view.scene.location in kind.places and kind.name not in there]
+    def absent_kind(self, suits: Callable[[Kind], bool] = lambda _: True) -> str | None:
+        """Name of a kind that suits and could well be in such a place, but is not in this picture."""
+        there = {item.name for item in self.view.scene.objects}
+        names = [kind.name for kind in KINDS
+                 if self.view.scene.location in kind.places and kind.name not in there and suits(kind)]
         return self.pick(names) if names else None
 
     def propose(self, detailed: str, templates: Sequence[str], program: Program, answer: str, full: str, *,
-                slots: dict[str, Phrase], local: str, topic: tuple[str, ...], asserts: Iterable[Fact],
+                slots: Mapping[str, Phrase], local: str, topic: tuple[str, ...], asserts: Iterable[Fact],
                 needs: Iterable[Iterable[Fact]], group: str = "", target: str = "",
                 names: str = "") -> Proposal | None:
-        """Put one of the templates and the full answer into words; `names` is the object that the answer names.
+        """Put one of the templates and the full answer into words; `names` is what object the answer names.
 
-        None when an open question's text has the answer in it ("What color is the cup on the red table?" may be
-        asked only if the cup is not red).
+        None when the text of an open question has the answer in it, or when two words stand side by side that
+        do not read well so ("Is the box that is red striped?").
         """
-        text, marks = render(self.pick(templates) + " ?", self.rng, slots)
-        asked = f" {text.lower()} ".replace("?", " ").replace(",", " ")
-        if program[-1].operation == "query" and f" {answer} " in asked:
+        asked, told = fill(self.pick(templates) + " ?", self.rng, slots), fill(full, self.rng, slots)
+        text = sentence(asked)
+        if program[-1].operation == "query" and f" {answer} " in f" {text[:-1]} ".lower():
             return None
-        said, full_marks = render(full, self.rng, slots)
+        if any(_clash(one, two) for one, two in pairwise(asked)):
+            return None
         span = "0" if " " not in answer else f"0:{len(answer.split())}"
         return Proposal(
-            detailed=detailed, text=text, answer=answer, full_answer=said + ".", program=program, marks=marks,
-            full_marks=full_marks, answer_marks={span: names} if names else {}, group_global=group, group_local=local,
-            asserts=frozenset(asserts), needs=tuple(frozenset(facts) for facts in needs), target=target, topic=topic)
+            detailed=detailed, text=text, answer=answer, full_answer=sentence(told) + ".", program=program,
+            marks=positions(asked), full_marks=positions(told), answer_marks={span: names} if names else {},
+            group_global=group, group_local=local, asserts=frozenset(asserts),
+            needs=tuple(frozenset(facts) for facts in needs), target=target, topic=topic)
+
+
+def _clash(one: tuple[str, str], two: tuple[str, str]) -> bool:
+    """Whether two neighbouring words are the same, or both attributes that belong to no noun beside them."""
+    said = one[0].lower(), two[0].strip("?,")
+    loose = not one[1] and not two[1] and said[0] in ATTRIBUTE_TYPES and said[1] in ATTRIBUTE_TYPES
+    return loose or said[0] == said[1]

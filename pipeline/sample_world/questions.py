@@ -1,7 +1,8 @@
 """Questions about complete scenes, in GQA's schema: text, program, answer, entailed and equivalent questions.
 
-A picture's questions depend on the seed and on its own scene alone. Types are drawn in GQA's proportions, yes and
-no by the toss of a coin. Every answer follows from the complete graph; every "the" has one clear referent.
+A picture's questions depend on the seed and on its own scene alone. Types are drawn in GQA's proportions,
+yes and no by the toss of a coin. Every answer follows from the complete graph, and every "the" has one clear
+referent.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 
 from pipeline.core.randomness import generator
 from pipeline.core.records import Question, Scene
-from pipeline.sample_world.families import existence, kinds, looks, pairs, positions, relations, scene as whole
+from pipeline.sample_world.families import existence, kinds, looks, pairs, positions, relations
+from pipeline.sample_world.families import scene as whole
 from pipeline.sample_world.ontology import INDOORS
 from pipeline.sample_world.programs import semantic_string
 from pipeline.sample_world.proposals import Asker, Proposal
@@ -20,19 +22,23 @@ from pipeline.sample_world.references import Fact
 from pipeline.sample_world.view import ANTONYMS, View
 
 Family = Callable[[Asker], Proposal | None]
-# Shares of the families of questions, after the proportions of GQA's balanced questions, and how many of a family
-# a picture may have. A family that a scene has no question for is drawn anew, so rare ones have larger shares.
+# Shares of the families of questions, after the proportions of GQA's balanced questions, and how many of a
+# family a picture may have. Where a scene has no question of a family the draw is repeated, so that rare ones
+# have larger shares here than among the questions.
 FAMILIES: tuple[tuple[Family, float, int], ...] = (
-    (looks.query_look, 17, 4), (looks.verify_look, 5.5, 2), (looks.choose_look, 5.5, 2), (looks.verify_two_looks, 8, 2),
-    (positions.query_position, 2.5, 1), (positions.verify_position, 1.5, 1), (positions.choose_position, 1.5, 1),
+    (looks.query_look, 17, 4), (looks.verify_look, 5.5, 2), (looks.choose_look, 5.5, 2),
+    (looks.verify_two_looks, 8, 2), (positions.query_position, 2.5, 1), (positions.verify_position, 1.5, 1),
+    (positions.choose_position, 1.5, 1),
     (kinds.query_category, 3, 1), (kinds.query_category_with_look, 5, 2), (kinds.query_called, 6, 2),
     (kinds.query_who, 1.8, 1), (kinds.choose_kind, 4, 1),
-    (relations.query_subject, 9, 2), (relations.query_object, 5, 2), (relations.query_category_subject, 6, 2),
-    (relations.query_category_object, 4, 1), (relations.verify_relation, 6, 2), (relations.choose_relation, 5, 1),
-    (existence.exists_name, 1.3, 1), (existence.exists_look, 5, 2), (existence.exists_beside, 4, 1),
-    (existence.exists_two, 3, 1), (existence.exists_look_of_either, 4, 1),
-    (pairs.verify_both, 2, 1), (pairs.compare, 4.5, 1), (pairs.query_common, 2, 1),
-    (whole.query_place, 1.3, 1), (whole.query_weather, 1.2, 1), (whole.verify_scene, 1.5, 1), (whole.choose_scene, 1.3, 1),
+    (relations.query_subject, 10, 2), (relations.query_object, 5, 2),
+    (relations.query_category_subject, 6, 2), (relations.query_category_object, 4, 1),
+    (relations.verify_relation, 7, 2), (relations.choose_relation, 5, 1),
+    (existence.exists_name, 1, 1), (existence.exists_look, 4, 2), (existence.exists_beside, 3, 1),
+    (existence.exists_two, 2, 1), (existence.exists_look_of_either, 3, 1),
+    (pairs.verify_both, 2, 1), (pairs.compare, 5.5, 1), (pairs.query_common, 2.5, 1),
+    (whole.query_place, 1.2, 1), (whole.query_weather, 1, 1), (whole.verify_scene, 1.2, 1),
+    (whole.choose_scene, 1.2, 1),
 )
 ATTEMPTS = 60  # draws per question before a picture is left with fewer
 SAME_TARGET = 3  # questions about one object, at most
@@ -50,23 +56,26 @@ _TYPES = {
     ("verify", "rel"): "relVerify relVerifyCr relVerifyCop existRelS existRelSC existRelSRC",
     ("verify", "obj"): "exist existC existAttr existAttrC existThat existThatC existMaterial existMaterialC "
                        "existThatNot existThatNotC",
-    ("verify", "global"): "locationVerify locationVerifyC weatherVerify weatherVerifyC placeVerify placeVerifyC",
+    ("verify", "global"): "locationVerify locationVerifyC weatherVerify weatherVerifyC placeVerify "
+                          "placeVerifyC",
     ("choose", "attr"): "chooseAttr activityChoose materialChoose positionChoose",
     ("choose", "rel"): "relChooser categoryRelSChoose categoryRelOChoose",
     ("choose", "cat"): "categoryThisChoose categoryThatChoose",
     ("choose", "global"): "locationChoose weatherChoose placeChoose",
-    ("logical", "obj"): "existAnd existAndC existOr existOrC existAttrOr existAttrOrC existThatOr existThatOrC",
+    ("logical", "obj"): "existAnd existAndC existOr existOrC existAttrOr existAttrOrC existThatOr "
+                        "existThatOrC",
     ("logical", "attr"): "verifyAttrs verifyAttrsC verifyAttrAnd verifyAttrAndC",
-    ("compare", "attr"): "twoSame twoSameC twoDifferent twoDifferentC twoSameMaterial twoSameMaterialC twoCommon",
+    ("compare", "attr"): "twoSame twoSameC twoDifferent twoDifferentC twoSameMaterial twoSameMaterialC "
+                         "twoCommon",
 }
 TYPES: dict[str, tuple[str, str]] = {name: kind for kind, names in _TYPES.items() for name in names.split()}
 
 
-class SampleQuestion(Question):
+class SampleQuestion(Question, frozen=True, kw_only=True):
     """A question together with GQA's annotations of its answer and its full answer."""
 
-    answer_annotations: dict[str, str] = {}
-    full_answer_annotations: dict[str, str] = {}
+    answer_annotations: dict[str, str]
+    full_answer_annotations: dict[str, str]
 
 
 def questions(scenes: Sequence[Scene], seed: int, per_picture: int = 12) -> list[SampleQuestion]:
@@ -89,8 +98,9 @@ def _of_scene(scene: Scene, seed: int, count: int) -> list[SampleQuestion]:
         SampleQuestion(
             question_id=i, picture_id=scene.picture_id, split=scene.split, text=one.text, answer=one.answer,
             full_answer=one.full_answer, structural=TYPES[one.detailed][0], semantic=TYPES[one.detailed][1],
-            detailed=one.detailed, group_global=one.group_global, group_local=one.group_local, program=one.program,
-            annotations=one.marks, answer_annotations=one.answer_marks, full_answer_annotations=one.full_marks,
+            detailed=one.detailed, group_global=one.group_global, group_local=one.group_local,
+            program=one.program, annotations=one.marks, answer_annotations=one.answer_marks,
+            full_answer_annotations=one.full_marks,
             entailed=tuple(j for j, other in numbered.items() if j != i and entails(one, other)),
             equivalent=(i, *(j for j, other in numbered.items() if j != i and _same(one, other))))
         for i, one in numbered.items()
@@ -107,7 +117,7 @@ def _draw(ask: Asker, count: int) -> list[Proposal]:
             break
         family, _, most = FAMILIES[int(ask.rng.choice(len(FAMILIES), p=shares))]
         found = family(ask) if used[family] < most else None
-        if found is None or len(found.text.split()) > LONGEST or used["text", found.text] or used["topic", found.topic]:
+        if found is None or not _short(found) or used["text", found.text] or used["topic", found.topic]:
             continue
         if found.target and used["target", found.target] >= SAME_TARGET:
             continue
@@ -121,30 +131,37 @@ def _draw(ask: Asker, count: int) -> list[Proposal]:
 def _rephrased(ask: Asker, family: Family, first: Proposal) -> list[Proposal]:
     """The same question in other words, if a few draws of its family find it."""
     again = (family(ask) for _ in range(ATTEMPTS))
-    return next(([other] for other in again if other and _same(first, other) and other.text != first.text
-                 and len(other.text.split()) <= LONGEST), [])
+    return next(([other] for other in again
+                 if other and other.text != first.text and _same(first, other) and _short(other)), [])
+
+
+def _short(proposal: Proposal) -> bool:
+    return len(proposal.text.split()) <= LONGEST
 
 
 def _same(one: Proposal, other: Proposal) -> bool:
     """Whether two questions ask the same of the same objects."""
-    return one.topic == other.topic and one.answer == other.answer and entails(one, other) and entails(other, one)
+    alike = (one.topic, one.answer) == (other.topic, other.answer)
+    return alike and entails(one, other) and entails(other, one)
 
 
 def entails(one: Proposal, other: Proposal) -> bool:
-    """Whether whoever knows the answer to the first question, and what it presupposes, knows the other's answer.
+    """Whether whoever knows the answer to the first question, and what it presupposes, knows the other's.
 
-    Objects are told apart by their ids, as in GQA: however the other question refers to one, it is the same one."""
+    Objects are told apart by their ids, as in GQA, in whatever words the other question refers to them."""
     known = _closure(one.asserts)
     return any(needed <= known for needed in other.needs)
 
 
 def _closure(facts: Iterable[Fact]) -> set[Fact]:
-    """The facts and what follows from each: converses of relations, existence from a name, indoors from a kitchen."""
+    """The facts and what follows from each: converses of relations, existence from a name, indoors from a
+    kitchen."""
     known = set(facts)
     for fact in facts:
         match fact:
             case ("rel", a, name, b) if name in ANTONYMS:
-                known |= {("rel", b, ANTONYMS[name], a), ("no rel", a, ANTONYMS[name], b), ("no rel", b, name, a)}
+                opposite = ANTONYMS[name]
+                known |= {("rel", b, opposite, a), ("no rel", a, opposite, b), ("no rel", b, name, a)}
             case ("name", _, name):
                 known.add(("some", name))
             case ("place", name):
@@ -163,9 +180,10 @@ def to_gqa(question: SampleQuestion) -> dict[str, Any]:
         "fullAnswer": question.full_answer,
         "isBalanced": question.balanced,
         "groups": {"global": question.group_global or None, "local": question.group_local},
-        "types": {"detailed": question.detailed, "semantic": question.semantic, "structural": question.structural},
-        "semantic": [{"operation": step.operation, "argument": step.argument, "dependencies": list(step.dependencies)}
-                     for step in question.program],
+        "types": {"detailed": question.detailed, "semantic": question.semantic,
+                  "structural": question.structural},
+        "semantic": [{"operation": step.operation, "argument": step.argument,
+                      "dependencies": list(step.dependencies)} for step in question.program],
         "semanticStr": semantic_string(question.program),
         "annotations": {"question": question.annotations, "answer": question.answer_annotations,
                         "fullAnswer": question.full_answer_annotations},

@@ -1,8 +1,8 @@
 """Definite noun phrases: which words, and which steps of a program, single out one object of a scene.
 
-A reference is used only when it is clear: exactly one object of the picture fits, and nothing else comes close
-(an object that lies half to the left is no rival ruled out by a pixel). It often says more than is needed, as
-people do.
+A reference is used only when it is clear: exactly one object of the picture fits, and nothing else comes
+close (an object that lies half to the left is no rival ruled out by a pixel). It often says more than is
+needed, as people do.
 """
 
 from __future__ import annotations
@@ -15,12 +15,20 @@ import numpy as np
 from pipeline.core.records import Step
 from pipeline.sample_world.ontology import ATTRIBUTE_TYPES, BY_NAME, CATEGORIES
 from pipeline.sample_world.phrasing import (
-    CATEGORY_NOUNS, VERBS, Phrase, adjective, category_of, is_plural, pick, predicate, words,
+    CATEGORY_NOUNS,
+    VERBS,
+    Phrase,
+    adjective,
+    category_of,
+    is_plural,
+    pick,
+    predicate,
+    words,
 )
 from pipeline.sample_world.programs import chain, filter_by, then
 from pipeline.sample_world.view import FUZZY, View
 
-Fact = tuple[str, ...]  # ("name", id, noun), ("attr", id, value), ("not", id, value), ("rel", a, relation, b), ...
+Fact = tuple[str, ...]  # ("name", id, noun), ("attr", id, value), ("rel", id, name, other id), ...
 # English order of adjectives. "on" and "off" are not among them: they cannot stand before a noun.
 _ORDER = ("size", "age", "openness", "fullness", "pose", "color", "pattern", "material")
 _SHAPES = {"bare": 0.12, "attributes": 0.40, "relation": 0.40, "position": 0.05, "negation": 0.03}
@@ -94,8 +102,8 @@ def pick_shape(rng: np.random.Generator, depth: int) -> str:
 def _bare(view: View, rng: np.random.Generator, object_id: str, noun: str) -> Reference:
     said = pick(rng, CATEGORY_NOUNS[noun]) if noun in CATEGORY_NOUNS else noun
     return Reference(object_id=object_id, noun=noun, words=words(said, object_id),
-                     program=chain(f"{noun} ({object_id})"), facts=frozenset(name_facts(view, object_id, noun)),
-                     mentions=frozenset({object_id}))
+                     program=chain(f"{noun} ({object_id})"), mentions=frozenset({object_id}),
+                     facts=frozenset(name_facts(view, object_id, noun)))
 
 
 def _attempt(view: View, rng: np.random.Generator, base: Reference, shape: str, hidden: frozenset[str],
@@ -129,9 +137,10 @@ def _with_attributes(view: View, rng: np.random.Generator, base: Reference, riva
     chosen = [values[k] for k in sorted(rng.choice(len(values), count, replace=False))]
     if any(set(chosen) <= set(view.values[j].values()) for j in rivals):
         return None
-    front = sorted((v for v in chosen if ATTRIBUTE_TYPES[v] in _ORDER), key=lambda v: _ORDER.index(ATTRIBUTE_TYPES[v]))
+    front = [v for kind in _ORDER for v in chosen if ATTRIBUTE_TYPES[v] == kind]
     last = [v for v in chosen if v not in front]
-    if front and not last and not base.tail and rng.random() < (0.6 if ATTRIBUTE_TYPES[front[-1]] == "pose" else 0.25):
+    often = 0.6 if front and ATTRIBUTE_TYPES[front[-1]] == "pose" else 0.25
+    if front and not last and not base.tail and rng.random() < often:
         last = [front.pop()]
     if last and base.tail:
         return None
@@ -159,33 +168,35 @@ def _with_negation(view: View, rng: np.random.Generator, base: Reference, rivals
                    hidden: frozenset[str]) -> Reference | None:
     """`the chair that is not red`: all others are red."""
     own = view.values[base.object_id]
-    others = {kind: {view.values[j].get(kind) for j in rivals} for kind in ("color", "material", "pose", "pattern")
-              if kind in own and kind not in hidden}
-    options = [(kind, *found) for kind, found in others.items() if len(found) == 1 and not found & {None, own[kind]}]
+    kinds = [kind for kind in ("color", "material", "pose", "pattern") if kind in own and kind not in hidden]
+    others = {kind: {view.values[j].get(kind) for j in rivals} for kind in kinds}
+    options = [(kind, *found) for kind, found in others.items()
+               if len(found) == 1 and not found & {None, own[kind]}]
     if not options:
         return None
     kind, value = pick(rng, options)
     said = words(f"that {'are' if base.plural else 'is'} not {predicate(value)}")
-    return replace(base, words=(*base.words, *said), program=filter_by(base.program, value, negated=True), tail=True,
-                   told=frozenset({kind}), facts=base.facts | {("not", base.object_id, value)})
+    return replace(base, words=(*base.words, *said), program=filter_by(base.program, value, negated=True),
+                   told=frozenset({kind}), tail=True, facts=base.facts | {("not", base.object_id, value)})
 
 
 def _with_position(view: View, rng: np.random.Generator, base: Reference, rivals: list[str],
                    hidden: frozenset[str]) -> Reference | None:
     """`the dog on the left of the picture`."""
     where = view.position(base.object_id, "hposition")
-    if where is None or "hposition" in hidden or any(view.position(j, "hposition") in (where, None) for j in rivals):
+    unclear = any(view.position(j, "hposition") in (where, None) for j in rivals)
+    if where is None or "hposition" in hidden or unclear:
         return None
     of = pick(rng, ("", "", "of the image", "of the picture", "of the photo"))
     start = pick(rng, ("", f"that {'are' if base.plural else 'is'}"))
     side = "in the middle" if where == "middle" else f"on the {where} {pick(rng, ('', 'side'))}"
-    return replace(base, words=(*base.words, *words(f"{start} {side} {of}")), tail=True, told=frozenset({"hposition"}),
-                   program=then(base.program, "filter hposition", where),
+    return replace(base, words=(*base.words, *words(f"{start} {side} {of}")), tail=True,
+                   told=frozenset({"hposition"}), program=then(base.program, "filter hposition", where),
                    facts=base.facts | {("position", base.object_id, where)})
 
 
-def _with_relation(view: View, rng: np.random.Generator, base: Reference, rivals: list[str], avoided: frozenset[str],
-                   depth: int) -> tuple[Reference, list[str]] | None:
+def _with_relation(view: View, rng: np.random.Generator, base: Reference, rivals: list[str],
+                   avoided: frozenset[str], depth: int) -> tuple[Reference, list[str]] | None:
     """`the cup on the red table`, `the hat the man is wearing`; and the rivals that are left."""
     i = base.object_id
     around = [(relation, b, role) for relation, b, role in view.around[i]
@@ -198,7 +209,7 @@ def _with_relation(view: View, rng: np.random.Generator, base: Reference, rivals
     posed = ("pose",) if relation == "sitting on" else ()
     mark = describe(view, rng, landmark, avoid=avoided, depth=depth - 1, hide=posed)
     # "the table that the cup is on" is heard now and then, with a longer cup it is hard to read.
-    if mark is None or (role == "o" and relation not in VERBS and (mark.tail or rng.random() < 0.8)):
+    if mark is None or (role == "o" and relation not in VERBS and (mark.tail or rng.random() < 0.88)):
         return None
     if relation not in FUZZY:
         rivals = [j for j in view.related(base.noun, relation, landmark, role, strict=False) if j != i]
@@ -209,15 +220,17 @@ def _with_relation(view: View, rng: np.random.Generator, base: Reference, rivals
         facts=base.facts | mark.facts | {("rel", *triple)}, mentions=base.mentions | mark.mentions), rivals
 
 
-def _relative_clause(rng: np.random.Generator, relation: str, mark: Reference, role: str, head: Reference) -> Phrase:
+def _relative_clause(rng: np.random.Generator, relation: str, mark: Reference, role: str,
+                     head: Reference) -> Phrase:
     """What follows the noun to say its relation to the landmark."""
     if role == "o":  # the hat (that) the man is wearing
-        said = VERBS.get(relation, (relation,))[0]
-        return (*words(pick(rng, ("", "that"))), *mark.the, *words(f"{'are' if mark.plural else 'is'} {said}"))
+        said = f"{'are' if mark.plural else 'is'} {VERBS.get(relation, (relation,))[0]}"
+        return (*words(pick(rng, ("", "that"))), *mark.the, *words(said))
     be = "are" if head.plural else "is"
     options: tuple[str, ...] = (relation, relation, relation, f"that {be} {relation}")
     if relation in VERBS:
         ing, third, bare = VERBS[relation]
         who = "who" if head.noun in ("person", *CATEGORIES["person"]) else "that"
-        options = (ing, ing, f"that {be} {ing}", f"{who} {be} {ing}", f"that {bare if head.plural else third}")
+        options = (ing, ing, f"that {be} {ing}", f"{who} {be} {ing}",
+                   f"that {bare if head.plural else third}")
     return (*words(pick(rng, options)), *mark.the)

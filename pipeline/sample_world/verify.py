@@ -1,4 +1,4 @@
-"""Check every question of the sample against the complete truth by a program executor that shares no code with
+"""Check each question of the sample against the complete truth by a program executor that shares no code with
 the generator of the questions, and the published graphs against it.
 
     python -m pipeline.sample_world.verify        lists everything that is wrong and exits with 1
@@ -45,7 +45,7 @@ def graph_faults(published: Mapping[str, Scene], truths: Mapping[str, Scene]) ->
             yield where, "published, but it has no complete scene graph"
             continue
         if (scene.location, scene.weather) != (truth.location, truth.weather):
-            yield where, f"published as {scene.location} {scene.weather}, not {truth.location} {truth.weather}"
+            yield where, f"is a {truth.location} {truth.weather}, not a {scene.location} {scene.weather}"
         true = {thing.object_id: thing for thing in truth.objects}
         for thing in scene.objects:
             for what in _untrue(thing, true.get(thing.object_id)):
@@ -70,7 +70,7 @@ def drawn_again(split: Split) -> list[Scene]:
 
 
 def load(home: Path) -> tuple[dict[Split, dict[str, Entry]], dict[Split, dict[str, Scene]], dict[str, Scene]]:
-    """Of the sample in a folder: questions and complete scenes, each by split and id, and the published graphs."""
+    """Of the sample in a folder: questions and complete scenes by split and id, and the published graphs."""
     problems = Problems(f"{home}: files that cannot be read")
     entries = {
         split: read_json(home / f"source/questions1.2/{split}_balanced_questions.json", dict[str, Entry])

@@ -9,10 +9,12 @@ from pipeline.sample_world.ontology import ATTRIBUTE_TYPES, CATEGORIES
 
 ANTONYMS = {"to the left of": "to the right of", "above": "below", "in front of": "behind"}
 ANTONYMS |= {right: left for left, right in ANTONYMS.items()}
-FUZZY = ("near", "next to")  # how near is near? such a relation adds to a clear reference, it does not make one
-BORDER = 0.04  # of the picture's side: nothing is said of a centre so near the border of left, middle and right
+# How near is near? Such a relation adds to a clear reference, it does not make one.
+FUZZY = ("near", "next to")
+BORDER = 0.04  # of the picture's side: no place is told of a centre so near the border between two
+# What people may also call by the category.
 _WIDER = {"food": ("fruit",), "fruit": ("food",), "device": ("appliance",), "appliance": ("device",),
-          "dishes": ("container",), "container": ("dishes", "bag")}  # what people may also call by the category
+          "dishes": ("container",), "container": ("dishes", "bag")}
 
 
 class View:
@@ -20,8 +22,9 @@ class View:
 
     Attributes:
         values: object id -> attribute type -> value.
-        relations: (subject id, name, object id). subjects, targets: the same by (name, object), (subject, name).
-        around: object id -> (name, other id, role): role "s" if the object is the subject, "o" if the other is.
+        relations: (subject id, name, object id). subjects, targets: the same by (name, object) and by
+            (subject, name).
+        around: object id -> (name, other id, role); role "s" if the object is the subject, else "o".
     """
 
     def __init__(self, scene: Scene) -> None:
@@ -45,7 +48,7 @@ class View:
         return self.objects[object_id].name
 
     def called(self, noun: str, strict: bool = True) -> list[str]:
-        """Ids of what a kind or category names ("_": everything). Not strict: also what people might call so."""
+        """Ids of what a kind or category names ("_": all); not strict: also of what people might call so."""
         categories = (noun,) if strict else (noun, *_WIDER.get(noun, ()))
         members = {noun}.union(*(CATEGORIES.get(category, ()) for category in categories))
         return [i for i, item in self.objects.items() if noun == "_" or item.name in members]
@@ -62,15 +65,15 @@ class View:
         return names[0] if centre < 0.4 else names[1] if centre < 0.6 else names[2]
 
     def related(self, noun: str, relation: str, landmark: str, role: str, strict: bool = True) -> list[str]:
-        """Ids of what is called `noun` and stands in the relation to the landmark, as its subject (role "s") or
-        object ("o"). Not strict: also what people might call so, or might say to lie that way."""
+        """Ids of what is called `noun` and stands in the relation to the landmark, as its subject (role "s")
+        or object ("o"). Not strict: also what people might call so, or might say to lie that way."""
         def holds(i: str) -> bool:
             triple = (i, relation, landmark) if role == "s" else (landmark, relation, i)
             return triple in self.relations or (not strict and self._lies(*triple))
         return [i for i in self.called(noun, strict) if i != landmark and holds(i)]
 
     def together(self, a: str, b: str) -> bool:
-        """Whether one holds or wears the other, or a third both: where they lie of each other says nothing."""
+        """Whether one holds or wears the other, or a third both: how they lie to each other says nothing."""
         return self._owner.get(a, a) == self._owner.get(b, b)
 
     def _lies(self, a: str, relation: str, b: str) -> bool:

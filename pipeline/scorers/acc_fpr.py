@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .check import arrays
+from .sweep import Sweep, lowest_fpr, share, sweep
 
 
 def acc_fpr_curve(confidence, correct, answerable) -> tuple[np.ndarray, np.ndarray]:
@@ -24,17 +24,8 @@ def acc_fpr_curve(confidence, correct, answerable) -> tuple[np.ndarray, np.ndarr
     >>> acc.tolist(), fpr.tolist()
     ([0.0, 0.5, 0.5, 1.0, 1.0], [0.0, 0.0, 0.5, 0.5, 1.0])
     """
-    confidence, correct, answerable = arrays(confidence=confidence, correct=correct, answerable=answerable)
-    answerable = answerable.astype(bool)
-    order = np.argsort(-confidence, kind="stable")
-    ranked = confidence[order]
-    last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1) if len(ranked) else np.array([], int)
-    right = np.cumsum(np.where(answerable, correct, 0)[order], dtype=float)[last]
-    wrong = np.cumsum(~answerable[order])[last]
-    with np.errstate(invalid="ignore"):
-        acc = np.append(0.0, right) / np.float64(np.count_nonzero(answerable))
-        fpr = np.append(0.0, wrong) / np.float64(np.count_nonzero(~answerable))
-    return acc, fpr
+    found = sweep(confidence, correct, answerable)
+    return share(found.right, found.aqs[-1:]), share(found.uqs, found.uqs[-1:])
 
 
 def auaf(confidence, correct, answerable) -> float:
@@ -44,13 +35,12 @@ def auaf(confidence, correct, answerable) -> float:
     >>> auaf([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])
     0.75
     """
-    acc, fpr = acc_fpr_curve(confidence, correct, answerable)
-    return float(np.trapezoid(acc, fpr))
+    return float(auaf_of(sweep(confidence, correct, answerable)))
 
 
 def facc(confidence, correct, answerable) -> float:
     """Full accuracy: the highest ACC, reached when everything is accepted; in [0, 1], higher is better."""
-    return float(acc_fpr_curve(confidence, correct, answerable)[0][-1])
+    return float(facc_of(sweep(confidence, correct, answerable)))
 
 
 def ff95(confidence, correct, answerable, *, share: float = 0.95) -> float:
@@ -60,11 +50,16 @@ def ff95(confidence, correct, answerable, *, share: float = 0.95) -> float:
     >>> ff95([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])
     0.5
     """
-    acc, fpr = acc_fpr_curve(confidence, correct, answerable)
-    if not acc[-1] > 0 or np.isnan(fpr[-1]):
-        return float("nan")
-    target = share * acc[-1]
-    after = int(np.argmax(acc >= target))
-    before = after - 1
-    weight = (target - acc[before]) / (acc[after] - acc[before])
-    return float(fpr[before] + weight * (fpr[after] - fpr[before]))
+    found = sweep(confidence, correct, answerable)
+    return float(lowest_fpr(found.right, found.uqs, share))
+
+
+def auaf_of(found: Sweep) -> np.ndarray:
+    """AUAF of every sweep, [...]."""
+    area = np.trapezoid(found.right.astype(float), found.uqs, axis=-1)
+    return share(area, found.aqs[..., -1] * found.uqs[..., -1].astype(float))
+
+
+def facc_of(found: Sweep) -> np.ndarray:
+    """FACC of every sweep, [...]."""
+    return share(found.right[..., -1], found.aqs[..., -1])

@@ -5,7 +5,7 @@
     sceneGraphs/<split>_sceneGraphs.json
     images/<picture id>.jpg
 
-What a file says is checked for its form here (types, fields, ids twice); what it means is checked by `ingest`.
+The form of what a file says is checked here (types, fields, ids twice), its meaning by `ingest`.
 Format: https://cs.stanford.edu/people/dorarad/gqa/download.html
 """
 
@@ -91,7 +91,9 @@ class _Scene(Row):
     weather: str | None = None
 
 
-def questions(source: Path, splits: tuple[Split, ...], problems: Problems, which: Which = "balanced") -> Iterator[Question]:
+def questions(
+    source: Path, splits: tuple[Split, ...], problems: Problems, which: Which = "balanced"
+) -> Iterator[Question]:
     """The questions of some splits, sorted by id; what is wrong with a file or a row goes to `problems`."""
     rows = []
     for split in splits:
@@ -113,7 +115,9 @@ def questions(source: Path, splits: tuple[Split, ...], problems: Problems, which
         yield _question(question_id, split, row)
 
 
-def scenes(folder: Path, splits: tuple[Split, ...], problems: Problems, complete: bool = False) -> Iterator[Scene]:
+def scenes(
+    folder: Path, splits: tuple[Split, ...], problems: Problems, complete: bool = False
+) -> Iterator[Scene]:
     """The scene graphs of some splits in `folder`, sorted by picture id.
 
     Args:
@@ -154,8 +158,10 @@ def fault(error: Exception) -> str:
 
 def program(steps: tuple[StepRow, ...] | None) -> tuple[Step, ...]:
     """GQA's `semantic` list as steps."""
-    return tuple(Step(operation=step.operation, argument=step.argument, dependencies=step.dependencies)
-                 for step in steps or ())
+    return tuple(
+        Step(operation=step.operation, argument=step.argument, dependencies=step.dependencies)
+        for step in steps or ()
+    )
 
 
 def _question_files(source: Path, split: Split, which: Which) -> list[str]:
@@ -168,18 +174,46 @@ def _question_files(source: Path, split: Split, which: Which) -> list[str]:
 def _question(question_id: str, split: Split, row: _Question) -> Question:
     groups = row.groups or _Groups(None, None)
     return Question(
-        question_id=question_id, picture_id=row.image_id, split=split, text=row.question, answer=row.answer,
-        full_answer=row.full_answer, balanced=row.is_balanced, structural=row.types.structural or "",
-        semantic=row.types.semantic or "", detailed=row.types.detailed or "", group_global=groups.everywhere or "",
-        group_local=groups.here or "", program=program(row.semantic), annotations=row.annotations.question,
-        entailed=row.entailed, equivalent=row.equivalent)
+        question_id=question_id,
+        picture_id=row.image_id,
+        split=split,
+        text=row.question,
+        answer=row.answer,
+        full_answer=row.full_answer,
+        balanced=row.is_balanced,
+        structural=row.types.structural or "",
+        semantic=row.types.semantic or "",
+        detailed=row.types.detailed or "",
+        group_global=groups.everywhere or "",
+        group_local=groups.here or "",
+        program=program(row.semantic),
+        annotations=row.annotations.question,
+        entailed=row.entailed,
+        equivalent=row.equivalent,
+    )
 
 
 def _scene(picture_id: str, split: Split, row: _Scene, complete: bool) -> Scene:
     objects = tuple(
-        SceneObject(object_id=str(object_id), name=thing.name, x=thing.x, y=thing.y, w=thing.w, h=thing.h,
-                    attributes=thing.attributes,
-                    relations=tuple(Relation(name=to.name, object_id=to.object) for to in thing.relations))
-        for object_id, thing in row.objects.items())
-    return Scene(picture_id=picture_id, split=split, width=row.width, height=row.height, objects=objects,
-                 location=row.location or "", weather=row.weather or "", complete=complete)
+        SceneObject(
+            object_id=str(object_id),
+            name=thing.name,
+            x=thing.x,
+            y=thing.y,
+            w=thing.w,
+            h=thing.h,
+            attributes=thing.attributes,
+            relations=tuple(Relation(name=to.name, object_id=to.object) for to in thing.relations),
+        )
+        for object_id, thing in row.objects.items()
+    )
+    return Scene(
+        picture_id=picture_id,
+        split=split,
+        width=row.width,
+        height=row.height,
+        objects=objects,
+        location=row.location or "",
+        weather=row.weather or "",
+        complete=complete,
+    )

@@ -1,7 +1,7 @@
 """The members of one large JSON object, one at a time: GQA's files are objects of up to a million members.
 
-The file is mapped, not read, and cut into undecoded members; only the member in use is turned into objects. So
-memory is an index of about 200 bytes a member, whatever the file's size.
+The file is mapped, not read, and cut into undecoded members; only the member in use is turned into objects.
+So memory is an index of a few hundred bytes a member, whatever the members' size.
 """
 
 from __future__ import annotations

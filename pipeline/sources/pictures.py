@@ -17,17 +17,22 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def is_id(text: str) -> bool:
-    """Whether an id can be part of file names and of candidate ids: letters, digits, dot, dash, underscore."""
+    """Whether an id can be part of file names and candidate ids: letters, digits, dot, dash, underscore."""
     return _ID.fullmatch(text) is not None
 
 
 def listing(folder: Path, problems: Problems) -> dict[str, Path]:
     """Picture id (the file's name without its ending) -> file, for the picture files directly in `folder`."""
     found: dict[str, Path] = {}
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+    if not folder.is_dir():
+        problems.add(f"{folder.name}/", "no such folder; the pictures belong into it")
+        return found
+    for path in sorted(folder.iterdir()):
         if path.suffix.lower() in ENDINGS:
             if path.stem in found:
-                problems.add(f"{folder.name}/{path.name}", f"{found[path.stem].name} is of the same name; keep one")
+                problems.add(
+                    f"{folder.name}/{path.name}", f"{found[path.stem].name} is of the same name; keep one"
+                )
             found[path.stem] = path
     return found
 
@@ -51,6 +56,6 @@ def inspect(path: Path) -> tuple[int, int, str]:
         raise ValueError("not a picture that Pillow can read") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise ValueError(f"too large to open: {error}") from None
-    except Exception as error:  # decoders raise OSError, SyntaxError, struct.error, IndexError ... on damaged data
+    except Exception as error:  # noqa: BLE001 - decoders raise nearly anything on damaged data
         raise ValueError(f"damaged: {error}") from None
     return width, height, hashlib.sha256(data).hexdigest()

@@ -9,9 +9,9 @@ Columns:
     picture       file name in images/, with or without its ending; without it, it is the picture's id
     question      the text
     answer        the one right answer
-    split         optional: testdev, train, val or test; when missing, the split that the benchmark is built from
-    program       optional: the functional program as GQA's `semantic` list (as JSON text in a CSV); without it
-                  the question can be ranked and perturbed, but not judged
+    split         optional: testdev, train, val or test; when missing, that which the benchmark is built from
+    program       optional: the functional program as GQA's `semantic` list (as JSON text in a CSV); without
+                  it the question can be ranked and perturbed, but not judged
     full_answer, structural, semantic, detailed   optional, as in GQA
 """
 
@@ -44,7 +44,9 @@ class _Question(Row):
     detailed: str = ""
 
 
-def questions(source: Path, splits: tuple[Split, ...], problems: Problems, default: Split) -> Iterator[Question]:
+def questions(
+    source: Path, splits: tuple[Split, ...], problems: Problems, default: Split
+) -> Iterator[Question]:
     """The table's questions of some splits, sorted by id; what is wrong with a row goes to `problems`.
 
     Args:
@@ -59,7 +61,9 @@ def questions(source: Path, splits: tuple[Split, ...], problems: Problems, defau
     found: dict[str, tuple[str, _Question]] = {}
     for where, row in rows(source / name, name, problems):
         if row.question_id in found:
-            problems.add(f"{where}, question {row.question_id}", f"the same id is in {found[row.question_id][0]}")
+            problems.add(
+                f"{where}, question {row.question_id}", f"the same id is in {found[row.question_id][0]}"
+            )
         else:
             found[row.question_id] = where, row
     for question_id in sorted(found):
@@ -67,9 +71,17 @@ def questions(source: Path, splits: tuple[Split, ...], problems: Problems, defau
         split = row.split or default
         if split in splits:
             yield Question(
-                question_id=question_id, picture_id=_picture_id(row.picture), split=split, text=row.question,
-                answer=row.answer, full_answer=row.full_answer, structural=row.structural, semantic=row.semantic,
-                detailed=row.detailed, program=program(row.program))
+                question_id=question_id,
+                picture_id=_picture_id(row.picture),
+                split=split,
+                text=row.question,
+                answer=row.answer,
+                full_answer=row.full_answer,
+                structural=row.structural,
+                semantic=row.semantic,
+                detailed=row.detailed,
+                program=program(row.program),
+            )
 
 
 def _picture_id(picture: str) -> str:

@@ -20,15 +20,20 @@ from pipeline.auditing.attackers import Attack
 from pipeline.auditing.margins import Margin, margin, overlap
 from pipeline.auditing.report import markdown
 from pipeline.auditing.resolution import smallest_auaf_difference
-from pipeline.auditing.screening import screen_against_truth
+from pipeline.auditing.screening import Screening, screening
 from pipeline.core import params
-from pipeline.core.errors import run
+from pipeline.core.errors import Problems, run
 from pipeline.core.files import read_json, read_jsonl, replacing, write_json
 from pipeline.core.params import Params
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.randomness import generator
-from pipeline.core.records import SUBSETS, Item, Record
+from pipeline.core.records import SUBSETS, Candidate, Dropped, Item, Picture, Record, Screened, Subset, Vocabulary
+from pipeline.judge.facts import facts_of
+from pipeline.judge.judgement import judge
+from pipeline.judge.names import Lexicon
+from pipeline.screening.claims import HELD_ANSWERABLE
+from pipeline.sources import gqa
 
 Share = Annotated[float, msgspec.Meta(ge=0.5, le=1)]
 
@@ -132,6 +137,27 @@ def _by_subset(items: Sequence[Item], pictures: dict[str, np.ndarray], p: AuditP
         name: audit_subset([item for item in items if item.subset == name], pictures, p)
         for name in track(present, label, unit="subset")
     }
+
+
+def screen_against_truth(folders: Folders) -> dict[Subset, Screening]:
+    """Screen's decisions against the complete truth; {} where nobody knows it. Candidates without a program are left
+    out: no program, no truth about them."""
+    if not any(folders.truth.glob("*.json")):
+        return {}
+    vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
+    lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
+    problems = Problems(str(folders.truth))
+    splits = {picture.split for picture in read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture)}
+    facts = {s.picture_id: facts_of(s, lexicon) for s in gqa.scenes(folders.truth, tuple(splits), problems, complete=True)}
+    problems.raise_if_any()
+    candidates = [
+        c for stage in ("rank", "perturb") for c in read_jsonl(folders.stage(stage) / "candidates.jsonl", Candidate) if c.program
+    ]
+    truth = {c.candidate_id: judge(c.program, facts[c.picture_id], c.text).answerability for c in candidates}
+    kept = {row.candidate.candidate_id for row in read_jsonl(folders.stage("screen") / "screened.jsonl", Screened)}
+    dropped = read_jsonl(folders.stage("screen") / "dropped.jsonl", Dropped)
+    held = {row.candidate_id for row in dropped if row.reason in HELD_ANSWERABLE}
+    return screening(candidates, truth, kept, held)
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
 """Make annotation tasks: a picture and two questions in random order, one a candidate, one a filter question.
 
-Half of the filters have the known verdict "valid" (the picture's own questions, which verifies those on the way;
-templates), half "invalid" (candidates and questions of other pictures that the evidence contradicts; templates).
+Half of the filters have the known verdict "valid" (the picture's own questions, which verifies those on the
+way; templates), half "invalid" (candidates and questions of other pictures that name something which, by the
+evidence, is not there; templates).
 
 Reads   screened.jsonl, questions.jsonl, scenes.jsonl, pictures.jsonl, vocabulary.json
         data/<data set>/annotations/known.jsonl   verified.jsonl of an earlier round, if there is one
@@ -13,25 +14,18 @@ Writes  tasks.jsonl                everything about each task, the filter and it
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 import numpy as np
 
-from annotation.filter_questions import (
-    RELATIONS,
-    Filter,
-    Pool,
-    absent_object,
-    existence,
-    of_the_scene,
-    source_counts,
-)
+from annotation.filter_questions import Pool, source_counts
 from annotation.tasks import make_tasks, shown
 from pipeline.auditing.attackers import score, word_ngrams
+from pipeline.batching import offers
 from pipeline.core.errors import run
 from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.params import Params, load
@@ -39,13 +33,10 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Picture, Question, Scene, Screened, Task, Verified, Vocabulary
-from pipeline.judge.facts import Facts
-from pipeline.judge.judgement import evidence_for, judge
-from pipeline.judge.names import Lexicon, singular
-from pipeline.judge.programs import parse
+from pipeline.judge.judgement import evidence_for
+from pipeline.judge.names import Lexicon
 
-# Categories of unanswerability whose evidence is plain enough to hold an annotator to it.
-PLAIN = ("missing object",)
+MOST_TOLD = 0.65  # AUROC up to which filters count as hidden among candidates
 MOST_MEASURED = 8_000  # questions on which the text-only model is tried; more does not sharpen the figure
 
 
@@ -58,81 +49,9 @@ class BatchParams(Params):
     foreign_tries: Annotated[int, msgspec.Meta(ge=0)] = 100
 
 
-Naming = Mapping[str, Sequence[Question]]  # singular name -> questions that name it
-
-
-def pool_for(
-    picture_id: str, own: Sequence[Question], candidates: Sequence[Screened], known: Sequence[Verified],
-    naming: Naming, vocabulary: Vocabulary, facts: Facts | None, params: BatchParams,
-) -> Pool:
-    """Every filter question that a picture offers.
-
-    Args:
-        own: its answered questions. candidates: the candidates for it. known: its verified candidates of an
-        earlier round. naming: the questions of all pictures.
-    """
-    rng = generator(params.seed, "batch", "pool", picture_id)
-    filters = [Filter(text=q.text, expected="valid", source="own question", program=q.program, question_id=q.question_id)
-               for q in own if not is_existence(q)]
-    filters += [from_candidate(row, "invalid", "judged candidate") for row in candidates
-                if row.judgement.answerability == "unanswerable" and row.judgement.category in PLAIN]
-    filters += [from_candidate(row, "invalid" if row.status == "unanswerable" else "valid", "verified candidate")
-                for row in known if row.status in ("unanswerable", "answerable")]
-    absent = {kind for word in facts.absent for kind in facts.lexicon.kinds(word) or ()} if facts else ()
-    foreign = {q.question_id: q for kind in absent for q in naming.get(kind, ()) if q.picture_id != picture_id}
-    ids = sorted(foreign)
-    for i in rng.permutation(len(ids))[:params.foreign_tries]:
-        q = foreign[ids[i]]
-        if judge(q.program, facts, q.text).category in PLAIN:
-            filters.append(Filter(text=q.text, expected="invalid", source="foreign question", program=q.program,
-                                  question_id=q.question_id))
-    return Pool(filters + templates(vocabulary, facts, rng))
-
-
-def templates(vocabulary: Vocabulary, facts: Facts | None, rng: np.random.Generator) -> list[Filter]:
-    """The paper's templates for one picture: 3 about the scene, 3 on existence, up to 3 about absent objects."""
-    names = sorted(vocabulary.objects)
-    if not names:
-        return of_the_scene()
-    number = {name: vocabulary.objects[name].number for name in names}
-    filters = of_the_scene()
-    filters += [existence(names[i], number[names[i]]) for i in rng.permutation(len(names))[:3]]
-    absent = sorted(facts.absent) if facts else []
-    present = sorted({thing.label for thing in facts.things if thing.label}) if facts else []
-    for i in rng.permutation(len(absent))[:3]:
-        other = str(rng.choice(present or names))
-        made = absent_object(absent[i], number.get(absent[i], "singular"), str(rng.choice(RELATIONS)), other)
-        if judge(made.program, facts, made.text).answerability == "unanswerable":
-            filters.append(made)
-    return filters
-
-
-def from_candidate(row: Screened | Verified, expected: str, source: str) -> Filter:
-    candidate = row.candidate
-    return Filter(text=candidate.text, expected=expected, source=source, program=candidate.program,
-                  question_id=candidate.question_id, candidate_id=candidate.candidate_id)
-
-
-def is_existence(question: Question) -> bool:
-    """Whether it asks if something is there: never a candidate, so known at sight as a filter."""
-    if question.program:
-        return any(step.operation == "exist" for step in question.program)
-    return re.match(r"(is|are) there\b|do you see\b", question.text.lower()) is not None
-
-
-def by_name(questions: Iterable[Question]) -> Naming:
-    """The questions under every name that their programs say, those on existence left out."""
-    naming: dict[str, list[Question]] = {}
-    for question in questions:
-        if question.program and not is_existence(question):
-            for name in {singular(step.name) for step in parse(question.program, question.question_id) if step.name}:
-                naming.setdefault(name, []).append(question)
-    return naming
-
-
 def told_by_text(tasks: Sequence[Task], seed: int) -> float | None:
-    """AUROC, max(a, 1 - a), of word n-grams that guess from a text alone whether it is a filter; folds by text."""
-    some = generator(seed, "batch", "told by text").permutation(len(tasks))[:MOST_MEASURED // 2]
+    """AUROC, max(a, 1 - a), of word n-grams that guess from a text alone if it is a filter; folds by text."""
+    some = generator(seed, "batch", "told by text").permutation(len(tasks))[: MOST_MEASURED // 2]
     asked = [question for i in sorted(some) for question in (tasks[i].first, tasks[i].second)]
     texts = [question.text for question in asked]
     labels = np.array([question.role == "filter" for question in asked], int)
@@ -142,7 +61,9 @@ def told_by_text(tasks: Sequence[Task], seed: int) -> float | None:
 
 
 def report(tasks: Sequence[Task], seed: int) -> dict:
-    filters = [question for task in tasks for question in (task.first, task.second) if question.role == "filter"]
+    filters = [
+        question for task in tasks for question in (task.first, task.second) if question.role == "filter"
+    ]
     return {
         "tasks": dict(sorted(Counter(task.subset for task in tasks).items())),
         "filters": source_counts(filters),
@@ -160,32 +81,48 @@ def main() -> None:
     screened = list(read_jsonl(folders.stage("screen") / "screened.jsonl", Screened))
     vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
     pictures = {row.picture_id: row for row in read_jsonl(ingested / "pictures.jsonl", Picture)}
-    scenes = {row.picture_id: row for row in read_jsonl(ingested / "scenes.jsonl", Scene) if row.picture_id in pictures}
-    own: dict[str, list[Question]] = {}
+    scenes = {
+        row.picture_id: row
+        for row in read_jsonl(ingested / "scenes.jsonl", Scene)
+        if row.picture_id in pictures
+    }
+    own: dict[str, list[Question]] = defaultdict(list)
     for question in read_jsonl(ingested / "questions.jsonl", Question):
         if question.picture_id in pictures:
-            own.setdefault(question.picture_id, []).append(question)
+            own[question.picture_id].append(question)
+    candidates: dict[str, list[Screened]] = defaultdict(list)
+    for row in screened:
+        candidates[row.candidate.picture_id].append(row)
+    known: dict[str, list[Verified]] = defaultdict(list)
     known_file = folders.annotations / "known.jsonl"
-    known = list(read_jsonl(known_file, Verified)) if known_file.exists() else []
+    for row in read_jsonl(known_file, Verified) if known_file.exists() else ():
+        known[row.candidate.picture_id].append(row)
 
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    naming = by_name(question for row in own.values() for question in row)
-    candidates: dict[str, list[Screened]] = {}
-    for row in screened:
-        candidates.setdefault(row.candidate.picture_id, []).append(row)
-    verified: dict[str, list[Verified]] = {}
-    for row in known:
-        verified.setdefault(row.candidate.picture_id, []).append(row)
+    naming = offers.by_name(question for row in own.values() for question in row)
     pools = {}
-    for picture_id in track(sorted(candidates), "batch: filters", unit="picture"):
-        pools[picture_id] = pool_for(
-            picture_id, own.get(picture_id, ()), candidates[picture_id], verified.get(picture_id, ()),
-            naming, vocabulary, evidence_for(picture_id, scenes, own, lexicon), params)
+    for key in track(sorted(candidates), "batch: filters", unit="picture"):
+        rng = generator(params.seed, "batch", "pool", key)
+        facts = evidence_for(key, scenes, own, lexicon)
+        filters = (
+            offers.own_questions(own[key])
+            + offers.judged(candidates[key])
+            + offers.verified_before(known[key])
+        )
+        filters += offers.foreign(key, naming, facts, params.foreign_tries, rng)
+        pools[key] = Pool(filters + offers.templates(vocabulary, facts, rng))
     tasks = make_tasks(screened, pools, params.template_share, params.seed)
 
     write_jsonl(out / "tasks.jsonl", tasks)
     write_json(out / "label_studio_tasks.json", [shown(task, pictures[task.picture_id]) for task in tasks])
-    write_json(out / "batch.json", report(tasks, params.seed))
+    made = report(tasks, params.seed)
+    write_json(out / "batch.json", made)
+    if (told := made["filter_told_by_text_auroc"] or 0) > MOST_TOLD:
+        print(
+            f"warning: a model that sees the texts alone tells filters from candidates with AUROC {told}, "
+            f"more than {MOST_TOLD}; annotators may learn it too",
+            file=sys.stderr,
+        )
     done("batch", f"{len(tasks):,} annotation tasks", out)
 
 

@@ -1,7 +1,7 @@
 """Turn annotators' verdicts into verified candidates.
 
-Annotators below the accuracy asked for on filter questions are set aside, and so is every verdict whose own filter
-question was failed. What is left are votes; a candidate goes on only if enough of them say "invalid".
+Annotators below the accuracy asked for on filter questions are set aside, and so is every verdict whose own
+filter question was failed. What is left are votes; a candidate goes on only if enough of them say "invalid".
 
 Reads   tasks.jsonl, screened.jsonl
         data/<data set>/annotations/*.json   exports of Label Studio, or, with `simulate: true`,
@@ -24,9 +24,9 @@ import msgspec
 
 from annotation.exports import read_exports
 from annotation.quality import accuracies, agreement, excluded, refuted
-from annotation.sight import Words
 from annotation.simulated import ANNOTATORS, annotate
 from annotation.votes import Rule, SetAside, check_aqs, set_aside, verify
+from annotation.words import Words
 from pipeline.core.errors import Problems, UserError, run
 from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.params import Params, load
@@ -53,7 +53,9 @@ class CollectParams(Params):
     min_votes: Annotated[int, msgspec.Meta(ge=1)] = 2  # fewer counted votes leave a candidate unjudged
     rule: Rule = "majority"  # or unanimity: how many votes must say invalid
     min_filter_accuracy: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.8  # annotators below it are set aside
-    min_filter_answers: Annotated[int, msgspec.Meta(ge=1)] = 20  # fewer answers say too little of an annotator
+    min_filter_answers: Annotated[int, msgspec.Meta(ge=1)] = (
+        20  # fewer answers say too little of an annotator
+    )
 
 
 class Collected(Record):
@@ -65,7 +67,12 @@ class Collected(Record):
     report: dict
 
 
-def collect(screened: Sequence[Screened], tasks: Mapping[str, Task], verdicts: Sequence[Verdict], params: CollectParams) -> Collected:
+def collect(
+    screened: Sequence[Screened],
+    tasks: Mapping[str, Task],
+    verdicts: Sequence[Verdict],
+    params: CollectParams,
+) -> Collected:
     """Weigh annotators, set aside what does not count, and count the rest."""
     wrong = refuted(tasks, verdicts)
     found = accuracies(tasks, verdicts, wrong)
@@ -81,15 +88,26 @@ def collect(screened: Sequence[Screened], tasks: Mapping[str, Task], verdicts: S
         statuses.setdefault(row.candidate.subset, Counter())[row.status] += 1
     report = {
         "simulated": any(verdict.simulated for verdict in verdicts),
-        "annotators": {name: {
-            "filters": row.answered, "right": row.right, "accuracy": rounded(row.share), "low": rounded(row.low),
-            "high": rounded(row.high), "excluded": name in out} for name, row in found.items()},
+        "annotators": {
+            name: {
+                "filters": row.answered,
+                "right": row.right,
+                "accuracy": rounded(row.share),
+                "low": rounded(row.low),
+                "high": rounded(row.high),
+                "excluded": name in out,
+            }
+            for name, row in found.items()
+        },
         "verdicts": len(verdicts),
         "set_aside": dict(Counter(row.reason for row in aside)),
         "filters_refuted": sorted(f"{picture}: {text}" for picture, text in wrong),
         "agreement": {
-            "share": rounded(sum(p.same for p in pairs) / max(1, sum(p.both for p in pairs))) if pairs else None,
-            "pairs": [{"first": p.first, "second": p.second, "both": p.both, "same": p.same} for p in pairs]},
+            "share": rounded(sum(p.same for p in pairs) / max(1, sum(p.both for p in pairs)))
+            if pairs
+            else None,
+            "pairs": [{"first": p.first, "second": p.second, "both": p.both, "same": p.same} for p in pairs],
+        },
         "candidates": {subset: dict(row) for subset, row in statuses.items()},
         "aqs": dict(Counter(row.status for row in checks)),
     }
@@ -105,8 +123,12 @@ def simulated(folders: Folders, tasks: Sequence[Task], params: CollectParams) ->
     """Verdicts of the simulated annotators, who see the complete truth."""
     splits = {row.split for row in read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture)}
     vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
-    problems = Problems(f"{folders.truth} (simulated annotators need the complete truth; for people, set collect.simulate: false)")
-    truth: dict[str, Scene] = {scene.picture_id: scene for scene in gqa.scenes(folders.truth, tuple(splits), problems, complete=True)}
+    problems = Problems(
+        f"{folders.truth} (simulated annotators see the complete truth; for people, set collect.simulate: false)"
+    )
+    truth: dict[str, Scene] = {
+        scene.picture_id: scene for scene in gqa.scenes(folders.truth, tuple(splits), problems, complete=True)
+    }
     problems.raise_if_any()
     words = Words(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
     return annotate(tasks, truth, words, params.votes, params.seed)
@@ -117,7 +139,8 @@ def waiting(folders: Folders, tasks: int, exports: int, counts: Mapping[str, int
     shown = folders.stage("batch") / "label_studio_tasks.json"
     return [
         f"{tasks:,} tasks wait for annotators: there are no verdicts yet",
-        f"{folders.annotations} holds {exports} exports" + (f" with annotations {dict(counts)}" if counts else ""),
+        f"{folders.annotations} holds {exports} exports"
+        + (f" with annotations {dict(counts)}" if counts else ""),
         f"import {shown} into a Label Studio project whose labelling interface is annotation/interface.xml",
         "have the tasks judged (annotation/guidelines.md), and export the project as JSON",
         f"put the export into {folders.annotations}/ and run: dvc repro",
@@ -128,7 +151,10 @@ def main() -> None:
     folders = Folders()
     params = load("collect", CollectParams)
     if params.simulate and params.min_votes > params.votes:
-        raise UserError(f"collect.min_votes is {params.min_votes}, more than collect.votes, {params.votes}: nothing could be verified")
+        raise UserError(
+            f"collect.min_votes is {params.min_votes}, more than collect.votes, {params.votes}: "
+            "nothing could be verified"
+        )
     out = folders.stage("collect")
     screened = list(read_jsonl(folders.stage("screen") / "screened.jsonl", Screened))
     tasks = {task.task_id: task for task in read_jsonl(folders.stage("batch") / "tasks.jsonl", Task)}
@@ -148,7 +174,11 @@ def main() -> None:
     write_jsonl(out / "aq_checks.jsonl", made.aq_checks)
     write_json(out / "collect.json", made.report | {"exports": counts})
     unanswerable = sum(row.status == "unanswerable" for row in made.verified)
-    done("collect", f"{unanswerable:,} of {len(made.verified):,} candidates verified as unanswerable by {len(verdicts):,} verdicts", out)
+    done(
+        "collect",
+        f"{unanswerable:,} of {len(made.verified):,} candidates unanswerable by {len(verdicts):,} verdicts",
+        out,
+    )
 
 
 if __name__ == "__main__":

@@ -31,9 +31,15 @@ Format = Literal["gqa", "table"]
 
 class IngestParams(Params):
     split: Split  # the benchmark is built from this split; its pictures must be there as files
-    question_splits: tuple[Split, ...]  # questions read; besides `split`, they tell which attribute is of which type
-    graph_splits: tuple[Split, ...]  # scene graphs read: the vocabulary, and the evidence where they cover `split`
-    questions: gqa.Which = "balanced"  # GQA only: the balanced files (the paper's choice) or those with all questions
+    question_splits: tuple[
+        Split, ...
+    ]  # questions read; besides `split`, they tell which attribute is of which type
+    graph_splits: tuple[
+        Split, ...
+    ]  # scene graphs read: the vocabulary, and the evidence where they cover `split`
+    questions: gqa.Which = (
+        "balanced"  # GQA only: the balanced files (the paper's choice) or those with all questions
+    )
     format: Literal["auto", "gqa", "table"] = "auto"  # auto: by what lies in source/
 
 
@@ -49,8 +55,10 @@ def format_of(source: Path, wanted: Literal["auto", "gqa", "table"]) -> Format:
         return "gqa"
     if any((source / name).is_file() for name in table.FILES):
         return "table"
-    raise UserError(f"{source}: neither GQA's files (a folder questions1.2) nor a table ({' or '.join(table.FILES)}); "
-                    "data/README.md says what to put there")
+    raise UserError(
+        f"{source}: neither GQA's files (a folder questions1.2) nor a table ({' or '.join(table.FILES)}); "
+        "data/README.md says what to put there"
+    )
 
 
 def faults(question: Question) -> list[str]:
@@ -59,8 +67,10 @@ def faults(question: Question) -> list[str]:
     if not is_id(question.question_id):
         found.append("the id may hold letters, digits, '.', '-' and '_' only")
     if not is_id(question.picture_id):
-        found.append(f"picture {question.picture_id!r} is outside of images/ or no plain name: "
-                     "letters, digits, '.', '-' and '_' only")
+        found.append(
+            f"picture {question.picture_id!r} is outside of images/ or no plain name: "
+            "letters, digits, '.', '-' and '_' only"
+        )
     if not question.text.strip():
         found.append("the question is empty")
     if not question.answer.strip():
@@ -68,7 +78,9 @@ def faults(question: Question) -> list[str]:
     for number, step in enumerate(question.program):
         wrong = [needed for needed in step.dependencies if not 0 <= needed < number]
         if wrong:
-            found.append(f"step {number} ({step.operation}) depends on step {wrong[0]}, which does not come before it")
+            found.append(
+                f"step {number} ({step.operation}) depends on step {wrong[0]}, which does not come before it"
+            )
     return found
 
 
@@ -78,13 +90,20 @@ def tidy(scene: Scene) -> tuple[Scene, int]:
     count = sum(to.object_id not in known for thing in scene.objects for to in thing.relations)
     if not count:
         return scene, 0
-    objects = tuple(msgspec.structs.replace(thing, relations=tuple(
-        to for to in thing.relations if to.object_id in known)) for thing in scene.objects)
+    objects = tuple(
+        msgspec.structs.replace(thing, relations=tuple(to for to in thing.relations if to.object_id in known))
+        for thing in scene.objects
+    )
     return msgspec.structs.replace(scene, objects=objects), count
 
 
-def pictures(wanted: dict[str, list[str]], files: dict[str, Path], sizes: dict[str, tuple[int, int]],
-             split: Split, problems: Problems) -> Iterator[Picture]:
+def pictures(
+    wanted: dict[str, list[str]],
+    files: dict[str, Path],
+    sizes: dict[str, tuple[int, int]],
+    split: Split,
+    problems: Problems,
+) -> Iterator[Picture]:
     """The pictures wanted, sorted by id, each decoded to its last pixel.
 
     Args:
@@ -95,7 +114,10 @@ def pictures(wanted: dict[str, list[str]], files: dict[str, Path], sizes: dict[s
     for picture_id in track(sorted(wanted), "ingest: pictures", total=len(wanted), unit="picture"):
         where, asked = f"picture {picture_id}", wanted[picture_id]
         if picture_id not in files:
-            problems.add(where, f"no such file in images/; questions that ask for it: {len(asked)}, the first is {asked[0]}")
+            problems.add(
+                where,
+                f"no such file in images/; questions that ask for it: {len(asked)}, the first is {asked[0]}",
+            )
             continue
         path = files[picture_id]
         try:
@@ -107,14 +129,23 @@ def pictures(wanted: dict[str, list[str]], files: dict[str, Path], sizes: dict[s
             expected = "{} x {}".format(*sizes[picture_id])
             problems.add(where, f"images/{path.name} is {width} x {height}, its scene graph says {expected}")
             continue
-        yield Picture(picture_id=picture_id, split=split, path=path.as_posix(), width=width, height=height, sha256=sha256)
+        yield Picture(
+            picture_id=picture_id,
+            split=split,
+            path=path.as_posix(),
+            width=width,
+            height=height,
+            sha256=sha256,
+        )
 
 
 def main() -> None:
     folders = Folders()
     params = load("ingest", IngestParams)
     if params.split not in params.question_splits:
-        raise UserError(f"ingest.question_splits lacks {params.split!r}, the split that the benchmark is built from")
+        raise UserError(
+            f"ingest.question_splits lacks {params.split!r}, the split that the benchmark is built from"
+        )
     source, out = folders.source, folders.stage("ingest")
     kind = format_of(source, params.format)
     problems = Problems(str(source))
@@ -128,8 +159,11 @@ def main() -> None:
     counts: Counter[tuple[str, str]] = Counter()
     wanted: dict[str, list[str]] = {}
     sizes: dict[str, tuple[int, int]] = {}
-    with (replacing(out / "questions.jsonl") as question_file, replacing(out / "scenes.jsonl") as scene_file,
-          replacing(out / "pictures.jsonl") as picture_file):
+    with (
+        replacing(out / "questions.jsonl") as question_file,
+        replacing(out / "scenes.jsonl") as scene_file,
+        replacing(out / "pictures.jsonl") as picture_file,
+    ):
         for question in track(questions, "ingest: questions", unit="question"):
             for fault in faults(question):
                 problems.add(f"question {question.question_id}", fault)
@@ -137,7 +171,9 @@ def main() -> None:
             if question.split == params.split and is_id(question.picture_id):
                 wanted.setdefault(question.picture_id, []).append(question.question_id)
             question_file.write(encode(question) + b"\n")
-        for found in track(gqa.scenes(source / "sceneGraphs", splits, problems), "ingest: scenes", unit="scene"):
+        for found in track(
+            gqa.scenes(source / "sceneGraphs", splits, problems), "ingest: scenes", unit="scene"
+        ):
             scene, dangling = tidy(found)
             counts[scene.split, "scenes"] += 1
             counts[scene.split, "objects"] += len(scene.objects)
@@ -147,7 +183,9 @@ def main() -> None:
                 sizes[scene.picture_id] = scene.width, scene.height
             scene_file.write(encode(scene) + b"\n")
         files = listing(source / "images", problems)
-        for picture in pictures(wanted, files, sizes, params.split, problems):
+        if wanted and not files and (source / "images").is_dir():
+            problems.add("images/", f"no picture in it, but {len(wanted)} are asked about")
+        for picture in pictures(wanted if files else {}, files, sizes, params.split, problems):
             counts[picture.split, "pictures"] += 1
             picture_file.write(encode(picture) + b"\n")
         if not wanted and not problems.lines:
@@ -158,7 +196,11 @@ def main() -> None:
     for (split, what), count in counts.items():
         report.setdefault(split, {})[what] = count
     write_json(out / "ingest.json", {"format": kind, "split": params.split, "counts": report})
-    done("ingest", f"{counts[params.split, 'questions']:,} questions on {len(wanted):,} pictures of {params.split}", out)
+    done(
+        "ingest",
+        f"{counts[params.split, 'questions']:,} questions on {len(wanted):,} pictures of {params.split}",
+        out,
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Edit questions so that what they take for granted is no longer true of their own picture.
 
-Reads   ingest/pictures.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json, tag/tags.jsonl
-Writes  candidates.jsonl     PT-Easy: other things; PT-Hard: other attributes of the same thing, opposite relations
+Reads   ingest/pictures.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
+        tag/tags.jsonl
+Writes  candidates.jsonl     PT-Easy: other things; PT-Hard: other attributes of the same thing, opposites
         unperturbed.jsonl    questions that have no such edit, with the reason, per subset
         perturb.json         counts: questions == candidates + unperturbed, in each subset
 """
@@ -13,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
 import msgspec
-import numpy as np
 
 from pipeline.core.errors import run
 from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
@@ -22,9 +22,17 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.randomness import generator
 from pipeline.core.records import (
-    Candidate, Dropped, Picture, Question, Scene, Subset, Tagged, Vocabulary, Word, candidate_id,
+    Candidate,
+    Dropped,
+    Picture,
+    Question,
+    Scene,
+    Subset,
+    Tagged,
+    Vocabulary,
+    Word,
+    candidate_id,
 )
-from pipeline.judge.facts import Facts
 from pipeline.judge.judgement import evidence_for
 from pipeline.judge.names import Lexicon
 from pipeline.judge.programs import parse
@@ -32,8 +40,7 @@ from pipeline.perturbing import blind
 from pipeline.perturbing.alignment import align
 from pipeline.perturbing.replacements import Replacements
 from pipeline.perturbing.rewriting import rewrite
-from pipeline.perturbing.slots import attribute_slots, object_slots, relation_slots
-from pipeline.perturbing.swaps import edited, swap_looks, swap_objects
+from pipeline.perturbing.swaps import Case, edited, swap_looks, swap_things
 
 SUBSETS: tuple[Subset, ...] = ("pt-easy", "pt-hard")
 DRAWS = 24  # random numbers for one question and subset: two a slot, more slots than any question has
@@ -45,7 +52,8 @@ class PerturbParams(Params):
     Attributes:
         seed: of all draws.
         preset: "presuppositions" edits only what a question takes for granted, with replacements that fit;
-            "paper" is RGQA's rule (section 3.1): every noun and adjective, any replacement, blind to what is asked.
+            "paper" is RGQA's rule (section 3.1): every noun and adjective, any replacement, blind to what is
+            asked.
         same_category: how often a thing is replaced by one of its own category, where one fits.
     """
 
@@ -55,38 +63,42 @@ class PerturbParams(Params):
 
 
 def perturb_one(
-    question: Question, words: Sequence[Word], facts: Facts | None, present: np.ndarray, replacements: Replacements, params: PerturbParams,
+    question: Question, case: Case, replacements: Replacements, params: PerturbParams
 ) -> Iterator[Candidate | Dropped]:
     """The PT-Easy and the PT-Hard candidate of a question, or why there is none."""
-    program = parse(question.program, question.question_id) if question.program else ()
-    aligned = align(question.text, program, question.annotations, words)
-    for subset in SUBSETS:
-        random = generator(params.seed, "perturb", subset, question.question_id).random(DRAWS).tolist()
-        if params.preset == "paper" or not program:
-            swaps, reason = blind.swap(subset, aligned, words, program, replacements, random, every=params.preset == "paper")
+    draws = generator(params.seed, "perturb", question.question_id).random((len(SUBSETS), DRAWS)).tolist()
+    for subset, random in zip(SUBSETS, draws, strict=True):
+        if params.preset == "paper" or not case.program:
+            swaps, reason = blind.swap(subset, case, replacements, random, every=params.preset == "paper")
         elif subset == "pt-easy":
-            found = object_slots(program, aligned, question.answer)
-            swaps = swap_objects(found.slots, program, aligned, replacements, present, random)
-            reason = found.reason or "no other object fits"
+            swaps, reason = swap_things(case, replacements, random)
         else:
-            looks, relations = attribute_slots(program, aligned, question.answer), relation_slots(program, aligned)
-            swaps = swap_looks((*looks.slots, *relations.slots), program, aligned, replacements, facts, random)
-            reason = "its attributes have no other value that things of this name have" if looks.slots else looks.reason
+            swaps, reason = swap_looks(case, replacements, random)
+        common = {
+            "candidate_id": candidate_id(subset, question.picture_id, question.question_id),
+            "subset": subset,
+            "picture_id": question.picture_id,
+            "question_id": question.question_id,
+        }
         if not swaps:
-            yield Dropped(
-                candidate_id=candidate_id(subset, question.picture_id, question.question_id), subset=subset, picture_id=question.picture_id,
-                question_id=question.question_id, text=question.text, stage="perturb", reason=reason)
+            yield Dropped(**common, text=question.text, stage="perturb", reason=reason)
             continue
-        mapped = program and all(swap.slot.step >= 0 for swap in swaps)
+        # A program that says other than the text would be judged in its place: better none.
+        told = case.program and all(swap.slot.step >= 0 for swap in swaps)
         yield Candidate(
-            candidate_id=candidate_id(subset, question.picture_id, question.question_id), subset=subset, picture_id=question.picture_id,
-            question_id=question.question_id, text=rewrite(aligned, [s for swap in swaps for s in swap.splices(aligned)]),
-            program=edited(question.program, program, swaps) if mapped else (),
-            edits=tuple(sorted((swap.edit(aligned) for swap in swaps), key=lambda edit: edit.start)))
+            **common,
+            text=rewrite(case.sentence, swaps),
+            program=edited(question.program, case.program, swaps) if told else (),
+            edits=tuple(sorted((swap.edit(case.sentence) for swap in swaps), key=lambda edit: edit.start)),
+        )
 
 
 def perturb(
-    questions: Iterable[Question], tags: Mapping[str, Sequence[Word]], vocabulary: Vocabulary, scenes: Mapping[str, Scene], params: PerturbParams,
+    questions: Iterable[Question],
+    tags: Mapping[str, Sequence[Word]],
+    vocabulary: Vocabulary,
+    scenes: Mapping[str, Scene],
+    params: PerturbParams,
 ) -> tuple[list[Candidate], list[Dropped]]:
     """Perturb every question; both lists sorted by candidate id.
 
@@ -100,23 +112,32 @@ def perturb(
         by_picture[question.picture_id].append(question)
     candidates: list[Candidate] = []
     dropped: list[Dropped] = []
-    for picture_id in sorted(by_picture):
+    for picture_id in track(sorted(by_picture), "perturb", total=len(by_picture), unit="picture"):
         facts = evidence_for(picture_id, scenes, by_picture, lexicon)
         present = replacements.present(facts)
         for question in by_picture[picture_id]:
-            for made in perturb_one(question, tags.get(question.text, ()), facts, present, replacements, params):
+            words = tags[question.text]
+            program = parse(question.program, question.question_id) if question.program else ()
+            sentence = align(question.text, program, question.annotations, words)
+            case = Case(sentence, program, question.answer, words, facts, present)
+            for made in perturb_one(question, case, replacements, params):
                 (candidates if isinstance(made, Candidate) else dropped).append(made)
     return sorted(candidates, key=lambda c: c.candidate_id), sorted(dropped, key=lambda d: d.candidate_id)
 
 
 def report(questions: int, candidates: Sequence[Candidate], dropped: Sequence[Dropped]) -> dict[str, object]:
     """Counts per subset and reason, and edits per kind."""
-    return {subset: {
-        "questions": questions,
-        "candidates": sum(c.subset == subset for c in candidates),
-        "edits": dict(sorted(Counter(e.kind for c in candidates if c.subset == subset for e in c.edits).items())),
-        "unperturbed": dict(sorted(Counter(d.reason for d in dropped if d.subset == subset).items())),
-    } for subset in SUBSETS}
+    return {
+        subset: {
+            "questions": questions,
+            "candidates": sum(c.subset == subset for c in candidates),
+            "edits": dict(
+                sorted(Counter(e.kind for c in candidates if c.subset == subset for e in c.edits).items())
+            ),
+            "unperturbed": dict(sorted(Counter(d.reason for d in dropped if d.subset == subset).items())),
+        }
+        for subset in SUBSETS
+    }
 
 
 def main() -> None:
@@ -127,7 +148,7 @@ def main() -> None:
     scenes = {s.picture_id: s for s in read_jsonl(ingest / "scenes.jsonl", Scene) if s.picture_id in shown}
     tags = {row.text: row.words for row in read_jsonl(folders.stage("tag") / "tags.jsonl", Tagged)}
     vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
-    candidates, dropped = perturb(track(questions, "perturb", unit="question"), tags, vocabulary, scenes, params)
+    candidates, dropped = perturb(questions, tags, vocabulary, scenes, params)
     write_jsonl(out / "candidates.jsonl", candidates)
     write_jsonl(out / "unperturbed.jsonl", dropped)
     write_json(out / "perturb.json", report(len(questions), candidates, dropped))

@@ -79,7 +79,7 @@ def propose(questions: Sequence[Question], vectors: Vectors, part: Mapping[str, 
     made = {subset: candidates(subset, pairs, found, table, ids, by_id) for subset, pairs in drawn.items()}
     wanted = {"clip-easy": p.easy_last, "clip-hard": p.hard_draw}
     return sorted((c for rows in made.values() for c in rows), key=lambda c: c.candidate_id), {
-        "pictures": len(ids), "pairs": report.pairs(table, len(ids)), "rows_done_again": found.redone,
+        "pictures": len(ids), "pairs": report.pairs(table, len(ids)),
         "subsets": {subset: report.figures(made[subset], drawn[subset], by_id, ids, wanted[subset]) for subset in drawn},
     }
 

@@ -116,7 +116,7 @@ def main() -> None:
     _write_text(home / "LICENSE", f"{p.title} {version}: questions, verdicts and pictures of this release are licensed under\n{p.licence}\n{p.licence_url}\n")
     facts = CardFacts(
         title=p.title, version=version, licence=p.licence, origin=p.origin, canary=mark,
-        balance_rule=params.section()["balance"]["rule"], model=embed["model"]["name"], weights=embed["model"]["weights_sha256"],
+        balance_rule=params.section()["balance"]["rule"], model=embed["model"]["model"], weights=embed["model"]["weights_sha256"],
         pictures_included=p.pictures, fetch_recipe=p.fetch_recipe, warnings=tuple(audit["warnings"]), audit_table=audit["table"],
     )
     _write_text(home / "README.md", card(items, facts))

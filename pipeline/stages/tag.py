@@ -1,4 +1,5 @@
-"""Say what every word of every distinct question is: a thing, a look, a relation, a frame of the question, or none.
+"""Say what every word of every distinct question is: a thing, a look, a relation, a frame of the question, or
+none.
 
 Reads   ingest/questions.jsonl, ingest/pictures.jsonl, vocabulary/vocabulary.json
 Writes  tags.jsonl    Tagged, one per distinct text of the benchmark's pictures, sorted by text
@@ -30,7 +31,11 @@ def main() -> None:
     folders = Folders()
     ingest, out = folders.stage("ingest"), folders.stage("tag")
     shown = {picture.picture_id for picture in read_jsonl(ingest / "pictures.jsonl", Picture)}
-    texts = {question.text for question in read_jsonl(ingest / "questions.jsonl", Question) if question.picture_id in shown}
+    texts = {
+        question.text
+        for question in read_jsonl(ingest / "questions.jsonl", Question)
+        if question.picture_id in shown
+    }
     vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
     tagged = list(track(tag(texts, WordClasses(vocabulary), Tagger()), "tag", total=len(texts), unit="text"))
     write_jsonl(out / "tags.jsonl", tagged)

@@ -16,7 +16,14 @@ TASKS = {
 
 
 def chosen(name, choice):
-    return {"id": "x", "type": "choices", "from_name": name, "to_name": "image", "origin": "manual", "value": {"choices": [choice]}}
+    return {
+        "id": "x",
+        "type": "choices",
+        "from_name": name,
+        "to_name": "image",
+        "origin": "manual",
+        "value": {"choices": [choice]},
+    }
 
 
 def annotation(number, person, first="valid", second="invalid", **more):
@@ -44,9 +51,18 @@ def read(tmp_path, *files):
 
 
 def test_an_annotation_becomes_a_verdict_under_a_pseudonym(tmp_path):
-    result = [chosen("second_reason", "missing object"), chosen("second", "invalid"), chosen("first", "valid")]
+    result = [
+        chosen("second_reason", "missing object"),
+        chosen("second", "invalid"),
+        chosen("first", "valid"),
+    ]
     (verdict,), counts = read(tmp_path, [exported("t1", annotation(1, 3, result=result))])
-    assert (verdict.task_id, verdict.first, verdict.second, verdict.second_reason) == ("t1", "valid", "invalid", "missing object")
+    assert (verdict.task_id, verdict.first, verdict.second, verdict.second_reason) == (
+        "t1",
+        "valid",
+        "invalid",
+        "missing object",
+    )
     assert (verdict.annotator, verdict.seconds, verdict.simulated) == (pseudonym(3), 3.5, False)
     assert counts == {"complete": 1}
 
@@ -61,15 +77,28 @@ def test_a_person_is_the_same_whether_told_by_number_or_object_and_the_address_i
 
 
 def test_the_place_in_which_a_person_answered_follows_the_time_not_the_file(tmp_path):
-    rows = [exported("t1", annotation(9, 1), annotation(2, 2)), exported("t2", annotation(3, 1)), exported("t3", annotation(5, 1))]
+    rows = [
+        exported("t1", annotation(9, 1), annotation(2, 2)),
+        exported("t2", annotation(3, 1)),
+        exported("t3", annotation(5, 1)),
+    ]
     verdicts, _ = read(tmp_path, rows)
-    assert {v.task_id: v.order for v in verdicts if v.annotator == pseudonym(1)} == {"t2": 0, "t3": 1, "t1": 2}
+    assert {v.task_id: v.order for v in verdicts if v.annotator == pseudonym(1)} == {
+        "t2": 0,
+        "t3": 1,
+        "t1": 2,
+    }
     assert [v.order for v in verdicts if v.annotator == pseudonym(2)] == [0]
 
 
 def test_skipped_empty_and_incomplete_annotations_are_no_verdicts_and_are_counted(tmp_path):
     rows = [
-        exported("t1", annotation(1, 1, was_cancelled=True), annotation(2, 2, result=[]), annotation(3, 3, was_cancelled=None)),
+        exported(
+            "t1",
+            annotation(1, 1, was_cancelled=True),
+            annotation(2, 2, result=[]),
+            annotation(3, 3, was_cancelled=None),
+        ),
         exported("t2", annotation(4, 1, result=[chosen("first", "valid")])),
         exported("other", annotation(5, 1)),
         exported("t3"),
@@ -88,19 +117,34 @@ def test_of_a_task_judged_twice_by_one_person_the_last_verdict_counts(tmp_path):
 
 
 def test_the_order_of_the_files_does_not_matter(tmp_path):
-    a, b = [exported("t1", annotation(1, 1))], [exported("t2", annotation(2, 2)), exported("t1", annotation(3, 2))]
+    a, b = (
+        [exported("t1", annotation(1, 1))],
+        [exported("t2", annotation(2, 2)), exported("t1", annotation(3, 2))],
+    )
     assert read(tmp_path, a, b) == read(tmp_path, b, a)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[{", "not valid JSON (Input data was truncated); the file may be cut off, fetch it again or make it again"),
+        (
+            "[{",
+            "not valid JSON (Input data was truncated); the file may be cut off, fetch it again or make it again",
+        ),
         ("", "the file is empty"),
-        ([{"task": "t1", "image": "x", "first": "valid"}], "Object missing required field `data`"),  # JSON_MIN
+        (
+            [{"task": "t1", "image": "x", "first": "valid"}],
+            "Object missing required field `data`",
+        ),  # JSON_MIN
         ({"data": {}}, "Expected `array`, got `object`"),
-        ([exported("t1", annotation(1, 1, first="maybe"))], "annotation 1: choices {'first': 'maybe', 'second': 'invalid'}"),
-        ([exported("old", annotation(1, 1))], "all exports: none of their 1 annotations is of a task of this batch"),
+        (
+            [exported("t1", annotation(1, 1, first="maybe"))],
+            "annotation 1: choices {'first': 'maybe', 'second': 'invalid'}",
+        ),
+        (
+            [exported("old", annotation(1, 1))],
+            "all exports: none of their 1 annotations is of a task of this batch",
+        ),
     ],
 )
 def test_a_file_that_is_no_export_of_this_batch_is_refused(tmp_path, content, message):

@@ -1,15 +1,33 @@
 import numpy as np
 import pytest
 
-from annotation.filter_questions import Filter, Pool, absent_object, existence, halves, of_the_scene, source_counts
-from annotation.sight import Words, obstacle
+from annotation.filter_questions import (
+    Filter,
+    Pool,
+    absent_object,
+    existence,
+    halves,
+    of_the_scene,
+    source_counts,
+)
+from annotation.sight import obstacle
+from annotation.words import Words
 from pipeline.core.records import Relation, Scene, SceneObject, Step
 
 EMPTY = Words(categories={}, attribute_types={"red": "color"})
 
 
 def scene(*objects):
-    return Scene(picture_id="p", split="val", width=9, height=9, objects=objects, location="park", weather="sunny", complete=True)
+    return Scene(
+        picture_id="p",
+        split="val",
+        width=9,
+        height=9,
+        objects=objects,
+        location="park",
+        weather="sunny",
+        complete=True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -34,13 +52,24 @@ def test_a_filter_on_an_absent_object_asks_for_its_color_by_its_place():
     table = SceneObject(object_id="1", name="table", x=0, y=0, w=1, h=1)
     assert obstacle(found.program, scene(table), EMPTY) == "missing object"
     jeans = SceneObject(
-        object_id="2", name="jeans", x=0, y=0, w=1, h=1, attributes=("red",), relations=(Relation(name="next to", object_id="1"),)
+        object_id="2",
+        name="jeans",
+        x=0,
+        y=0,
+        w=1,
+        h=1,
+        attributes=("red",),
+        relations=(Relation(name="next to", object_id="1"),),
     )
     assert obstacle(found.program, scene(table, jeans), EMPTY) is None
 
 
 def test_the_three_questions_of_the_paper_about_the_scene_are_there():
-    assert [row.text for row in of_the_scene()] == ["Is this indoor or outdoor?", "Is this a color image?", "What place is this?"]
+    assert [row.text for row in of_the_scene()] == [
+        "Is this indoor or outdoor?",
+        "Is this a color image?",
+        "What place is this?",
+    ]
     assert {row.expected for row in of_the_scene()} == {"valid"}
     assert of_the_scene()[2].program == (
         Step(operation="select", argument="scene"),
@@ -61,7 +90,10 @@ def test_half_get_an_invalid_filter_and_only_where_there_is_one():
 
 def test_a_pool_that_has_more_than_templates_offers_more():
     template = Filter(text="t", expected="invalid", source="template")
-    assert [Pool(row).offer() for row in ([], filters("a"), [template], [template, *filters("b", expected="invalid")])] == [0, 0, 1, 2]
+    assert [
+        Pool(row).offer()
+        for row in ([], filters("a"), [template], [template, *filters("b", expected="invalid")])
+    ] == [0, 0, 1, 2]
 
 
 def filters(*texts, expected="valid"):

@@ -1,7 +1,7 @@
 import re
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import get_args
+from xml.etree import ElementTree
 
 from annotation.exports import CHOICES
 from pipeline.core.records import Category
@@ -28,7 +28,11 @@ def test_a_reason_may_be_given_for_invalid_and_is_one_of_the_categories():
     for name in ("first", "second"):
         reason = CONTROLS[f"{name}_reason"]
         assert tuple(choice.get("value") for choice in reason.iter("Choice")) == get_args(Category)
-        assert (reason.get("visibleWhen"), reason.get("whenTagName"), reason.get("whenChoiceValue")) == ("choice-selected", name, "invalid")
+        assert (reason.get("visibleWhen"), reason.get("whenTagName"), reason.get("whenChoiceValue")) == (
+            "choice-selected",
+            name,
+            "invalid",
+        )
         assert reason.get("required") != "true"
 
 

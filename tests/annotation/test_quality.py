@@ -15,7 +15,13 @@ def task(task_id, expected="valid", text="filter"):
 
 
 def verdict(task_id, annotator, candidate, filter_choice):
-    return Verdict(verdict_id=task_id + annotator, task_id=task_id, annotator=annotator, first=candidate, second=filter_choice)
+    return Verdict(
+        verdict_id=task_id + annotator,
+        task_id=task_id,
+        annotator=annotator,
+        first=candidate,
+        second=filter_choice,
+    )
 
 
 @pytest.mark.parametrize(("right", "total"), [(0, 1), (1, 1), (5, 10), (8, 10), (99, 100), (1200, 1234)])
@@ -42,8 +48,13 @@ def test_accuracy_counts_filters_alone_and_unsure_as_valid():
 
 def test_a_filter_that_nearly_all_contradict_is_itself_wrong_and_nobody_is_blamed():
     tasks = {"a": task("a", text="disputed"), "b": task("b", text="sound")}
-    verdicts = [verdict("a", who, "valid", choice) for who, choice in zip("xyz", ("invalid",) * 3, strict=True)]
-    verdicts += [verdict("b", who, "valid", choice) for who, choice in zip("xyz", ("valid", "invalid", "invalid"), strict=True)]
+    verdicts = [
+        verdict("a", who, "valid", choice) for who, choice in zip("xyz", ("invalid",) * 3, strict=True)
+    ]
+    verdicts += [
+        verdict("b", who, "valid", choice)
+        for who, choice in zip("xyz", ("valid", "invalid", "invalid"), strict=True)
+    ]
     wrong = refuted(tasks, verdicts)
     assert wrong == {("n1", "disputed")}
     assert {who: (row.right, row.answered) for who, row in accuracies(tasks, verdicts, wrong).items()} == {
@@ -72,4 +83,7 @@ def test_agreement_is_counted_on_candidates_that_both_judged():
         verdict("b", "x", "valid", "valid"), verdict("b", "y", "invalid", "valid"),  # not
         verdict("c", "x", "valid", "valid"), verdict("c", "z", "valid", "invalid"),
     ]  # fmt: skip
-    assert [(row.first, row.second, row.both, row.same) for row in agreement(tasks, verdicts)] == [("x", "y", 2, 1), ("x", "z", 1, 1)]
+    assert [(row.first, row.second, row.both, row.same) for row in agreement(tasks, verdicts)] == [
+        ("x", "y", 2, 1),
+        ("x", "z", 1, 1),
+    ]

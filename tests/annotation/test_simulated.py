@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from annotation.sight import Words
 from annotation.simulated import ANNOTATORS, Annotator, annotate, choose, view
+from annotation.words import Words
 from pipeline.core.records import Scene, SceneObject, Step, Task, TaskQuestion
 
 WORDS = Words(categories={}, attribute_types={"red": "color"})
@@ -11,13 +11,24 @@ SCENE = Scene(picture_id="n1", split="testdev", width=9, height=9, objects=(TABL
 
 
 def color_of(name):
-    steps = (Step(operation="select", argument=f"{name} (-)"), Step(operation="query", argument="color", dependencies=(0,)))
+    steps = (
+        Step(operation="select", argument=f"{name} (-)"),
+        Step(operation="query", argument="color", dependencies=(0,)),
+    )
     return TaskQuestion(key=name, text=f"What color is the {name}?", role="candidate", program=steps)
 
 
 def task(number):
-    filter_question = TaskQuestion(key="f", text="Is this a color image?", role="filter", expected="invalid")  # a wrong expectation
-    return Task(task_id=f"{number:04}", picture_id="n1", subset="clip-hard", first=color_of("dog"), second=filter_question)
+    filter_question = TaskQuestion(
+        key="f", text="Is this a color image?", role="filter", expected="invalid"
+    )  # a wrong expectation
+    return Task(
+        task_id=f"{number:04}",
+        picture_id="n1",
+        subset="clip-hard",
+        first=color_of("dog"),
+        second=filter_question,
+    )
 
 
 @pytest.mark.parametrize(
@@ -69,8 +80,14 @@ def test_each_task_gets_as_many_different_annotators_as_asked_for_and_all_verdic
 
 
 def test_annotators_follow_what_they_see_and_not_what_the_filter_expects():
-    verdicts = [v for v in annotate([task(i) for i in range(200)], {"n1": SCENE}, WORDS, 8, 1) if v.annotator == "simulated-1"]
-    assert sum(v.first == "invalid" for v in verdicts) >= 186  # misses 2 % of 200: 4, and 5 standard deviations more
+    verdicts = [
+        v
+        for v in annotate([task(i) for i in range(200)], {"n1": SCENE}, WORDS, 8, 1)
+        if v.annotator == "simulated-1"
+    ]
+    assert (
+        sum(v.first == "invalid" for v in verdicts) >= 186
+    )  # misses 2 % of 200: 4, and 5 standard deviations more
     assert sum(v.second == "valid" for v in verdicts) >= 190
     assert {v.first_reason for v in verdicts if v.first == "invalid"} == {"missing object"}
 

@@ -3,7 +3,7 @@ import pytest
 from annotation.votes import check_aqs, set_aside, status, verify
 from pipeline.core.records import Candidate, Judgement, Screened, Task, TaskQuestion, Verdict
 
-V, I, U = "valid", "invalid", "unsure"  # noqa: E741
+V, I, U = "valid", "invalid", "unsure"
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,9 @@ def verdict(key, who, filter_choice, candidate):
 
 
 def screened(key):
-    candidate = Candidate(candidate_id=f"c{key}", subset="clip-hard", picture_id="n1", question_id="q", text="candidate")
+    candidate = Candidate(
+        candidate_id=f"c{key}", subset="clip-hard", picture_id="n1", question_id="q", text="candidate"
+    )
     return Screened(candidate=candidate, judgement=Judgement(answerability="unknown"))
 
 
@@ -81,4 +83,7 @@ def test_own_questions_are_verified_or_refuted_on_the_way():
     ]  # fmt: skip
     assert [(r.question_id, r.status, r.votes_valid, r.votes_invalid) for r in check_aqs(tasks, verdicts, set())] == [
         ("qa", "verified", 2, 1), ("qb", "refuted", 1, 2), ("qc", "open", 1, 0)]  # fmt: skip
-    assert [(r.question_id, r.status) for r in check_aqs(tasks, verdicts, {"x"})] == [("qa", "open"), ("qb", "open")]
+    assert [(r.question_id, r.status) for r in check_aqs(tasks, verdicts, {"x"})] == [
+        ("qa", "open"),
+        ("qb", "open"),
+    ]

@@ -1,1 +1,1 @@
-"""Families of questions, by what they ask about. Each function draws one question, or None if the scene has none."""
+"""Families of questions, by what they ask about. Each function draws a question; None if it found none."""

@@ -1,4 +1,4 @@
-"""Questions whether there is such a thing: of a name, a look, a place beside another thing, of two names at once.
+"""Questions whether there is such a thing: of a name, a look, beside another thing, of two names at once.
 
 They are answered with "no" where nothing fits. Only the other thing of a relation is presupposed.
 """
@@ -6,12 +6,23 @@ They are answered with "no" where nothing fits. Only the other thing of a relati
 from __future__ import annotations
 
 from pipeline.sample_world.phrasing import (
-    THERE, VERBS, Phrase, adjective, is_plural, marked, plural_of, predicate, with_article, words,
+    THERE,
+    VERBS,
+    Phrase,
+    adjective,
+    is_plural,
+    marked,
+    plural_of,
+    predicate,
+    with_article,
+    words,
 )
 from pipeline.sample_world.programs import chain, combine, filter_by, then, typed
 from pipeline.sample_world.proposals import Asker, Proposal
 from pipeline.sample_world.view import ANTONYMS, FUZZY
 
+# What stands in a relation must be of a kind that may be there (ontology.Kind.rests).
+_RESTS = {"on": "top", "in": "inside", "inside": "inside", "under": "floor"}
 _LOOKS = {"color": 4, "material": 2, "size": 1, "pattern": 1, "openness": 1, "fullness": 1}
 
 
@@ -42,11 +53,12 @@ def exists_name(ask: Asker) -> Proposal | None:
     if name is None:
         return None
     members = ask.view.called(name)
-    needs = [{("some", name)}] if i else [{("none", name)}]
-    return ask.propose("exist" if i else "existC", _templates(name), chain(f"{name} ({_ids(members)})", ("exist", "?")),
-                       "yes" if i else "no", "Yes, there [is|are] {o}" if i else f"No, there are no {plural_of(name)}",
-                       slots=_slots(name, i or ""), local=f"03-{name}", needs=needs,
-                       asserts=_known(name, members, set()) if i else needs[0], target=i or "", topic=("exist", name))
+    fact = ("some" if i else "none", name)
+    full = "Yes, there [is|are] {o}" if i else f"No, there are no {plural_of(name)}"
+    return ask.propose("exist" if i else "existC", _templates(name),
+                       chain(f"{name} ({_ids(members)})", ("exist", "?")), "yes" if i else "no", full,
+                       slots=_slots(name, i or ""), local=f"03-{name}", needs=[{fact}], target=i or "",
+                       asserts=_known(name, members, set()) if i else {fact}, topic=("exist", name))
 
 
 def exists_look(ask: Asker) -> Proposal | None:
@@ -64,7 +76,7 @@ def exists_look(ask: Asker) -> Proposal | None:
     detailed = "existThatNot" if negated else "existMaterial" if kind == "material" else (
         "existAttr" if form == "front" else "existThat")
     tail = f"{'not ' if negated else ''}{predicate(value)}"
-    templates = _templates(name) if form == "front" else _templates(name, f"that is {tail}", f"that are {tail}")
+    templates = _templates(name, *(() if form == "front" else (f"that is {tail}", f"that are {tail}")))
     program = filter_by(chain(f"{name} ({_ids(list(values))})"), value, negated)
     sign = "not" if negated else "attr"
     nothing = ("none", name, sign, value)
@@ -76,12 +88,13 @@ def exists_look(ask: Asker) -> Proposal | None:
         f"No, there [is|are] {{o}} but {it_is} {predicate(ask.view.values[i][kind])}",
         slots=_slots(name, fits[0] if yes else i, adjective(value, ask.rng) if form == "front" else ""),
         local=f"04-{name}_{'n#' if negated else ''}{value}", needs=needs, target=i,
-        asserts=_known(name, fits, {(sign, *fits[:1], value)}) if yes else {nothing}, topic=("exist", name, sign, value))
+        asserts=_known(name, fits, {(sign, *fits[:1], value)}) if yes else {nothing},
+        topic=("exist", name, sign, value))
 
 
 def exists_beside(ask: Asker) -> Proposal | None:
     """Do you see any cats to the left of the wooden table?"""
-    found = ask.relation(lambda a, relation, b: relation not in (*FUZZY, *VERBS) and not ask.view.together(a, b))
+    found = ask.relation(lambda a, name, b: name not in (*FUZZY, *VERBS) and not ask.view.together(a, b))
     if found is None:
         return None
     a, true, b = found
@@ -90,25 +103,28 @@ def exists_beside(ask: Asker) -> Proposal | None:
         if true in ANTONYMS and ask.chance(0.6):
             relation, detailed = ANTONYMS[true], "existRelSRC"
         else:
-            name, detailed = ask.absent_kind() or "", "existRelSC"
+            rest = _RESTS.get(true, "")
+            name, detailed = ask.absent_kind(lambda kind: not rest or rest in kind.rests) or "", "existRelSC"
         if not name or ask.view.related(name, relation, b, "s", strict=False):
             return None
     y = ask.refer(b, avoid=(a,))
     if y is None:
         return None
-    yes, fits = detailed == "existRelS", ask.view.related(name, relation, b, "s")
-    full = {"existRelS": f"Yes, there [is|are] {{o}} {true} {{m}}", "existRelSRC": f"No, {{n}} [is|are] {true} {{m}}",
+    yes, known = detailed == "existRelS", {("name", a, name), ("rel", a, relation, b)}
+    alone = ask.view.related(name, relation, b, "s") == [a]
+    full = {"existRelS": f"Yes, there [is|are] {{o}} {true} {{m}}",
+            "existRelSRC": f"No, {{n}} [is|are] {true} {{m}}",
             "existRelSC": f"No, there [is|are] {{w}} {true} {{m}}"}[detailed]
     nothing = ("none", name, relation, b)
-    needs = [{("name", j, name), ("rel", j, relation, b)} for j in fits] if yes else [
-        {nothing}, *([{("none", name)}] if detailed == "existRelSC" else [])]
+    needs = [known] if yes else [{nothing}, *([{("none", name)}] if detailed == "existRelSC" else [])]
+    named = a if detailed != "existRelSC" else ""
+    program = then(then(y.program, "relate", f"{name},{relation},s ({named or '-'})"), "exist", "?")
     return ask.propose(
-        detailed, _templates(name, f"{relation} {{y}}", where=""),
-        then(then(y.program, "relate", f"{name},{relation},s ({a if detailed != 'existRelSC' else '-'})"), "exist", "?"), "yes" if yes else "no",
-        full, slots=_slots(name, a if detailed != "existRelSC" else "") | {
-            "y": y.the, "n": ask.named(a), "m": ask.named(b), "w": marked(with_article(ask.view.name(a)), a)},
+        detailed, _templates(name, f"{relation} {{y}}", where=""), program, "yes" if yes else "no", full,
+        slots=_slots(name, named) | {"y": y.the, "n": ask.named(a), "m": ask.named(b),
+                                     "w": marked(with_article(ask.view.name(a)), a)},
         local=f"13-{ask.view.name(b)}_{name}", needs=needs, target=a, topic=("exist", name, relation, b),
-        asserts={*y.facts, *(_known(name, fits, {("rel", *fits[:1], relation, b)}) if yes else {nothing})})
+        asserts={*y.facts, ("some", name) if yes else nothing, *(known if yes and alone else ())})
 
 
 def exists_two(ask: Asker) -> Proposal | None:
@@ -117,7 +133,7 @@ def exists_two(ask: Asker) -> Proposal | None:
     here = sorted({item.name for item in ask.view.scene.objects if not is_plural(item.name)})
     one = ask.pick(here) if both or yes else ask.absent_kind()
     rest = [name for name in here if name != one]
-    two = ask.pick(rest) if both and yes and rest else ask.absent_kind((one,))
+    two = ask.pick(rest) if both and yes and rest else ask.absent_kind(lambda kind: kind.name != one)
     if one is None or two is None or is_plural(one) or is_plural(two):
         return None
     names = [one, two] if ask.chance(0.5) else [two, one]
@@ -134,16 +150,18 @@ def exists_two(ask: Asker) -> Proposal | None:
     if not there:
         full = f"No, there are no {plural_of(one)} or {plural_of(two)}"
     elif yes:
-        full = "Yes, there is " + " and ".join(f"{{{'uv'[names.index(name)]}}}" for name in there)
+        one_slot = "uv"[names.index(there[0])]
+        full = "Yes, there are both {u} and {v}" if both else f"Yes, there is {{{one_slot}}}"
     else:
         full = f"No, there is {{{'uv'[names.index(there[0])]}}} but no {plural_of(missing[0])}"
     facts = {("some", name) for name in there} if yes else {("none", name) for name in missing}
-    marks = [found[0] if found else "" for found in ids]
-    slots = {slot: marked(with_article(name), mark) for slot, name, mark in zip("uv", names, marks, strict=True)}
-    slots |= {slot: words(plural_of(name), mark) for slot, name, mark in zip("st", names, marks, strict=True)}
+    slots, programs = {}, []
+    for one_slot, all_slot, name, found in zip("uv", "st", names, ids, strict=True):
+        mark = found[0] if found else ""
+        slots |= {one_slot: marked(with_article(name), mark), all_slot: words(plural_of(name), mark)}
+        programs.append(chain(f"{name} ({_ids(found)})", ("exist", "?")))
     form = "existAnd" if both else "existOr"
-    one_way = [chain(f"{name} ({_ids(found)})", ("exist", "?")) for name, found in zip(names, ids, strict=True)]
-    return ask.propose(form + "C" * (not yes), templates, combine("and" if both else "or", *one_way),
+    return ask.propose(form + "C" * (not yes), templates, combine("and" if both else "or", *programs),
                        "yes" if yes else "no", full, slots=slots, local=f"09{form}-{'_'.join(sorted(names))}",
                        needs=[facts], asserts=facts if both == yes else (), topic=(form, *sorted(names)))
 
@@ -157,8 +175,9 @@ def exists_look_of_either(ask: Asker) -> Proposal | None:
     name, value = ask.view.name(i), ask.view.values[i][kind] if yes else ask.wrong(i, kind)
     members = ask.view.called(name)
     fits = [j for j in members if ask.view.values[j].get(kind) == value]
-    # "red chairs or tables" can be heard as "red chairs, or any tables": with no table there the answer is the same.
-    other = ask.absent_kind((name,))
+    # "red chairs or tables" can be heard as "red chairs, or any tables"; with no table both mean the same.
+    has = {"color": "colors", "material": "materials", "size": "sized", "pattern": "patterned"}[kind]
+    other = ask.absent_kind(lambda sort: bool(getattr(sort, has)))
     if value is None or other is None or yes != bool(fits) or is_plural(name) or is_plural(other):
         return None
     starts = ("Are there any", "Do you see any", "Are there")
@@ -167,18 +186,20 @@ def exists_look_of_either(ask: Asker) -> Proposal | None:
     else:
         templates = tuple(f"{start} {{s}} or {{t}} that are {predicate(value)}" for start in starts)
     mark = fits[0] if yes else i
-    slots = {"s": words(plural_of(name), mark), "t": words(plural_of(other)), "o": marked(with_article(name), mark)}
+    slots = {"s": words(plural_of(name), mark), "t": words(plural_of(other)),
+             "o": marked(with_article(name), mark)}
     if ask.chance(0.5):
         slots |= {"s": slots["t"], "t": slots["s"]}
-    one_way = [chain(f"{noun} ({_ids(found)})", (typed("filter", value), value), ("exist", "?"))
-               for noun, found in ((name, members), (other, []))]
+    programs = [chain(f"{noun} ({_ids(found)})", (typed("filter", value), value), ("exist", "?"))
+                for noun, found in ((name, members), (other, []))]
     needs = [{("name", j, name), ("attr", j, value)} for j in fits] if yes else [
         {("none", name, "attr", value), ("none", other)}]
-    return ask.propose(("existAttrOr" if front else "existThatOr") + "C" * (not yes), templates, combine("or", *one_way),
-                       "yes" if yes else "no", f"Yes, there is {{o}} that is {predicate(value)}" if yes else
-                       f"No, there is {{o}} but it is {predicate(ask.view.values[i][kind])}", slots=slots,
-                       local=f"04-{name}_{value}", needs=needs, asserts=() if yes else {("none", name, "attr", value)},
-                       target=i, topic=("either", name, other, value))
+    full = f"Yes, there is {{o}} that is {predicate(value)}" if yes else (
+        f"No, there is {{o}} but it is {predicate(ask.view.values[i][kind])}")
+    return ask.propose(("existAttrOr" if front else "existThatOr") + "C" * (not yes), templates,
+                       combine("or", *programs), "yes" if yes else "no", full, slots=slots, needs=needs,
+                       asserts=() if yes else needs[0], local=f"04-{name}_{value}", target=i,
+                       topic=("either", name, other, value))
 
 
 def _known(name: str, fits: list[str], facts: set[tuple[str, ...]]) -> set[tuple[str, ...]]:

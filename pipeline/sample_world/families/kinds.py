@@ -1,12 +1,21 @@
-"""Questions whose answer is the kind of one object: which furniture is red, who is sitting, what it is called."""
+"""Questions whose answer is the kind of one object: which furniture is red, who is sitting, what this is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pipeline.sample_world.ontology import ATTRIBUTE_TYPES, BY_NAME, CATEGORIES
 from pipeline.sample_world.phrasing import (
-    CATEGORY_KINDS, CATEGORY_NOUNS, IMAGE, VERBS, Phrase, category_of, marked, predicate, with_article, words,
+    CATEGORY_KINDS,
+    CATEGORY_NOUNS,
+    IMAGE,
+    VERBS,
+    Phrase,
+    category_of,
+    marked,
+    predicate,
+    with_article,
+    words,
 )
 from pipeline.sample_world.programs import Program, chain, filter_by, then
 from pipeline.sample_world.proposals import Asker, Proposal
@@ -14,16 +23,17 @@ from pipeline.sample_world.references import Fact, name_facts
 
 
 def name_it(ask: Asker, detailed: str, templates: tuple[str, ...], program: Program, i: str, *, local: str,
-            facts: Iterable[Fact], topic: tuple[str, ...], slots: dict[str, Phrase] | None = None, category: str = "",
-            full: str = "The {c} is {a}") -> Proposal | None:
-    """A question that is answered with the name of object i. Its templates may have the slots {k}, what asks for
-    a kind of the category ("kind of furniture"), and {c}, what one of the category is called."""
+            facts: Iterable[Fact], topic: tuple[str, ...], slots: Mapping[str, Phrase] | None = None,
+            category: str = "", full: str = "The {c} is {a}") -> Proposal | None:
+    """A question that is answered with the name of object i. Its templates may have the slots {k}, what asks
+    for a kind of the category ("kind of furniture"), and {c}, what one of the category is called."""
     name = ask.view.name(i)
     known = {*name_facts(ask.view, i, name), *facts}
-    filled = category_slots(ask, category, i) | {"a": marked(with_article(name), i), "n": ask.named(i)} | (slots or {})
+    filled = {"a": marked(with_article(name), i), "n": ask.named(i)}
+    filled |= category_slots(ask, category, i) | dict(slots or {})
     return ask.propose(detailed, templates, then(program, "query", "name"), name, full, slots=filled,
-                       group=BY_NAME[name].category, local=local, asserts=known, needs=[known], target=i, topic=topic,
-                       names=i)
+                       group=BY_NAME[name].category, local=local, asserts=known, needs=[known], target=i,
+                       topic=topic, names=i)
 
 
 def category_slots(ask: Asker, category: str, i: str) -> dict[str, Phrase]:
@@ -54,11 +64,11 @@ def query_category(ask: Asker) -> Proposal | None:
         templates = ("<What/Which> {k} is this", "What is this {c} called", "What is the name of this {c}")
     else:
         detailed, full = "category", "The {c} is {a}"
-        templates = ("<What/Which> {k} is it", f"<What/Which> {{k}} is in the {IMAGE}",
-                     f"<What/Which> {{k}} is shown in the {IMAGE}", "<What/Which> {k} is <shown/pictured/there>",
+        templates = ("<What/Which> {k} is it", "<What/Which> {k} is <shown/pictured/there>",
+                     f"<What/Which> {{k}} is in the {IMAGE}", f"<What/Which> {{k}} is shown in the {IMAGE}",
                      f"What is the {{c}} in the {IMAGE} called")
-    return name_it(ask, detailed, templates, chain(f"{category} ({i})"), i, category=category, full=full, facts=(),
-                   local=f"11q-{category}", topic=("name", category))
+    return name_it(ask, detailed, templates, chain(f"{category} ({i})"), i, category=category, full=full,
+                   facts=(), local=f"11q-{category}", topic=("name", category))
 
 
 def query_category_with_look(ask: Asker) -> Proposal | None:
@@ -69,12 +79,14 @@ def query_category_with_look(ask: Asker) -> Proposal | None:
     category, value = category_of(ask.view.name(i)), ask.pick(sorted(ask.view.values[i].values()))
     if not only_one(ask, category, i, value):
         return None
-    templates = ("<What/Which> {k} is {p}", "<What/Which> {k} is {p}", f"<What/Which> {{k}} in the {IMAGE} is {{p}}")
+    templates = ("<What/Which> {k} is {p}", "<What/Which> {k} is {p}",
+                 f"<What/Which> {{k}} in the {IMAGE} is {{p}}")
     if ATTRIBUTE_TYPES[value] in ("color", "pattern", "size"):
         templates += ("<What/Which> {k} looks {p}",)
-    return name_it(ask, "categoryThat", templates, filter_by(chain(f"{category} ({i})"), value), i, category=category,
-                   slots={"p": words(predicate(value, ask.rng))}, facts={("attr", i, value)},
-                   local=f"12q-{category}_{value}", topic=("name", category, value))
+    return name_it(ask, "categoryThat", templates, filter_by(chain(f"{category} ({i})"), value), i,
+                   category=category, slots={"p": words(predicate(value, ask.rng))},
+                   facts={("attr", i, value)}, local=f"12q-{category}_{value}",
+                   topic=("name", category, value))
 
 
 def query_called(ask: Asker) -> Proposal | None:
@@ -86,8 +98,8 @@ def query_called(ask: Asker) -> Proposal | None:
     category, last = category_of(ask.view.name(i)), x.program[-1].argument
     related = any(step.operation == "relate" for step in x.program)
     return name_it(ask, "categoryRelS" if related else "categoryAttr",
-                   ("What is {x}", "What is {x} called", "What is the name of {x}", "What do you call {x}"), x.program, i,
-                   category=category, slots={"x": x.the}, facts=x.facts,
+                   ("What is {x}", "What is {x} called", "What is the name of {x}", "What do you call {x}"),
+                   x.program, i, category=category, slots={"x": x.the}, facts=x.facts,
                    local=f"15-{category}" if related else f"12q-{category}_{last}", topic=("name", i))
 
 
@@ -112,13 +124,14 @@ def choose_kind(ask: Asker) -> Proposal | None:
     value = ask.pick(["", *sorted(ask.view.values[i].values()) * 2])
     if ask.chance(0.5):
         found = _by_relation(ask, i, category)
-    elif only_one(ask, category, i, value):
-        program, said = chain(f"{category} ({i})"), "is {p}" if value else "is <this/that/it>"
-        found = ("categoryThatChoose" if value else "categoryThisChoose", said,
-                 filter_by(program, value) if value else program, {("attr", i, value)} if value else set(),
-                 f"11c-{category}{value and '_'}{value}", {"p": words(predicate(value, ask.rng))} if value else {})
+    elif not only_one(ask, category, i, value):
+        return None
+    elif value:
+        found = ("categoryThatChoose", "is {p}", filter_by(chain(f"{category} ({i})"), value),
+                 {("attr", i, value)}, f"12c-{category}_{value}", {"p": words(predicate(value, ask.rng))})
     else:
-        found = None
+        found = ("categoryThisChoose", "is <this/that/it>", chain(f"{category} ({i})"), set(),
+                 f"11c-{category}", {})
     if found is None:
         return None
     detailed, said, program, facts, local, slots = found
@@ -136,7 +149,7 @@ def choose_kind(ask: Asker) -> Proposal | None:
 
 
 def _by_relation(ask: Asker, i: str, category: str):
-    """What singles the object out by a relation: type, words, program, facts, group and slots; None without one."""
+    """What singles the object out by a relation: type, words, program, facts, group and slots; or None."""
     around = [(relation, b, role) for relation, b, role in ask.view.around[i]
               if relation in VERBS or (role == "s" and not ask.view.together(i, b))]
     relation, b, role = ask.pick(around) if around else ("", "", "")

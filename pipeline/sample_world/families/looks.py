@@ -8,8 +8,8 @@ from pipeline.sample_world.programs import join, then, typed
 from pipeline.sample_world.proposals import Asker, Proposal
 
 _OPEN_SHARES = {"color": 0.48, "material": 0.22, "size": 0.12, "pose": 0.10, "pattern": 0.05, "age": 0.03}
-_CLOSED_SHARES = {"color": 4, "material": 2, "size": 1, "pattern": 1, "openness": 1, "light": 1, "fullness": 1,
-                  "pose": 1, "age": 1}
+_CLOSED_SHARES = {"color": 4, "material": 2} | dict.fromkeys(
+    ("size", "pattern", "openness", "light", "fullness", "pose", "age"), 1)
 # In this order two attributes are said of one thing ("large and red", "red and made of wood").
 _SAID_TOGETHER = ("size", "age", "openness", "fullness", "color", "pattern", "material")
 _LOOKS = ("color", "pattern", "size", "age", "fullness")  # what a thing "looks"; others it "appears to be"
@@ -19,11 +19,13 @@ _OPEN: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {  # type -> (detail
         ("directOf", ("What color [is|are] {x}", "What color [is|are] {x}", "What is the color of {x}",
                       "Of what color [is|are] {x}", "{x} [is|are] of what color", "{x} [has|have] what color",
                       "What color [does|do] {x} have", "What color do you think {x} [is|are]")),
-        ("directWhich", ("Which color [is|are] {x}", "Which color [is|are] {x}", "Which color [does|do] {x} have",
-                         "{x} [has|have] which color", "Of which color [is|are] {x}",
+        ("directWhich", ("Which color [is|are] {x}", "Which color [is|are] {x}",
+                         "Of which color [is|are] {x}", "Which color [does|do] {x} have",
+                         "{x} [has|have] which color",
                          "Which color do you think {x} [is|are]"))),
     "pattern": (
-        ("directOf", ("What is the pattern of {x}", "What pattern [does|do] {x} have", "{x} [has|have] what pattern")),
+        ("directOf", ("What is the pattern of {x}", "What pattern [does|do] {x} have",
+                      "{x} [has|have] what pattern")),
         ("directWhich", ("Which pattern [does|do] {x} have", "Which pattern is on {x}"))),
     "size": (
         ("how", ("How big [is|are] {x}", "How large [is|are] {x}", "How big do you think {x} [is|are]")),
@@ -31,11 +33,12 @@ _OPEN: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {  # type -> (detail
     "age": (("how", ("How old [is|are] {x}", "How old do you think {x} [is|are]")),),
     "pose": (("activity", ("What [is|are] {x} doing", "What do you think {x} [is|are] doing")),),
     "material": (
-        ("material", ("What [is|are] {x} made of", "What [is|are] {x} made of", "What material [is|are] {x} made of",
-                      "Which material [is|are] {x} made of", "What is the material of {x}",
-                      "What <kind/type> of material [is|are] {x} made of", "What material makes up {x}",
-                      "Which <kind/type> of material is used to make {x}", "What is used to make {x}",
-                      "What do you think {x} [is|are] made of", "{x} [is|are] made of what material")),),
+        ("material", ("What [is|are] {x} made of", "What [is|are] {x} made of",
+                      "What material [is|are] {x} made of", "Which material [is|are] {x} made of",
+                      "What is the material of {x}", "What <kind/type> of material [is|are] {x} made of",
+                      "What material makes up {x}", "Which <kind/type> of material is used to make {x}",
+                      "What is used to make {x}", "What do you think {x} [is|are] made of",
+                      "{x} [is|are] made of what material")),),
 }
 
 
@@ -81,8 +84,8 @@ def verify_look(ask: Asker) -> Proposal | None:
             templates += ("Is the color of {x} {v}",)
     fact, other = ("attr", i, true), ("not", i, value)
     return ask.propose(
-        detailed + "C" * (not yes), templates, then(x.program, typed("verify", value), value), "yes" if yes else "no",
-        f"{'Yes' if yes else 'No'}, {{n}} [is|are] {{t}}",
+        detailed + "C" * (not yes), templates, then(x.program, typed("verify", value), value),
+        "yes" if yes else "no", f"{'Yes' if yes else 'No'}, {{n}} [is|are] {{t}}",
         slots={"x": x.the, "n": ask.named(i), "v": words(value), "p": words(predicate(value, ask.rng)),
                "t": words(predicate(true))},
         local=f"06-{ask.view.name(i)}_{value}", asserts={*x.facts, fact if yes else other},
@@ -100,12 +103,13 @@ def choose_look(ask: Asker) -> Proposal | None:
         return None
     one, two = (true, other) if ask.chance(0.5) else (other, true)
     fact = ("attr", i, true)
-    return ask.propose({"material": "materialChoose", "pose": "activityChoose"}.get(kind, "chooseAttr"), _choosing(kind),
-                       then(x.program, typed("choose", true), f"{one}|{two}"), true, "{n} [is|are] {t}",
+    detailed = {"material": "materialChoose", "pose": "activityChoose"}.get(kind, "chooseAttr")
+    program = then(x.program, typed("choose", true), f"{one}|{two}")
+    return ask.propose(detailed, _choosing(kind), program, true, "{n} [is|are] {t}",
                        slots={"x": x.the, "n": ask.named(i), "u": words(one), "v": words(two),
                               "t": words(predicate(true))},
-                       group=kind, local=f"10c-{ask.view.name(i)}_{kind}", asserts={*x.facts, fact}, needs=[{fact}],
-                       target=i, topic=("choose", kind, i))
+                       group=kind, local=f"10c-{ask.view.name(i)}_{kind}", asserts={*x.facts, fact},
+                       needs=[{fact}], target=i, topic=("choose", kind, i))
 
 
 def _choosing(kind: str) -> tuple[str, ...]:
@@ -153,9 +157,9 @@ def verify_two_looks(ask: Asker) -> Proposal | None:
     last, program = len(x.program) - 1, x.program
     for value in said:
         program = join(program, typed("verify", value), value, [last])
-    return ask.propose("verifyAttrs" + "C" * (not yes), templates, join(program, "and", "", (last + 1, last + 2)),
-                       "yes" if yes else "no", full,
+    return ask.propose("verifyAttrs" + "C" * (not yes), templates,
+                       join(program, "and", "", (last + 1, last + 2)), "yes" if yes else "no", full,
                        slots={"x": x.the, "n": ask.named(i), "u": words(predicate(said[0])),
                               "v": words(predicate(said[1]))},
-                       local=f"05-{'_'.join(sorted(said))}", asserts={*x.facts, *(needs if yes else ())}, needs=[needs],
-                       target=i, topic=("verify", i, *sorted(said)))
+                       local=f"05-{'_'.join(sorted(said))}", asserts={*x.facts, *(needs if yes else ())},
+                       needs=[needs], target=i, topic=("verify", i, *sorted(said)))

@@ -14,7 +14,8 @@ _DIFFERENT_COLOR = ("Do {x} and {y} have different colors", "Are {x} and {y} dif
                     "[Does|Do] {x} have a different color than {y}",
                     "Is the color of {x} different than the color of {y}")
 _SAME_MATERIAL = ("Are {x} and {y} made of the same material", "Do {x} and {y} have the same material",
-                  "[Is|Are] {x} made of the same material as {y}", "Are both {x} and {y} made of the same material")
+                  "[Is|Are] {x} made of the same material as {y}",
+                  "Are both {x} and {y} made of the same material")
 _COMMON = ("What do {x} and {y} have in common", "What do both {x} and {y} have in common",
            "What is common to {x} and {y}", "What do {x} and {y} share")
 
@@ -35,7 +36,8 @@ def verify_both(ask: Asker) -> Proposal | None:
     odd = 0 if true[0] != value else 1
     return ask.propose(
         "verifyAttrAnd" + "C" * (not yes), templates,
-        combine("and", *(then(r.program, typed("verify", value), value) for r in pair)), "yes" if yes else "no",
+        combine("and", *(then(r.program, typed("verify", value), value) for r in pair)),
+        "yes" if yes else "no",
         "Yes, both {m} and {n} are {p}" if yes else f"No, {{{'mn'[odd]}}} [is|are] {predicate(true[odd])}",
         slots={"x": x.the, "y": y.the, "p": words(predicate(value)), "m": ask.named(x.object_id),
                "n": ask.named(y.object_id)},
@@ -78,20 +80,22 @@ def query_common(ask: Asker) -> Proposal | None:
     one, two = (ask.view.values[r.object_id] for r in pair)
     if [k for k in one if one[k] == two.get(k)] != [kind]:
         return None
-    fact = ("common", kind, *sorted((x.object_id, y.object_id)))
     return ask.propose("twoCommon", _COMMON, combine("common", x.program, y.program), kind,
                        "The {a} is common to {m} and {n}",
                        slots={"x": x.the, "y": y.the, "a": words(kind), "m": ask.named(x.object_id),
                               "n": ask.named(y.object_id)},
-                       group="attribute", local=f"09common-{_names(pair)}", asserts={*x.facts, *y.facts, fact},
-                       needs=[{fact}], target=x.object_id, topic=("common", *sorted((x.object_id, y.object_id))))
+                       group="attribute", local=f"09common-{_names(pair)}", asserts=x.facts | y.facts,
+                       needs=(), target=x.object_id, topic=("common", *sorted((x.object_id, y.object_id))))
 
 
 def _two(ask: Asker, kind: str) -> tuple[Reference, Reference] | None:
-    """Clear references to two objects of different names that have the attribute; half the time, the same value.
-    Neither phrase tells the attribute or speaks of the other object, and at most one of them goes on after the noun."""
+    """Clear references to two objects of different names that have the attribute; often, the same value.
+    Neither phrase tells the attribute or speaks of the other object, and at most one has a relation."""
     i = ask.some(lambda j: kind in ask.view.values[j])
-    rest = [j for j, values in ask.view.values.items() if kind in values and i and ask.view.name(j) != ask.view.name(i)]
+    if i is None:
+        return None
+    rest = [j for j, values in ask.view.values.items()
+            if kind in values and ask.view.name(j) != ask.view.name(i)]
     if not rest:
         return None
     same = [j for j in rest if ask.view.values[j][kind] == ask.view.values[i][kind]]

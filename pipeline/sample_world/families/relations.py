@@ -7,16 +7,16 @@ from pipeline.sample_world.ontology import BY_NAME
 from pipeline.sample_world.phrasing import CATEGORY_KINDS, VERBS, category_of, words
 from pipeline.sample_world.programs import then
 from pipeline.sample_world.proposals import Asker, Proposal
-from pipeline.sample_world.references import Reference
 from pipeline.sample_world.view import ANTONYMS, FUZZY
 
-_ANSWERS = {"to the left of": "left", "to the right of": "right", "in front of": "front"}  # as GQA shortens them
+# How GQA shortens the answers.
+_ANSWERS = {"to the left of": "left", "to the right of": "right", "in front of": "front"}
 _SIDEWAYS = ("to the left of", "to the right of", "above", "below")
 
 
 def query_subject(ask: Asker) -> Proposal | None:
     """Who is wearing the striped shirt? What is on the wooden table?"""
-    found = ask.relation(lambda a, relation, b: relation not in FUZZY and _says_something(ask, a, relation, b))
+    found = ask.relation(lambda a, name, b: name not in FUZZY and _says_something(ask, a, name, b))
     if found is None:
         return None
     i, relation, landmark = found
@@ -54,8 +54,8 @@ def query_object(ask: Asker) -> Proposal | None:
         templates += (f"{who} [does|do] {{x}} {bare}",)
     return name_it(ask, "relO", templates, then(x.program, "relate", f"{noun},{relation},o ({i})"), i,
                    slots={"x": x.the, "m": ask.named(subject)}, full=f"{{m}} [is|are] {said} {{n}}",
-                   facts={*x.facts, ("rel", subject, relation, i)}, local=f"14-{ask.view.name(subject)}_{relation},o",
-                   topic=("object", relation, subject))
+                   facts={*x.facts, ("rel", subject, relation, i)},
+                   local=f"14-{ask.view.name(subject)}_{relation},o", topic=("object", relation, subject))
 
 
 def query_category_subject(ask: Asker) -> Proposal | None:
@@ -74,9 +74,11 @@ def query_category_subject(ask: Asker) -> Proposal | None:
     said = VERBS.get(relation, (relation,))[0]
     templates = (f"<What/Which> {{k}} is {said} {{y}}", f"<What/Which> {{k}} is {said} {{y}}",
                  f"What is the {{c}} {said} {{y}} called", f"What is the {{c}} that is {said} {{y}}")
-    return name_it(ask, "categoryRelS", templates, then(y.program, "relate", f"{category},{relation},s ({i})"), i,
-                   category=category, slots={"y": y.the}, facts={*y.facts, ("rel", i, relation, landmark)},
-                   local=f"15-{ask.view.name(landmark)}_{relation},s", topic=("of category", relation, landmark, category))
+    program = then(y.program, "relate", f"{category},{relation},s ({i})")
+    return name_it(ask, "categoryRelS", templates, program, i, category=category, slots={"y": y.the},
+                   facts={*y.facts, ("rel", i, relation, landmark)},
+                   local=f"15-{ask.view.name(landmark)}_{relation},s",
+                   topic=("of category", relation, landmark, category))
 
 
 def query_category_object(ask: Asker) -> Proposal | None:
@@ -95,18 +97,22 @@ def query_category_object(ask: Asker) -> Proposal | None:
     be, said = "are" if x.plural else "is", VERBS.get(relation, (relation,))[0]
     templates = (f"<What/Which> {{k}} {be} {{x}} {said}", f"<What/Which> {{k}} {be} {{x}} {said}",
                  f"What is the {{c}} that {{x}} {be} {said}", f"What is the {{c}} {{x}} {be} {said} called")
-    return name_it(ask, "categoryRelO", templates, then(x.program, "relate", f"{category},{relation},o ({i})"), i,
-                   category=category, slots={"x": x.the, "m": ask.named(subject)},
+    program = then(x.program, "relate", f"{category},{relation},o ({i})")
+    return name_it(ask, "categoryRelO", templates, program, i, category=category,
+                   slots={"x": x.the, "m": ask.named(subject)},
                    full=f"{{m}} [is|are] {said} {{n}}", facts={*x.facts, ("rel", subject, relation, i)},
-                   local=f"15-{ask.view.name(subject)}_{relation},o", topic=("of category", relation, subject, category))
+                   local=f"15-{ask.view.name(subject)}_{relation},o",
+                   topic=("of category", relation, subject, category))
 
 
 def verify_relation(ask: Asker) -> Proposal | None:
     """Is the person that is wearing the hat to the left of the red car? Is the woman holding the umbrella?"""
-    found = ask.relation(lambda a, relation, b: relation not in FUZZY and _says_something(ask, a, relation, b))
+    found = ask.relation(lambda a, name, b: name not in FUZZY and _says_something(ask, a, name, b))
     if found is None:
         return None
-    (a, relation, true), yes = found, ask.chance(0.5)
+    a, relation, true = found
+    # Another object that a thing could be on, but is not, is seldom to be found: so "no" is tried more often.
+    yes = ask.chance(0.5 if relation in ANTONYMS else 0.3)
     said, b = (relation, true) if yes else _untrue(ask, *found)
     if b is None:
         return None
@@ -144,9 +150,10 @@ def choose_relation(ask: Asker) -> Proposal | None:
     # "to the left or to the right of the woman": what both options end with is said once.
     first = one.removesuffix(" of") if two.endswith(" of") else one
     fact = ("rel", a, relation, b)
-    return ask.propose("relChooser", ("[Is|Are] {x} {u} or {v} {y}",) * 3 + ("Do you think {x} [is|are] {u} or {v} {y}",),
-                       then(y.program, "choose rel", f"{p.noun},{one}|{two},s ({a})"), _ANSWERS.get(relation, relation),
-                       f"{{n}} [is|are] {relation} {{m}}",
+    templates = ("[Is|Are] {x} {u} or {v} {y}",) * 3 + ("Do you think {x} [is|are] {u} or {v} {y}",)
+    program = then(y.program, "choose rel", f"{p.noun},{one}|{two},s ({a})")
+    return ask.propose("relChooser", templates, program,
+                       _ANSWERS.get(relation, relation), f"{{n}} [is|are] {relation} {{m}}",
                        slots={"x": p.the, "y": y.the, "u": words(first), "v": words(two), "n": ask.named(a),
                               "m": ask.named(b)},
                        local=f"13-{ask.view.name(b)}_{ask.view.name(a)}", asserts={*y.facts, *p.facts, fact},
@@ -169,7 +176,7 @@ def _posed(relation: str) -> tuple[str, ...]:
 
 
 def _untrue(ask: Asker, a: str, relation: str, b: str) -> tuple[str, str | None]:
-    """A relation near the true one that does not hold: the opposite, or the same with another likely object."""
+    """A relation near the true one that does not hold: the opposite, or the same with another object."""
     if relation in ANTONYMS:
         return ANTONYMS[relation], b
     return relation, ask.some(

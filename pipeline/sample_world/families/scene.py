@@ -11,12 +11,14 @@ _PLACE = ("<Which/What> place is <it/this/shown/pictured>", f"<Which/What> place
           "Where is <it/this>", f"Where was the {PHOTO} taken", f"What place was the {PHOTO} taken at",
           f"What kind of place is shown in the {IMAGE}", "What kind of place is <this/it>",
           f"Where do you think the {PHOTO} was taken")
-_WEATHER = ("How is the weather", f"How is the weather in the {IMAGE}", "How is the weather <today/on this day>",
-            "What is the weather like", f"What is the weather like in the {IMAGE}", "Which kind of weather is it")
+_WEATHER = ("How is the weather", f"How is the weather in the {IMAGE}", "Which kind of weather is it",
+            "How is the weather <today/on this day>", "What is the weather like",
+            f"What is the weather like in the {IMAGE}")
 _VERIFY = {
     "location": ("Is <it/this> {v}", "Do you think <it/this> is {v}", f"Was the {PHOTO} taken {{v}}"),
     "weather": ("Is it {v}", "Is the weather {v}", "Is it {v} <today/outside>", "Does the weather look {v}"),
-    "place": ("Is <it/this> {v}", f"Is this {PHOTO} showing {{v}}", "Is it <a picture/an image/a photo> of {v}"),
+    "place": ("Is <it/this> {v}", f"Is this {PHOTO} showing {{v}}",
+              "Is it <a picture/an image/a photo> of {v}"),
 }
 _CHOOSE = {
     "location": ("Is <it/this> {u} or {v}", f"Was the {PHOTO} taken {{u}} or {{v}}",
@@ -50,12 +52,13 @@ def verify_scene(ask: Asker) -> Proposal | None:
     form, true, other = _form(ask)
     yes = ask.chance(0.5)
     value = true if yes else other
-    fact, no = (form, true), ("not", form, value)
-    return ask.propose(f"{form}Verify" + "C" * (not yes), _VERIFY[form], chain("scene", (f"verify {form}", value)),
-                       "yes" if yes else "no", f"{'Yes' if yes else 'No'}, it is {{t}}",
+    fact = (form, true)
+    return ask.propose(f"{form}Verify" + "C" * (not yes), _VERIFY[form],
+                       chain("scene", (f"verify {form}", value)), "yes" if yes else "no",
+                       f"{'Yes' if yes else 'No'}, it is {{t}}",
                        slots={"v": words(_said(form, value)), "t": words(_said(form, true))},
-                       local=f"01-{form}_{value}", asserts={fact if yes or form == "location" else no},
-                       needs=[{fact}] if yes else [{fact}, {no}], topic=("verify", form, value))
+                       local=f"01-{form}_{value}", asserts={fact} if yes or form == "location" else (),
+                       needs=[{fact}], topic=("verify", form, value))
 
 
 def choose_scene(ask: Asker) -> Proposal | None:
@@ -63,10 +66,11 @@ def choose_scene(ask: Asker) -> Proposal | None:
     form, true, other = _form(ask)
     one, two = (true, other) if ask.chance(0.5) else (other, true)
     fact = (form, true)
-    return ask.propose(f"{form}Choose", _CHOOSE[form], chain("scene", (f"choose {form}", f"{one}|{two}")), true,
-                       "It is {t}", slots={"u": words(_said(form, one)), "v": words(_said(form, two)),
-                                           "t": words(_said(form, true))},
-                       group=form, local=f"02c-{form}", asserts={fact}, needs=[{fact}], topic=("choose", form))
+    return ask.propose(f"{form}Choose", _CHOOSE[form], chain("scene", (f"choose {form}", f"{one}|{two}")),
+                       true, "It is {t}", slots={"u": words(_said(form, one)), "v": words(_said(form, two)),
+                                                 "t": words(_said(form, true))},
+                       group=form, local=f"02c-{form}", asserts={fact}, needs=[{fact}],
+                       topic=("choose", form))
 
 
 def _form(ask: Asker) -> tuple[str, str, str]:
@@ -76,7 +80,8 @@ def _form(ask: Asker) -> tuple[str, str, str]:
     form = ask.pick(("location", "place", "weather") if scene.weather else ("location", "place"))
     if form == "location":
         return form, *(("indoors", "outdoors") if indoors else ("outdoors", "indoors"))
-    true, values = (scene.weather, WEATHERS) if form == "weather" else (scene.location, INDOORS if indoors else OUTDOORS)
+    places = INDOORS if indoors else OUTDOORS
+    true, values = (scene.weather, WEATHERS) if form == "weather" else (scene.location, places)
     return form, true, ask.pick([value for value in values if value != true])
 
 

@@ -31,10 +31,12 @@ def test_a_reliably_wrong_attacker_counts_as_a_right_one():
     assert (found.auroc, found.low, found.high) == (1.0, 1.0, 1.0)
 
 
-def test_the_weighted_auroc_is_that_of_repeated_rows():
-    scores, labels, weights = np.array([1.0, 2, 2, 3, 4]), np.array([0, 0, 1, 1, 0]), np.array([2, 1, 3, 1, 1])
+def test_a_resampled_auroc_is_that_of_repeated_rows():
+    # Five rows in three groups; the groups are drawn 2, 0 and 3 times.
+    scores, labels, group = np.array([1.0, 2, 2, 3, 4]), np.array([0, 0, 1, 1, 0]), np.array([0, 1, 2, 0, 2])
+    weights = np.array([2, 0, 3, 2, 3])
     expected = roc_auc_score(np.repeat(labels, weights), np.repeat(scores, weights))
-    assert attackers.auroc_weighted(scores, labels == 1, weights) == pytest.approx(expected)
+    assert attackers.aurocs_of_resampled(scores, labels == 1, np.array([[2, 0, 3]]), group) == pytest.approx([expected])
 
 
 def test_a_missing_score_makes_the_attack_not_applicable():

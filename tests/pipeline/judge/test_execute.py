@@ -77,6 +77,7 @@ IN_THE_KITCHEN = [
     ("select: apple (5)->relate: _,on,s (5) [0]->query: name [1]", "wrong relation"),
     ("select: table (1)->relate: _,on,s (3) [0]->query: name [1]", "underspecified"),
     ("select: table (1)->relate: furniture,same material,s (6) [0]->filter color: blue [1]->query: name [2]", "chair"),
+    ("select: apple (5)->relate: _,same color,s (2) [0]->query: name [1]", "table"),  # not the apple itself
     # query
     ("select: cup (3)->query: material [0]", "no valid answer"),
     ("select: furniture (1)->query: size [0]", "underspecified"),  # one is large, the others are neither

@@ -53,6 +53,9 @@ def verdict(program: str, known) -> str:
     ("select: cup (2)->choose rel: lamp,above|below,s (3) [0]", "unknown"),
     ("select: cup (2)->same: color [0]", "unknown"),
     ("select: lamp (2)->relate: cup,near,s (2) [0]->exist: ? [1]", "unknown"),
+    ("select: lamp (2)->relate: cup,near,s (2) [0]->query: color [1]", "unknown"),
+    ("select: cup (2)->filter material: metal [0]->relate: table,on,o (1) [1]->query: color [2]", "unknown"),
+    ("select: man (4)->relate: man,near,s (4) [0]->query: pose [1]", "unknown"),  # another man
     # Something listed speaks against it.
     ("select: cup (2)->filter color: red [0]->query: material [1]", "wrong attribute"),
     ("select: cup (2)->filter color: not(blue) [0]->query: material [1]", "wrong attribute"),

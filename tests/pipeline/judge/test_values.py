@@ -89,5 +89,10 @@ def test_exactly_one_option_must_be_true_for_all(cases, result):
         assert (answer.right or ("doubt" if answer.doubt else "",))[0] == result
 
 
+def test_two_true_options_are_no_choice_whatever_the_third_is():
+    with pytest.raises(Void, match="both"):
+        one_option([{"a": True, "b": True, "c": None}], "abc", "it")
+
+
 def test_an_option_that_is_ruled_out_is_not_possible():
     assert one_option([{"a": None, "b": False}], ("a", "b"), "it").possible == ("a",)

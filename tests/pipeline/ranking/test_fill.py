@@ -76,6 +76,16 @@ def test_texts_that_are_not_used_yet_come_first():
         assert method(pool, 2, 3).pair.tolist() == [0, 1, 2, 3]
 
 
+def test_a_third_use_of_a_text_costs_more_than_a_second_use_of_another():
+    # Picture 0 gives the texts 0 and 1, the others one each, which 0 is asked. All would rather be asked text 0.
+    # Three uses and one cost 4 + 8, two and two 4 + 4.
+    pairs = [(0, t) for t in range(2, 6)] + [(p, t) for p in range(1, 5) for t in (0, 1)]
+    pool = make(pairs, [(0, 0), (0, 1)] + [(p, p + 1) for p in range(1, 5)], 5, 6, [0.0] * 4 + [0.0, 0.9] * 4)
+    for method in (exactly, one_by_one):
+        choice = method(pool, 4, 3)
+        assert np.bincount(pool.text[choice.pair]).tolist() == [2, 2, 1, 1, 1, 1]
+
+
 def test_the_rounds_come_close_to_the_optimum():
     # 60 pictures with 10 questions each, half of them asked of anybody: measured 1.5 % fewer pairs than the optimum.
     rng = np.random.default_rng(0)

@@ -113,6 +113,16 @@ def test_each_fault_of_a_question_is_told(question_id, changes, complaint):
     assert any(complaint in line for line in found), found
 
 
+def test_a_relation_that_is_taken_for_granted_must_be_that_of_the_very_objects():
+    # On each of two tables is a blue cup: the program means table 1, so it may not mean the cup on table 4.
+    scene = Scene(picture_id="n1", split="testdev", width=100, height=100, complete=True, objects=(
+        thing("1", "table"), thing("2", "cup", "blue", relations="on 1"), thing("3", "cup", "blue", relations="on 4"), thing("4", "table")))
+    for program_, fault in ((program("10", "", ""), []), (program("10", "(2)", "(3)"), ["step 1: 3 and 1 are not related as question and answer say"])):
+        marks = {"annotations": {"question": {}, "answer": {}, "fullAnswer": {}}, "entailed": [], "question": "What color is it?"}
+        question = msgspec.convert(QUESTIONS["10"] | program_ | marks, Entry)
+        assert list(faults_of("10", question, {"10": question}, facts_of(scene, LEXICON))) == fault
+
+
 def test_a_relation_that_is_asked_for_must_be_that_of_the_very_objects():
     # Two tables, of which one is left of the chair and one is not: the program may only mean the first.
     scene = Scene(picture_id="n1", split="testdev", width=100, height=100, complete=True, objects=(

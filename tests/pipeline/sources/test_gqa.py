@@ -7,17 +7,38 @@ from pipeline.core.records import Relation, SceneObject, Step
 from pipeline.sources import gqa
 
 QUESTION = {  # a real one in every field but the texts
-    "semantic": [{"operation": "select", "dependencies": [], "argument": "furniture (17)"},
-                 {"operation": "query", "dependencies": [0], "argument": "name"}],
-    "entailed": ["00200001"], "equivalent": ["00200000"], "question": "What is it?", "imageId": "n54424", "isBalanced": True,
-    "groups": {"global": None, "local": "12q-furniture"}, "answer": "couch", "semanticStr": "select: furniture (17)->query: name [0]",
+    "semantic": [
+        {"operation": "select", "dependencies": [], "argument": "furniture (17)"},
+        {"operation": "query", "dependencies": [0], "argument": "name"},
+    ],
+    "entailed": ["00200001"],
+    "equivalent": ["00200000"],
+    "question": "What is it?",
+    "imageId": "n54424",
+    "isBalanced": True,
+    "groups": {"global": None, "local": "12q-furniture"},
+    "answer": "couch",
+    "semanticStr": "select: furniture (17)->query: name [0]",
     "annotations": {"answer": {"0": "17"}, "question": {"2:4": "17"}, "fullAnswer": {}},
-    "types": {"detailed": "categoryThat", "semantic": "cat", "structural": "query"}, "fullAnswer": "It is a couch.",
+    "types": {"detailed": "categoryThat", "semantic": "cat", "structural": "query"},
+    "fullAnswer": "It is a couch.",
 }
-SCENE = {"width": 640, "height": 480, "objects": {
-    "681267": {"name": "banana", "h": 34, "w": 64, "x": 248, "y": 55, "attributes": ["small", "yellow"],
-               "relations": [{"object": "681262", "name": "to the left of"}]},
-    "681262": {"name": "spot", "h": 16, "w": 26, "x": 245, "y": 165, "attributes": [], "relations": []}}}
+SCENE = {
+    "width": 640,
+    "height": 480,
+    "objects": {
+        "681267": {
+            "name": "banana",
+            "h": 34,
+            "w": 64,
+            "x": 248,
+            "y": 55,
+            "attributes": ["small", "yellow"],
+            "relations": [{"object": "681262", "name": "to the left of"}],
+        },
+        "681262": {"name": "spot", "h": 16, "w": 26, "x": 245, "y": 165, "attributes": [], "relations": []},
+    },
+}
 
 
 def write(tmp_path, **files):
@@ -38,23 +59,31 @@ def test_a_question_keeps_its_leading_zeros_and_every_field(tmp_path):
     (row,), problems = questions(tmp_path)
     assert problems == []
     assert (row.question_id, row.picture_id, row.split, row.answer) == ("00200000", "n54424", "val", "couch")
-    assert row.program == (Step(operation="select", argument="furniture (17)"),
-                           Step(operation="query", argument="name", dependencies=(0,)))
+    assert row.program == (
+        Step(operation="select", argument="furniture (17)"),
+        Step(operation="query", argument="name", dependencies=(0,)),
+    )
     assert (row.structural, row.semantic, row.detailed) == ("query", "cat", "categoryThat")
     assert (row.group_global, row.group_local, row.annotations) == ("", "12q-furniture", {"2:4": "17"})
     assert (row.entailed, row.equivalent, row.full_answer) == (("00200001",), ("00200000",), "It is a couch.")
 
 
 def test_questions_of_all_splits_come_sorted_by_id_as_text(tmp_path):
-    write(tmp_path, questions12__val_balanced_questions={"9": QUESTION, "10": QUESTION},
-          questions12__testdev_balanced_questions={"011": QUESTION})
+    write(
+        tmp_path,
+        questions12__val_balanced_questions={"9": QUESTION, "10": QUESTION},
+        questions12__testdev_balanced_questions={"011": QUESTION},
+    )
     rows, _ = questions(tmp_path, ("testdev", "val"))
     assert [(row.question_id, row.split) for row in rows] == [("011", "testdev"), ("10", "val"), ("9", "val")]
 
 
 def test_all_questions_of_train_lie_in_a_folder_of_several_files(tmp_path):
-    write(tmp_path, questions12__train_all_questions__train_all_questions_0={"2": QUESTION},
-          questions12__train_all_questions__train_all_questions_1={"1": QUESTION})
+    write(
+        tmp_path,
+        questions12__train_all_questions__train_all_questions_0={"2": QUESTION},
+        questions12__train_all_questions__train_all_questions_1={"1": QUESTION},
+    )
     rows, problems = questions(tmp_path, ("train",), "all")
     assert [row.question_id for row in rows] == ["1", "2"]
     assert problems == []
@@ -64,17 +93,31 @@ def without(key):
     return {name: value for name, value in QUESTION.items() if name != key}
 
 
-@pytest.mark.parametrize(("row", "message"), [
-    (QUESTION | {"imageId": 54424}, "Expected `str`, got `int` - at `$.imageId`; ids are strings, a number loses its leading zeros"),
-    (QUESTION | {"entailed": [7]}, "Expected `str`, got `int` - at `$.entailed[0]`; ids are strings, a number loses its leading zeros"),
-    (without("question"), "Object missing required field `question`"),
-    (without("semantic"), "Object missing required field `semantic`"),
-    (QUESTION | {"semantics": []}, "Object contains unknown field `semantics`"),
-    (QUESTION | {"types": QUESTION["types"] | {"kind": "x"}}, "Object contains unknown field `kind` - at `$.types`"),
-    (QUESTION | {"semantic": [{"operation": "select", "argument": "x", "dependencies": ["0"]}]},
-     "Expected `int`, got `str` - at `$.semantic[0].dependencies[0]`"),
-    ("What is it?", "Expected `object`, got `str`"),
-])
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            QUESTION | {"imageId": 54424},
+            "Expected `str`, got `int` - at `$.imageId`; ids are strings, a number loses its leading zeros",
+        ),
+        (
+            QUESTION | {"entailed": [7]},
+            "Expected `str`, got `int` - at `$.entailed[0]`; ids are strings, a number loses its leading zeros",
+        ),
+        (without("question"), "Object missing required field `question`"),
+        (without("semantic"), "Object missing required field `semantic`"),
+        (QUESTION | {"semantics": []}, "Object contains unknown field `semantics`"),
+        (
+            QUESTION | {"types": QUESTION["types"] | {"kind": "x"}},
+            "Object contains unknown field `kind` - at `$.types`",
+        ),
+        (
+            QUESTION | {"semantic": [{"operation": "select", "argument": "x", "dependencies": ["0"]}]},
+            "Expected `int`, got `str` - at `$.semantic[0].dependencies[0]`",
+        ),
+        ("What is it?", "Expected `object`, got `str`"),
+    ],
+)
 def test_a_row_of_another_form_is_told_by_file_and_id(tmp_path, row, message):
     write(tmp_path, questions12__val_balanced_questions={"1": row, "2": QUESTION})
     rows, problems = questions(tmp_path)
@@ -83,9 +126,14 @@ def test_a_row_of_another_form_is_told_by_file_and_id(tmp_path, row, message):
 
 
 def test_the_same_id_in_two_splits_is_told(tmp_path):
-    write(tmp_path, questions12__val_balanced_questions={"1": QUESTION}, questions12__testdev_balanced_questions={"1": QUESTION})
+    write(
+        tmp_path,
+        questions12__val_balanced_questions={"1": QUESTION},
+        questions12__testdev_balanced_questions={"1": QUESTION},
+    )
     assert questions(tmp_path, ("testdev", "val"))[1] == [
-        "questions1.2/val_balanced_questions.json, question 1: the same id is in questions1.2/testdev_balanced_questions.json"]
+        "questions1.2/val_balanced_questions.json, question 1: the same id is in questions1.2/testdev_balanced_questions.json"
+    ]
 
 
 def scenes(tmp_path, complete=False):
@@ -94,13 +142,28 @@ def scenes(tmp_path, complete=False):
 
 
 def test_a_scene_graph_keeps_objects_boxes_and_the_direction_of_relations(tmp_path):
-    write(tmp_path, sceneGraphs__val_sceneGraphs={"2407890": SCENE | {"location": "kitchen", "weather": None}})
+    write(
+        tmp_path, sceneGraphs__val_sceneGraphs={"2407890": SCENE | {"location": "kitchen", "weather": None}}
+    )
     (scene,), problems = scenes(tmp_path)
     assert problems == []
-    assert (scene.width, scene.height, scene.location, scene.weather, scene.complete) == (640, 480, "kitchen", "", False)
+    assert (scene.width, scene.height, scene.location, scene.weather, scene.complete) == (
+        640,
+        480,
+        "kitchen",
+        "",
+        False,
+    )
     assert scene.objects[0] == SceneObject(
-        object_id="681267", name="banana", x=248, y=55, w=64, h=34, attributes=("small", "yellow"),
-        relations=(Relation(name="to the left of", object_id="681262"),))
+        object_id="681267",
+        name="banana",
+        x=248,
+        y=55,
+        w=64,
+        h=34,
+        attributes=("small", "yellow"),
+        relations=(Relation(name="to the left of", object_id="681262"),),
+    )
 
 
 def test_the_truth_is_marked_complete(tmp_path):
@@ -108,13 +171,26 @@ def test_the_truth_is_marked_complete(tmp_path):
     assert scenes(tmp_path, complete=True)[0][0].complete
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    (json.dumps({"5": SCENE | {"objects": {"1": {"name": "x"}}}}), "Object missing required field `x` - at `$.objects[...]`"),
-    (json.dumps({"5": SCENE}).replace('"681262"}', "681262}").replace('"681262", "name"', '681262, "name"'),
-     "Expected `str`, got `int` - at `$.objects[...].relations[0].object`; ids are strings, a number loses its leading zeros"),
-    (json.dumps({"5": SCENE | {"wheather": "sunny"}}), "Object contains unknown field `wheather`"),
-    (json.dumps({"5": SCENE}).replace('"681262": {', '"681267": {'), "the object id 681267 occurs more than once"),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            json.dumps({"5": SCENE | {"objects": {"1": {"name": "x"}}}}),
+            "Object missing required field `x` - at `$.objects[...]`",
+        ),
+        (
+            json.dumps({"5": SCENE})
+            .replace('"681262"}', "681262}")
+            .replace('"681262", "name"', '681262, "name"'),
+            "Expected `str`, got `int` - at `$.objects[...].relations[0].object`; ids are strings, a number loses its leading zeros",
+        ),
+        (json.dumps({"5": SCENE | {"wheather": "sunny"}}), "Object contains unknown field `wheather`"),
+        (
+            json.dumps({"5": SCENE}).replace('"681262": {', '"681267": {'),
+            "the object id 681267 occurs more than once",
+        ),
+    ],
+)
 def test_a_damaged_scene_graph_is_told_by_picture(tmp_path, text, message):
     write(tmp_path, sceneGraphs__val_sceneGraphs=text)
     assert scenes(tmp_path)[1] == [f"sceneGraphs/val_sceneGraphs.json, picture 5: {message}"]

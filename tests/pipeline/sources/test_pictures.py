@@ -16,18 +16,26 @@ def test_a_sound_picture_gives_its_size_and_digest(tmp_path):
 def damaged(kind: str, path):
     Image.effect_noise((200, 200), 50).convert("RGB").save(path)
     data = path.read_bytes()
-    path.write_bytes({
-        "empty": b"", "text": b"<html>404</html>", "cut": data[: len(data) // 2],
-        "garbled": data[: len(data) // 2] + bytes(300) + data[len(data) // 2 + 300 :]}[kind])
+    path.write_bytes(
+        {
+            "empty": b"",
+            "text": b"<html>404</html>",
+            "cut": data[: len(data) // 2],
+            "garbled": data[: len(data) // 2] + bytes(300) + data[len(data) // 2 + 300 :],
+        }[kind]
+    )
 
 
-@pytest.mark.parametrize(("kind", "ending", "message"), [
-    ("empty", "jpg", "the file is empty"),
-    ("text", "jpg", "not a picture that Pillow can read"),
-    ("cut", "jpg", "damaged: image file is truncated"),
-    ("cut", "png", "damaged: image file is truncated"),
-    ("garbled", "png", "damaged: "),
-])
+@pytest.mark.parametrize(
+    ("kind", "ending", "message"),
+    [
+        ("empty", "jpg", "the file is empty"),
+        ("text", "jpg", "not a picture that Pillow can read"),
+        ("cut", "jpg", "damaged: image file is truncated"),
+        ("cut", "png", "damaged: image file is truncated"),
+        ("garbled", "png", "damaged: "),
+    ],
+)
 def test_a_damaged_picture_is_found_though_its_head_is_sound(tmp_path, kind, ending, message):
     path = tmp_path / f"a.{ending}"
     damaged(kind, path)
@@ -44,9 +52,19 @@ def test_a_picture_is_listed_under_its_name_without_ending(tmp_path):
     assert problems.lines == [f"{tmp_path.name}/x.jpg: x.gif is of the same name; keep one"]
 
 
-@pytest.mark.parametrize(("text", "sound"), [
-    ("n460556", True), ("COCO_val-2014.7", True), ("../n1", False), ("a/b", False), ("a b", False), ("", False), ("..", False),
-    ("a+b", False), ("n1\n", False),
-])
+@pytest.mark.parametrize(
+    ("text", "sound"),
+    [
+        ("n460556", True),
+        ("COCO_val-2014.7", True),
+        ("../n1", False),
+        ("a/b", False),
+        ("a b", False),
+        ("", False),
+        ("..", False),
+        ("a+b", False),
+        ("n1\n", False),
+    ],
+)
 def test_ids_can_be_part_of_file_names(text, sound):
     assert is_id(text) is sound

@@ -1,12 +1,14 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from annotation.sight import Words, obstacle
+from annotation.sight import obstacle
+from annotation.words import Words
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, read_jsonl, write_jsonl
-from pipeline.core.records import Question, Screened, Step, Task, Verified
+from pipeline.core.records import Screened, Task, TaskQuestion, Verified
 from pipeline.sources import gqa
 from pipeline.stages import batch
 
@@ -26,7 +28,9 @@ def questions_of(task):
 def test_every_candidate_is_judged_in_one_task(screened):
     rows = list(read_jsonl(screened / "screen/screened.jsonl", Screened))
     assert len(rows) > 200
-    assert sorted(questions_of(t)[0].candidate_id for t in tasks()) == sorted(r.candidate.candidate_id for r in rows)
+    assert sorted(questions_of(t)[0].candidate_id for t in tasks()) == sorted(
+        r.candidate.candidate_id for r in rows
+    )
 
 
 def test_half_of_the_filters_are_valid_and_half_are_not(screened):
@@ -36,7 +40,10 @@ def test_half_of_the_filters_are_valid_and_half_are_not(screened):
 
 def test_every_filter_holds_in_the_complete_truth(screened, vocabulary):
     words = Words(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
-    truth = {s.picture_id: s for s in gqa.scenes(Path("data/tiny/truth"), ("testdev",), Problems("x"), complete=True)}
+    truth = {
+        s.picture_id: s
+        for s in gqa.scenes(Path("data/tiny/truth"), ("testdev",), Problems("x"), complete=True)
+    }
     wrong = []
     for task in tasks():
         filter_question = questions_of(task)[1]
@@ -47,7 +54,12 @@ def test_every_filter_holds_in_the_complete_truth(screened, vocabulary):
 
 
 def test_filters_come_from_all_sources(screened):
-    assert {questions_of(t)[1].source for t in tasks()} == {"own question", "judged candidate", "foreign question", "template"}
+    assert {questions_of(t)[1].source for t in tasks()} == {
+        "own question",
+        "judged candidate",
+        "foreign question",
+        "template",
+    }
 
 
 def test_the_browser_sees_nothing_that_tells_the_filter(screened):
@@ -58,7 +70,9 @@ def test_the_browser_sees_nothing_that_tells_the_filter(screened):
     assert {tuple(row) for row in shown} == {("data",)}
     text = (OUT / "label_studio_tasks.json").read_text()
     secrets = {"role", "expected", "filter", "clipeasy", "cliphard", "invalid", "judged"}
-    secrets |= {q.key for t in made for q in (t.first, t.second)} | {q.candidate_id for t in made for q in (t.first, t.second) if q.candidate_id}
+    secrets |= {q.key for t in made for q in (t.first, t.second)} | {
+        q.candidate_id for t in made for q in (t.first, t.second) if q.candidate_id
+    }
     assert not [secret for secret in secrets if secret in text]
 
 
@@ -74,12 +88,36 @@ def test_the_same_input_gives_the_same_bytes_and_another_seed_other_tasks(screen
     assert (OUT / "tasks.jsonl").read_bytes() != before["tasks.jsonl"]
 
 
-def test_the_text_alone_does_not_tell_the_filter_but_the_papers_templates_do(screened, set_params):
-    batch.main()
-    assert read_json(OUT / "batch.json")["filter_told_by_text_auroc"] <= 0.65
+def made_up(filter_words, count=300):
+    """Tasks whose candidates and filters are `What <word> is the <number>?` with words drawn alike or not."""
+    words = ["color", "size", "shape"]
+    rng = np.random.default_rng(0)
+    tasks = []
+    for i in range(count):
+        candidate = TaskQuestion(key="c", text=f"What {rng.choice(words)} is the {i % 50}?", role="candidate")
+        filter_question = TaskQuestion(
+            key="f", text=f"What {rng.choice(filter_words)} is the {rng.integers(50)}?", role="filter"
+        )
+        tasks.append(
+            Task(task_id=str(i), picture_id="n1", subset="clip-hard", first=candidate, second=filter_question)
+        )
+    return tasks
+
+
+def test_the_report_tells_whether_the_text_alone_tells_the_filter():
+    assert batch.told_by_text(made_up(["color", "size", "shape"]), seed=0) < 0.65
+    assert batch.told_by_text(made_up(["place"]), seed=0) > 0.99
+    half = batch.told_by_text(made_up(["color", "size", "shape", "place", "place", "place"]), seed=0)
+    assert 0.65 < half < 0.85  # half of the filters are known for sure, the rest is chance: 0.75
+
+
+def test_filters_that_are_all_made_from_the_papers_templates_betray_themselves(screened, set_params, capsys):
     set_params("batch", template_share=1.0)
     batch.main()
     assert read_json(OUT / "batch.json")["filter_told_by_text_auroc"] > 0.8
+    assert (
+        "warning: a model that sees the texts alone tells filters from candidates" in capsys.readouterr().err
+    )
 
 
 def test_the_report_counts_tasks_and_filters(screened):
@@ -96,7 +134,9 @@ def test_candidates_verified_in_an_earlier_round_serve_as_filters(screened):
                  votes_valid=0, votes_set_aside=0, verdict_ids=(), simulated=True) for i, row in enumerate(rows[:80])]  # fmt: skip
     Path("data/tiny/annotations").mkdir()
     write_jsonl("data/tiny/annotations/known.jsonl", known)
-    expected = {row.candidate.candidate_id: "valid" if row.status == "answerable" else "invalid" for row in known}
+    expected = {
+        row.candidate.candidate_id: "valid" if row.status == "answerable" else "invalid" for row in known
+    }
     used = [q for t in tasks() for q in [questions_of(t)[1]] if q.source == "verified candidate"]
     assert {q.expected for q in used} == {"valid", "invalid"}
     assert all(q.expected == expected[q.candidate_id] for q in used)
@@ -107,23 +147,9 @@ def test_without_screened_candidates_the_stage_says_so(tiny):
         batch.main()
 
 
-@pytest.mark.parametrize(
-    ("text", "operations", "expected"),
-    [
-        ("Is there a dog?", ("select", "exist"), True),
-        ("Is there a dog?", (), True),
-        ("Do you see dogs?", (), True),
-        ("What color is the dog there?", (), False),
-        ("What is on the table?", ("select", "relate", "query"), False),
-    ],
-)
-def test_a_question_on_existence_is_known_by_its_program_or_its_words(text, operations, expected):
-    program = tuple(Step(operation=operation, argument="x") for operation in operations)
-    question = Question(question_id="1", picture_id="n1", split="val", text=text, answer="x", program=program)
-    assert batch.is_existence(question) is expected
-
-
 def test_tasks_are_json_that_label_studio_can_read(screened):
     batch.main()
     rows = json.loads((OUT / "label_studio_tasks.json").read_text())
-    assert all(row["data"]["image"].startswith("/data/local-files/?d=tiny/source/images/n10000") for row in rows)
+    assert all(
+        row["data"]["image"].startswith("/data/local-files/?d=tiny/source/images/n10000") for row in rows
+    )

@@ -26,12 +26,29 @@ def test_the_tiny_world_comes_in_whole(tiny):
     questions = list(read_jsonl(OUT / "questions.jsonl", Question))
     scenes = list(read_jsonl(OUT / "scenes.jsonl", Scene))
     assert [picture.picture_id for picture in pictures] == [f"n10000{i}" for i in range(1, 9)]
-    assert {(picture.width, picture.height, picture.path.startswith("data/tiny/source/images/")) for picture in pictures} == {(448, 336, True)}
+    assert {
+        (picture.width, picture.height, picture.path.startswith("data/tiny/source/images/"))
+        for picture in pictures
+    } == {(448, 336, True)}
     # 40 of testdev, 9 of train and 3 of val, by hand in tests/tiny/make.py
     assert [sum(q.split == split for q in questions) for split in ("testdev", "train", "val")] == [40, 9, 3]
     assert [q.question_id for q in questions] == sorted(q.question_id for q in questions)
     assert [(scene.picture_id, scene.complete) for scene in scenes] == [
-        (key, False) for key in sorted(["2300001", "2300002", "2300003", "2300004", "2300005", "2300006", "2400001", "2400002", "2400003"])]
+        (key, False)
+        for key in sorted(
+            [
+                "2300001",
+                "2300002",
+                "2300003",
+                "2300004",
+                "2300005",
+                "2300006",
+                "2400001",
+                "2400002",
+                "2400003",
+            ]
+        )
+    ]
     report = read_json(OUT / "ingest.json")
     assert report["counts"]["testdev"] == {"pictures": 8, "questions": 40}
     assert report["counts"]["val"]["objects"] == 4 + 4 + 4
@@ -78,22 +95,45 @@ def cut_picture():
     (IMAGES / "n100003.jpg").write_bytes(data[: len(data) // 2])
 
 
-@pytest.mark.parametrize(("damage", "message"), [
-    (first("question", "  "), "question 00100101: the question is empty"),
-    (first("answer", ""), "question 00100101: it has no answer"),
-    (first("imageId", "../../truth/n1"), "question 00100101: picture '../../truth/n1' is outside of images/ or no plain name: "
-                                         "letters, digits, '.', '-' and '_' only"),
-    (first("imageId", "n999"), "picture n999: no such file in images/; questions that ask for it: 1, the first is 00100101"),
-    (forward, "question 00100101: step 1 (query) depends on step 1, which does not come before it"),
-    (drop_picture, "picture n100003: no such file in images/; questions that ask for it: 5, the first is 00100301"),
-    (cut_picture, "picture n100003: images/n100003.jpg: damaged: image file is truncated"),
-    (lambda: (IMAGES / "n100003.jpg").write_bytes(b""), "picture n100003: images/n100003.jpg: the file is empty"),
-    (lambda: Path(TESTDEV).write_text("{"), "questions1.2/testdev_balanced_questions.json: not valid JSON"),
-    (lambda: Path(TESTDEV).write_text("{}"), "split testdev: there is no question of it"),
-    (lambda: change(TESTDEV, lambda rows: rows.update({"a+b": rows.pop("00100101")})),
-     "question a+b: the id may hold letters, digits, '.', '-' and '_' only"),
-    (lambda: Path("data/tiny/source/sceneGraphs/val_sceneGraphs.json").unlink(), "sceneGraphs/val_sceneGraphs.json: no such file"),
-])
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (first("question", "  "), "question 00100101: the question is empty"),
+        (first("answer", ""), "question 00100101: it has no answer"),
+        (
+            first("imageId", "../../truth/n1"),
+            "question 00100101: picture '../../truth/n1' is outside of images/ or no plain name: "
+            "letters, digits, '.', '-' and '_' only",
+        ),
+        (
+            first("imageId", "n999"),
+            "picture n999: no such file in images/; questions that ask for it: 1, the first is 00100101",
+        ),
+        (forward, "question 00100101: step 1 (query) depends on step 1, which does not come before it"),
+        (
+            drop_picture,
+            "picture n100003: no such file in images/; questions that ask for it: 5, the first is 00100301",
+        ),
+        (cut_picture, "picture n100003: images/n100003.jpg: damaged: image file is truncated"),
+        (
+            lambda: (IMAGES / "n100003.jpg").write_bytes(b""),
+            "picture n100003: images/n100003.jpg: the file is empty",
+        ),
+        (
+            lambda: Path(TESTDEV).write_text("{"),
+            "questions1.2/testdev_balanced_questions.json: not valid JSON",
+        ),
+        (lambda: Path(TESTDEV).write_text("{}"), "split testdev: there is no question of it"),
+        (
+            lambda: change(TESTDEV, lambda rows: rows.update({"a+b": rows.pop("00100101")})),
+            "question a+b: the id may hold letters, digits, '.', '-' and '_' only",
+        ),
+        (
+            lambda: Path("data/tiny/source/sceneGraphs/val_sceneGraphs.json").unlink(),
+            "sceneGraphs/val_sceneGraphs.json: no such file",
+        ),
+    ],
+)
 def test_each_fault_of_the_source_is_told(tiny, damage, message):
     damage()
     (problem,) = problems_of_ingest()
@@ -112,16 +152,25 @@ def test_a_picture_of_another_size_than_its_scene_graph_is_refused(tiny, set_par
     set_params("ingest", split="val")
     for picture_id in ("2400001", "2400002", "2400003"):
         Image.new("RGB", (448, 336 if picture_id != "2400002" else 300)).save(IMAGES / f"{picture_id}.jpg")
-    assert problems_of_ingest() == ["picture 2400002: images/2400002.jpg is 448 x 300, its scene graph says 448 x 336"]
+    assert problems_of_ingest() == [
+        "picture 2400002: images/2400002.jpg is 448 x 300, its scene graph says 448 x 336"
+    ]
 
 
 def test_relations_to_nothing_are_left_out_and_counted(tiny):
-    change("data/tiny/source/sceneGraphs/val_sceneGraphs.json",
-           lambda graphs: graphs["2400002"]["objects"]["83"]["relations"].append({"name": "on", "object": "99"}))
+    change(
+        "data/tiny/source/sceneGraphs/val_sceneGraphs.json",
+        lambda graphs: graphs["2400002"]["objects"]["83"]["relations"].append({"name": "on", "object": "99"}),
+    )
     ingest.main()
     report = read_json(OUT / "ingest.json")["counts"]
     assert (report["val"]["relations left out"], report["train"]["relations left out"]) == (1, 0)
-    assert all(to.object_id != "99" for scene in read_jsonl(OUT / "scenes.jsonl", Scene) for thing in scene.objects for to in thing.relations)
+    assert all(
+        to.object_id != "99"
+        for scene in read_jsonl(OUT / "scenes.jsonl", Scene)
+        for thing in scene.objects
+        for to in thing.relations
+    )
 
 
 def test_own_pictures_and_questions_come_in_from_a_table(tiny, set_params):
@@ -129,14 +178,28 @@ def test_own_pictures_and_questions_come_in_from_a_table(tiny, set_params):
 
     shutil.rmtree("data/tiny/source/questions1.2")
     Path("data/tiny/source/questions.csv").write_text(
-        "question_id,picture,question,answer\n2,mine.png,What is it?,a dog\n1,n100001.jpg,What color is the table?,red\n")
+        "question_id,picture,question,answer\n2,mine.png,What is it?,a dog\n1,n100001.jpg,What color is the table?,red\n"
+    )
     Image.new("RGB", (5, 5)).save(IMAGES / "mine.png")
     set_params("ingest", split="test", question_splits=["test"])
     ingest.main()
     assert [p.path for p in read_jsonl(OUT / "pictures.jsonl", Picture)] == [
-        "data/tiny/source/images/mine.png", "data/tiny/source/images/n100001.jpg"]
-    assert [(q.question_id, q.split) for q in read_jsonl(OUT / "questions.jsonl", Question)] == [("1", "test"), ("2", "test")]
+        "data/tiny/source/images/mine.png",
+        "data/tiny/source/images/n100001.jpg",
+    ]
+    assert [(q.question_id, q.split) for q in read_jsonl(OUT / "questions.jsonl", Question)] == [
+        ("1", "test"),
+        ("2", "test"),
+    ]
     assert read_json(OUT / "ingest.json")["format"] == "table"
+
+
+def test_a_missing_or_empty_picture_folder_is_told_in_one_line(tiny):
+    for path in IMAGES.iterdir():
+        path.unlink()
+    assert problems_of_ingest() == ["images/: no picture in it, but 8 are asked about"]
+    IMAGES.rmdir()
+    assert problems_of_ingest() == ["images/: no such folder; the pictures belong into it"]
 
 
 def test_a_source_that_no_reader_knows_is_refused(tiny):

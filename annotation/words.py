@@ -1,0 +1,68 @@
+"""What words mean to a simulated annotator: plurals, categories, pronouns, relations that say the same."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from pipeline.core.records import Record
+
+SAME_RELATION = (
+    {"near", "next to", "beside", "by"},
+    {"in", "inside", "inside of"},
+    {"on", "on top of"},
+    {"to the left of", "left of"},
+    {"to the right of", "right of"},
+    {"under", "beneath", "underneath"},
+)
+IRREGULAR = {
+    "men": "man",
+    "women": "woman",
+    "people": "person",
+    "children": "child",
+    "mice": "mouse",
+    "geese": "goose",
+    "feet": "foot",
+    "teeth": "tooth",
+}
+PRONOUNS = {"he": ("man", "boy"), "him": ("man", "boy"), "she": ("woman", "girl"), "her": ("woman", "girl")}
+ANYTHING = ("_", "this", "that", "it", "they", "them", "object", "thing")
+
+
+class Words(Record):
+    """What words mean: members of categories (`furniture` -> table, chair) and types of attributes."""
+
+    categories: dict[str, tuple[str, ...]]
+    attribute_types: dict[str, str]
+
+    def kinds(self, name: str) -> set[str]:
+        """All word forms that a name covers, those of the members of a category among them."""
+        wanted, todo = set(), [name, *PRONOUNS.get(name, ())]
+        while todo:
+            new = forms(todo.pop()) - wanted
+            wanted |= new
+            for form in new:
+                todo += self.categories.get(form, ())
+        return wanted
+
+
+@lru_cache(maxsize=1 << 14)
+def forms(name: str) -> frozenset[str]:
+    """The name and what it may be the plural of: `boxes` -> boxes, boxe, box. Names that share a form agree."""
+    head, space, word = name.strip().lower().rpartition(" ")
+    found = {word}
+    found |= {word.removesuffix(plural) + one for plural, one in IRREGULAR.items() if word.endswith(plural)}
+    if word.endswith("s") and not word.endswith("ss"):
+        found.add(word[:-1])
+        if word.endswith("es"):
+            found.add(word[:-2])
+        if word.endswith("ies"):
+            found.add(word[:-3] + "y")
+        if word.endswith("ves"):
+            found |= {word[:-3] + "f", word[:-3] + "fe"}
+    return frozenset(head + space + form for form in found)
+
+
+def same_relation(name: str, asked: str) -> bool:
+    """Whether a relation that holds is the one asked for: who is `sitting on` a chair is `on` it."""
+    wanted = next((group for group in SAME_RELATION if asked in group), {asked})
+    return name in wanted or any(name.endswith(f"ing {word}") for word in wanted)

@@ -1,0 +1,1 @@
+"""Which filter questions a picture offers, by what is known of it."""

@@ -1,0 +1,47 @@
+"""What the rest of a question says of a thing that it names; whatever takes its place should be like that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipeline.judge.programs import FINDS, Operation
+from pipeline.perturbing.alignment import root
+from pipeline.perturbing.slots import NO_LOOK, POSITIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """What is said of a thing.
+
+    Attributes:
+        attributes: groups of attributes; of each group it should have one.
+        relations: (relation, "s" or "o") for one in which it is the subject or the object.
+        types: types of attributes of which it should have a value.
+    """
+
+    attributes: tuple[tuple[str, ...], ...] = ()
+    relations: tuple[tuple[str, str], ...] = ()
+    types: tuple[str, ...] = ()
+
+
+def demands(program: Sequence[Operation], step: int) -> Demands:
+    """What a program says of the thing that one of its steps names."""
+    attributes: list[tuple[str, ...]] = []
+    relations: list[tuple[str, str]] = []
+    types: list[str] = []
+    own = program[step]
+    if own.verb in ("relate", "verify", "choose"):
+        relations += [(value, "s" if own.subject else "o") for value in own.values]
+    for operation in program:
+        if not any(program[i].verb in FINDS and root(program, i) == step for i in operation.inputs):
+            continue
+        if operation.verb == "relate" or operation.type == "rel":
+            relations += [(value, "o" if operation.subject else "s") for value in operation.values]
+        elif operation.verb == "filter":
+            attributes += [operation.values] * (not operation.negated and operation.type not in POSITIONS)
+        elif operation.verb in ("verify", "choose") and not operation.type:
+            attributes.append(operation.values)
+        elif operation.verb in ("query", "verify", "choose", "same", "different"):
+            types += [operation.type] * (operation.type not in POSITIONS | NO_LOOK)
+    return Demands(tuple(attributes), tuple(relations), tuple(types))

@@ -1,0 +1,117 @@
+"""How a replacement is said where it is put: number, article, portions, the form of an adjective."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipeline.core.records import Edit
+from pipeline.language.agreement import Change, agreeing
+from pipeline.language.nouns import PLURAL_ONLY, Number, article, number_of, plural, singular
+from pipeline.language.relations import PREPOSITIONS, antonym, spatial
+from pipeline.perturbing.sentence import Sentence
+from pipeline.perturbing.slots import Slot
+
+Numbers = Mapping[Number, tuple[Change, ...]]  # a number that fits -> what has to change for it
+
+_BY_THE_PIECE = frozenset(("furniture", "clothing"))  # "a piece of furniture"; of food one says "food"
+_KINDS = frozenset(("kind", "kinds", "type", "types", "sort", "sorts"))
+_GOVERNS = frozenset(phrase.split()[-1] for phrase in PREPOSITIONS) | {"wear", "wears", "hold", "holds"}
+_FORMS = {"wood": ("wooden", "wood"), "metal": ("metal", "metallic")}  # before a noun, all equally likely
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """One slot's replacement: `new` is the program's word, `text` what the sentence says, `changes` follow
+    from it."""
+
+    slot: Slot
+    new: str
+    text: str
+    changes: tuple[Change, ...] = ()
+
+    def edit(self, sentence: Sentence) -> Edit:
+        slot, span = self.slot, self.slot.span
+        return Edit(
+            start=span.start,
+            end=span.end,
+            kind=slot.kind,
+            old=sentence.said(span),
+            new=self.text,
+            step=slot.step,
+        )
+
+
+def possible_numbers(sentence: Sentence, slot: Slot) -> Numbers:
+    """The numbers that another noun may have in a slot."""
+    old = _number(sentence, slot)
+    if follows_kind(sentence, slot):
+        return {"singular": (), "mass": ()}
+    start, before = slot.start, sentence.before(slot.start)
+    governed = before in _GOVERNS or before.endswith("ing")
+    found: dict[Number, tuple[Change, ...]] = {}
+    for new in ("singular", "plural", "mass"):
+        changes = agreeing(sentence.tokens, start, slot.span.last - 1, old, new, governed)
+        if changes is not None:
+            found[new] = tuple(changes)
+    if old == "plural" and slot.word in PLURAL_ONLY:
+        if start == slot.span.first and governed:
+            found["singular"] = ()  # "wearing jeans" becomes "wearing a hat"
+    elif old == "plural" and "plural" in found:
+        found["singular"] = found["plural"]  # "the cups" becomes "the hats"
+    return found
+
+
+def put_thing(slot: Slot, new: str, sentence: Sentence, numbers: Numbers) -> Swap:
+    """The swap of a slot for a thing that can be said in one of the numbers."""
+    one = singular(new)
+    if follows_kind(sentence, slot):
+        return Swap(slot, new, one)
+    old = _number(sentence, slot)
+    if new in _BY_THE_PIECE:
+        portion = "item" if "item" in sentence.said(slot.span).lower() else "piece"
+        return Swap(slot, new, f"{portion}{'s' * (old == 'plural')} of {new}")
+    number = number_of(one)
+    if number == "singular" and old == "plural":
+        if slot.word not in PLURAL_ONLY:
+            return Swap(slot, new, plural(one), numbers["singular"])
+        if slot.start == slot.span.first:
+            return Swap(slot, new, f"{article(one)} {one}", numbers["singular"])
+    return Swap(slot, new, one, numbers[number])
+
+
+def put_look(slot: Slot, new: str, sentence: Sentence, drawn: float) -> Swap:
+    """The swap of a slot for another attribute: "made of wood", but "wooden" or "wood" before a noun."""
+    said = sentence.said(slot.span).lower()
+    if said.startswith("turned "):
+        return Swap(slot, new, f"turned {new}")
+    if "made" in sentence.tokens and sentence.before(slot.span.first) in ("of", "or"):
+        return Swap(slot, new, new)
+    forms = _FORMS.get(new, (new,))
+    return Swap(slot, new, forms[int(drawn * 1000) % len(forms)])
+
+
+def put_opposite(slot: Slot, sentence: Sentence) -> Swap:
+    """The swap of a spatial term for its opposite: of the words that stand there ("left of"), else of the
+    program's."""
+    said = sentence.said(slot.span).lower()
+    return Swap(slot, antonym(slot.word) or "", antonym(said) or antonym(spatial(slot.word)) or "")
+
+
+def follows_kind(sentence: Sentence, slot: Slot) -> bool:
+    """Whether the noun follows "kind of": it stands there without article or number."""
+    first = slot.span.first
+    return sentence.before(first) == "of" and sentence.before(first - 1) in _KINDS
+
+
+def _number(sentence: Sentence, slot: Slot) -> Number:
+    """The number of the words that stand there: "pieces of furniture" is plural, so is the sheep in "the
+    sheep are"."""
+    said = sentence.said(slot.span).lower()
+    if slot.word in _BY_THE_PIECE and " " in said:
+        words = said.split()
+        return "plural" if words[0].endswith("s") or words[-1].endswith("s") else "singular"
+    number = number_of(said)
+    first, before = sentence.tokens[slot.start], sentence.before(slot.start)
+    several = first in ("these", "those") or before in ("are", "do", "were")
+    return "plural" if number == "singular" and several else number

@@ -1,0 +1,98 @@
+"""One sort of the confidences, from which every threshold score follows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .check import arrays
+
+# Counts are compared with a target like 0.95 x 40, which floating point may put a hair above 38.
+SLACK = 1e-12
+
+
+class Sweep(NamedTuple):
+    """What is accepted (confidence >= t) as the threshold t falls, items of equal confidence together.
+
+    `right`, `aqs`, `uqs` are sums of weights (counts, if there are no weights), [..., m + 1], from 0 on: AQs accepted
+    and answered right, AQs accepted, UQs accepted. `thresholds` [m] are the distinct confidences, falling.
+    """
+
+    thresholds: np.ndarray
+    right: np.ndarray
+    aqs: np.ndarray
+    uqs: np.ndarray
+
+
+class Order(NamedTuple):
+    """The rows by falling confidence, and for each distinct confidence the place of its last row."""
+
+    rows: np.ndarray
+    last: np.ndarray
+    thresholds: np.ndarray
+
+
+def order(confidence: np.ndarray) -> Order:
+    """Sort once."""
+    rows = np.argsort(confidence)[::-1]
+    ranked = confidence[rows]
+    last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1) if len(ranked) else np.array([], int)
+    return Order(rows, last, ranked[last])
+
+
+def sweep(confidence, correct, answerable) -> Sweep:
+    """Sweep over n items, each counted once.
+
+    Args:
+        confidence: [n] floats; higher means "answerable".
+        correct: [n] booleans or fractions in [0, 1]; ignored where not answerable.
+        answerable: [n] booleans.
+    """
+    confidence, correct, answerable = arrays(confidence=confidence, correct=correct, answerable=answerable)
+    answerable = answerable.astype(bool)
+    by = order(confidence)
+    if correct.dtype.kind == "f":
+        right = _totals(np.where(answerable, correct, 0.0)[by.rows], by.last)
+    else:
+        right = _totals((correct.astype(bool) & answerable)[by.rows], by.last)
+    aqs = _totals(answerable[by.rows], by.last)
+    uqs = np.append(0, by.last + 1) - aqs
+    return Sweep(by.thresholds, right, aqs, uqs)
+
+
+def weighted_sweep(by: Order, correct: np.ndarray, answerable: np.ndarray, cluster: np.ndarray, weights: np.ndarray) -> Sweep:
+    """Sweeps over n items for several weightings at once (the bootstrap's): item i has the weight
+    `weights[:, cluster[i]]`, `weights` is [b, clusters]. The counts are [b, m + 1]."""
+    ranked = weights[:, cluster[by.rows]]
+    aq = answerable[by.rows]
+    right = np.where(aq, correct[by.rows], 0.0)
+    return Sweep(by.thresholds, *(_totals(ranked * part, by.last) for part in (right, aq, ~aq)))
+
+
+def lowest_fpr(gain: np.ndarray, uqs: np.ndarray, share: float) -> np.ndarray:
+    """The lowest FPR at which `gain`, straight between the curve's points, reaches `share` of its last value.
+    NaN where that is 0 or there is no UQ. `gain` and `uqs` are [..., m + 1], the result is [...]."""
+    target = share * gain[..., -1:]
+    after = np.maximum(np.argmax(gain >= target * (1 - SLACK), axis=-1, keepdims=True), 1 if gain.shape[-1] > 1 else 0)
+    before = np.maximum(after - 1, 0)
+    low, high = np.take_along_axis(gain, before, -1), np.take_along_axis(gain, after, -1)
+    start, end = np.take_along_axis(uqs, before, -1), np.take_along_axis(uqs, after, -1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weight = np.clip((target - low) / (high - low), 0, 1)
+        fpr = (start + weight * (end - start)) / uqs[..., -1:]
+    return np.where(gain[..., -1:] > 0, fpr, np.nan)[..., 0]
+
+
+def share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """`part / whole`, NaN where `whole` is 0."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(whole > 0, part / np.where(whole > 0, whole, 1), np.nan)
+
+
+def _totals(ranked: np.ndarray, last: np.ndarray) -> np.ndarray:
+    kind = float if ranked.dtype.kind == "f" else np.int64
+    totals = np.cumsum(ranked, axis=-1, dtype=kind)
+    if len(last) != ranked.shape[-1]:
+        totals = totals[..., last]
+    return np.concatenate([np.zeros((*totals.shape[:-1], 1), kind), totals], axis=-1)

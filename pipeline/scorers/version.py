@@ -1,0 +1,3 @@
+"""The version of these scorers; every report states it."""
+
+VERSION = "1.0.0"

@@ -1,0 +1,106 @@
+"""WUPS: answers compared by Wu-Palmer similarity in WordNet (Malinowski & Fritz 2014; ACM and MCM: Malinowski et al.
+2015). WordNet is read from its own `dict` folder: nothing is fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from .check import Refused, strings
+
+DOWN_WEIGHT = 0.1  # what is left of a similarity below the threshold, as in the authors' script
+
+
+class Taxonomy:
+    """Nouns, their senses and what those are a kind of.
+
+    Args:
+        senses: word -> ids of its senses. parents: id -> ids of the senses it is a kind of.
+    """
+
+    def __init__(self, senses: dict[str, tuple[str, ...]], parents: dict[str, tuple[str, ...]]) -> None:
+        self.senses, self.parents = senses, parents
+        self.similarity = lru_cache(maxsize=1 << 18)(self._similarity)
+        self._above = lru_cache(maxsize=1 << 18)(self._ancestors)
+        self._depth = lru_cache(maxsize=1 << 18)(self._longest)
+
+    def _similarity(self, one: str, other: str) -> float:
+        """The highest Wu-Palmer similarity of any two senses; 1 for the same word, 0 for one that is not known."""
+        if one == other:
+            return 1.0
+        pairs = [(a, b) for a in self.senses.get(one, ()) for b in self.senses.get(other, ())]
+        return max((self._wu_palmer(a, b) for a, b in pairs), default=0.0)
+
+    def _wu_palmer(self, a: str, b: str) -> float:
+        """2 d / (steps to a + steps to b + 2 d), d the depth of the deepest common ancestor (the root's is 1)."""
+        ours, theirs = self._above(a), self._above(b)
+        common = ours.keys() & theirs.keys()
+        if not common:
+            return 0.0
+        nearest = max(common, key=lambda sense: (self._shortest(sense), self._depth(sense), sense))
+        depth = self._depth(nearest)
+        return 2 * depth / (ours[nearest] + theirs[nearest] + 2 * depth)
+
+    def _ancestors(self, sense: str) -> dict[str, int]:
+        """A sense and all above it, with the fewest steps up to each."""
+        steps, level = {sense: 0}, [sense]
+        while level:
+            level = [p for s in level for p in self.parents.get(s, ()) if p not in steps and not steps.update({p: steps[s] + 1})]
+        return steps
+
+    def _longest(self, sense: str) -> int:
+        return 1 + max((self._depth(parent) for parent in self.parents.get(sense, ())), default=0)
+
+    def _shortest(self, sense: str) -> int:
+        return max((n for s, n in self._above(sense).items() if not self.parents.get(s)), default=0)
+
+
+def read_wordnet(folder: Path | str) -> Taxonomy:
+    """The nouns of WordNet 3 from its `dict` folder: `data.noun`, or its parts `data.noun1`, `data.noun2`.
+
+    Raises:
+        Refused: no such folder or file, or a line that is not WordNet's.
+    """
+    folder = Path(folder)
+    files = [folder / "data.noun"] if (folder / "data.noun").is_file() else sorted(folder.glob("data.noun[0-9]"))
+    if not files:
+        raise Refused(f"{folder}: no data.noun in it; wanted WordNet's folder `dict` (docs/scores.md says where to get one)")
+    senses: dict[str, list[str]] = {}
+    parents: dict[str, tuple[str, ...]] = {}
+    for file in files:
+        for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+            if line.startswith("  ") or not line.strip():
+                continue  # the licence on top
+            try:
+                fields = line.partition(" | ")[0].split()
+                name, words = fields[0], int(fields[3], 16)
+                for word in fields[4:4 + 2 * words:2]:
+                    senses.setdefault(word.lower().replace("_", " "), []).append(name)
+                pointers = fields[5 + 2 * words:]
+                parents[name] = tuple(pointers[i + 1] for i in range(0, 4 * int(fields[4 + 2 * words]), 4) if pointers[i] in ("@", "@i"))
+            except (IndexError, ValueError) as error:
+                raise Refused(f"{file}, line {number}: not a line of WordNet's ({error})") from None
+    return Taxonomy({word: tuple(ids) for word, ids in senses.items()}, parents)
+
+
+def wups(
+    predictions: Iterable[str], answers: Iterable[Iterable[str]], taxonomy: Taxonomy, *,
+    threshold: float = 0.9, consensus: Literal["mean", "max"] = "mean",
+) -> np.ndarray:
+    """WUPS-ACM ("mean" over people's answers) or WUPS-MCM ("max"); [n], each in [0, 1], higher is better. A
+    similarity below `threshold` counts a tenth (0.0: every similarity counts fully).
+    """
+    predictions, answers = strings(predictions, answers)
+    if consensus not in ("mean", "max"):
+        raise ValueError(f"consensus is {consensus!r}, wanted 'mean' (ACM) or 'max' (MCM)")
+    found = []
+    for said, people in zip(predictions, answers, strict=True):
+        said = " ".join(said.lower().split())
+        values = [taxonomy.similarity(said, " ".join(text.lower().split())) for text in people]
+        values = [value if value >= threshold else DOWN_WEIGHT * value for value in values]
+        found.append(max(values) if consensus == "max" else sum(values) / len(values))
+    return np.array(found, float)

@@ -1,0 +1,77 @@
+"""Build the wheel `rgqa_scorers`: the scorers alone, for people who have nothing else of this project.
+
+A wheel is a zip with a list of its files; writing it by hand needs no build tool and no network, and gives the same
+bytes for the same sources: fixed times, files sorted, nothing compressed.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+from pipeline.core.files import replacing
+
+SOURCES = Path(__file__).parent.parent / "scorers"
+NAME = "rgqa_scorers"
+WHEN = (1980, 1, 1, 0, 0, 0)  # the first day a zip knows
+
+METADATA = """Metadata-Version: 2.1
+Name: rgqa-scorers
+Version: {version}
+Summary: Scores of models on benchmarks with unanswerable questions about images
+Requires-Python: >=3.11
+License: MIT
+Requires-Dist: numpy>=2
+Provides-Extra: parquet
+Requires-Dist: pyarrow>=15; extra == "parquet"
+Provides-Extra: vectors
+Requires-Dist: spacy>=3.7; extra == "vectors"
+Description-Content-Type: text/markdown
+
+# rgqa_scorers {version}
+
+    rgqa-score RELEASE PREDICTIONS --json scores.json
+
+RELEASE is the folder of a release, or one of its `rgqa/*.json`. PREDICTIONS is a list of
+`{{"questionId": ..., "prediction": ..., "confidence": ...}}`, as JSON, JSONL, CSV or (extra `parquet`) Parquet.
+In Python: `from rgqa_scorers import auaf, ff95, facc, auroc`.
+"""
+WHEEL = "Wheel-Version: 1.0\nGenerator: rgqa-pipeline\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+ENTRY_POINTS = f"[console_scripts]\nrgqa-score = {NAME}.command:main\n"
+
+
+def build_wheel(folder: Path, version: str) -> Path:
+    """Write `rgqa_scorers-<version>-py3-none-any.whl` into `folder` and return its path. The modules in it state
+    `version` in their reports."""
+    info = f"{NAME}-{_normal(version)}.dist-info"
+    files = {f"{NAME}/{source.name}": source.read_bytes() for source in sorted(SOURCES.glob("*.py"))}
+    files[f"{NAME}/version.py"] = f'"""The version of these scorers; every report states it."""\n\nVERSION = "{version}"\n'.encode()
+    files |= {
+        f"{info}/METADATA": METADATA.format(version=_normal(version)).encode(), f"{info}/WHEEL": WHEEL.encode(),
+        f"{info}/entry_points.txt": ENTRY_POINTS.encode(),
+    }
+    record = "".join(f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in files.items())
+    files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in files.items():
+            entry = zipfile.ZipInfo(name, WHEN)
+            entry.external_attr = 0o100644 << 16
+            entry.create_system = 3
+            archive.writestr(entry, data)
+    path = folder / f"{NAME}-{_normal(version)}-py3-none-any.whl"
+    with replacing(path) as file:
+        file.write(buffer.getvalue())
+    return path
+
+
+def _normal(version: str) -> str:
+    """A version as Python packages write it: "1.0.0-beta.2" -> "1.0.0+beta.2"."""
+    return version.replace("-", "+", 1)
+
+
+def _digest(data: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
