@@ -149,6 +149,8 @@ def main() -> None:
         process = get_context("spawn").Process(target=rank, args=(kind, a))
         process.start()
         process.join()
+        if process.exitcode:
+            raise SystemExit(process.exitcode)
     if a.fill:
         fill(a)
 

@@ -61,8 +61,9 @@ def agreeing(
         return None
     if "plural" not in (old, new) or old == new:
         return changes
-    neighbours = (*tokens[start - 1 : start], *tokens[head + 1 : head + 2])
-    if {"and", "or", "'s"} & set(neighbours) or determiner == "'s" or "both" in tokens:
+    before, after = tokens[start - 1 : start], tokens[head + 1 : head + 2]
+    joined = {"and", "or"} & {*before, *after} or "both" in tokens
+    if joined or determiner == "'s" or "'s" in after:
         return None
     this = _THIS if new == "plural" else {several: one for one, several in _THIS.items()}
     if determiner in this:

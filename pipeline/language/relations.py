@@ -2,59 +2,16 @@
 
 from __future__ import annotations
 
-# Longer phrases first wins when text is matched: "to the left of" before "left".
-PREPOSITIONS: tuple[str, ...] = (
-    "to the left of",
-    "to the right of",
-    "on the left side of",
-    "on the right side of",
-    "in front of",
-    "on top of",
-    "on the side of",
-    "in the middle of",
-    "in the center of",
-    "in between",
-    "close to",
-    "next to",
-    "inside of",
-    "outside of",
-    "out of",
-    "left of",
-    "right of",
-    "behind of",
-    "about",
-    "above",
-    "across",
-    "against",
-    "along",
-    "around",
-    "at",
-    "atop",
-    "behind",
-    "below",
-    "beneath",
-    "beside",
-    "between",
-    "by",
-    "from",
-    "in",
-    "inside",
-    "into",
-    "near",
-    "of",
-    "off",
-    "on",
-    "onto",
-    "outside",
-    "over",
-    "through",
-    "to",
-    "toward",
-    "towards",
-    "under",
-    "underneath",
-    "with",
-)
+from pipeline.language.nouns import words
+
+# Where text is matched, the longest phrase wins: "to the left of" before "left".
+PREPOSITIONS = words("""
+to the left of, to the right of, on the left side of, on the right side of, in front of, on top of, on the
+side of, in the middle of, in the center of, in between, close to, next to, inside of, outside of, out of,
+left of, right of, behind of, about, above, across, against, along, around, at, atop, behind, below,
+beneath, beside, between, by, from, in, inside, into, near, of, off, on, onto, outside, over, through, to,
+toward, towards, under, underneath, with
+""")
 
 _PAIRS = (
     ("to the left of", "to the right of"),

@@ -18,7 +18,6 @@ from pipeline.language.nouns import Number, number_of, singular
 Fact = tuple[str, ...]  # ("attribute", "red"), ("type", "color"), ("relation", "on", "s")
 
 _NUMBERS: tuple[Number, ...] = ("singular", "plural", "mass")
-_NO_ENTRY = ObjectEntry(name="", count=0, number="singular", attributes={})
 _NEVER = np.zeros(1)
 _NOT_ASKED = frozenset(("person", "place"))  # one asks "who", "where"
 # Seen so much more rarely of one name than of all, a fact is an error of annotation ("the fence wears a
@@ -105,16 +104,22 @@ class ObjectTable:
 
     def _weights(self, vocabulary: Vocabulary) -> np.ndarray:
         asked = np.array([vocabulary.asked.get(name, 0) for name in self.names], dtype=float)
-        shown = np.array([vocabulary.objects.get(name, _NO_ENTRY).count for name in self.names], dtype=float)
+        shown = np.array(
+            [sum(e.count for e in self._entries(name, vocabulary)) for name in self.names], dtype=float
+        )
         shown /= max(shown.sum(), 1)
         return asked / asked.sum() + _SHOWN * shown if asked.sum() else shown
+
+    def _entries(self, name: str, vocabulary: Vocabulary) -> list[ObjectEntry]:
+        """What the vocabulary says of things of this name, for a category of its members too."""
+        called = (name, *vocabulary.categories.get(name, ()))
+        return [vocabulary.objects[one] for one in called if one in vocabulary.objects]
 
     def _count_facts(self, vocabulary: Vocabulary) -> dict[Fact, np.ndarray]:
         counts: dict[Fact, np.ndarray] = defaultdict(lambda: np.zeros(len(self.names)))
         totals = np.ones(len(self.names))
         for name, row in self.row.items():
-            called = (name, *vocabulary.categories.get(name, ()))
-            entries = [vocabulary.objects[one] for one in called if one in vocabulary.objects]
+            entries = self._entries(name, vocabulary)
             totals[row] = max(sum(entry.count for entry in entries), 1)
             for entry in entries:
                 for attribute, count in entry.attributes.items():

@@ -79,9 +79,11 @@ def object_slots(program: Sequence[Operation], sentence: Sentence, answer: str) 
 
 def attribute_slots(program: Sequence[Operation], sentence: Sentence, answer: str) -> Found:
     """The attributes that the question takes for granted, and the option that is right."""
-    every = [i for i, o in enumerate(program) if o.verb in ("filter", "verify", "choose") and o.type != "rel"]
-    filters = [i for i in every if program[i].verb == "filter" and program[i].type not in POSITIONS]
-    presupposed = [i for i in filters if not program[i].asserted]
+    verbs = ("filter", "verify", "choose")
+    every = [
+        i for i, o in enumerate(program) if o.verb in verbs and o.type not in POSITIONS | {"rel", "name"}
+    ]
+    presupposed = [i for i in every if program[i].verb == "filter" and not program[i].asserted]
     exclusive = program[-1].type not in UNSUITED | POSITIONS
     options = list(_right_option(program, sentence, answer)) if exclusive else []
     if not presupposed and not options:

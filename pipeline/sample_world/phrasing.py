@@ -55,6 +55,16 @@ def pick(rng: np.random.Generator, options: Sequence[T]) -> T:
     return options[int(rng.integers(len(options)))]
 
 
+def drawn(rng: np.random.Generator, shares: Mapping[T, float]) -> T:
+    """One of the keys, drawn by their shares (above 0, of any sum)."""
+    point = rng.random() * sum(shares.values())
+    for key, share in shares.items():
+        point -= share
+        if point < 0:
+            break
+    return key
+
+
 def words(text: str, object_id: str = "") -> Phrase:
     """A phrase of which every word names the object (or none)."""
     return tuple((word, object_id) for word in text.split())

@@ -21,7 +21,7 @@ from pipeline.sample_world.ontology import (
     STATES,
     Kind,
 )
-from pipeline.sample_world.phrasing import Phrase, fill, pick, positions, sentence, words
+from pipeline.sample_world.phrasing import Phrase, drawn, fill, pick, positions, sentence, words
 from pipeline.sample_world.programs import Program
 from pipeline.sample_world.references import Fact, Reference, describe
 from pipeline.sample_world.view import View
@@ -79,11 +79,11 @@ class Asker:
 
     def attribute(self, shares: dict[str, float]) -> tuple[str, str] | None:
         """Id of an object and the type of one of its attributes, the type drawn by the shares."""
-        present = [kind for kind in shares if any(kind in values for values in self.view.values.values())]
+        there = {kind for values in self.view.values.values() for kind in values}
+        present = {kind: share for kind, share in shares.items() if kind in there}
         if not present:
             return None
-        weights = np.array([shares[kind] for kind in present])
-        kind = present[int(self.rng.choice(len(present), p=weights / weights.sum()))]
+        kind = drawn(self.rng, present)
         return self.some(lambda i: kind in self.view.values[i]), kind
 
     def relation(self, wanted: Callable[[str, str, str], bool]) -> tuple[str, str, str] | None:

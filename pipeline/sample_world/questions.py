@@ -16,6 +16,7 @@ from pipeline.core.records import Question, Scene
 from pipeline.sample_world.families import existence, kinds, looks, pairs, positions, relations
 from pipeline.sample_world.families import scene as whole
 from pipeline.sample_world.ontology import INDOORS
+from pipeline.sample_world.phrasing import drawn
 from pipeline.sample_world.programs import semantic_string
 from pipeline.sample_world.proposals import Asker, Proposal
 from pipeline.sample_world.references import Fact
@@ -25,7 +26,7 @@ Family = Callable[[Asker], Proposal | None]
 # Shares of the families of questions, after the proportions of GQA's balanced questions, and how many of a
 # family a picture may have. Where a scene has no question of a family the draw is repeated, so that rare ones
 # have larger shares here than among the questions.
-FAMILIES: tuple[tuple[Family, float, int], ...] = (
+_FAMILIES: tuple[tuple[Family, float, int], ...] = (
     (looks.query_look, 17, 4), (looks.verify_look, 5.5, 2), (looks.choose_look, 5.5, 2),
     (looks.verify_two_looks, 8, 2), (positions.query_position, 2.5, 1), (positions.verify_position, 1.5, 1),
     (positions.choose_position, 1.5, 1),
@@ -40,6 +41,8 @@ FAMILIES: tuple[tuple[Family, float, int], ...] = (
     (whole.query_place, 1.2, 1), (whole.query_weather, 1, 1), (whole.verify_scene, 1.2, 1),
     (whole.choose_scene, 1.2, 1),
 )
+SHARES = {family: share for family, share, _ in _FAMILIES}
+MOST = {family: most for family, _, most in _FAMILIES}
 ATTEMPTS = 60  # draws per question before a picture is left with fewer
 SAME_TARGET = 3  # questions about one object, at most
 LONGEST = 22  # words of a question; GQA's have at most 25
@@ -109,14 +112,13 @@ def _of_scene(scene: Scene, seed: int, count: int) -> list[SampleQuestion]:
 
 def _draw(ask: Asker, count: int) -> list[Proposal]:
     """Draw families by their shares until there are `count` questions of different texts and topics."""
-    shares = [share / sum(share for _, share, _ in FAMILIES) for _, share, _ in FAMILIES]
     chosen: list[Proposal] = []
     used: Counter[Any] = Counter()
     for _ in range(count * ATTEMPTS):
         if len(chosen) == count:
             break
-        family, _, most = FAMILIES[int(ask.rng.choice(len(FAMILIES), p=shares))]
-        found = family(ask) if used[family] < most else None
+        family = drawn(ask.rng, SHARES)
+        found = family(ask) if used[family] < MOST[family] else None
         if found is None or not _short(found) or used["text", found.text] or used["topic", found.topic]:
             continue
         if found.target and used["target", found.target] >= SAME_TARGET:
@@ -130,7 +132,7 @@ def _draw(ask: Asker, count: int) -> list[Proposal]:
 
 def _rephrased(ask: Asker, family: Family, first: Proposal) -> list[Proposal]:
     """The same question in other words, if a few draws of its family find it."""
-    again = (family(ask) for _ in range(ATTEMPTS))
+    again = (family(ask) for _ in range(ATTEMPTS // 2))
     return next(([other] for other in again
                  if other and other.text != first.text and _same(first, other) and _short(other)), [])
 

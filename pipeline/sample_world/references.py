@@ -20,6 +20,7 @@ from pipeline.sample_world.phrasing import (
     Phrase,
     adjective,
     category_of,
+    drawn,
     is_plural,
     pick,
     predicate,
@@ -31,7 +32,9 @@ from pipeline.sample_world.view import FUZZY, View
 Fact = tuple[str, ...]  # ("name", id, noun), ("attr", id, value), ("rel", id, name, other id), ...
 # English order of adjectives. "on" and "off" are not among them: they cannot stand before a noun.
 _ORDER = ("size", "age", "openness", "fullness", "pose", "color", "pattern", "material")
+# What a phrase says besides the noun, and how often it is tried.
 _SHAPES = {"bare": 0.12, "attributes": 0.40, "relation": 0.40, "position": 0.05, "negation": 0.03}
+_WITHOUT_RELATION = {shape: share for shape, share in _SHAPES.items() if shape != "relation"}
 _ATTEMPTS = 10
 
 
@@ -82,7 +85,7 @@ def describe(view: View, rng: np.random.Generator, object_id: str, *, hide: Iter
     """
     hidden, avoided = frozenset(hide), frozenset(avoid) | {object_id}
     for _ in range(_ATTEMPTS):
-        shape = "bare" if plain else pick_shape(rng, depth)
+        shape = "bare" if plain else drawn(rng, _SHAPES if depth else _WITHOUT_RELATION)
         name = view.name(object_id)
         by_category = "name" in hidden or (not plain and shape != "bare" and rng.random() < category)
         noun = category_of(name) if by_category else name
@@ -91,12 +94,6 @@ def describe(view: View, rng: np.random.Generator, object_id: str, *, hide: Iter
             if found is not None:
                 return found
     return None
-
-
-def pick_shape(rng: np.random.Generator, depth: int) -> str:
-    """What the phrase says besides the noun, drawn by the shares above; no relation at depth 0."""
-    shares = np.array([share * (depth > 0 or shape != "relation") for shape, share in _SHAPES.items()])
-    return list(_SHAPES)[int(rng.choice(len(shares), p=shares / shares.sum()))]
 
 
 def _bare(view: View, rng: np.random.Generator, object_id: str, noun: str) -> Reference:

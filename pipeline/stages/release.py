@@ -102,6 +102,7 @@ def main() -> None:
     verified = {v.candidate.candidate_id: v for v in read_jsonl(folders.stage("collect") / "verified.jsonl", Verified)}
     audit: dict[str, Any] = read_json(folders.stage("audit") / "audit.json")
     embed: dict[str, Any] = read_json(folders.stage("embed") / "embed.json")
+    rule: str = read_json(folders.stage("balance") / "balance.json")["rule"]
     home, mark = folders.release(version), canary(folders.dataset, version)
 
     for subset in track(SUBSETS, "release", unit="subset"):
@@ -116,7 +117,7 @@ def main() -> None:
     _write_text(home / "LICENSE", f"{p.title} {version}: questions, verdicts and pictures of this release are licensed under\n{p.licence}\n{p.licence_url}\n")
     facts = CardFacts(
         title=p.title, version=version, licence=p.licence, origin=p.origin, canary=mark,
-        balance_rule=params.section()["balance"]["rule"], model=embed["model"]["model"], weights=embed["model"]["weights_sha256"],
+        balance_rule=rule, model=embed["model"]["model"], weights=embed["model"]["weights_sha256"],
         pictures_included=p.pictures, fetch_recipe=p.fetch_recipe, warnings=tuple(audit["warnings"]), audit_table=audit["table"],
     )
     _write_text(home / "README.md", card(items, facts))

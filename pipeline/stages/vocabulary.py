@@ -61,9 +61,9 @@ def collect(scenes: Sequence[Scene], questions: Sequence[Question], params: Voca
     kept = {name: entry for name, entry in sorted(entries.items()) if entry.count >= params.min_count}
     if not kept:
         raise UserError(
-            f"the vocabulary is empty: {len(scenes):,} scene graphs and {len(programs):,} programs of questions "
-            f"name no object at least {params.min_count} times; give scene graphs (of other pictures will do), "
-            "or questions with programs"
+            f"the vocabulary is empty: {len(scenes):,} scene graphs and {len(programs):,} programs of "
+            f"questions name no object at least {params.min_count} times; give scene graphs (of other pictures "
+            "will do), or questions with programs"
         )
     attributes: Counter[str] = Counter()
     relations: Counter[str] = Counter()

@@ -66,7 +66,8 @@ def choose_position(ask: Asker) -> Proposal | None:
     one, two = _SIDES[axis] if ask.chance(0.5) else _SIDES[axis][::-1]
     program = then(x.program, f"choose {axis}", f"{one}|{two}")
     return ask.propose("positionChoose", _CHOOSE[axis], program, true, _FULL[axis],
-                       slots={"x": x.the, "n": ask.named(i), "u": words(one), "v": words(two), "t": words(true)},
+                       slots={"x": x.the, "n": ask.named(i), "u": words(one), "v": words(two),
+                              "t": words(true)},
                        local=f"10c-{ask.view.name(i)}_{axis}", asserts={*x.facts, fact}, needs=[{fact}],
                        target=i, topic=("choose", axis, i))
 

@@ -16,7 +16,11 @@ ROWS = st.lists(
 def oracle(confidence, correct, answerable):
     fpr, tpr, _ = roc_curve(answerable, confidence)
     kept = confidence > 0.5
-    found = {"accuracy_indomain": correct[answerable].mean(), "facc": (correct & answerable).sum() / answerable.sum()}
+    thresholds = np.unique(confidence)[::-1]
+    acc = np.array([0, *((correct & answerable & (confidence >= t)).sum() / answerable.sum() for t in thresholds)])
+    false = np.array([0, *((~answerable & (confidence >= t)).sum() / (~answerable).sum() for t in thresholds)])
+    found = {"auaf": auc(false, acc), "ff95": np.interp(acc[-1] * 0.95, acc, false) if acc[-1] else 0.0}
+    found |= {"accuracy_indomain": correct[answerable].mean(), "facc": (correct & answerable).sum() / answerable.sum()}
     if not kept.all():
         precision, recall, _ = precision_recall_curve(answerable, confidence)
         out_precision, out_recall, _ = precision_recall_curve(~answerable, -confidence)
@@ -32,7 +36,7 @@ def oracle(confidence, correct, answerable):
 
 
 @given(ROWS)
-def test_detection_numbers_are_scikit_learns_to_the_last_bits(rows):
+def test_numbers_are_scikit_learns_and_numpys_to_the_last_bits(rows):
     confidence, correct, answerable = map(np.array, zip(*rows, strict=True))
     found = published_scores(confidence, correct, answerable)
     expected = oracle(confidence, correct, answerable)

@@ -84,8 +84,17 @@ def test_no_confidence_beats_the_best_possible(items):
 
 def test_the_authors_auc_starts_at_the_first_item():
     # Items one by one, as in their script: coverage 1/3, 2/3, 1 and risk 0, 0.5, 1/3: (0.5/2 + (0.5+1/3)/2) / 3.
-    found = risk_coverage_auc([0.9, 0.8, 0.7], [1, 0, 1], from_zero=False)
+    found = risk_coverage_auc([0.9, 0.8, 0.7], [1, 0, 1], published=True)
     assert found == pytest.approx((0.25 + (0.5 + 1 / 3) / 2) / 3)
+
+
+def test_the_area_is_that_of_random_orders_of_ties():
+    # 400 copies of a case with ties, in 200 random orders one by one, by the authors' trapezoids.
+    rng = np.random.default_rng(0)
+    confidence, accuracy = np.repeat([0.9, 0.5, 0.5, 0.5, 0.1], 400), np.repeat([1, 0, 1, 0.3, 0], 400)
+    orders = [np.lexsort([rng.random(2000), -confidence]) for _ in range(50)]
+    areas = [risk_coverage_auc(np.arange(2000, 0, -1), accuracy[order], published=True) for order in orders]
+    assert risk_coverage_auc(confidence, accuracy) == pytest.approx(np.mean(areas), abs=2e-3)
 
 
 def test_a_threshold_goes_from_dev_to_test():

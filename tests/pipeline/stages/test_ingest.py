@@ -102,8 +102,8 @@ def cut_picture():
         (first("answer", ""), "question 00100101: it has no answer"),
         (
             first("imageId", "../../truth/n1"),
-            "question 00100101: picture '../../truth/n1' is outside of images/ or no plain name: "
-            "letters, digits, '.', '-' and '_' only",
+            ("question 00100101: picture '../../truth/n1' is outside of images/ or no plain name: "
+            "letters, digits, '.', '-' and '_' only"),
         ),
         (
             first("imageId", "n999"),
