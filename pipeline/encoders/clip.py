@@ -79,7 +79,6 @@ class Encoder:
 
         config, network = _fitting(model, pretrained, checkpoint)
         self._network = network.eval().requires_grad_(False).to(device)
-        self._text_only = _text_only(self._network)
         self._device = device
         torch.backends.cudnn.allow_tf32 = False  # otherwise a GPU's vectors are off by 1e-3
         preprocessing = open_clip.get_model_preprocess_cfg(network)
@@ -186,22 +185,29 @@ class Encoder:
         return bool(difference <= CUT_TOLERANCE)
 
     def _encode_tokens(self, tokens: np.ndarray, length: int) -> np.ndarray:
-        """Encode the first `length` tokens of each row. open_clip's towers add the whole positional table and
-        mask, so for the call both are replaced by their first `length` rows."""
         import torch
 
-        network = self._network
-        shorter: dict[str, torch.Tensor] = {}
-        if length < tokens.shape[1]:
-            prefix, tower = ("network.text.", network.text) if hasattr(network, "text") else ("network.", network)
-            if getattr(tower, "positional_embedding", None) is not None:
-                shorter[f"{prefix}positional_embedding"] = tower.positional_embedding[:length]
-            if getattr(tower, "attn_mask", None) is not None:
-                shorter[f"{prefix}attn_mask"] = tower.attn_mask[:length, :length]
         ids = torch.from_numpy(np.ascontiguousarray(tokens[:, :length])).long().to(self._device)
         with torch.inference_mode():
-            rows = torch.func.functional_call(self._text_only, shorter, (ids,))
-        return _checked(rows, self.record.model)
+            return _checked(encode_text(self._network, ids), self.record.model)
+
+
+def encode_text(network: torch.nn.Module, ids: torch.Tensor) -> torch.Tensor:
+    """Unit vectors of token ids [n, length], where `length` may be less than the model's context.
+
+    open_clip's towers add their whole positional table and mask, so for this call both are replaced by their first
+    `length` rows. Gradients flow through.
+    """
+    import torch
+
+    length = ids.shape[1]
+    prefix, tower = ("network.text.", network.text) if hasattr(network, "text") else ("network.", network)
+    shorter: dict[str, torch.Tensor] = {}
+    if getattr(tower, "positional_embedding", None) is not None:
+        shorter[f"{prefix}positional_embedding"] = tower.positional_embedding[:length]
+    if getattr(tower, "attn_mask", None) is not None:
+        shorter[f"{prefix}attn_mask"] = tower.attn_mask[:length, :length]
+    return torch.func.functional_call(_text_only(network), shorter, (ids,))
 
 
 def _text_only(network: torch.nn.Module) -> torch.nn.Module:

@@ -5,33 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.language.frames import DETERMINERS
-from pipeline.language.nouns import Number
+from pipeline.language.nouns import Number, words
 
-_TO_PLURAL = {
-    "is": "are",
-    "was": "were",
-    "has": "have",
-    "does": "do",
-    "isn't": "aren't",
-    "'s": " are",
-    "looks": "look",
-    "appears": "appear",
-    "seems": "seem",
-    "wears": "wear",
-    "holds": "hold",
-    "sits": "sit",
-    "stands": "stand",
-}
-_TO_SINGULAR = {plural.strip(): singular for singular, plural in _TO_PLURAL.items() if singular != "'s"}
+_PAIRS = """
+is are, was were, has have, does do, isn aren, looks look, appears appear, seems seem, wears wear, holds hold,
+sits sit, stands stand
+"""
+_TO_PLURAL = dict(pair.split() for pair in _PAIRS.split(",")) | {"'s": " are"}
+_TO_SINGULAR = {plural: singular for singular, plural in _TO_PLURAL.items() if singular != "'s"}
 _VERBS = frozenset(_TO_PLURAL) | frozenset(_TO_SINGULAR)
-_BASE = frozenset(
-    ("look", "appear", "seem", "wear", "hold", "sit", "stand", "have")
-)  # "Does it look ...": no agreement
-_RELATIVE = ("that", "which", "who")
-_ASKING = frozenset(("what", "which", "who", "where", "how"))
+_BASE = words("look, appear, seem, wear, hold, sit, stand, have")  # "Does it look ...": no agreement
+_INVERTED = words("is, are, was, were, does, do, isn, aren, 's")  # these may stand before their subject
+_RELATIVE = words("that, which, who")
+_ASKING = words("what, which, who, where, how")
 _THIS = {"this": "these", "that": "those"}
-_ONE = frozenset(("a", "an", "each", "every", "another", "either", "one"))
-_SEVERAL = frozenset(("all", "both", "two", "three", "several", "many"))
+_ONE = words("a, an, each, every, another, either, one")
+_SEVERAL = words("all, both, two, three, several, many")
 
 Change = tuple[int, str]  # token, what it becomes ("" for: it goes)
 
@@ -93,7 +82,11 @@ def _finite(tokens: Sequence[str]) -> list[int]:
 
 def _governed(tokens: Sequence[str], start: int, head: int, in_phrase: bool) -> set[int]:
     """Verbs whose subject the noun is: right before its phrase, right after it, or after "that"."""
-    governed = {start - 1, head + 2 if tokens[head + 1 : head + 2] and tokens[head + 1] in _RELATIVE else -1}
+    governed = set()
+    if tokens[start - 1] in _INVERTED:
+        governed.add(start - 1)
+    if tokens[head + 1 : head + 2] and tokens[head + 1] in _RELATIVE:
+        governed.add(head + 2)
     if not in_phrase:
         governed.add(head + 1)
     return governed

@@ -72,19 +72,23 @@ def _names(sentence: Sentence, program: Sequence[Operation], marked: Mapping[str
     filters = [operation for operation in program if operation.verb == "filter"]
     looks = {form[0] for o in filters for form in attribute_forms(o.values[0]) if len(form) == 1}
     chosen: dict[int, Place] = {}
+
+    def free(place: Place) -> bool:
+        return not any(place[0] < last and first < place[1] for first, last in chosen.values())
+
     for i in wanted:  # what the annotations tell
         ranges = [place for object_id in program[i].object_ids for place in marked.get(object_id, ())]
         inside = [(a, b) for a, b in options[i] if any(low <= a and b <= high for low, high in ranges)]
-        if inside:
-            chosen[i] = inside[0]
-        elif len(ranges) == 1 and not options[i] and (place := _other_words(sentence, *ranges[0], looks)):
+        if len(ranges) == 1 and not options[i] and (place := _other_words(sentence, *ranges[0], looks)):
+            inside = [place]
+        if place := next(filter(free, inside), None):
             chosen[i] = place
     position = 0
     for i in wanted:  # what is left, by the order of speech
         if i not in chosen:
-            free = [(a, b) for a, b in options[i] if not any(a < d and c < b for c, d in chosen.values())]
-            if free:
-                chosen[i] = next((place for place in free if place[0] >= position), free[0])
+            places = list(filter(free, options[i]))
+            if places:
+                chosen[i] = next((place for place in places if place[0] >= position), places[0])
         if i in chosen:
             position = chosen[i][1]
     for i, place in chosen.items():

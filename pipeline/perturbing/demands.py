@@ -38,10 +38,10 @@ def demands(program: Sequence[Operation], step: int) -> Demands:
             continue
         if operation.verb == "relate" or operation.type == "rel":
             relations += [(value, "o" if operation.subject else "s") for value in operation.values]
-        elif operation.verb == "filter":
-            attributes += [operation.values] * (not operation.negated and operation.type not in POSITIONS)
-        elif operation.verb in ("verify", "choose") and not operation.type:
+        elif operation.type in POSITIONS | NO_LOOK:
+            continue
+        elif operation.verb == "filter" and not operation.negated or operation.values and not operation.type:
             attributes.append(operation.values)
-        elif operation.verb in ("query", "verify", "choose", "same", "different"):
-            types += [operation.type] * (operation.type not in POSITIONS | NO_LOOK)
+        elif operation.type:  # asked for, or denied: "not red" is said of what has a colour
+            types.append(operation.type)
     return Demands(tuple(attributes), tuple(relations), tuple(types))

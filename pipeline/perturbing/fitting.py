@@ -105,13 +105,13 @@ def follows_kind(sentence: Sentence, slot: Slot) -> bool:
 
 
 def _number(sentence: Sentence, slot: Slot) -> Number:
-    """The number of the words that stand there: "pieces of furniture" is plural, so is the sheep in "the
-    sheep are"."""
+    """The number of the words that stand there: "pieces of furniture" is plural, so are the sheep in "are the
+    sheep white"."""
     said = sentence.said(slot.span).lower()
     if slot.word in _BY_THE_PIECE and " " in said:
         words = said.split()
         return "plural" if words[0].endswith("s") or words[-1].endswith("s") else "singular"
     number = number_of(said)
     first, before = sentence.tokens[slot.start], sentence.before(slot.start)
-    several = first in ("these", "those") or before in ("are", "do", "were")
+    several = plural(said) == said and (first in ("these", "those") or before in ("are", "do", "were"))
     return "plural" if number == "singular" and several else number

@@ -20,7 +20,15 @@ wood: wooden; metal: metallic; blond: blonde; large: big; sitting: sitting-down,
 caucasian: white; middle: center, centre; gray: grey; on: turned on; off: turned off
 """
 # "a piece of furniture", "the clothing items": said of one, or some, of what cannot be counted.
-_PORTIONS = ("piece of {}", "pieces of {}", "item of {}", "items of {}", "{} item", "{} items")
+_PORTIONS = (
+    "piece of {}",
+    "pieces of {}",
+    "item of {}",
+    "items of {}",
+    "{} item",
+    "{} items",
+    "articles of {}",
+)
 
 
 def _table(text: str) -> dict[str, tuple[str, ...]]:

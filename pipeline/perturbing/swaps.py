@@ -82,10 +82,10 @@ def swap_looks(case: Case, replacements: Replacements, random: Sequence[float]) 
     """
     looks = attribute_slots(case.program, case.sentence, case.answer)
     relations = relation_slots(case.program, case.sentence)
-    swaps = []
+    swaps: list[Swap] = []
     for slot, drawn in zip((*looks.slots, *relations.slots), random, strict=False):
         if slot.kind == "attribute":
-            new = _other_look(case, slot, replacements, drawn)
+            new = _other_look(case, slot, [swap.new for swap in swaps], replacements, drawn)
             swaps += [put_look(slot, new, case.sentence, drawn)] if new else []
         elif drawn < replacements.opposite_share(slot.word):
             swaps.append(put_opposite(slot, case.sentence))
@@ -96,11 +96,14 @@ def swap_looks(case: Case, replacements: Replacements, random: Sequence[float]) 
     return [], looks.reason or "its attributes have no other value that things of this name have"
 
 
-def _other_look(case: Case, slot: Slot, replacements: Replacements, drawn: float) -> str | None:
+def _other_look(
+    case: Case, slot: Slot, given: Sequence[str], replacements: Replacements, drawn: float
+) -> str | None:
+    """Another attribute for a slot; `given` are those that were put in already."""
     operation = case.program[slot.step]
     source = root(case.program, operation.inputs[0])
     name, noun = case.program[source].name, case.sentence.names.get(source)
-    held = [value for value in operation.values if value != slot.word]
+    held = [*given, *(value for value in operation.values if value != slot.word)]
     held += [
         other.values[0]
         for other in case.program

@@ -45,7 +45,7 @@ class Reference:
     Attributes:
         noun: the kind or category said. words: without the article. program: its last step yields the object.
         told: attribute types that the phrase tells of the object itself. facts: all that it presupposes.
-        mentions: ids of all objects it names. tail: whether words follow the noun.
+        tail: whether words follow the noun.
     """
 
     object_id: str
@@ -53,13 +53,20 @@ class Reference:
     words: Phrase
     program: tuple[Step, ...]
     facts: frozenset[Fact]
-    mentions: frozenset[str]
     told: frozenset[str] = frozenset()
     tail: bool = False
 
     @property
     def plural(self) -> bool:
         return is_plural(self.noun)
+
+    @property
+    def ends_clearly(self) -> bool:
+        """Whether a question may go on with a place. "Is the bench to the right of the couch behind the girl?"
+        can be read in two ways; with "that is to the right" it cannot."""
+        named = [place for place, word in enumerate(self.words) if word[1] == self.object_id]
+        following = self.words[named[-1] + 1:][:1]
+        return not following or following[0][0] in ("that", "who", "the")
 
     @property
     def the(self) -> Phrase:
@@ -99,7 +106,7 @@ def describe(view: View, rng: np.random.Generator, object_id: str, *, hide: Iter
 def _bare(view: View, rng: np.random.Generator, object_id: str, noun: str) -> Reference:
     said = pick(rng, CATEGORY_NOUNS[noun]) if noun in CATEGORY_NOUNS else noun
     return Reference(object_id=object_id, noun=noun, words=words(said, object_id),
-                     program=chain(f"{noun} ({object_id})"), mentions=frozenset({object_id}),
+                     program=chain(f"{noun} ({object_id})"),
                      facts=frozenset(name_facts(view, object_id, noun)))
 
 
@@ -214,7 +221,7 @@ def _with_relation(view: View, rng: np.random.Generator, base: Reference, rivals
     return replace(
         base, words=(*base.words, *_relative_clause(rng, relation, mark, role, base)), tail=True,
         program=then(mark.program, "relate", f"{base.noun},{relation},{role} ({i})"), told=frozenset(posed),
-        facts=base.facts | mark.facts | {("rel", *triple)}, mentions=base.mentions | mark.mentions), rivals
+        facts=base.facts | mark.facts | {("rel", *triple)}), rivals
 
 
 def _relative_clause(rng: np.random.Generator, relation: str, mark: Reference, role: str,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import masses as ms
 from .gqa import gqa_diagnostics
 from .join import Joined
+from .masses import majority, masses, semantic_subjectivity, subjectivity
 from .matching import anls, exact_match, token_f1
 from .realistic_part import calibration_of, selective_scores
 from .sweep import share
@@ -53,14 +53,14 @@ def masses_part(joined: Joined, options: Options) -> dict[str, Any]:
         return {"absent": "needs several people's answers to each question (VQA's annotations)"}
     people = [list(row.people) for row in joined.rows]
     found: dict[str, Any] = {
-        "ma": _mean(ms.majority(joined.said, people)), "s": _mean(ms.subjectivity(people)), "ma_x_s": _mean(ms.masses(joined.said, people)),
+        "ma": _mean(majority(joined.said, people)), "s": _mean(subjectivity(people)), "ma_x_s": _mean(masses(joined.said, people)),
     }
     vectors = options.extras.get("vectors")
     if vectors is None:
         return found | {"ses": {"absent": "needs word vectors (--vectors)"}}
     for t in THRESHOLDS:
-        found[f"ses_{t}"] = _mean(ms.semantic_subjectivity(people, vectors, threshold=t))
-        found[f"masses_{t}"] = _mean(ms.masses(joined.said, people, vectors, threshold=t))
+        found[f"ses_{t}"] = _mean(semantic_subjectivity(people, vectors, threshold=t))
+        found[f"masses_{t}"] = _mean(masses(joined.said, people, vectors, threshold=t))
     return found
 
 

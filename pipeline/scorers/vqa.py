@@ -28,7 +28,7 @@ def vqa_accuracy(predictions: Iterable[str], answers: Iterable[Iterable[str]], *
     """
     matches, people = _matches(predictions, answers, form)
     with_own, without = np.minimum((matches - 1) / 3, 1), np.minimum(matches / 3, 1)
-    accuracy = (matches * with_own + (people - matches) * without) / people
+    accuracy = (matches * with_own + (people - matches) * with_own) / people
     return np.where(people == 1, np.nan, accuracy) if form == "corrected" else accuracy
 
 

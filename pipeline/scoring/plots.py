@@ -50,24 +50,25 @@ def _charts(joined: dict[str, Joined]) -> dict[str, altair.Chart]:
         if len(given) and given.min() >= 0 and given.max() <= 1:
             table = reliability_table(given, at.correct[~at.missing])
             calibration += _rows(model, confidence=table[:, 1], correct=table[:, 2])
-        edges = np.linspace(given.min(), given.max() or 1.0, HISTOGRAM_BINS + 1) if len(given) else np.array([0.0, 1.0])
+        edges = np.histogram_bin_edges(given, HISTOGRAM_BINS)
         for kind, which in (("answerable", at.answerable), ("unanswerable", ~at.answerable)):
             counts, _ = np.histogram(at.confidence[which & ~at.missing], edges)
             histogram += [{"model": model, "kind": kind, "from": edges[i], "to": edges[i + 1], "items": int(n)} for i, n in enumerate(counts)]
 
-    def line(rows: list[dict], x: str, y: str, title: str, order: str = "place") -> altair.Chart:
+    def line(rows: list[dict], x: str, y: str, title: str, x_title: str, y_title: str) -> altair.Chart:
         scale = alt.Scale(domain=[0, 1])
         return alt.Chart(alt.Data(values=rows), title=title, width=360, height=300).mark_line(point=len(rows) < 60).encode(
-            x=alt.X(f"{x}:Q", scale=scale), y=alt.Y(f"{y}:Q", scale=scale), color="model:N", order=f"{order}:Q")
+            x=alt.X(f"{x}:Q", scale=scale, title=x_title), y=alt.Y(f"{y}:Q", scale=scale, title=y_title), color="model:N", order="place:Q")
 
-    charts = {"risk-coverage": line(risk, "coverage", "risk", "Risk over coverage")}
+    charts = {"risk-coverage": line(risk, "coverage", "risk", "Risk over coverage", "coverage: share answered", "risk: share wrong of these")}
     if curve:
-        charts["acc-fpr"] = line(curve, "fpr", "acc", "ACC-FPR curve")
+        charts["acc-fpr"] = line(curve, "fpr", "acc", "ACC-FPR curve", "FPR: share of UQs accepted", "ACC: share of AQs accepted and right")
     if calibration:
         even = alt.Chart(alt.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}])).mark_line(color="gray", strokeDash=[4, 4]).encode(x="x:Q", y="y:Q")
-        charts["reliability"] = even + line(calibration, "confidence", "correct", "Share right over confidence")
+        charts["reliability"] = even + line(
+            calibration, "confidence", "correct", "Reliability", "mean confidence of the bin", "share answered right")
     charts["confidences"] = alt.Chart(alt.Data(values=histogram), width=360, height=160).mark_bar(opacity=0.6).encode(
-        x=alt.X("from:Q", title="confidence"), x2="to:Q", y=alt.Y("items:Q", stack=None), color="kind:N", row="model:N",
+        x=alt.X("from:Q", title="confidence"), x2="to:Q", y=alt.Y("items:Q", stack=None), y2=alt.datum(0), color="kind:N", row="model:N",
     ).properties(title="Confidences of answerable and unanswerable questions")
     return charts
 

@@ -148,7 +148,7 @@ def exists_two(ask: Asker) -> Proposal | None:
                      f"Do you see any {{s}} or {{t}} {THERE}", f"Is there {{u}} or {{v}} {THERE}",
                      f"Do you see {{u}} or {{v}} {THERE}")
     if not there:
-        full = f"No, there are no {plural_of(one)} or {plural_of(two)}"
+        full = f"No, there are no {plural_of(names[0])} or {plural_of(names[1])}"
     elif yes:
         one_slot = "uv"[names.index(there[0])]
         full = "Yes, there are both {u} and {v}" if both else f"Yes, there is {{{one_slot}}}"

@@ -90,7 +90,7 @@ def query_common(ask: Asker) -> Proposal | None:
 
 def _two(ask: Asker, kind: str) -> tuple[Reference, Reference] | None:
     """Clear references to two objects of different names that have the attribute; often, the same value.
-    Neither phrase tells the attribute or speaks of the other object, and at most one has a relation."""
+    Neither phrase tells the attribute or speaks of the other object; only the second may have a relation."""
     i = ask.some(lambda j: kind in ask.view.values[j])
     if i is None:
         return None
@@ -100,8 +100,8 @@ def _two(ask: Asker, kind: str) -> tuple[Reference, Reference] | None:
         return None
     same = [j for j in rest if ask.view.values[j][kind] == ask.view.values[i][kind]]
     j = ask.pick(same if same and ask.chance(0.5) else rest)
-    x = ask.refer(i, hide=(kind,), avoid=(j,), category=0.0)
-    y = ask.refer(j, hide=(kind,), avoid=(i,), category=0.0, depth=0 if x and x.tail else 1)
+    x = ask.refer(i, hide=(kind,), avoid=(j,), category=0.0, depth=0)
+    y = ask.refer(j, hide=(kind,), avoid=(i,), category=0.0, depth=1)
     return (x, y) if x and y else None
 
 

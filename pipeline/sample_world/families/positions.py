@@ -44,7 +44,7 @@ def query_position(ask: Asker) -> Proposal | None:
 def verify_position(ask: Asker) -> Proposal | None:
     """Is the blue chair on the left side of the photo?"""
     x, axis, true = _placed(ask, 0.75)
-    if x is None:
+    if x is None or not x.ends_clearly:
         return None
     i, yes = x.object_id, ask.chance(0.5)
     value = true if yes else next(side for side in _SIDES[axis] if side != true)
@@ -60,7 +60,7 @@ def verify_position(ask: Asker) -> Proposal | None:
 def choose_position(ask: Asker) -> Proposal | None:
     """Is the dog on the left or on the right side of the picture?"""
     x, axis, true = _placed(ask, 0.7)
-    if x is None:
+    if x is None or not x.ends_clearly:
         return None
     i, fact = x.object_id, ("position", x.object_id, true)
     one, two = _SIDES[axis] if ask.chance(0.5) else _SIDES[axis][::-1]

@@ -122,6 +122,8 @@ def verify_relation(ask: Asker) -> Proposal | None:
     if p is None or x is None:
         return None
     subject, other = (p, x) if role == "s" else (x, p)
+    if not subject.ends_clearly:
+        return None
     ing, _, bare = VERBS.get(said, (said, "", ""))
     templates = (f"[Is|Are] {{x}} {ing} {{y}}", f"[Is|Are] {{x}} {ing} {{y}}",
                  f"[Does|Do] {{x}} {bare} {{y}}" if bare else f"Do you think {{x}} [is|are] {said} {{y}}")

@@ -173,7 +173,7 @@ HARD = [  # text, program, answer, looks that the vocabulary knows of a cup, exp
     # relations that are asked, that have two sides, or no opposite
     ("Is the dog to the left or to the right of the cup?", "select: cup (1)->choose rel: dog,to the left of|to the right of,s (2) [0]", "left", "red", "has no attribute"),
     ("Is the dog to the left of the cup?", "select: cup (1)->verify rel: dog,to the left of,s (2) [0]", "yes", "red", "has no attribute"),
-    ("Is the cup on the left?", "select: cup (1)->verify hposition: left [0]", "yes", "red", "its attributes are asked for, not presupposed"),
+    ("Is the cup on the left?", "select: cup (1)->verify hposition: left [0]", "yes", "red", "has no attribute"),
     ("What is near the cup?", "select: cup (1)->relate: _,near,s (2) [0]->query: name [1]", "dog", "red", "has no attribute"),
     ("What color is the cup to the left of the other cup?", "select: cup (1)->relate: cup,to the left of,s (2) [0]->query: color [1]", "red", "red", "has no attribute"),
     ("What color is the cup in the middle?", "select: cup (1)->filter hposition: middle [0]->query: color [1]", "red", "red", "has no attribute"),
@@ -313,3 +313,17 @@ def test_a_question_without_a_program_is_edited_in_its_definite_phrases_only():
     assert (easy.text, hard.text) == ("What is the red kite made of?", "What is the blue cup made of?")
     assert easy.program == () and easy.edits[0].step == -1
     assert made("pt-easy", "Is there a cup?", "", words).reason == "names no object"
+
+
+def test_two_looks_of_one_thing_do_not_become_the_same():
+    words = vocabulary("cup", looks=("red", "white", "blue", "green"))
+    words.attribute_types.update(white="color", green="color")
+    asked = [question("Where is the cup that is red and white?", "select: cup (1)->filter color: red [0]->filter color: white [1]->query: hposition [2]", "left", question_id=f"q{i}") for i in range(20)]
+    candidates, _ = perturb(asked, {asked[0].text: ()}, words, {}, PerturbParams())
+    assert {c.text for c in candidates if c.subset == "pt-hard"} == {"Where is the cup that is blue and green?", "Where is the cup that is green and blue?"}
+
+
+def test_one_word_is_replaced_once_even_if_two_steps_name_it():
+    words = vocabulary("kite", "vase")
+    row = made("pt-easy", "Is the person in front or behind the fence?", "select: person (2)->choose rel: person,in front of|behind,s (2) [0]", words, "front", {"2": "2"})
+    assert len(row.edits) == 1
