@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from annotation.quality import candidate_choice, filter_choice, said
-from pipeline.core.records import AqCheck, Choice, Record, Screened, Task, Verdict, Verified
+from pipeline.core.records import AqCheck, Category, Choice, Record, Screened, Task, Verdict, Verified
 
 Rule = Literal["majority", "unanimity"]
 Status = Literal["unanswerable", "answerable", "doubtful", "unjudged"]
@@ -82,7 +82,8 @@ def verify(
     rows = []
     for row in screened:
         given = by_candidate[row.candidate.candidate_id]
-        counted = [candidate_choice(tasks[v.task_id], v) for v in given if v.verdict_id not in aside]
+        counting = [v for v in given if v.verdict_id not in aside]
+        counted = [candidate_choice(tasks[v.task_id], v) for v in counting]
         invalid = counted.count("invalid")
         rows.append(
             Verified(
@@ -94,9 +95,21 @@ def verify(
                 votes_set_aside=len(given) - len(counted),
                 verdict_ids=tuple(sorted(v.verdict_id for v in given)),
                 simulated=any(v.simulated for v in given),
+                reason=commonest(reason_of(tasks[v.task_id], v) for v in counting),
             )
         )
     return sorted(rows, key=lambda row: row.candidate.candidate_id)
+
+
+def reason_of(task: Task, verdict: Verdict) -> str:
+    """Why the annotator called the candidate invalid; "" if no reason was given or it was called valid."""
+    return verdict.first_reason if task.first.role == "candidate" else verdict.second_reason
+
+
+def commonest(reasons: Iterable[str]) -> Category | None:
+    """The reason given most often, of those that name a category; of equally frequent ones the first by alphabet."""
+    counts = Counter(reason for reason in reasons if reason in get_args(Category))
+    return min(counts, key=lambda reason: (-counts[reason], reason)) if counts else None
 
 
 def check_aqs(tasks: Mapping[str, Task], verdicts: Iterable[Verdict], excluded: set[str]) -> list[AqCheck]:

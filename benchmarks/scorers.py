@@ -68,7 +68,8 @@ def from_files(folder: Path) -> None:
     (folder / "model.json").write_text(json.dumps(said))
     command = [sys.executable, "-m", "pipeline.scorers.command", str(folder / "clip-easy.json"), str(folder / "model.json"), "--bootstrap"]
     for repetitions, limit in (("0", "0.6 s"), ("1000", "5 s more than without")):
-        seconds = best_of(lambda: subprocess.run([*command, repetitions], check=True, capture_output=True), 3)
+        whole = [*command, repetitions]
+        seconds = best_of(lambda whole=whole: subprocess.run(whole, check=True, capture_output=True), 3)
         print(f"files of {PREDICTIONS:,} predictions to printed numbers, {repetitions} repetitions: {seconds:.2f} s (limit {limit})")
 
 

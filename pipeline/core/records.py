@@ -260,7 +260,8 @@ class Verdict(Record):
 
 
 class Verified(Record):
-    """A candidate after collection. `status` says what the votes came to; only "unanswerable" goes on."""
+    """A candidate after collection. `status` says what the votes came to; only "unanswerable" goes on. `reason` is
+    the one given most often with the invalid votes that count, if any gave one."""
 
     candidate: Candidate
     judgement: Judgement
@@ -270,6 +271,7 @@ class Verified(Record):
     votes_set_aside: int
     verdict_ids: tuple[str, ...]
     simulated: bool
+    reason: Category | None = None
 
 
 class AqCheck(Record):

@@ -28,14 +28,14 @@ from pipeline.core.randomness import generator
 from pipeline.encoders.clip import encode_text
 from pipeline.sample_world import clip_card
 from pipeline.sample_world.build import SEED
-from pipeline.sample_world.clip_material import CONTEXT, PHRASES, SIZE, Material, gathered
+from pipeline.sample_world.clip_material import CHUNK, CONTEXT, PHRASES, SIZE, Material, gathered
 from pipeline.sample_world.ontology import PLACES
 
 if TYPE_CHECKING:
     import torch
 
 WORK = DATA / "cache" / "clip"  # what a stopped training goes on from
-CHUNKS = 48  # of 256 pictures
+CHUNKS = 24  # of 256 pictures
 CONFIG: dict[str, Any] = {
     "embed_dim": 256,
     "vision_cfg": {"timm_model_name": "test_byobnet", "timm_model_pretrained": False, "timm_pool": "avgmax",
@@ -174,6 +174,7 @@ def write_model(network: torch.nn.Module, folder: Path) -> None:
     with replacing(folder / "open_clip_model.safetensors") as file:
         file.write(save(weights))
     write_json(folder / "open_clip_config.json", {"model_cfg": CONFIG, "preprocess_cfg": PREPROCESSING})
+    write_json(folder / "training.json", {"train_pictures": CHUNKS * CHUNK, "crop_steps": CROP_STEPS, "scene_steps": SCENE_STEPS})
 
 
 def _pixels(pictures: np.ndarray) -> torch.Tensor:

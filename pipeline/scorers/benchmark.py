@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from .check import Refused
@@ -43,7 +44,7 @@ class Benchmark(NamedTuple):
     version: str
     sha256: dict[str, str]
     subsets: dict[str, list[Row]]
-    questions: dict[str, Any] = {}
+    questions: Mapping[str, Any] = MappingProxyType({})
 
 
 def read_benchmark(path: Path | str) -> Benchmark:

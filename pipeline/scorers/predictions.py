@@ -98,7 +98,7 @@ def _rows(path: Path, data: bytes) -> tuple[list[dict[str, Any]], str]:
                     raise Refused(f"{path}, line {number}: not valid JSON ({error})") from None
     elif kind == ".parquet":
         try:
-            import pyarrow.parquet as parquet
+            from pyarrow import parquet
         except ImportError:
             raise Refused(f"{path}: reading Parquet needs pyarrow, which is not installed: pip install pyarrow") from None
         rows = parquet.read_table(io.BytesIO(data)).to_pylist()

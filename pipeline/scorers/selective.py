@@ -44,7 +44,7 @@ def coverage_at_risk(confidence, accuracy, risks):
 
 def threshold_at_risk(confidence, accuracy, risk: float) -> float:
     """The threshold that reaches C@R at `risk`; infinite where none does (answer nothing)."""
-    coverage, risks, thresholds = risk_coverage_curve(confidence, accuracy)
+    _, risks, thresholds = risk_coverage_curve(confidence, accuracy)
     within = np.flatnonzero(risks <= risk + SLACK)
     return float(thresholds[within[-1]]) if len(within) else float("inf")
 

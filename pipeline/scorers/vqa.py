@@ -28,7 +28,7 @@ def vqa_accuracy(predictions: Iterable[str], answers: Iterable[Iterable[str]], *
     """
     matches, people = _matches(predictions, answers, form)
     with_own, without = np.minimum((matches - 1) / 3, 1), np.minimum(matches / 3, 1)
-    accuracy = (matches * with_own + (people - matches) * with_own) / people
+    accuracy = (matches * with_own + (people - matches) * without) / people
     return np.where(people == 1, np.nan, accuracy) if form == "corrected" else accuracy
 
 
@@ -58,10 +58,9 @@ def _matches(predictions: Iterable[str], answers: Iterable[Iterable[str]], form:
     counts = np.empty(len(predictions), int)
     for i, (said, people) in enumerate(zip(predictions, answers, strict=True)):
         said = normalize_answer(said, form=form)
-        if form == "official":  # people who all say the same are left as they wrote it
-            if people.count(people[0]) == len(people):
-                counts[i] = len(people) if people[0] == said else 0
-                continue
+        if form == "official" and people.count(people[0]) == len(people):  # left as they wrote it
+            counts[i] = len(people) if people[0] == said else 0
+            continue
         total = 0
         for text in people:
             if text not in seen:

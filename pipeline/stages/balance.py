@@ -60,7 +60,7 @@ def items(subset: Subset, pairs: Sequence[Pair], questions: Mapping[str, Questio
         rows[c.candidate_id] = Item(
             item_id=c.candidate_id, picture_id=c.picture_id, question_id=c.question_id, text=c.text, unanswerable=True, answer="",
             part=part[c.picture_id], structural=source.structural, semantic=source.semantic, detailed=source.detailed,
-            category=pair.uq.judgement.category, edits=c.edits, score=c.score, rank=c.rank,
+            category=pair.uq.judgement.category or pair.uq.reason, edits=c.edits, score=c.score, rank=c.rank,
             verdict_ids=pair.uq.verdict_ids, simulated=pair.uq.simulated, **common)
         rows.setdefault(aq.question_id, Item(
             item_id=aq.question_id, picture_id=aq.picture_id, question_id=aq.question_id, text=aq.text, unanswerable=False, answer=aq.answer,

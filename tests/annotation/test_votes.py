@@ -1,6 +1,6 @@
 import pytest
 
-from annotation.votes import check_aqs, set_aside, status, verify
+from annotation.votes import check_aqs, commonest, set_aside, status, verify
 from pipeline.core.records import Candidate, Judgement, Screened, Task, TaskQuestion, Verdict
 
 V, I, U = "valid", "invalid", "unsure"
@@ -87,3 +87,10 @@ def test_own_questions_are_verified_or_refuted_on_the_way():
         ("qa", "open"),
         ("qb", "open"),
     ]
+
+
+def test_the_reason_given_most_often_is_kept_and_ties_go_by_the_alphabet():
+    # Two of three say "wrong attribute"; an unclear picture is a reason, but none of a question's own.
+    assert commonest(["wrong attribute", "missing object", "wrong attribute", ""]) == "wrong attribute"
+    assert commonest(["wrong relation", "missing object"]) == "missing object"
+    assert commonest(["", "unclear picture"]) is None

@@ -91,9 +91,9 @@ def target(question: SampleQuestion) -> str:
 
 
 def detailed(asked_: list[SampleQuestion], *names: str) -> list[SampleQuestion]:
-    found = [question for question in asked_ if question.detailed in names]
-    assert found, f"never asked: {names}"
-    return found
+    never = set(names) - {question.detailed for question in asked_}
+    assert not never, f"never asked: {never}"
+    return [question for question in asked_ if question.detailed in names]
 
 
 # Answers of the hand-made kitchen.
@@ -129,6 +129,10 @@ def test_a_choice_offers_the_right_value_and_another(of_kitchen) -> None:
 def test_sides_are_told_of_what_is_clearly_there_and_never_of_the_dog_near_the_border(of_kitchen) -> None:
     for question in detailed(of_kitchen, "positionQuery"):
         assert question.answer == SIDES[target(question)], question.text
+    for question in detailed(of_kitchen, "positionVerify", "positionVerifyC"):
+        if question.program[-1].operation == "verify hposition":
+            there = question.program[-1].argument == SIDES[target(question)]
+            assert question.answer == ("yes" if there else "no"), question.text
     for question in of_kitchen:
         for before, step in zip(question.program, question.program[1:], strict=False):
             assert not ("hposition" in step.operation and "(18)" in before.argument), question.text

@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -34,8 +35,8 @@ def test_fpr_at_tpr_is_the_lowest_fpr_on_scikit_learns_roc_curve(rows):
     fpr, tpr, _ = roc_curve(answerable, confidence, drop_intermediate=False)
     # The curve as a dense set of points between neighbours; the lowest FPR where TPR >= 0.95 lies within a step of it.
     steps = np.linspace(0, 1, 2001)
-    x = np.concatenate([a + steps * (b - a) for a, b in zip(fpr[:-1], fpr[1:], strict=True)])
-    y = np.concatenate([a + steps * (b - a) for a, b in zip(tpr[:-1], tpr[1:], strict=True)])
+    x = np.concatenate([a + steps * (b - a) for a, b in pairwise(fpr)])
+    y = np.concatenate([a + steps * (b - a) for a, b in pairwise(tpr)])
     assert fpr_at_tpr(confidence, answerable) == pytest.approx(x[y >= 0.95 - 1e-12].min(), abs=1e-3)
 
 

@@ -26,7 +26,7 @@ def columns(items):
 @given(ITEMS)
 def test_the_curve_is_coverage_and_risk_counted_threshold_by_threshold(items):
     confidence, accuracy = columns(items)
-    coverage, risk, thresholds = risk_coverage_curve(confidence, accuracy)
+    coverage, risk, _ = risk_coverage_curve(confidence, accuracy)
     expected = [((confidence >= t).mean(), 1 - accuracy[confidence >= t].mean()) for t in np.unique(confidence)[::-1]]
     assert np.stack([coverage, risk], axis=1) == pytest.approx(np.array(expected))
     best = [max([c for c, r in expected if r <= limit + 1e-12], default=0.0) for limit in RISKS]

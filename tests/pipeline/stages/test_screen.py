@@ -94,7 +94,6 @@ def test_of_two_candidates_with_one_text_the_first_stays_in_each_subset():
 
 
 def test_the_evidence_that_was_used_is_recorded_and_none_is_not_no_conflict():
-    edit = [("attribute", "red", "blue", 1)]
     blue = "select: cup (1)->filter color: blue [0]->query: size [1]"
     asked = question(*SIZE)
     candidate = Candidate(candidate_id="c1", subset="pt-hard", picture_id="n1", question_id="q1", text="What size is the blue cup?", program=program(blue),
@@ -106,7 +105,6 @@ def test_the_evidence_that_was_used_is_recorded_and_none_is_not_no_conflict():
     assert [row[0].judgement.evidence for row in (by_graph, by_questions, by_nothing)] == ["scene graph", "other questions", "none"]
     assert by_graph[0].judgement.answerability == "unanswerable"  # the only cup is red
     assert by_nothing[0].judgement.answerability == "unknown"
-    assert edit
 
 
 TEXTS = [  # questions without a program
