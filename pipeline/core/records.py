@@ -121,7 +121,8 @@ class Vocabulary(Record):
     `attributes` counts every attribute; `attribute_types` maps an attribute to its GQA type when the
     programs tell it (`filter color: red` -> {"red": "color"}); `places` and `weathers` as counted in graphs.
     `alternatives` are attributes without a type that questions offer as a choice: {"open": ("closed",)}.
-    `asked` counts for each name (of an object or category) the questions that take such a thing for granted."""
+    `asked` counts for each name (of an object or category) the questions that take such a thing for granted,
+    `described` for each attribute, position and relation."""
 
     objects: dict[str, ObjectEntry]
     attributes: dict[str, int]
@@ -132,6 +133,7 @@ class Vocabulary(Record):
     weathers: dict[str, int]
     alternatives: dict[str, tuple[str, ...]] = {}
     asked: dict[str, int] = {}
+    described: dict[str, int] = {}
 
 
 class Word(Record):

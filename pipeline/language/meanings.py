@@ -85,3 +85,17 @@ def asked(programs: Iterable[tuple[Question, tuple[Operation, ...]]]) -> Counter
     for _, program in programs:
         counts.update({o.name for o in program if o.name and o.name not in PRONOUNS and not o.asserted})
     return counts
+
+
+def described(programs: Iterable[tuple[Question, tuple[Operation, ...]]]) -> Counter[str]:
+    """Attribute, position or relation -> how many questions take it for granted of something."""
+    counts: Counter[str] = Counter()
+    for _, program in programs:
+        counts.update(
+            {
+                o.values[0]
+                for o in program
+                if o.verb in ("filter", "relate") and not o.asserted and not o.negated
+            }
+        )
+    return counts

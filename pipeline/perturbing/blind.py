@@ -90,7 +90,7 @@ def _other_things(
         new = replacements.thing(slot.word, frozenset(numbers), category, demanded, taken, drawn)
         if new is not None:
             taken = taken | replacements.table.confusable(new)
-            yield put_thing(slot, new, case.sentence, numbers)
+            yield put_thing(slot, new, case.sentence, numbers, drawn[1])
 
 
 def _said_of(slot: Slot, slots: Sequence[Slot]) -> Demands:
@@ -122,6 +122,6 @@ def _other_looks(
             new = replacements.any_look(name, slot.word, random[number])
         else:
             type_ = replacements.vocabulary.attribute_types.get(slot.word, "")
-            new = replacements.look(name, slot.word, type_, (), True, random[number])
+            new = replacements.look(name, slot.word, type_, (), True, (random[number], 0.0))
         if new is not None:
             yield Swap(slot, new, new)

@@ -14,7 +14,11 @@ from pipeline.perturbing.slots import Slot
 
 Numbers = Mapping[Number, tuple[Change, ...]]  # a number that fits -> what has to change for it
 
-_BY_THE_PIECE = frozenset(("furniture", "clothing"))  # "a piece of furniture"; of food one says "food"
+# "a piece of furniture"; of food one says "food". # is the place of a plural's s.
+_BY_THE_PIECE = {
+    "furniture": ("piece# of furniture", "item# of furniture"),
+    "clothing": ("piece# of clothing", "clothing item#"),
+}
 _KINDS = frozenset(("kind", "kinds", "type", "types", "sort", "sorts"))
 _GOVERNS = frozenset(phrase.split()[-1] for phrase in PREPOSITIONS) | {"wear", "wears", "hold", "holds"}
 _FORMS = {"wood": ("wooden", "wood"), "metal": ("metal", "metallic")}  # before a noun, all equally likely
@@ -62,15 +66,15 @@ def possible_numbers(sentence: Sentence, slot: Slot) -> Numbers:
     return found
 
 
-def put_thing(slot: Slot, new: str, sentence: Sentence, numbers: Numbers) -> Swap:
+def put_thing(slot: Slot, new: str, sentence: Sentence, numbers: Numbers, drawn: float) -> Swap:
     """The swap of a slot for a thing that can be said in one of the numbers."""
     one = singular(new)
     if follows_kind(sentence, slot):
         return Swap(slot, new, one)
     old = _number(sentence, slot)
     if new in _BY_THE_PIECE:
-        portion = "item" if "item" in sentence.said(slot.span).lower() else "piece"
-        return Swap(slot, new, f"{portion}{'s' * (old == 'plural')} of {new}")
+        form = _BY_THE_PIECE[new][int(drawn * 1000) % 2]
+        return Swap(slot, new, form.replace("#", "s" if old == "plural" else ""))
     number = number_of(one)
     if number == "singular" and old == "plural":
         if slot.word not in PLURAL_ONLY:

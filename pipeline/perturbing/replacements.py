@@ -23,8 +23,8 @@ from pipeline.perturbing.demands import Demands
 from pipeline.perturbing.objects import ObjectTable
 
 # Anything may stand so to anything else: these say nothing about what fits.
+_MOST_ABSENT = 0.1  # a name present in more pictures than nine of ten is not weighed up further
 _LOOSE = frozenset(("to the left of", "to the right of", "near", "in front of", "behind", "above", "below"))
-_SIDES = frozenset(("left", "right", "top", "bottom"))
 
 
 class Replacements:
@@ -40,7 +40,9 @@ class Replacements:
         self.vocabulary = vocabulary
         self.same_category = same_category
         self.uniform = uniform
+        self._weight = self.table.weight
         self._looks: dict[str, Counter[str]] = {}
+        self._counts: Counter[str] = Counter()
         self._exclusive: dict[tuple[str, str, str], list[tuple[str, int]]] = {}
 
     def present(self, facts: Facts | None) -> np.ndarray:
@@ -50,6 +52,16 @@ class Replacements:
             for name in (thing.label,) if thing.label else thing.names:
                 rows |= self.table.confusable(name)
         return rows
+
+    def allow_for(self, present: Iterable[np.ndarray]) -> None:
+        """Weigh every name by how seldom it may be drawn, so that over all pictures it is drawn as often as
+        asked for.
+
+        Args:
+            present: for each picture, the rows that it shows and that are therefore not drawn for it.
+        """
+        shown = np.mean([self.table.nothing(), *present], axis=0)
+        self._weight = self.table.weight / np.maximum(1 - shown, _MOST_ABSENT)
 
     def thing(
         self,
@@ -68,7 +80,7 @@ class Replacements:
         """
         table = self.table
         rows = table.said_as(numbers, category) & ~(excluded | table.confusable(name))
-        weight = rows * (1.0 if self.uniform else table.weight)
+        weight = rows * (1.0 if self.uniform else self._weight)
         for group in demanded.attributes:
             weight = weight * sum(table.share("attribute", attribute) for attribute in group)
         for relation, role in demanded.relations:
@@ -83,14 +95,25 @@ class Replacements:
         return table.names[int(np.searchsorted(total, random[1] * total[-1], side="right"))]
 
     def look(
-        self, name: str, value: str, type_: str, held: Iterable[str], before_noun: bool, random: float
+        self,
+        name: str,
+        value: str,
+        type_: str,
+        held: Iterable[str],
+        before_noun: bool,
+        random: tuple[float, float],
     ) -> str | None:
-        """Draw another attribute of the same type that things of this name have; None if none is known.
+        """Draw another attribute of the same type that things of this name have; None if none is known or
+        accepted.
+
+        Draws are accepted as Metropolis and Hastings do: over all questions, each attribute is put in about as
+        often as it is taken out, so that the words alone do not tell which question was edited.
 
         Args:
             type_: the attribute's type, "" for one that only has alternatives (open, closed).
             held: attributes that it must not be like: other options, what such things have in the picture.
             before_noun: it has to stand before the noun, as "taking a picture" cannot.
+            random: two numbers in [0, 1).
         """
         held = tuple(held)
         options = [
@@ -98,11 +121,15 @@ class Replacements:
             for other, count in self._alternatives(name, value, type_)
             if not any(similar(other, one) for one in held) and not (before_noun and "ing " in other)
         ]
-        drawn = random * sum(count for _, count in options)
+        total = sum(count for _, count in options)
+        drawn = random[0] * total
         for other, count in options:
             drawn -= count
             if drawn < 0:
-                return other
+                back = self._attributes(name).get(value, 0)
+                there, returning = count / total, back / (total - count + back) if back else 1.0
+                accepted = self._described(other) * returning / (self._described(value) * there)
+                return other if random[1] < accepted else None
         return None
 
     def any_look(self, name: str, value: str, random: float) -> str | None:
@@ -111,21 +138,21 @@ class Replacements:
         return options[int(random * len(options))] if options else None
 
     def opposite_share(self, relation: str) -> float:
-        """How often, for each time a relation is said, its opposite is; at most 1.
+        """How often, for each time a relation or position is taken for granted, its opposite is; at most 1.
 
-        "Under" put for every "on" would itself tell that the question was changed, so it is put as much more
-        rarely as it is rarer.
+        "Under" put for every "on" would itself tell that the question was changed.
         """
         opposite = antonym(relation)
-        if opposite is None or relation in _SIDES:
-            return float(opposite is not None)
-        said = self._said(relation)
-        return min(1.0, self._said(opposite) / said) if said else 1.0
+        return min(1.0, self._described(opposite) / self._described(relation)) if opposite else 0.0
 
-    def _said(self, relation: str) -> int:
-        wanted = plain_relation(spatial(relation))
-        counts = self.vocabulary.relations.items()
-        return sum(count for name, count in counts if plain_relation(spatial(name)) == wanted)
+    def _described(self, word: str) -> float:
+        """How often questions take an attribute or relation for granted; without programs, how often it is
+        seen."""
+        if not self._counts:
+            seen = self.vocabulary.described or self.vocabulary.attributes | self.vocabulary.relations
+            for name, count in seen.items():
+                self._counts[plain_relation(spatial(name))] += count
+        return max(self._counts[plain_relation(spatial(word))], 0.5)
 
     def _alternatives(self, name: str, value: str, type_: str) -> list[tuple[str, int]]:
         """Attributes of things of this name that exclude `value`, with their counts."""

@@ -58,7 +58,7 @@ def swap_things(case: Case, replacements: Replacements, random: Sequence[float])
         if slot.step == asked and last.verb == "choose":
             continue  # "What animal is this, a cow or a sheep?": another category fits neither
         first, second = random[2 * number], random[2 * number + 1]
-        excluded, category = taken, slot.step == asked or follows_kind(sentence, slot)
+        excluded, category = taken, _wants_category(slot, asked, sentence, replacements)
         if slot.value < 0:
             demanded = demands(program, slot.step)
         else:
@@ -69,8 +69,16 @@ def swap_things(case: Case, replacements: Replacements, random: Sequence[float])
         new = replacements.thing(slot.word, frozenset(numbers), category, demanded, excluded, (first, second))
         if new is not None:
             taken = taken | replacements.table.confusable(new)
-            swaps.append(put_thing(slot, new, sentence, numbers))
+            swaps.append(put_thing(slot, new, sentence, numbers, second))
     return swaps, "" if swaps else found.reason or "no other object fits"
+
+
+def _wants_category(slot: Slot, asked: int, sentence: Sentence, replacements: Replacements) -> bool | None:
+    """Whether a category takes a slot's place: of what is asked for its name and of another category, only
+    one does; of a person, whom anything may be, None: either."""
+    if slot.step == asked or follows_kind(sentence, slot):
+        return True
+    return None if slot.word == "person" else slot.word in replacements.vocabulary.categories
 
 
 def swap_looks(case: Case, replacements: Replacements, random: Sequence[float]) -> tuple[list[Swap], str]:
@@ -78,16 +86,17 @@ def swap_looks(case: Case, replacements: Replacements, random: Sequence[float]) 
     presupposed spatial relation; if there is none, why.
 
     Args:
-        random: a number in [0, 1) for each slot.
+        random: two numbers in [0, 1) for each slot.
     """
     looks = attribute_slots(case.program, case.sentence, case.answer)
     relations = relation_slots(case.program, case.sentence)
     swaps: list[Swap] = []
-    for slot, drawn in zip((*looks.slots, *relations.slots), random, strict=False):
+    pairs = zip(random[::2], random[1::2], strict=True)
+    for slot, drawn in zip((*looks.slots, *relations.slots), pairs, strict=False):
         if slot.kind == "attribute":
             new = _other_look(case, slot, [swap.new for swap in swaps], replacements, drawn)
-            swaps += [put_look(slot, new, case.sentence, drawn)] if new else []
-        elif drawn < replacements.opposite_share(slot.word):
+            swaps += [put_look(slot, new, case.sentence, drawn[0])] if new else []
+        elif drawn[0] < replacements.opposite_share(slot.word):
             swaps.append(put_opposite(slot, case.sentence))
     if swaps:
         return swaps, ""
@@ -97,7 +106,7 @@ def swap_looks(case: Case, replacements: Replacements, random: Sequence[float]) 
 
 
 def _other_look(
-    case: Case, slot: Slot, given: Sequence[str], replacements: Replacements, drawn: float
+    case: Case, slot: Slot, given: Sequence[str], replacements: Replacements, drawn: tuple[float, float]
 ) -> str | None:
     """Another attribute for a slot; `given` are those that were put in already."""
     operation = case.program[slot.step]

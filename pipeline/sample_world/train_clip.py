@@ -1,213 +1,263 @@
-"""Train the sample's own small CLIP, which knows this drawn world and nothing else.
+"""Train the sample's own small CLIP on drawn train pictures and their texts, with open_clip's contrastive loss.
 
-    python -m pipeline.sample_world.train_clip            draw, train (goes on where it stopped), write data/sample/clip
-    python -m pipeline.sample_world.train_clip --card     measure it on the testdev pictures, write MODEL_CARD.md
+    python -m pipeline.sample_world.train_clip    draws the pictures, trains, writes data/sample/clip
 
-An open_clip model with open_clip's contrastive loss (`ClipLoss`), on train pictures and true texts alone, in two
-parts: first crops around one thing with its noun phrase (cheap, and it is plain what the words mean), then whole
-pictures with the phrases of their things and with questions. Whole pictures come from two places a batch, so that
-the place alone does not tell them apart.
+Two phases, both with `open_clip.ClipLoss`. First crops around single things with their noun phrases ("a small red
+cup"): cheap, and they teach what things look like. Then whole pictures with noun phrases and questions: average
+pooling adds the things of a picture up. Only train pictures and train texts are used; the first 640 train worlds are
+the sample's published train split, the others continue the same series. An interrupted run goes on from the last
+checkpoint in data/cache/sample_clip.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from multiprocessing import Pool
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from pipeline.core.errors import run
 from pipeline.core.files import replacing, write_json
-from pipeline.core.paths import DATA, Folders
+from pipeline.core.paths import DATA
 from pipeline.core.progress import done, track
-from pipeline.core.randomness import generator
-from pipeline.encoders.clip import encode_text
-from pipeline.sample_world import clip_card
-from pipeline.sample_world.build import SEED
-from pipeline.sample_world.clip_material import CHUNK, CONTEXT, PHRASES, SIZE, Material, gathered
-from pipeline.sample_world.ontology import PLACES
+from pipeline.core.records import Record, Scene, SceneObject
+from pipeline.sample_world.ontology import BY_NAME
+from pipeline.sample_world.world import HEIGHT, WIDTH
 
-if TYPE_CHECKING:
-    import torch
-
-WORK = DATA / "cache" / "clip"  # what a stopped training goes on from
-CHUNKS = 24  # of 256 pictures
-CONFIG: dict[str, Any] = {
+SEED = 2023
+CHUNK = 256  # pictures per file of the drawn set
+DRAWN = (256, 192)  # width, height as drawn; the model sees SIZE
+SIZE = (96, 128)  # height, width
+CROP = 48  # pixels of a crop at SIZE, the same scale as whole pictures, so that what is learnt carries over
+CROPS, SCENES = 256, 64  # per step
+PHRASES, QUESTIONS = 8, 4  # texts per whole picture and step
+CONTEXT = 48
+WORK = DATA / "cache" / "sample_clip"
+TARGET = DATA / "sample" / "clip"
+MODEL = {
     "embed_dim": 256,
-    "vision_cfg": {"timm_model_name": "test_byobnet", "timm_model_pretrained": False, "timm_pool": "avgmax",
-                   "timm_proj": "linear", "image_size": list(SIZE)},
+    "vision_cfg": {"timm_model_name": "test_byobnet", "timm_model_pretrained": False, "timm_pool": "avg", "timm_proj": "linear", "image_size": list(SIZE)},
     "text_cfg": {"context_length": CONTEXT, "vocab_size": 49408, "width": 64, "heads": 2, "layers": 2},
 }
-PREPROCESSING: dict[str, Any] = {
-    "size": list(SIZE), "mode": "RGB", "mean": [0.48145466, 0.4578275, 0.40821073],
-    "std": [0.26862954, 0.26130258, 0.27577711], "interpolation": "bicubic", "resize_mode": "squash", "fill_color": 0,
-}
-CROP, CROPS, CROP_STEPS = 48, 256, 2400  # pixels of a crop's side, crops a batch, batches
-SCENES, SCENE_STEPS = 64, 4000  # pictures a batch (half from either place), batches
-PHRASES_EACH, QUESTIONS_EACH = 5, 4  # texts of each picture in a batch
-RATE, FLOOR, WARM_UP = 2e-3, 0.02, 50  # AdamW's learning rate, the share of it left at the end, steps to reach it
-DECAY, CLIP = 0.05, 1.0  # weight decay, largest norm of the gradient
-SHIFT = 6  # pixels by which whole pictures are moved about, against learning them by heart
-KEEP_EVERY = 100  # steps
+MEAN, STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
+PREPROCESS = {"size": list(SIZE), "mode": "RGB", "mean": MEAN, "std": STD, "interpolation": "bicubic", "resize_mode": "squash", "fill_color": 0}
 
 
-def rate(step: int, steps: int) -> float:
-    """Learning rate: a linear warm-up, then half a cosine down to FLOOR of the peak."""
-    cosine = (1 + math.cos(math.pi * step / steps)) / 2
-    return RATE * min(1.0, (step + 1) / WARM_UP) * (FLOOR + (1 - FLOOR) * cosine)
+class Drawn(Record):
+    """A train picture's truth and questions; its pixels are in the .npy file beside it."""
+
+    scene: Scene
+    questions: tuple[str, ...]
 
 
-def crop_batch(material: Material, step: int) -> tuple[np.ndarray, np.ndarray]:
-    """Crops uint8 [CROPS, CROP, CROP, 3] around things, and one phrase for each: token ids [1, CROPS, tokens]."""
-    rng = generator(SEED, "clip", "crops", str(step))
-    things = rng.integers(0, len(material.owner), CROPS)
-    corner = material.centre[things] - CROP / 2 + rng.integers(-7, 8, (CROPS, 2))
-    x, y = np.clip(corner, 0, [SIZE[1] - CROP, SIZE[0] - CROP]).astype(int).T
-    pictures = [material.pictures[material.owner[t], b : b + CROP, a : a + CROP] for t, a, b in zip(things, x, y, strict=True)]
-    return np.stack(pictures), material.phrases[things, rng.integers(0, 2, CROPS)][None]
+def noun_phrase(thing: SceneObject, share: float, rng: np.random.Generator) -> str:
+    """A phrase like "a small red cup": the name with each attribute kept with probability `share`, in any order."""
+    kept = [attribute for attribute in thing.attributes if rng.random() < share]
+    words = " ".join([*rng.permutation(kept).tolist(), thing.name])
+    if BY_NAME[thing.name].number == "plural":
+        return words
+    return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
 
 
-def scene_batch(material: Material, step: int) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Pictures uint8 [SCENES, h, w, 3] of two places, and their texts: token ids [PHRASES_EACH, SCENES, tokens] of
-    phrases and [QUESTIONS_EACH, SCENES, tokens] of questions."""
-    rng = generator(SEED, "clip", "scenes", str(step))
-    of_place = [np.flatnonzero(material.place == place) for place in rng.choice(len(PLACES), 2, replace=False)]
-    chosen = np.concatenate([rng.choice(members, SCENES // 2, replace=False) for members in of_place])
-    across, down = rng.integers(-SHIFT, SHIFT + 1, 2)
-    padded = np.pad(material.pictures[chosen], ((0, 0), (SHIFT, SHIFT), (SHIFT, SHIFT), (0, 0)), mode="edge")
-    pictures = padded[:, SHIFT + down : SHIFT + down + SIZE[0], SHIFT + across : SHIFT + across + SIZE[1]]
-    first, last = np.searchsorted(material.owner, chosen), np.searchsorted(material.owner, chosen, side="right")
-    phrases = np.stack([
-        material.phrases[a + rng.permutation(b - a)[:PHRASES_EACH], rng.integers(0, PHRASES, PHRASES_EACH)]
-        for a, b in zip(first, last, strict=True)], axis=1)  # a scene has at least six things
-    asked = np.stack([material.asked[c, rng.permutation(material.asked.shape[1])[:QUESTIONS_EACH]] for c in chosen], axis=1)
-    return pictures, [phrases, asked]
+def draw_chunk(number: int) -> None:
+    """Draw train worlds number * CHUNK ... and write them; what is there already stays."""
+    from pipeline.sample_world.drawing import render
+    from pipeline.sample_world.graphs import truth
+    from pipeline.sample_world.questions import questions
+    from pipeline.sample_world.scenes import picture_id, scene
+
+    path = WORK / f"train-{number:03d}.npy"
+    if path.exists():
+        return
+    pixels, rows = [], []
+    for index in range(number * CHUNK, (number + 1) * CHUNK):
+        world = scene(SEED, picture_id("train", index), "train", index)
+        known = truth(world)
+        pixels.append(render(world, *DRAWN))
+        rows.append(Drawn(scene=known, questions=tuple(q.text for q in questions([known], SEED, 12))))
+    with replacing(path.with_suffix(".json")) as file:
+        file.write(msgspec.json.encode(rows))
+    with replacing(path) as file:
+        np.save(file, np.stack(pixels))
+
+
+def load(chunks: int) -> tuple[np.ndarray, list[Drawn]]:
+    """Pictures uint8 [n, 3, *SIZE] and what is known of them."""
+    from PIL import Image
+
+    pictures, rows = [], []
+    for number in range(chunks):
+        path = WORK / f"train-{number:03d}.npy"
+        resized = [np.asarray(Image.fromarray(p).resize(SIZE[::-1], Image.Resampling.BICUBIC)) for p in np.load(path)]
+        pictures.append(np.stack(resized).transpose(0, 3, 1, 2))
+        rows += msgspec.json.decode(path.with_suffix(".json").read_bytes(), type=list[Drawn])
+    return np.concatenate(pictures), rows
+
+
+class Texts:
+    """Tokens of all texts: noun phrases per thing (all attributes, half of them, half again), questions per picture."""
+
+    def __init__(self, rows: Sequence[Drawn], tokenize: Any) -> None:
+        rng = np.random.default_rng(SEED)
+        phrases = [[noun_phrase(o, share, rng) for share in (1.0, 0.5, 0.5)] for row in rows for o in row.scene.objects]
+        self.phrases = tokenize([text for three in phrases for text in three]).reshape(len(phrases), 3, -1)
+        self.first_thing = np.cumsum([0] + [len(row.scene.objects) for row in rows])
+        self.questions = tokenize([text for row in rows for text in row.questions])
+        self.first_question = np.cumsum([0] + [len(row.questions) for row in rows])
+
+    def of_pictures(self, pictures: np.ndarray, rng: np.random.Generator) -> Iterator[Any]:
+        """PHRASES + QUESTIONS batches of tokens; row i of each is about picture i of the batch."""
+        for table, first, count in ((self.phrases, self.first_thing, PHRASES), (self.questions, self.first_question, QUESTIONS)):
+            for _ in range(count):
+                rows = first[pictures] + (rng.random(len(pictures)) * (first[pictures + 1] - first[pictures])).astype(int)
+                yield table[rows] if table.ndim == 2 else table[rows, rng.integers(0, 3, len(rows))]
 
 
 class Trainer:
-    """The model, its optimizer and how far it is; kept in WORK so that a stopped training goes on."""
+    """The model, its optimiser, and one step of either phase."""
 
-    def __init__(self, material: Material) -> None:
+    def __init__(self, pictures: np.ndarray, rows: Sequence[Drawn]) -> None:
         import open_clip
         import torch
 
-        self.material = material
         torch.manual_seed(SEED)
-        self.network = open_clip.CLIP(**CONFIG).train()
-        self.network.visual.to(memory_format=torch.channels_last)
-        known = np.unique(np.concatenate([np.unique(material.phrases), np.unique(material.asked)]))
-        with torch.no_grad():  # words that never occur stay zero: they mean nothing, and compress to nothing
-            unknown = torch.ones(len(self.network.token_embedding.weight), dtype=torch.bool)
-            unknown[known.astype(np.int64)] = False
-            self.network.token_embedding.weight[unknown] = 0
+        self.torch = torch
+        self.pictures = torch.from_numpy(pictures)
+        self.texts = Texts(rows, open_clip.SimpleTokenizer(context_length=CONTEXT))
+        self.centres = np.array([
+            (index, (o.x + o.w / 2) * SIZE[1] / WIDTH, (o.y + o.h / 2) * SIZE[0] / HEIGHT)
+            for index, row in enumerate(rows) for o in row.scene.objects
+        ])
+        self.model = open_clip.CLIP(MODEL["embed_dim"], MODEL["vision_cfg"], MODEL["text_cfg"]).train()
+        self.model.visual.to(memory_format=torch.channels_last)
+        self._forget_unused_tokens()
         self.loss = open_clip.ClipLoss()
-        plain = [p for n, p in self.network.named_parameters() if p.ndim < 2 or "embedding" in n]
-        decayed = [p for n, p in self.network.named_parameters() if p.ndim >= 2 and "embedding" not in n]
-        self.optimizer = torch.optim.AdamW([{"params": decayed, "weight_decay": DECAY}, {"params": plain, "weight_decay": 0.0}],
-                                           lr=RATE, betas=(0.9, 0.98))
-        self.step = 0
+        named = list(self.model.named_parameters())
+        decayed = [p for name, p in named if p.ndim > 1 and "embedding" not in name]
+        others = [p for name, p in named if p.ndim <= 1 or "embedding" in name]
+        self.optimiser = torch.optim.AdamW(
+            [{"params": decayed, "weight_decay": 0.05}, {"params": others, "weight_decay": 0.0}], betas=(0.9, 0.98))
+        self.mean, self.std = (torch.tensor(v).view(1, 3, 1, 1) * 255 for v in (MEAN, STD))
 
-    def resume(self, path: Path) -> None:
-        import torch
+    def _forget_unused_tokens(self) -> None:
+        """Rows of the token table that no text of this world uses are zero: they compress to nothing."""
+        used = self.torch.zeros(49408, dtype=self.torch.bool)
+        used[self.texts.phrases.unique()] = True
+        used[self.texts.questions.unique()] = True
+        with self.torch.no_grad():
+            self.model.token_embedding.weight[~used] = 0
 
-        if path.exists():
-            state = torch.load(path, weights_only=True)
-            self.network.load_state_dict(state["network"])
-            self.optimizer.load_state_dict(state["optimizer"])
-            self.step = state["step"]
+    def crop_step(self, rng: np.random.Generator, rate: float) -> float:
+        """Crops around random things, each with a noun phrase of its thing."""
+        rows = rng.integers(0, len(self.centres), CROPS)
+        found = self.centres[rows]
+        corner = found[:, 1:] - CROP / 2 + rng.integers(-7, 8, (CROPS, 2))
+        corner = np.clip(corner, 0, (SIZE[1] - CROP, SIZE[0] - CROP)).astype(int)
+        cut = [self.pictures[int(i), :, y : y + CROP, x : x + CROP] for i, (x, y) in zip(found[:, 0], corner, strict=True)]
+        return self._step(self.torch.stack(cut), [self.texts.phrases[rows, rng.integers(0, 2, CROPS)]], rate)
 
-    def keep(self, path: Path) -> None:
-        import torch
+    def scene_step(self, rng: np.random.Generator, rate: float) -> float:
+        """Whole pictures, moved by up to 6 pixels (edges repeated), each with phrases and questions."""
+        rows = rng.integers(0, len(self.pictures), SCENES)
+        dx, dy = (int(v) for v in rng.integers(-6, 7, 2))
+        padded = self.torch.nn.functional.pad(self.pictures[rows].float(), (8, 8, 8, 8), mode="replicate")
+        moved = self.torch.roll(padded, (dy, dx), (2, 3))[:, :, 8:-8, 8:-8]
+        return self._step(moved, list(self.texts.of_pictures(rows, rng)), rate)
 
-        with replacing(path) as file:
-            torch.save({"network": self.network.state_dict(), "optimizer": self.optimizer.state_dict(), "step": self.step}, file)
-
-    def steps(self) -> Iterator[float]:
-        """Take the steps that remain; yield the loss of each, in nats below what guessing gives."""
-        while self.step < CROP_STEPS + SCENE_STEPS:
-            if self.step < CROP_STEPS:
-                pictures, phrases = crop_batch(self.material, self.step)
-                yield self._take(pictures, [phrases], rate(self.step, CROP_STEPS))
-            else:
-                done_before = self.step - CROP_STEPS
-                yield self._take(*scene_batch(self.material, done_before), rate(done_before, SCENE_STEPS))
-
-    def _take(self, pictures: np.ndarray, texts: list[np.ndarray], learning_rate: float) -> float:
-        import torch
-
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate
-        images = self.network.encode_image(_pixels(pictures), normalize=True)
-        vectors = [row for kind in texts for row in self._encode(kind)]
-        scale = self.network.logit_scale.exp()
-        loss = sum(self.loss(images, row, scale) for row in vectors) / len(vectors)
-        self.optimizer.zero_grad(set_to_none=True)
+    def _step(self, pictures: Any, batches: Sequence[Any], rate: float) -> float:
+        pixels = pictures.float().sub(self.mean).div(self.std).contiguous(memory_format=self.torch.channels_last)
+        vectors = self.model.encode_image(pixels, normalize=True)
+        texts = self._encode(self.torch.cat(list(batches))).split(len(vectors))
+        loss = sum(self.loss(vectors, text, self.model.logit_scale.exp()) for text in texts) / len(texts)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), CLIP)
-        self.optimizer.step()
-        with torch.no_grad():
-            self.network.logit_scale.clamp_(0, math.log(100))
-        self.step += 1
-        return math.log(len(pictures)) - loss.item()
+        self.torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimiser.step()
+        with self.torch.no_grad():
+            self.model.logit_scale.clamp_(0, math.log(100))
+        return float(loss)
 
-    def _encode(self, ids: np.ndarray) -> torch.Tensor:
-        """Unit vectors [k, n, d] of token ids [k, n, tokens], encoded in three parts by length, each cut to its longest."""
-        import torch
+    def _encode(self, tokens: Any) -> Any:
+        """Unit vectors of texts, cut to the longest of the batch (the rest is padding, which the causal mask hides)."""
+        model, length = self.model, int((tokens != 0).sum(1).max())
+        x = model.token_embedding(tokens[:, :length]) + model.positional_embedding[:length]
+        x = model.ln_final(model.transformer(x, attn_mask=model.attn_mask[:length, :length]))
+        last = x[self.torch.arange(len(x)), tokens[:, :length].argmax(-1)] @ model.text_projection
+        return self.torch.nn.functional.normalize(last, dim=-1)
 
-        tokens = torch.from_numpy(ids.reshape(-1, ids.shape[-1]).astype(np.int64))
-        lengths = (tokens != 0).sum(1)
-        order = torch.argsort(lengths, stable=True)
-        rows = torch.cat([encode_text(self.network, tokens[part, : int(lengths[part].max())]) for part in order.chunk(3)])
-        return rows[torch.argsort(order)].view(*ids.shape[:2], -1)
+    def state(self) -> dict[str, Any]:
+        return {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.model.load_state_dict(state["model"])
+        self.optimiser.load_state_dict(state["optimiser"])
 
 
-def write_model(network: torch.nn.Module, folder: Path) -> None:
-    """Write configuration and weights as open_clip's `local-dir:` reads them; the token table, 6 of 8 MB, as float16."""
+def rate_at(step: int, crop_steps: int, scene_steps: int) -> float:
+    """Learning rate: both phases warm up for 50 steps; crops fall to 30 % in a line, pictures to 0 by a cosine."""
+    if step < crop_steps:
+        return 2e-3 * min(1, (step + 1) / 50) * (1 - 0.7 * step / crop_steps)
+    step -= crop_steps
+    return 2e-3 * min(1, (step + 1) / 50) * 0.5 * (1 + math.cos(math.pi * step / scene_steps))
+
+
+def train(trainer: Trainer, crop_steps: int, scene_steps: int, every: int = 200) -> None:
+    """Both phases; a checkpoint and a usable model every so many steps."""
+    path = WORK / "checkpoint.pt"
+    start, total = 0, crop_steps + scene_steps
+    if path.exists():
+        saved = trainer.torch.load(path, weights_only=True)
+        if saved["steps"] == [crop_steps, scene_steps]:
+            trainer.restore(saved)
+            start = saved["done"]
+    average = 0.0
+    for number in track(range(start, total), "train_clip", total - start, "step"):
+        rng, rate = np.random.default_rng([SEED, number]), rate_at(number, crop_steps, scene_steps)
+        loss = trainer.crop_step(rng, rate) if number < crop_steps else trainer.scene_step(rng, rate)
+        average = 0.98 * average + 0.02 * loss
+        if (number + 1) % every == 0 or number + 1 == total:
+            print(f"step {number + 1} of {total}, loss {average / (1 - 0.98 ** (number + 1 - start)):.3f}", flush=True)
+            with replacing(path) as file:
+                trainer.torch.save({**trainer.state(), "done": number + 1, "steps": [crop_steps, scene_steps]}, file)
+            export(trainer.model, TARGET)
+
+
+def export(model: Any, folder: Path) -> None:
+    """Write the folder that open_clip loads as `local-dir:`: weights as float16, configuration, preprocessing."""
     from safetensors.torch import save
 
-    weights = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
-    weights["token_embedding.weight"] = weights["token_embedding.weight"].half()
+    weights = {name: v.half().contiguous() if v.is_floating_point() else v for name, v in model.state_dict().items()}
+    weights.pop("attn_mask", None)
     with replacing(folder / "open_clip_model.safetensors") as file:
         file.write(save(weights))
-    write_json(folder / "open_clip_config.json", {"model_cfg": CONFIG, "preprocess_cfg": PREPROCESSING})
-    write_json(folder / "training.json", {"train_pictures": CHUNKS * CHUNK, "crop_steps": CROP_STEPS, "scene_steps": SCENE_STEPS})
-
-
-def _pixels(pictures: np.ndarray) -> torch.Tensor:
-    """What open_clip's preprocessing makes of pictures uint8 [n, h, w, 3] that have the right size."""
-    import torch
-
-    x = torch.from_numpy(pictures).permute(0, 3, 1, 2).float().div_(255)
-    mean, std = (torch.tensor(PREPROCESSING[name]).view(1, 3, 1, 1) for name in ("mean", "std"))
-    return x.sub_(mean).div_(std).contiguous(memory_format=torch.channels_last)
+    write_json(folder / "open_clip_config.json", {"model_cfg": MODEL, "preprocess_cfg": PREPROCESS})
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m pipeline.sample_world.train_clip", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--card", action="store_true", help="measure the model and write its card; no training")
-    parser.add_argument("--processes", type=int, default=2, help="processes that draw (default 2)")
-    options = parser.parse_args()
-    folder = Folders("sample").clip
-    if options.card:
-        clip_card.main()
-        return
-    trainer = Trainer(gathered(WORK / "material", CHUNKS, options.processes))
-    trainer.resume(WORK / "checkpoint.pt")
-    remaining = CROP_STEPS + SCENE_STEPS - trainer.step
-    recent: list[float] = []
-    for gain in track(trainer.steps(), "training", remaining, "step"):
-        recent.append(gain)
-        if trainer.step % KEEP_EVERY == 0:
-            trainer.keep(WORK / "checkpoint.pt")
-            print(json.dumps({"step": trainer.step, "nats_above_guessing": round(float(np.mean(recent)), 3)}), flush=True)
-            recent.clear()
-    trainer.keep(WORK / "checkpoint.pt")
-    write_model(trainer.network, folder)
-    done("train_clip", f"{trainer.step:,} steps", folder)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--chunks", type=int, default=16, help=f"drawn train pictures, in units of {CHUNK}")
+    parser.add_argument("--crop-steps", type=int, default=1600, help=f"steps of {CROPS} crops")
+    parser.add_argument("--scene-steps", type=int, default=1100, help=f"steps of {SCENES} whole pictures with {PHRASES + QUESTIONS} texts each")
+    parser.add_argument("--threads", type=int, default=2)
+    args = parser.parse_args()
+    WORK.mkdir(parents=True, exist_ok=True)
+    with Pool(args.threads) as pool:
+        for _ in track(pool.imap_unordered(draw_chunk, range(args.chunks)), "draw", args.chunks, "chunk"):
+            pass
+    import torch
+
+    torch.set_num_threads(args.threads)
+    trainer = Trainer(*load(args.chunks))
+    write_json(TARGET / "training.json", {"pictures": args.chunks * CHUNK, "crop_steps": args.crop_steps, "scene_steps": args.scene_steps})
+    train(trainer, args.crop_steps, args.scene_steps)
+    done("train_clip", f"{args.chunks * CHUNK:,} pictures, {args.crop_steps:,} + {args.scene_steps:,} steps", TARGET)
 
 
 if __name__ == "__main__":

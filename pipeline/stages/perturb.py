@@ -112,14 +112,15 @@ def perturb(
         by_picture[question.picture_id].append(question)
     candidates: list[Candidate] = []
     dropped: list[Dropped] = []
-    for picture_id in track(sorted(by_picture), "perturb", total=len(by_picture), unit="picture"):
-        facts = evidence_for(picture_id, scenes, by_picture, lexicon)
-        present = replacements.present(facts)
+    known = {picture_id: evidence_for(picture_id, scenes, by_picture, lexicon) for picture_id in sorted(by_picture)}
+    present = {picture_id: replacements.present(facts) for picture_id, facts in known.items()}
+    replacements.allow_for(present.values())
+    for picture_id, facts in track(known.items(), "perturb", total=len(known), unit="picture"):
         for question in by_picture[picture_id]:
             words = tags[question.text]
             program = parse(question.program, question.question_id) if question.program else ()
             sentence = align(question.text, program, question.annotations, words)
-            case = Case(sentence, program, question.answer, words, facts, present)
+            case = Case(sentence, program, question.answer, words, facts, present[picture_id])
             for made in perturb_one(question, case, replacements, params):
                 (candidates if isinstance(made, Candidate) else dropped).append(made)
     return sorted(candidates, key=lambda c: c.candidate_id), sorted(dropped, key=lambda d: d.candidate_id)

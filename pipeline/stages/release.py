@@ -26,6 +26,7 @@ from pipeline.releasing.croissant import croissant
 from pipeline.releasing.rgqa_format import rgqa_rows
 from pipeline.releasing.sanity import sanity_predictions, score_predictions
 from pipeline.releasing.tables import write_table
+from pipeline.scoring.wheel import build_wheel
 
 
 class ReleaseParams(Params):
@@ -125,6 +126,7 @@ def main() -> None:
         home, name=f"rgqa-{folders.dataset}", version=version, licence_url=p.licence_url, published=p.published,
         description=f"{p.title}: answerable and unanswerable questions about pictures.",
     ))
+    build_wheel(home / "scorers", version)
     write_checksums(home)
     done("release", f"{len(items):,} items, {sum(i.unanswerable for i in items):,} unanswerable", home)
 

@@ -25,7 +25,7 @@ from pipeline.core.records import ObjectEntry, Question, Scene, Vocabulary
 from pipeline.judge.names import Lexicon
 from pipeline.judge.programs import parse
 from pipeline.language.counts import from_graphs, from_questions
-from pipeline.language.meanings import asked, attribute_types, categories
+from pipeline.language.meanings import asked, attribute_types, categories, described
 from pipeline.language.nouns import number_of
 
 
@@ -90,6 +90,7 @@ def collect(scenes: Sequence[Scene], questions: Sequence[Question], params: Voca
         weathers=_sorted(weathers),
         alternatives=alternatives,
         asked=_sorted(asked(programs)),
+        described=_sorted(described(programs)),
     )
 
 

@@ -340,7 +340,7 @@ def test_no_open_question_says_its_answer(drawn, of_kitchen) -> None:
 
 
 def test_no_question_tells_of_an_object_what_it_asks_of_it(drawn, of_kitchen) -> None:
-    # Not "Is the red chair red?": among the filters right before the last steps none is of the type asked for.
+    # Not "Is the red chair red?": among the filters right before the last steps none is of the type asked.
     for question in (*drawn, *of_kitchen):
         for step in question.program:
             verb, _, kind = step.operation.partition(" ")

@@ -122,20 +122,21 @@ def test_pt_easy_names_another_thing_where_one_is_taken_for_granted(text, semant
     assert (row.text if isinstance(row, Candidate) else row.reason) == expected
 
 
-CATEGORIES = [  # a category gives way to another category, said as the sentence wants it; one vocabulary for all
+CATEGORIES = [  # a category gives way to another category, said as the sentence wants it
     ("What kind of vehicle is on the left?", "select: vehicle (1)->filter hposition: left [0]->query: name [1]", "What kind of furniture is on the left?"),
-    ("What vehicle is this?", "select: vehicle (1)->query: name [0]", "What piece of furniture is this?"),
-    ("What is the large vehicle?", "select: vehicle (1)->filter size: large [0]->query: name [1]", "What is the large piece of furniture?"),
-    ("What are the large vehicles called?", "select: vehicle (1)->filter size: large [0]->query: name [1]", "What are the large pieces of furniture called?"),
-    ("What is the red clothing item called?", "select: clothing (1)->filter color: red [0]->query: name [1]", "What is the red item of furniture called?"),
-    ("What piece of clothing is red?", "select: clothing (1)->filter color: red [0]->query: name [1]", "What piece of furniture is red?"),
+    ("What vehicle is this?", "select: vehicle (1)->query: name [0]", "What PIECE of furniture is this?"),
+    ("What is the large vehicle?", "select: vehicle (1)->filter size: large [0]->query: name [1]", "What is the large PIECE of furniture?"),
+    ("What are the large vehicles called?", "select: vehicle (1)->filter size: large [0]->query: name [1]", "What are the large PIECEs of furniture called?"),
+    ("What is the red clothing item called?", "select: clothing (1)->filter color: red [0]->query: name [1]", "What is the red PIECE of furniture called?"),
+    ("What piece of clothing is red?", "select: clothing (1)->filter color: red [0]->query: name [1]", "What PIECE of furniture is red?"),
+    ("What color is the vehicle?", "select: vehicle (1)->query: color [0]", "What color is the PIECE of furniture?"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text, semantic, expected", CATEGORIES)
-def test_pt_easy_asks_for_the_name_of_another_category_and_never_of_a_kind(text, semantic, expected):
-    words = vocabulary("table", "chair", "bench", kinds={"furniture": ("table", "chair", "bench")})
-    assert made("pt-easy", text, semantic, words, "bus").text == expected
+def test_pt_easy_puts_another_category_for_a_category_and_never_a_kind(text, semantic, expected):
+    words = vocabulary("table", "chair", "bench", kinds={"furniture": ("table", "chair", "bench"), "vehicle": ("bus", "car")})
+    assert made("pt-easy", text, semantic, words, "bus").text in (expected.replace("PIECE", "piece"), expected.replace("PIECE", "item"))
 
 
 HARD = [  # text, program, answer, looks that the vocabulary knows of a cup, expected
@@ -244,7 +245,7 @@ def test_a_replacement_has_been_seen_with_the_looks_and_relations_that_the_quest
 def test_under_is_put_for_on_as_much_more_rarely_as_it_is_rarer():
     # 10 of "under" for 1,000 of "on": of 400 questions about 4 change, never as many as 20 (9 standard deviations).
     words = vocabulary("cup")
-    words.relations["on"] = 1000
+    words.described.update({"on": 1000, "under": 10})
     asked = [question("What is on the cup?", "select: cup (1)->relate: _,on,s (2) [0]->query: name [1]", "dog", question_id=f"q{i}") for i in range(400)]
     candidates, dropped = perturb(asked, {"What is on the cup?": ()}, words, {}, PerturbParams())
     assert 0 < sum(c.subset == "pt-hard" for c in candidates) < 20
@@ -256,6 +257,7 @@ def test_looks_follow_their_real_frequencies():
     words = vocabulary("cup", looks=("red",))
     words.objects["cup"] = msgspec.structs.replace(words.objects["cup"], attributes={"red": 5, "blue": 90, "white": 10})
     words.attribute_types["white"] = "color"
+    words.described.update({"red": 5, "blue": 90, "white": 10})
     asked = [question("Where is the red cup?", "select: cup (1)->filter color: red [0]->query: hposition [1]", "left", question_id=f"q{i}") for i in range(500)]
     candidates, _ = perturb(asked, {"Where is the red cup?": ()}, words, {}, PerturbParams())
     blue = sum("blue" in c.text for c in candidates if c.subset == "pt-hard")
@@ -318,6 +320,7 @@ def test_a_question_without_a_program_is_edited_in_its_definite_phrases_only():
 def test_two_looks_of_one_thing_do_not_become_the_same():
     words = vocabulary("cup", looks=("red", "white", "blue", "green"))
     words.attribute_types.update(white="color", green="color")
+    words.described.update(red=5, white=5, blue=5, green=5)
     asked = [question("Where is the cup that is red and white?", "select: cup (1)->filter color: red [0]->filter color: white [1]->query: hposition [2]", "left", question_id=f"q{i}") for i in range(20)]
     candidates, _ = perturb(asked, {asked[0].text: ()}, words, {}, PerturbParams())
     assert {c.text for c in candidates if c.subset == "pt-hard"} == {"Where is the cup that is blue and green?", "Where is the cup that is green and blue?"}
