@@ -71,7 +71,7 @@ def object_slots(program: Sequence[Operation], sentence: Sentence, answer: str) 
         definite = sentence.tokens[start] in DEFINITE
         if portion or "other" in sentence.tokens[start : span.first]:
             continue  # "a slice of PIZZA", "the other CAR": makes sense with this word only
-        if True:
+        if definite or not (whether or program[i].verb == "verify"):
             slots.append(Slot("object", i, -1, span, program[i].name, start))
     slots += options
     return Found(tuple(slots), "" if slots else "its objects were not found in the text, or are not definite")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from notation import LEXICON, facts
+from tests.pipeline.judge.notation import LEXICON, facts
 
 from pipeline.judge.facts import Thing
 

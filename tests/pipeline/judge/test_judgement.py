@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from notation import LEXICON, facts, question, scene, steps
+from tests.pipeline.judge.notation import LEXICON, facts, question, scene, steps
 
 from pipeline.core.errors import UserError
 from pipeline.judge.judgement import evidence_for, judge

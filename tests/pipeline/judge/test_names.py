@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from notation import LEXICON
+from tests.pipeline.judge.notation import LEXICON
 
 from pipeline.judge.names import Lexicon, implied, location, same_answer, singular, spoken
 

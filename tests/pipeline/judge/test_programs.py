@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from notation import steps
+from tests.pipeline.judge.notation import steps
 
 from pipeline.core.errors import UserError
 from pipeline.core.records import Step

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from notation import LEXICON, question, steps
+from tests.pipeline.judge.notation import LEXICON, question, steps
 
 from pipeline.judge.judgement import judge
 from pipeline.judge.reconstruct import reconstruct

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from notation import facts, steps
+from tests.pipeline.judge.notation import facts, steps
 
 from pipeline.judge.execute import execute
 from pipeline.judge.programs import parse
