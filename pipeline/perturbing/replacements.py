@@ -32,13 +32,21 @@ class Replacements:
 
     Args:
         same_category: how often a thing is replaced by one of its own category, where one fits.
+        even_words: leave questions unedited so that each attribute and relation is put in as often as taken out.
         uniform: the paper's rule: any object, any of its attributes, all equally likely.
     """
 
-    def __init__(self, vocabulary: Vocabulary, same_category: float = 0.5, uniform: bool = False) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        same_category: float = 0.5,
+        even_words: bool = True,
+        uniform: bool = False,
+    ) -> None:
         self.table = ObjectTable(vocabulary)
         self.vocabulary = vocabulary
         self.same_category = same_category
+        self.even_words = even_words
         self.uniform = uniform
         self._weight = self.table.weight
         self._looks: dict[str, Counter[str]] = {}
@@ -129,7 +137,7 @@ class Replacements:
                 back = self._attributes(name).get(value, 0)
                 there, returning = count / total, back / (total - count + back) if back else 1.0
                 accepted = self._described(other) * returning / (self._described(value) * there)
-                return other if random[1] < accepted else None
+                return other if random[1] < accepted or not self.even_words else None
         return None
 
     def any_look(self, name: str, value: str, random: float) -> str | None:
@@ -143,6 +151,8 @@ class Replacements:
         "Under" put for every "on" would itself tell that the question was changed.
         """
         opposite = antonym(relation)
+        if opposite and not self.even_words:
+            return 1.0
         return min(1.0, self._described(opposite) / self._described(relation)) if opposite else 0.0
 
     def _described(self, word: str) -> float:

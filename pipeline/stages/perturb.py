@@ -54,11 +54,14 @@ class PerturbParams(Params):
         preset: "presuppositions" edits only what a question takes for granted, with replacements that fit;
             "paper" is RGQA's rule (section 3.1): every noun and adjective, any replacement, blind to what is
             asked.
+        even_words: edit fewer questions, so that over all of them each attribute and relation is put in about as
+            often as it is taken out; without, a model that sees the words alone can tell some edits ("under").
         same_category: how often a thing is replaced by one of its own category, where one fits.
     """
 
     seed: int = 1
     preset: Literal["presuppositions", "paper"] = "presuppositions"
+    even_words: bool = True
     same_category: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
 
 
@@ -105,14 +108,18 @@ def perturb(
     Args:
         tags: text -> its words. scenes: picture id -> scene graph, where there is one.
     """
-    replacements = Replacements(vocabulary, params.same_category, uniform=params.preset == "paper")
+    replacements = Replacements(
+        vocabulary, params.same_category, params.even_words, uniform=params.preset == "paper"
+    )
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
     by_picture: dict[str, list[Question]] = defaultdict(list)
     for question in questions:
         by_picture[question.picture_id].append(question)
     candidates: list[Candidate] = []
     dropped: list[Dropped] = []
-    known = {picture_id: evidence_for(picture_id, scenes, by_picture, lexicon) for picture_id in sorted(by_picture)}
+    known = {
+        picture_id: evidence_for(picture_id, scenes, by_picture, lexicon) for picture_id in sorted(by_picture)
+    }
     present = {picture_id: replacements.present(facts) for picture_id, facts in known.items()}
     replacements.allow_for(present.values())
     for picture_id, facts in track(known.items(), "perturb", total=len(known), unit="picture"):

@@ -250,6 +250,8 @@ def test_under_is_put_for_on_as_much_more_rarely_as_it_is_rarer():
     candidates, dropped = perturb(asked, {"What is on the cup?": ()}, words, {}, PerturbParams())
     assert 0 < sum(c.subset == "pt-hard" for c in candidates) < 20
     assert {d.reason for d in dropped if d.subset == "pt-hard"} == {"the opposite of its relation is rarely said"}
+    every, _ = perturb(asked, {"What is on the cup?": ()}, words, {}, PerturbParams(even_words=False))
+    assert sum(c.subset == "pt-hard" for c in every) == 400
 
 
 def test_looks_follow_their_real_frequencies():

@@ -52,6 +52,7 @@ CASES = [  # what is at issue, source question, new text, new program, edits, ex
     ("a hat that is asked for", ("Is the dog wearing a hat?", "select: dog (3)->verify rel: hat,wearing,o (-) [0]", "no"), "Is the dog wearing a kite?", "select: dog (3)->verify rel: kite,wearing,o (-) [0]", [("object", "hat", "kite", 1)], claims.ASSERTED),
     ("what there is asked for", ("Is there a cow?", "select: cow (-)->exist: ? [0]", "no"), "Is there a kite?", "select: kite (-)->exist: ? [0]", [("object", "cow", "kite", 0)], claims.ASSERTED),
     ("the wrong option of a choice", ("Is the dog black or blue?", "select: dog (3)->choose color: black|blue [0]", "black"), "Is the dog black or red?", "select: dog (3)->choose color: black|red [0]", [("attribute", "blue", "red", 1)], claims.ASSERTED),
+    ("an asserted and a presupposed colour", ("Is the red dog large?", "select: dog (3)->filter color: red [0]->verify size: large [1]", "yes"), "Is the blue dog small?", "select: dog (3)->filter color: blue [0]->verify size: small [1]", [("attribute", "red", "blue", 1), ("attribute", "large", "small", 2)], "kept"),
     ("known to hold in the picture", ("What is the blue cup on?", "select: cup (4)->filter color: blue [0]->relate: _,on,o (5) [1]->query: name [2]", "bed"), "What is the red cup on?", "select: cup (4)->filter color: red [0]->relate: _,on,o (5) [1]->query: name [2]", [("attribute", "blue", "red", 1)], claims.BY_EVIDENCE),
 ]  # fmt: skip
 
@@ -119,6 +120,11 @@ TEXTS = [  # questions without a program
 def test_without_a_program_the_words_tell_whether_the_answer_is_given_away(text, reason):
     found = form.text_fault(text, VOCABULARY.attribute_types)
     assert (found[0] if found else None) == reason
+
+
+def test_without_programs_the_same_text_is_an_edit_without_effect():
+    source = ("What is the red cup on?", "", "table")
+    assert kept_or_why(source, "What is the red cup on?", "", [("attribute", "red", "red", -1)], scenes=()) == claims.WITHOUT_EFFECT
 
 
 def test_without_programs_swapping_both_sides_is_seen_in_the_words():
