@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
+from annotation.cli import app as annotate
 from pipeline.core.errors import run
 
 app = typer.Typer(
     help="Build test sets of unanswerable questions about images. The pipeline itself runs with `dvc repro`.",
     no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
 )
+app.add_typer(annotate, name="annotate")
 
 
 @app.command(epilog="Example: rgqa explain clipeasy_n460556+202082119")

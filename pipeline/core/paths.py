@@ -5,6 +5,7 @@
     clip/         a local CLIP: open_clip_config.json and weights, if the model is not fetched by name
     vectors/      vectors that were computed elsewhere, to start from
     annotations/  exports of verdicts, as people gave them
+    study/        who annotates, and who gets which task; git-ignored, it holds names
     interim/      one folder per stage, written by that stage alone
 """
 
@@ -28,6 +29,7 @@ class Folders:
         self.clip = self.home / "clip"
         self.vectors = self.home / "vectors"
         self.annotations = self.home / "annotations"
+        self.study = self.home / "study"
 
     def stage(self, name: str) -> Path:
         """The folder that stage `name` writes."""

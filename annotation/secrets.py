@@ -1,0 +1,84 @@
+"""Addresses, passwords and tokens: from the environment, or from `data/label-studio/secrets.json` (mode 600, git-ignored).
+
+LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN name any Label Studio; without them it is the one that
+`rgqa annotate serve` runs, which keeps every annotator in an organisation of their own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from pipeline.core.errors import UserError
+from pipeline.core.files import read_json, replacing
+from pipeline.core.paths import DATA
+from pipeline.core.records import Record
+
+HOME = DATA / "label-studio"
+
+
+class Connection(Record):
+    """Where a project lies and the token that opens it. `own` is true for the server that `serve` runs."""
+
+    url: str
+    token: str
+    own: bool = False
+
+
+class Login(Record):
+    """An account of the server that `serve` runs. `token` opens the account's organisation for us: it belongs to a
+    service account in there, never to the annotator."""
+
+    email: str
+    password: str
+    token: str
+
+
+class Secrets(Record):
+    """All of the server that `serve` runs; `annotators` by their name in the roster."""
+
+    url: str
+    admin: Login
+    annotators: dict[str, Login] = {}
+
+
+def read_secrets(path: Path = HOME / "secrets.json") -> Secrets:
+    """Raises UserError if `serve` has not made them yet, or others may read them."""
+    if not path.exists():
+        raise UserError(
+            "no Label Studio is known: start one with `rgqa annotate serve`, or set LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN"
+        )
+    if path.stat().st_mode & 0o077:
+        raise UserError(f"{path}: others on this machine may read it; run: chmod 600 {path}")
+    return read_json(path, Secrets)
+
+
+def write_secrets(secrets: Secrets, path: Path = HOME / "secrets.json") -> None:
+    """Replace the file; it is never readable by others, not even for a moment."""
+    before = os.umask(0o077)
+    try:
+        with replacing(path) as file:
+            file.write(msgspec.json.format(msgspec.json.encode(secrets), indent=2) + b"\n")
+    finally:
+        os.umask(before)
+
+
+def connection(annotator: str | None = None, environment: Mapping[str, str] = os.environ) -> Connection:
+    """Where an annotator's project lies (None: the administrator's).
+
+    Raises:
+        UserError: no server is known, half of the environment is set, or the server does not know the annotator.
+    """
+    url, token = environment.get("LABEL_STUDIO_URL", ""), environment.get("LABEL_STUDIO_TOKEN", "")
+    if url or token:
+        if not (url and token):
+            raise UserError("set both LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN, or neither")
+        return Connection(url=url.rstrip("/"), token=token)
+    secrets = read_secrets()
+    if annotator is not None and annotator not in secrets.annotators:
+        raise UserError(f"{annotator} has no account on {secrets.url}; run: rgqa annotate invite {annotator}")
+    login = secrets.admin if annotator is None else secrets.annotators[annotator]
+    return Connection(url=secrets.url, token=login.token, own=True)
