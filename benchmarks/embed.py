@@ -39,9 +39,7 @@ def write_model(folder: Path) -> None:
 
 def ours(encoder: clip.Encoder, texts: list[str]) -> np.ndarray:
     distinct = sorted(set(texts))
-    rows = np.empty((len(distinct), encoder.record.dimension), np.float32)
-    for indices, vectors in encoder.texts(distinct, BATCH):
-        rows[indices] = vectors
+    rows = encoder.text_table(distinct, BATCH)
     row_of = {text: row for row, text in enumerate(distinct)}
     return rows[[row_of[text] for text in texts]]
 

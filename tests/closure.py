@@ -21,7 +21,7 @@ def file_of(module: str) -> Path | None:
 @cache
 def imports(path: Path) -> frozenset[Path]:
     """Files of the project that this file imports directly."""
-    package = path.parent.parts if path.name != "__init__.py" else path.parent.parts
+    package = path.parent.parts
     names: set[str] = set()
     for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.core.records import Record
+from pipeline.core.records import Item, Record
 
 
 class Attack(Record):
@@ -20,6 +20,22 @@ class Attack(Record):
     low: float | None
     high: float | None
     groups: int
+
+
+def text_groups(items: Sequence[Item]) -> np.ndarray:
+    """A group [n] for each item, for attackers that see the text: items with the same text are together, and
+    so are an edited question and its original (who had seen one of them would know the other)."""
+    parent: dict[str, str] = {}
+
+    def root(key: str) -> str:
+        while parent.setdefault(key, key) != key:
+            parent[key] = key = parent[parent[key]]
+        return key
+
+    for item in items:
+        a, b = root("text " + item.text), root("question " + item.question_id)
+        parent[max(a, b)] = min(a, b)
+    return np.array([root("text " + item.text) for item in items])
 
 
 def word_ngrams(texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:

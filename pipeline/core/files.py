@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -18,9 +21,11 @@ T = TypeVar("T")
 
 @contextmanager
 def replacing(path: Path | str) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes `path`'s place only when the block ends well; durable (fsync) by then."""
+    """Open a file for writing that takes `path`'s place only when the block ends well; durable (fsync) by
+    then. What killed processes left in the folder goes away."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_scraps(path.parent.absolute())
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
@@ -28,6 +33,10 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+    except OSError as error:
+        if error.errno == errno.ENOSPC and error.filename is None:  # the kernel does not say which file
+            error.filename = str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -83,6 +92,22 @@ def read_json(path: Path | str, kind: type[T] | Any = Any) -> T:
         raise UserError(f"{path}: not valid JSON ({error}); the file may be cut off, fetch or make it again") from error
 
 
+def write_text(path: Path | str, text: str) -> None:
+    """Write a text as UTF-8, atomically."""
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+def copy_file(source: Path | str, target: Path | str) -> None:
+    """Copy a file's bytes, atomically.
+
+    Raises:
+        UserError: `source` is missing.
+    """
+    with _opened(source) as read, replacing(target) as file:
+        shutil.copyfileobj(read, file)
+
+
 def sha256_file(path: Path | str) -> str:
     """Hex SHA-256 of a file's bytes."""
     with _opened(path) as file:
@@ -94,10 +119,29 @@ def content_key(*parts: str) -> str:
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
 
 
+@cache
+def _remove_scraps(folder: Path) -> None:
+    """Delete the temporary files whose process is gone; once a process, as a folder may hold many files."""
+    for scrap in folder.glob(".*.tmp"):
+        process = scrap.name.split(".")[-2]
+        if process.isdigit() and not _alive(int(process)):
+            scrap.unlink(missing_ok=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    return True
+
+
 @contextmanager
 def _opened(path: Path | str) -> Iterator[BinaryIO]:
     try:
-        file = Path(path).open("rb")
+        file = Path(path).open("rb")  # noqa: SIM115  (closed below: only opening may fail so)
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file; run the stage that writes it (dvc repro), or check the path") from error
     except IsADirectoryError as error:

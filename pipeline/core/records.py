@@ -247,7 +247,8 @@ class Task(Record):
 
 class Verdict(Record):
     """One person's choice on one question of a task. `annotator` is a pseudonym. `order` is the 0-based place
-    in which the annotator answered; `seconds` the time shown by the tool, None when not known."""
+    in which the annotator answered; `seconds` the time shown by the tool, `gap` the seconds since the annotator's
+    submission before; None when not known."""
 
     verdict_id: str
     task_id: str
@@ -258,6 +259,7 @@ class Verdict(Record):
     second_reason: str = ""
     order: int = 0
     seconds: float | None = None
+    gap: float | None = None
     simulated: bool = False
 
 

@@ -145,6 +145,20 @@ class Encoder:
                 self._cut = self._cut_changes_nothing(rows[:4], int(lengths[indices[:4]].max()))
             yield indices, self._encode_tokens(rows, longest if self._cut else tokens.shape[1])
 
+    def picture_table(self, paths: Sequence[Path | str], batch: int) -> np.ndarray:
+        """Vectors float32 [len(paths), dimension] in the order of `paths`. Raises: as `pictures`."""
+        return self._table(self.pictures(paths, batch), len(paths))
+
+    def text_table(self, texts: Sequence[str], batch: int) -> np.ndarray:
+        """Vectors float32 [len(texts), dimension] in the order of `texts`. Raises: as `texts`."""
+        return self._table(self.texts(texts, batch), len(texts))
+
+    def _table(self, batches: Batches, count: int) -> np.ndarray:
+        rows = np.empty((count, self.record.dimension), np.float32)
+        for indices, vectors in batches:
+            rows[indices] = vectors
+        return rows
+
     def _image(self, path: Path | str) -> torch.Tensor:
         from PIL import Image
 

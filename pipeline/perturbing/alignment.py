@@ -15,7 +15,7 @@ from pipeline.judge.programs import Operation
 from pipeline.language.frames import DETERMINERS, FRAME_NOUNS, PRONOUNS
 from pipeline.language.relations import spatial
 from pipeline.perturbing.sentence import Sentence, Span, sentence_of
-from pipeline.perturbing.spelling import attribute_forms, name_forms, relation_forms
+from pipeline.perturbing.spelling import attribute_forms, choice_forms, name_forms, relation_forms
 
 Place = tuple[int, int]  # tokens [first, last)
 
@@ -35,6 +35,7 @@ def align(
     sentence = sentence_of(text, words)
     if program:
         _names(sentence, program, _marked(sentence, annotations))
+        _asked(sentence, program[-1])
         _relations(sentence, program)
         _attributes(sentence, program)
     return sentence
@@ -116,6 +117,16 @@ def _spoken_order(program: Sequence[Operation]) -> list[int]:
         return [index, *before] if operation.name else before
 
     return list(dict.fromkeys(order(len(program) - 1)))
+
+
+def _asked(sentence: Sentence, asked: Operation) -> None:
+    """Take "to the left or to the right of", "Is the cup to the left of": what is asked for there does not say
+    where "the cup on the right" stands."""
+    if asked.type != "rel":
+        return
+    forms = choice_forms(asked.values) if asked.verb == "choose" else relation_forms(spatial(asked.values[0]))
+    for place in sentence.find(forms)[:1]:
+        sentence.take(*place)
 
 
 def _relations(sentence: Sentence, program: Sequence[Operation]) -> None:

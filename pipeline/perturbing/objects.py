@@ -23,6 +23,8 @@ _NOT_ASKED = frozenset(("person", "place"))  # one asks "who", "where"
 # Seen so much more rarely of one name than of all, a fact is an error of annotation ("the fence wears a
 # hat").
 _UNLIKELY = 0.25
+# So is a relation seen a single time of one name and so often of others ("the jeans are wearing").
+_COMMON = 20
 # Weight of being in pictures beside being asked for: what was never asked for is rare, not impossible.
 _SHOWN = 0.02
 # One person may go by several names, but for those that tell man from woman.
@@ -131,5 +133,8 @@ class ObjectTable:
         shares = {}
         for fact, seen in counts.items():
             share, overall = np.minimum(seen / totals, 1), seen.sum() / totals.sum()
-            shares[fact] = np.where(share < _UNLIKELY * overall, 0, share)
+            error = share < _UNLIKELY * overall
+            if fact[0] == "relation" and seen.sum() >= _COMMON:
+                error |= seen == 1
+            shares[fact] = np.where(error, 0, share)
         return shares

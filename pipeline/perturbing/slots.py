@@ -2,17 +2,15 @@
 
 "Is the shirt red?" stays answerable whatever colour is put there (no), "What is the red shirt made of?" does
 not. Presupposed are the names, attributes and relations on the way to the final step; asserted are the final
-step, what an `exist` asks, and "a hat" in "Is the man wearing a hat?". The right option of a choice ("red or
-blue?") may go, too: the question takes for granted that one of them holds.
+step, what an `exist` asks, "a hat" in "Is the man wearing a hat?", and the options of a choice ("red or blue?").
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.core.records import EditKind
-from pipeline.judge.names import same_answer
 from pipeline.judge.programs import Operation
 from pipeline.language.frames import DEFINITE, DETERMINERS, PORTIONS, PRONOUNS
 from pipeline.language.relations import ANTONYMS, spatial
@@ -51,14 +49,13 @@ class Found:
     reason: str = ""
 
 
-def object_slots(program: Sequence[Operation], sentence: Sentence, answer: str) -> Found:
+def object_slots(program: Sequence[Operation], sentence: Sentence) -> Found:
     """The things that the question names and takes for granted."""
     named = [i for i, operation in enumerate(program) if operation.name and operation.name not in PRONOUNS]
-    options = list(_right_option(program, sentence, answer)) if program[-1].type == "name" else []
-    if not named and not options:
+    if not named:
         return Found((), "names no object")
     presupposed = [i for i in named if not program[i].asserted]
-    if not presupposed and not options:
+    if not presupposed:
         return Found((), "its objects are asked for, not presupposed")
     whether = program[-1].verb in ("exist", "and", "or")
     slots = []
@@ -73,27 +70,23 @@ def object_slots(program: Sequence[Operation], sentence: Sentence, answer: str) 
             continue  # "a slice of PIZZA", "the other CAR": makes sense with this word only
         if definite or not (whether or program[i].verb == "verify"):
             slots.append(Slot("object", i, -1, span, program[i].name, start))
-    slots += options
     return Found(tuple(slots), "" if slots else "its objects were not found in the text, or are not definite")
 
 
-def attribute_slots(program: Sequence[Operation], sentence: Sentence, answer: str) -> Found:
-    """The attributes that the question takes for granted, and the option that is right."""
+def attribute_slots(program: Sequence[Operation], sentence: Sentence) -> Found:
+    """The attributes that the question takes for granted."""
     verbs = ("filter", "verify", "choose")
     every = [
         i for i, o in enumerate(program) if o.verb in verbs and o.type not in POSITIONS | {"rel", "name"}
     ]
     presupposed = [i for i in every if program[i].verb == "filter" and not program[i].asserted]
-    exclusive = program[-1].type not in UNSUITED | POSITIONS
-    options = list(_right_option(program, sentence, answer)) if exclusive else []
-    if not presupposed and not options:
+    if not presupposed:
         return Found((), "its attributes are asked for, not presupposed" if every else "has no attribute")
     slots = [
         Slot("attribute", i, 0, sentence.values[i, 0], program[i].values[0])
         for i in presupposed
         if (i, 0) in sentence.values and not program[i].negated and program[i].type not in UNSUITED
     ]
-    slots += options
     why = "its attributes are negated, not exclusive, or not found in the text"
     return Found(tuple(slots), "" if slots else why)
 
@@ -116,17 +109,6 @@ def relation_slots(program: Sequence[Operation], sentence: Sentence) -> Found:
     return Found(tuple(slots), "" if slots else "has no spatial relation that it presupposes")
 
 
-def _right_option(program: Sequence[Operation], sentence: Sentence, answer: str) -> Iterator[Slot]:
-    """The option of a choice that is the answer. Without it, no option holds."""
-    last = len(program) - 1
-    kind: EditKind = "object" if program[last].type == "name" else "attribute"
-    for number, option in enumerate(program[last].values if program[last].verb == "choose" else ()):
-        if same_answer(option, answer) and (last, number) in sentence.values:
-            span = sentence.values[last, number]
-            yield Slot(kind, last, number, span, option, phrase_start(sentence, span))
-            return
-
-
 def phrase_start(sentence: Sentence, span: Span) -> int:
     """The token that starts a noun's phrase: its determiner, with only looks in between; else the noun's
     first."""
@@ -141,8 +123,16 @@ def phrase_start(sentence: Sentence, span: Span) -> int:
 
 
 def _whole(sentence: Sentence, span: Span) -> Span:
-    """The noun with what belongs to it: "chocolate" of "chocolate cake", "adult" of "adult man"."""
-    first = span.first
+    """The noun with what belongs to it: "chocolate" of "chocolate cake", "adult" of "adult man", "computer" of
+    "laptop computer"."""
+    first, last = span.first, span.last
+    while last < len(sentence.tokens) and not sentence.taken[last] and _ends_compound(sentence, last):
+        last += 1
     while first > 0 and not sentence.taken[first - 1] and sentence.modifies(first - 1):
         first -= 1
-    return sentence.span(first, span.last)
+    return sentence.span(first, last)
+
+
+def _ends_compound(sentence: Sentence, index: int) -> bool:
+    """Whether a token that no step names is a noun like the one before it."""
+    return sentence.tag(index) in ("NN", "NNS") and sentence.modifies(index)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import permutations
 
 from pipeline.language.nouns import plural, singular
 from pipeline.perturbing.sentence import TOKEN, Form
@@ -61,6 +62,12 @@ def relation_forms(relation: str) -> tuple[Form, ...]:
     if relation in ("on", "in"):
         return _tokens({relation})
     return _tokens({relation, f"{relation} of", relation.removeprefix("to the ")})
+
+
+def choice_forms(relations: Sequence[str]) -> tuple[Form, ...]:
+    """The forms of a choice between relations: "to the left or to the right of", "in front of or behind"."""
+    pairs = permutations(relations, 2)
+    return _tokens(f"{said} or {other}" for one, other in pairs for said in (one, one.removesuffix(" of")))
 
 
 def _tokens(forms: Iterable[str]) -> tuple[Form, ...]:

@@ -12,7 +12,7 @@ from pipeline.core.records import Step, Word
 from pipeline.judge.facts import Facts
 from pipeline.judge.programs import Operation
 from pipeline.perturbing.alignment import root
-from pipeline.perturbing.demands import Demands, demands
+from pipeline.perturbing.demands import demands
 from pipeline.perturbing.fitting import (
     Swap,
     follows_kind,
@@ -37,7 +37,6 @@ class Case:
 
     sentence: Sentence
     program: Sequence[Operation]
-    answer: str
     words: Sequence[Word]
     facts: Facts | None
     present: np.ndarray
@@ -50,7 +49,7 @@ def swap_things(case: Case, replacements: Replacements, random: Sequence[float])
         random: two numbers in [0, 1) for each slot.
     """
     sentence, program, last = case.sentence, case.program, case.program[-1]
-    found = object_slots(program, sentence, case.answer)
+    found = object_slots(program, sentence)
     asked = root(program, last.inputs[0]) if last.type == "name" else -1
     taken = case.present
     swaps = []
@@ -58,15 +57,11 @@ def swap_things(case: Case, replacements: Replacements, random: Sequence[float])
         if slot.step == asked and last.verb == "choose":
             continue  # "What animal is this, a cow or a sheep?": another category fits neither
         first, second = random[2 * number], random[2 * number + 1]
-        excluded, category = taken, _wants_category(slot, asked, sentence, replacements)
-        if slot.value < 0:
-            demanded = demands(program, slot.step)
-        else:
-            demanded, first = Demands(), 0.0  # an option is replaced by one of its own category
-            for option in program[slot.step].values:
-                excluded = excluded | replacements.table.confusable(option)
+        category = _wants_category(slot, asked, sentence, replacements)
         numbers = possible_numbers(sentence, slot)
-        new = replacements.thing(slot.word, frozenset(numbers), category, demanded, excluded, (first, second))
+        new = replacements.thing(
+            slot.word, frozenset(numbers), category, demands(program, slot.step), taken, (first, second)
+        )
         if new is not None:
             taken = taken | replacements.table.confusable(new)
             swaps.append(put_thing(slot, new, sentence, numbers, second))
@@ -88,7 +83,7 @@ def swap_looks(case: Case, replacements: Replacements, random: Sequence[float]) 
     Args:
         random: two numbers in [0, 1) for each slot.
     """
-    looks = attribute_slots(case.program, case.sentence, case.answer)
+    looks = attribute_slots(case.program, case.sentence)
     relations = relation_slots(case.program, case.sentence)
     swaps: list[Swap] = []
     pairs = zip(random[::2], random[1::2], strict=True)

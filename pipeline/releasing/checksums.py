@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.core.errors import Problems
-from pipeline.core.files import replacing, sha256_file
+from pipeline.core.files import sha256_file, write_text
 
 SUMS = "CHECKSUMS.sha256"
 
@@ -13,8 +13,7 @@ SUMS = "CHECKSUMS.sha256"
 def write_checksums(folder: Path) -> None:
     """Write the sums of every file in the folder, sorted by path."""
     lines = [f"{sha256_file(folder / path)}  {path}\n" for path in _files(folder)]
-    with replacing(folder / SUMS) as file:
-        file.write("".join(lines).encode())
+    write_text(folder / SUMS, "".join(lines))
 
 
 def check_checksums(folder: Path) -> int:

@@ -10,12 +10,11 @@ picture, 0.5 where it has one there too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from pipeline.core.errors import Problems, run
-from pipeline.core.files import read_json, replacing, sha256_file
+from pipeline.core.files import read_json, sha256_file, write_text
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Question, Vocabulary
@@ -49,12 +48,12 @@ def figures(scores: np.ndarray, own: np.ndarray, answerable: np.ndarray) -> dict
     }
 
 
-def measure(folders: Folders) -> tuple[dict[str, float], clip.ModelRecord, int, int]:
-    """Figures, the model's record, how many questions and pictures."""
-    problems = Problems("the sample")
+def measure(folders: Folders) -> tuple[dict[str, float], int, int]:
+    """Figures, how many questions and pictures."""
+    problems = Problems(str(folders.source))
     asked: Sequence[Question] = [q for q in gqa.questions(folders.source, ("testdev",), problems, "balanced") if not is_existence(q)]
-    scenes = list(gqa.scenes(folders.truth, ("testdev",), problems, complete=True))
     problems.raise_if_any()
+    scenes = list(gqa.truth(folders.truth, ("testdev",)).values())
     vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
     facts = [facts_of(scene, lexicon) for scene in scenes]
@@ -63,22 +62,10 @@ def measure(folders: Folders) -> tuple[dict[str, float], clip.ModelRecord, int, 
     ])
     encoder = clip.load(f"local-dir:{folders.clip}", device="cpu")
     paths = [folders.source / "images" / f"{scene.picture_id}.jpg" for scene in scenes]
-    pictures, texts = encode(encoder, paths, [q.text for q in asked])
+    pictures, texts = encoder.picture_table(paths, 32), encoder.text_table([q.text for q in asked], 128)
     row = {scene.picture_id: i for i, scene in enumerate(scenes)}
     own = np.array([row[q.picture_id] for q in asked])
-    return figures(texts @ pictures.T, own, answerable), encoder.record, len(asked), len(scenes)
-
-
-def encode(encoder: clip.Encoder, paths: Sequence[Path], texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Vectors of pictures [p, d] and texts [q, d], in their order."""
-    found = []
-    for batches, count in ((encoder.pictures(paths, 32), len(paths)), (encoder.texts(texts, 128), len(texts))):
-        rows: np.ndarray | None = None
-        for index, vectors in batches:
-            rows = np.zeros((count, vectors.shape[1]), np.float32) if rows is None else rows
-            rows[index] = vectors
-        found.append(rows)
-    return found[0], found[1]
+    return figures(texts @ pictures.T, own, answerable), len(asked), len(scenes)
 
 
 CARD = """# The sample's CLIP
@@ -112,7 +99,7 @@ in training. Made by `python -m pipeline.sample_world.clip_card`.
 
 def main() -> None:
     folders = Folders("sample")
-    found, record, questions, pictures = measure(folders)
+    found, questions, pictures = measure(folders)
     weights = folders.clip / "open_clip_model.safetensors"
     training = read_json(folders.clip / "training.json", dict[str, int])
     text = CARD.format(
@@ -120,8 +107,7 @@ def main() -> None:
         run=", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in training.items()),
         **{f"chance_{k}": k / pictures for k in RECALLS},
     )
-    with replacing(folders.clip / "MODEL_CARD.md") as file:
-        file.write(text.encode())
+    write_text(folders.clip / "MODEL_CARD.md", text)
     done("clip_card", f"{found['probability']:.3f} of at most {found['ceiling']:.3f}: {found['share']:.1%} of the way", folders.clip / "MODEL_CARD.md")
 
 

@@ -42,7 +42,7 @@ def is_abstention(answer: str) -> bool:
     (True, False, False)
     """
     if not isinstance(answer, str):
-        raise ValueError(f"answer is {answer!r}, wanted a string")
+        raise ValueError(f"answer is {answer!r}, wanted a string")  # noqa: TRY004  (as all scorers)
     return _declines(answer)
 
 

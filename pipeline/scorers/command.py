@@ -29,7 +29,7 @@ def read_files(benchmark: Path, predictions: Sequence[Path], subsets: Sequence[s
     """The benchmark, cut to `subsets` if any are named, the ids of all its items, and the predictions.
 
     Raises:
-        Refused: everything that is wrong with any of the files.
+        Refused: a file that cannot be read, and then everything else that is wrong within any of them.
     """
     whole, problems = None, []
     try:
@@ -45,7 +45,7 @@ def read_files(benchmark: Path, predictions: Sequence[Path], subsets: Sequence[s
         except Refused as refused:
             problems += refused.problems
     if problems or whole is None:
-        raise Refused(problems)
+        raise Refused([*problems, *(line for model in models for line in model.faults)])
     known = {row.id for rows in whole.subsets.values() for row in rows}
     kept = {name: rows for name, rows in whole.subsets.items() if not subsets or name in subsets}
     return whole._replace(subsets=kept), known, models

@@ -52,7 +52,7 @@ def faults(benchmark: Benchmark, ids: Collection[str], predictions: Predictions,
     missing = sorted(wanted - predictions.answers.keys())
     if missing and not allow_missing:
         problems.append(f"{len(missing)} of {len(wanted)} items have no prediction (--allow-missing counts them as rejected): {_some(missing)}")
-    if confidences and predictions.confidence is None:
+    if confidences and predictions.confidence is None and not predictions.faults:
         problems.append("no confidences; give them, or --free-text to read abstentions from the answers")
     return problems
 

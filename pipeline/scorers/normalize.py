@@ -19,10 +19,10 @@ _ONE = """ain't aren't can't could've couldn't didn't doesn't don't hadn't hasn'
 it'd it'll ma'am mightn't might've mustn't must've needn't not've o'clock oughtn't shan't should've shouldn't somebody'll
 somebody's someone'd someone'll someone's something'd something'll that's there'd there're there's they'd they'll they're
 they've 'twas wasn't we've weren't what'll what're what's what've when's where'd where's where've who'd who'll who's who've
-why'll why're why's won't would've wouldn't y'all you'd you'll you're you've""".split()
+why'll why're why's won't would've wouldn't y'all you'd you'll you're you've""".split()  # noqa: SIM905
 # Full forms with two, of which one is left out: "couldnt've", "couldn'tve" -> "couldn't've".
 _TWO = """couldn't've hadn't've he'd've it'd've mightn't've she'd've shouldn't've somebody'd've someone'd've something'd've
-there'd've they'd've we'd've who'd've wouldn't've you'd've y'all'll""".split()
+there'd've they'd've we'd've who'd've wouldn't've you'd've y'all'll""".split()  # noqa: SIM905
 # With three, of which one is left out ("y'alld've"), and the odd ones of VQA's table.
 _THREE = ["y'all'd've", "'ow's'at"]
 _ODD = {"somebody'd": "somebodyd"}  # VQA's table takes the apostrophe away here
@@ -40,7 +40,7 @@ def normalize_answer(answer: str, *, form: Form = "official") -> str:
     ("2 dogs don't", 'black and white', 'cat')
     """
     if not isinstance(answer, str):
-        raise ValueError(f"answer is {answer!r}, wanted a string")
+        raise ValueError(f"answer is {answer!r}, wanted a string")  # noqa: TRY004  (as all scorers)
     return _FORMS[form](answer)
 
 

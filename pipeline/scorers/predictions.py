@@ -22,21 +22,27 @@ VERSION = ("benchmark_version", "version")
 
 class Predictions(NamedTuple):
     """What a model said, by id. `confidence` is None when no row has one; `version` is the benchmark version the
-    file says it was made for ("" when it does not say)."""
+    file says it was made for ("" when it does not say); `faults` are lines on what is wrong with its rows: with
+    any, the predictions are not to be scored."""
 
     name: str
     sha256: str
     answers: dict[str, str]
     confidence: dict[str, float] | None
     version: str
+    faults: tuple[str, ...] = ()
 
 
 def read_predictions(path: Path | str) -> Predictions:
     """Read a predictions file. RGQA's `questionId/prediction/confidence` and `question_id/answer/confidence` are
     both read, as a list, under the key `predictions` of an object, as JSON lines, CSV or Parquet.
 
+    Returns:
+        The predictions; their `faults` list every row without id or answer, every duplicate id, every confidence
+        that is no finite number. (They are not raised here, so that they are told together with unknown ids.)
+
     Raises:
-        Refused: lists every row without id or answer, every duplicate id, every confidence that is no finite number.
+        Refused: the file cannot be read, or holds no list of rows.
     """
     path = Path(path)
     data = path_bytes(path)
@@ -78,9 +84,8 @@ def read_predictions(path: Path | str) -> Predictions:
         problems.append("no rows")
     if without and (confidence or len(answers) > without):
         problems.append(f"{without} rows have no confidence, others have one")
-    if problems:
-        raise Refused([f"{path}: {len(problems)} faults", *problems])
-    return Predictions(path.stem, hashlib.sha256(data).hexdigest(), answers, confidence or None, version)
+    faults = (f"{path}: {len(problems)} faults", *problems) if problems else ()
+    return Predictions(path.stem, hashlib.sha256(data).hexdigest(), answers, confidence or None, version, faults)
 
 
 def _rows(path: Path, data: bytes) -> tuple[list[dict[str, Any]], str]:

@@ -73,6 +73,7 @@ def score(benchmark: Benchmark, known: Sequence[str], models: Sequence[Predictio
     problems = [f"{name}: {line}" for name, line in _unfit(benchmark, options)]
     needs = benchmark.kind == "rgqa" and not options.free_text
     for model in models:
+        problems += model.faults
         problems += [f"{model.name}: {line}" for line in faults(
             benchmark, known, model, allow_missing=options.allow_missing, confidences=needs)]
     if len({model.name for model in models}) < len(models):

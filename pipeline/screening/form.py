@@ -8,8 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pipeline.judge.names import OVERLAPPING
 from pipeline.judge.programs import Operation
+from pipeline.language.frames import DETERMINERS
 from pipeline.language.likeness import similar
-from pipeline.language.relations import antonym
+from pipeline.language.relations import PREPOSITIONS, antonym
 
 GIVES_AWAY = "gives its answer away"
 CONTRADICTS = "contradicts itself"
@@ -17,6 +18,8 @@ SAME_CHOICE = "offers the same choice twice"
 
 _NOT_LOOKS = frozenset(("", "name", "rel", "place", "room", "location"))
 _MIXED = frozenset(("color", "pattern", "material"))  # "the shirt that looks yellow and white" may be there
+# "Is it to the right or to the right of ...": the same words on both sides of "or", and the word after them.
+_TWICE = re.compile(r"(?<![\w-])(?<!light )(?<!dark )([\w-]+(?: [\w-]+){0,5}) or \1(?![\w-])(?: ([\w-]+))?")
 # "What color are the black shoes?": from the word that asks, the next noun phrase ends where another one
 # starts.
 _ASKED = re.compile(r"\b(color|colour|material|pattern|shape|size)\b", re.IGNORECASE)
@@ -72,6 +75,19 @@ def text_fault(text: str, attribute_types: Mapping[str, str]) -> tuple[str, str]
             return None
         if attribute_types.get(word) == type_:
             return GIVES_AWAY, f"it asks for the {type_} of something {word}"
+    return None
+
+
+def choice_said_twice(text: str) -> tuple[str, str] | None:
+    """Two equal options in the words of a question, as (reason, detail), whatever its program says.
+
+    A word after the second option may make another thing of it ("a car or a car park"). None does so that
+    starts a noun phrase, nor "side", "part", and the "of" of "to the left of".
+    """
+    for option, following in _TWICE.findall(text.lower()) if " or " in text else ():
+        goes_on = following not in DETERMINERS | {"", "side", "part"}
+        if not goes_on or f"{option} {following}" in PREPOSITIONS:
+            return SAME_CHOICE, f"{option} or {option}"
     return None
 
 

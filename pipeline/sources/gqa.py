@@ -11,7 +11,7 @@ Format: https://cs.stanford.edu/people/dorarad/gqa/download.html
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -147,6 +147,20 @@ def scenes(
         for object_id in repeated(seen):
             problems.add(where, f"the object id {object_id} occurs more than once")
         yield _scene(picture_id, split, row, complete)
+
+
+def truth(folder: Path, splits: Iterable[Split]) -> dict[str, Scene]:
+    """The complete scene graphs of some splits, by picture id. Simulated annotators and the audit alone may
+    see them.
+
+    Raises:
+        UserError: lists every file that is missing and everything that is wrong with the others.
+    """
+    problems = Problems(f"{folder} (the complete truth; where nobody knows it, set collect.simulate: false)")
+    found = scenes(folder, tuple(sorted(set(splits))), problems, complete=True)
+    by_picture = {scene.picture_id: scene for scene in found}
+    problems.raise_if_any()
+    return by_picture
 
 
 def fault(error: Exception) -> str:

@@ -22,13 +22,23 @@ from pipeline.auditing.report import markdown
 from pipeline.auditing.resolution import smallest_auaf_difference
 from pipeline.auditing.screening import Screening, screening
 from pipeline.core import params
-from pipeline.core.errors import Problems, run
-from pipeline.core.files import read_json, read_jsonl, replacing, write_json
+from pipeline.core.errors import run
+from pipeline.core.files import read_json, read_jsonl, write_json, write_text
 from pipeline.core.params import Params
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.randomness import generator
-from pipeline.core.records import SUBSETS, Candidate, Dropped, Item, Picture, Record, Screened, Subset, Vocabulary
+from pipeline.core.records import (
+    SUBSETS,
+    Candidate,
+    Dropped,
+    Item,
+    Picture,
+    Record,
+    Screened,
+    Subset,
+    Vocabulary,
+)
 from pipeline.judge.facts import facts_of
 from pipeline.judge.judgement import judge
 from pipeline.judge.names import Lexicon
@@ -76,7 +86,7 @@ def audit_subset(items: Sequence[Item], pictures: dict[str, np.ndarray], p: Audi
     """Audit the items of one subset. `pictures` maps ids to vectors [d]."""
     labels = np.array([item.unanswerable for item in items], int)
     texts = [item.text for item in items]
-    by_text, by_picture = _text_groups(items), np.array([item.picture_id for item in items])
+    by_text, by_picture = attackers.text_groups(items), np.array([item.picture_id for item in items])
     rng = generator(p.seed, "audit", items[0].subset)
     scored = [item.score if item.score is not None else np.nan for item in items]
     scores = {
@@ -115,22 +125,6 @@ def warnings(subsets: dict[str, SubsetAudit], limits: dict[str, float]) -> list[
     return lines
 
 
-def _text_groups(items: Sequence[Item]) -> np.ndarray:
-    """A group for each item: items with the same text are together, and so are an edited question and its original
-    (an attacker that had seen one of them would know the other)."""
-    parent: dict[str, str] = {}
-
-    def root(key: str) -> str:
-        while parent.setdefault(key, key) != key:
-            parent[key] = key = parent[parent[key]]
-        return key
-
-    for item in items:
-        a, b = root("text " + item.text), root("question " + item.question_id)
-        parent[max(a, b)] = min(a, b)
-    return np.array([root("text " + item.text) for item in items])
-
-
 def _by_subset(items: Sequence[Item], pictures: dict[str, np.ndarray], p: AuditParams, label: str) -> dict[str, SubsetAudit]:
     present = [name for name in SUBSETS if any(item.subset == name for item in items)]
     return {
@@ -146,10 +140,8 @@ def screen_against_truth(folders: Folders) -> dict[Subset, Screening]:
         return {}
     vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    problems = Problems(str(folders.truth))
-    splits = {picture.split for picture in read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture)}
-    facts = {s.picture_id: facts_of(s, lexicon) for s in gqa.scenes(folders.truth, tuple(splits), problems, complete=True)}
-    problems.raise_if_any()
+    splits = (picture.split for picture in read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture))
+    facts = {picture_id: facts_of(scene, lexicon) for picture_id, scene in gqa.truth(folders.truth, splits).items()}
     candidates = [
         c for stage in ("rank", "perturb") for c in read_jsonl(folders.stage(stage) / "candidates.jsonl", Candidate) if c.program
     ]
@@ -180,8 +172,7 @@ def main() -> None:
     report["table"] = table
     folder = folders.stage("audit")
     write_json(folder / "audit.json", report)
-    with replacing(folder / "audit.md") as file:
-        file.write(text.encode())
+    write_text(folder / "audit.md", text)
     done("audit", f"{len(ours)} subsets, {len(report['warnings'])} warnings", folder / "audit.md")
 
 

@@ -23,13 +23,24 @@ from annotation.tasks import task_of
 from annotation.votes import verify
 from annotation.words import Words
 from pipeline.core import params
-from pipeline.core.errors import Problems, run
+from pipeline.core.errors import run
 from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.params import Params
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.records import (
-    SUBSETS, Candidate, Item, Judgement, OwnScore, Picture, Question, Scene, Screened, Tagged, Verified, Vocabulary,
+    SUBSETS,
+    Candidate,
+    Item,
+    Judgement,
+    OwnScore,
+    Picture,
+    Question,
+    Scene,
+    Screened,
+    Tagged,
+    Verified,
+    Vocabulary,
 )
 from pipeline.judge.programs import parse
 from pipeline.ranking.vectors import Vectors, read_vectors
@@ -89,10 +100,8 @@ def main() -> None:
     folders, p = Folders(), params.load("paper", PaperParams)
     ingest, out = folders.stage("ingest"), folders.stage("paper")
     pictures = list(read_jsonl(ingest / "pictures.jsonl", Picture))
-    problems = Problems(str(folders.truth))
     known = any(folders.truth.glob("*.json"))
-    truth = {s.picture_id: s for s in gqa.scenes(folders.truth, tuple({q.split for q in pictures}), problems, complete=True)} if known else {}
-    problems.raise_if_any()
+    truth = gqa.truth(folders.truth, (picture.split for picture in pictures)) if known else {}
     released: list[Item] = []
     report: dict[str, object] = {"truth_known": known, "subsets": {}}
     if known:

@@ -127,7 +127,7 @@ def perturb(
             words = tags[question.text]
             program = parse(question.program, question.question_id) if question.program else ()
             sentence = align(question.text, program, question.annotations, words)
-            case = Case(sentence, program, question.answer, words, facts, present[picture_id])
+            case = Case(sentence, program, words, facts, present[picture_id])
             for made in perturb_one(question, case, replacements, params):
                 (candidates if isinstance(made, Candidate) else dropped).append(made)
     return sorted(candidates, key=lambda c: c.candidate_id), sorted(dropped, key=lambda d: d.candidate_id)

@@ -15,11 +15,22 @@ import msgspec
 
 from pipeline.core import params
 from pipeline.core.errors import UserError, run
-from pipeline.core.files import read_json, read_jsonl, replacing, write_json, write_jsonl
+from pipeline.core.files import copy_file, read_json, read_jsonl, write_json, write_jsonl, write_text
 from pipeline.core.params import Params
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
-from pipeline.core.records import SUBSETS, Dropped, Item, Judgement, Picture, Question, Record, Step, Verdict, Verified
+from pipeline.core.records import (
+    SUBSETS,
+    Dropped,
+    Item,
+    Judgement,
+    Picture,
+    Question,
+    Record,
+    Step,
+    Verdict,
+    Verified,
+)
 from pipeline.releasing.card import CardFacts, card
 from pipeline.releasing.checksums import write_checksums
 from pipeline.releasing.croissant import croissant
@@ -113,15 +124,15 @@ def main() -> None:
     write_jsonl(home / "dropped.jsonl", _all_dropped(folders, verified.values()))
     write_json(home / "params.json", {"dataset": folders.dataset, "version": version, **params.section()})
     for name in ("audit.json", "audit.md"):
-        _copy(folders.stage("audit") / name, home / name)
-    _write_text(home / "ERRATA.md", f"# Errata of {p.title} {version}\n\nNone known. Items found faulty are listed here by `item_id`, with the reason.\n")
-    _write_text(home / "LICENSE", f"{p.title} {version}: questions, verdicts and pictures of this release are licensed under\n{p.licence}\n{p.licence_url}\n")
+        copy_file(folders.stage("audit") / name, home / name)
+    write_text(home / "ERRATA.md", f"# Errata of {p.title} {version}\n\nNone known. Items found faulty are listed here by `item_id`, with the reason.\n")
+    write_text(home / "LICENSE", f"{p.title} {version}: questions, verdicts and pictures of this release are licensed under\n{p.licence}\n{p.licence_url}\n")
     facts = CardFacts(
         title=p.title, version=version, licence=p.licence, origin=p.origin, canary=mark,
         balance_rule=rule, model=embed["model"]["model"], weights=embed["model"]["weights_sha256"],
         pictures_included=p.pictures, fetch_recipe=p.fetch_recipe, warnings=tuple(audit["warnings"]), audit_table=audit["table"],
     )
-    _write_text(home / "README.md", card(items, facts))
+    write_text(home / "README.md", card(items, facts))
     write_json(home / "croissant.json", croissant(
         home, name=f"rgqa-{folders.dataset}", version=version, licence_url=p.licence_url, published=p.published,
         description=f"{p.title}: answerable and unanswerable questions about pictures.",
@@ -135,7 +146,7 @@ def _write_subset(home: Path, items: Sequence[Item], subset: str, pictures: dict
     if not items:
         return
     rows = rgqa_rows(items, mark)
-    _write_text(home / "rgqa" / f"{subset}.json", "[\n" + ",\n".join(msgspec.json.encode(row).decode() for row in rows) + "\n]\n")
+    write_text(home / "rgqa" / f"{subset}.json", "[\n" + ",\n".join(msgspec.json.encode(row).decode() for row in rows) + "\n]\n")
     for part in ("dev", "test"):
         members = [item for item in items if item.part == part]
         if members:
@@ -152,16 +163,6 @@ def _all_dropped(folders: Folders, verified: Iterable[Verified]) -> list[Dropped
     rows = [row for stage, name in files for row in read_jsonl(folders.stage(stage) / name, Dropped)]
     rows += not_unanswerable(verified)
     return sorted(rows, key=lambda row: (row.stage, row.subset, row.candidate_id))
-
-
-def _copy(source: Path, target: Path) -> None:
-    with replacing(target) as file:
-        file.write(source.read_bytes())
-
-
-def _write_text(path: Path, text: str) -> None:
-    with replacing(path) as file:
-        file.write(text.encode())
 
 
 if __name__ == "__main__":

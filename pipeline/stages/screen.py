@@ -59,7 +59,7 @@ def conflict(
         if program
         else form.text_fault(candidate.text, vocabulary.attribute_types)
     )
-    if found:
+    if found := found or form.choice_said_twice(candidate.text):
         return found
     if claims.plain(candidate.text) in asked:
         return claims.ALREADY_ASKED, ""

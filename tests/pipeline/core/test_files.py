@@ -1,9 +1,21 @@
+import errno
 import os
+import subprocess
 
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import content_key, read_json, read_jsonl, replacing, sha256_file, write_json, write_jsonl
+from pipeline.core.files import (
+    content_key,
+    copy_file,
+    read_json,
+    read_jsonl,
+    replacing,
+    sha256_file,
+    write_json,
+    write_jsonl,
+    write_text,
+)
 from pipeline.core.records import Picture
 
 PICTURE = Picture(picture_id="007", split="testdev", path="a.jpg", width=4, height=3, sha256="ab")
@@ -22,6 +34,21 @@ def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path):
         raise RuntimeError("killed")
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_what_a_killed_process_left_goes_and_what_a_living_one_writes_stays(tmp_path):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    for name in (f".a.txt.{gone.pid}.tmp", f".b.txt.{gone.pid}.tmp", f".a.txt.{os.getppid()}.tmp", ".own.tmp"):
+        (tmp_path / name).write_bytes(b"half")
+    write_text(tmp_path / "a.txt", "new")
+    assert sorted(os.listdir(tmp_path)) == sorted(["a.txt", f".a.txt.{os.getppid()}.tmp", ".own.tmp"])
+
+
+def test_a_full_disk_is_told_with_the_files_name(tmp_path):
+    with pytest.raises(OSError) as caught, replacing(tmp_path / "a.txt"):
+        raise OSError(errno.ENOSPC, "No space left on device")  # as the kernel says it of a write
+    assert caught.value.filename == str(tmp_path / "a.txt")
 
 
 @pytest.mark.parametrize(
@@ -53,6 +80,15 @@ def test_missing_empty_and_cut_json_are_told_apart(tmp_path, content, expected):
 def test_a_report_has_sorted_keys_and_ends_with_a_newline(tmp_path):
     write_json(tmp_path / "r.json", {"b": 1, "a": [2]})
     assert (tmp_path / "r.json").read_text() == '{\n  "a": [\n    2\n  ],\n  "b": 1\n}\n'
+
+
+def test_a_text_is_written_as_utf_8_and_a_copy_has_the_same_bytes(tmp_path):
+    write_text(tmp_path / "new" / "a.md", "caf\u00e9\n")
+    copy_file(tmp_path / "new" / "a.md", tmp_path / "b.md")
+    assert (tmp_path / "b.md").read_bytes() == b"caf\xc3\xa9\n"  # U+00E9 is C3 A9 in UTF-8
+    with pytest.raises(UserError, match="no such file"):
+        copy_file(tmp_path / "none", tmp_path / "b.md")
+    assert (tmp_path / "b.md").read_bytes() == b"caf\xc3\xa9\n"
 
 
 def test_sha256_is_that_of_the_standard(tmp_path):

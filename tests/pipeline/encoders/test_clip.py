@@ -74,6 +74,13 @@ def test_vectors_do_not_depend_on_the_batch(tiny_clip: Path, tmp_path: Path) -> 
     np.testing.assert_allclose(vectors(encoder.texts(QUESTIONS, 1), 3), vectors(encoder.texts(QUESTIONS, 3), 3), atol=1e-6)
 
 
+def test_a_table_has_the_rows_in_the_order_of_the_input(tiny_clip: Path, tmp_path: Path) -> None:
+    encoder, paths = clip.load(f"local-dir:{tiny_clip}"), pictures(tmp_path, 3)
+    np.testing.assert_allclose(encoder.picture_table(paths, 2), vectors(encoder.pictures(paths, 1), 3), atol=1e-6)
+    np.testing.assert_allclose(encoder.text_table(QUESTIONS, 2), vectors(encoder.texts(QUESTIONS, 1), 3), atol=1e-6)
+    assert encoder.text_table([], 2).shape == (0, 16)
+
+
 def test_a_tower_that_looks_at_the_padding_gets_the_full_context_and_a_warning(make_clip: Make, tmp_path: Path) -> None:
     # Without a causal mask every token attends to the padding, so cutting it off changes the vectors.
     folder = make_clip(tmp_path, custom_text=True, text_cfg={"no_causal_mask": True})

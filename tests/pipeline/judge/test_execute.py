@@ -7,10 +7,10 @@ the scene, which is written out above the rows.
 from __future__ import annotations
 
 import pytest
-from tests.pipeline.judge.notation import facts, steps
 
 from pipeline.judge.execute import execute
 from pipeline.judge.programs import parse
+from tests.pipeline.judge.notation import facts, steps
 
 CATEGORIES = ("missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.pipeline.judge.notation import LEXICON, facts
 
 from pipeline.judge.facts import Thing
+from tests.pipeline.judge.notation import LEXICON, facts
 
 
 @pytest.mark.parametrize(("listed", "asked", "truth"), [

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.pipeline.judge.notation import LEXICON, facts, question, scene, steps
 
 from pipeline.core.errors import UserError
 from pipeline.judge.judgement import evidence_for, judge
+from tests.pipeline.judge.notation import LEXICON, facts, question, scene, steps
 
 # A published graph: what it says is so, but it does not say everything.
 LISTED = (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.pipeline.judge.notation import LEXICON
 
 from pipeline.judge.names import Lexicon, implied, location, same_answer, singular, spoken
+from tests.pipeline.judge.notation import LEXICON
 
 
 @pytest.mark.parametrize(("plural", "one"), [

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from tests.pipeline.judge.notation import steps
 
 from pipeline.core.errors import UserError
 from pipeline.core.records import Step
 from pipeline.judge.programs import parse
+from tests.pipeline.judge.notation import steps
 
 # (program of which the last step counts, the fields of its operation that are not their defaults)
 OPERATIONS = [

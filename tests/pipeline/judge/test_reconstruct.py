@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.pipeline.judge.notation import LEXICON, question, steps
 
 from pipeline.judge.judgement import judge
 from pipeline.judge.reconstruct import reconstruct
+from tests.pipeline.judge.notation import LEXICON, question, steps
 
 
 def told(*answered: tuple[str, str]):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.pipeline.judge.notation import facts, steps
 
 from pipeline.judge.execute import execute
 from pipeline.judge.programs import parse
 from pipeline.judge.values import Void, agreed, any_of, one_option, one_value, unless
+from tests.pipeline.judge.notation import facts, steps
 
 # Kleene's tables. The truth of "the apple is red" and "the apple is small" is made true, false or unknown by what an
 # incomplete scene lists of the apple.

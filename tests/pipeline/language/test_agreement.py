@@ -38,4 +38,4 @@ def test_determiner_and_verb_follow_the_noun_where_it_is_certain_which_verb_is_i
 
 def test_a_subject_after_a_preposition_keeps_the_verb_of_another():
     # "wears" belongs to the man, whether or not it stands right after the cup.
-    assert agreeing("the man near the cup wears what".split(), 0, 1, "singular", "plural", False) is None
+    assert agreeing(["the", "man", "near", "the", "cup", "wears", "what"], 0, 1, "singular", "plural", False) is None

@@ -1,4 +1,5 @@
 import datasets
+import msgspec
 import pytest
 from PIL import Image
 
@@ -17,11 +18,11 @@ def pictures(tmp_path):
 
 
 def facts(**changes):
-    values = dict(
+    given = CardFacts(
         title="Tiny", version="1.0.0", licence="CC BY 4.0", origin="Drawn.", canary="RGQA-CANARY x", balance_rule="image_and_text",
         model="m", weights="ab", pictures_included=True, fetch_recipe="", warnings=(), audit_table="| a |",
     )
-    return CardFacts(**values | changes)
+    return msgspec.structs.replace(given, **changes)
 
 
 def test_a_subset_opens_offline_by_name_with_its_pictures(tmp_path, items, pictures, monkeypatch):
@@ -41,7 +42,7 @@ def test_a_picture_shown_in_many_rows_is_stored_once(tmp_path, items, pictures):
     noise = Image.effect_noise((200, 200), 90)
     noise.save(pictures["a"].path)
     once, often = tmp_path / "once.parquet", tmp_path / "often.parquet"
-    row = [i for i in items if i.picture_id == "a"][0]
+    row = next(i for i in items if i.picture_id == "a")
     write_table(once, [row], pictures, "c", True)
     write_table(often, [row] * 50, pictures, "c", True)
     assert often.stat().st_size < 1.2 * once.stat().st_size

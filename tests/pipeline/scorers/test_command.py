@@ -122,6 +122,16 @@ def test_unknown_and_missing_ids_and_another_version_are_refused_together(releas
     assert "1 of 6 items have no prediction" in text and "a1" in text
 
 
+def test_unknown_ids_are_told_together_with_faulty_rows_and_with_those_of_other_files(release, tmp_path, capsys):
+    bad = write(tmp_path / "m.json", [{"questionId": "zz", "prediction": "red", "confidence": "high"}, *predictions()])
+    worse = write(tmp_path / "w.json", [*predictions()[1:], {"questionId": "yy", "prediction": "red", "confidence": None}])
+    text = refused(capsys, release, bad, worse)
+    for expected in ("m.json: 1 faults", "row 1 (zz): confidence is 'high'", "m: 1 ids are not in the benchmark", "w.json: 1 faults",
+                     "1 rows have no confidence, others have one", "w: 1 ids are not in the benchmark", "w: 1 of 6 items have no prediction"):
+        assert expected in text
+    assert "no confidences" not in text  # there are some; the faulty ones are told by row
+
+
 def test_missing_predictions_count_as_rejected_when_allowed_and_the_headline_says_so(release, tmp_path, capsys):
     run(release, write(tmp_path / "m.json", predictions()[1:]), "--allow-missing", "--bootstrap", 0, "--subset", "clip-easy", "--json", tmp_path / "s.json")
     assert "1 MISSING, counted as rejected" in capsys.readouterr().out

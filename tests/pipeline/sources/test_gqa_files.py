@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from pipeline.core.errors import Problems
+from pipeline.core.errors import Problems, UserError
 from pipeline.core.records import Relation, SceneObject, Step
 from pipeline.sources import gqa
 
@@ -194,3 +194,24 @@ def test_the_truth_is_marked_complete(tmp_path):
 def test_a_damaged_scene_graph_is_told_by_picture(tmp_path, text, message):
     write(tmp_path, sceneGraphs__val_sceneGraphs=text)
     assert scenes(tmp_path)[1] == [f"sceneGraphs/val_sceneGraphs.json, picture 5: {message}"]
+
+
+def test_the_truth_of_all_splits_is_found_by_picture(tmp_path):
+    write(tmp_path, truth__val_sceneGraphs={"n1": SCENE}, truth__train_sceneGraphs={"n2": SCENE})
+    found = gqa.truth(tmp_path / "truth", ["val", "train", "val"])
+    assert {picture_id: (scene.split, scene.complete) for picture_id, scene in found.items()} == {
+        "n1": ("val", True),
+        "n2": ("train", True),
+    }
+
+
+def test_everything_wrong_with_the_truth_is_told_in_one_message(tmp_path):
+    write(tmp_path, truth__val_sceneGraphs={"n1": SCENE | {"width": "wide"}})
+    with pytest.raises(UserError) as caught:
+        gqa.truth(tmp_path / "truth", ["val", "testdev"])
+    message = str(caught.value)
+    assert (
+        "truth/testdev_sceneGraphs.json: no such file" in message
+        and "val_sceneGraphs.json, picture n1" in message
+    )
+    assert "collect.simulate: false" in message

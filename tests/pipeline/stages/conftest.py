@@ -12,8 +12,7 @@ import pytest
 import yaml
 
 from pipeline.core.files import read_jsonl, write_json
-from pipeline.core.records import Picture, Question, Scene
-from pipeline.core.errors import Problems
+from pipeline.core.records import Picture, Question
 from tests.conftest import TINY
 
 PARAMS = {
@@ -42,7 +41,7 @@ def bags_of_words(folder: Path, interim: Path) -> None:
         return (total / np.linalg.norm(total)).astype(np.float32)
 
     pictures = sorted(p.picture_id for p in read_jsonl(interim / "ingest/pictures.jsonl", Picture))
-    scenes: dict[str, Scene] = {s.picture_id: s for s in gqa.scenes(folder / "truth", ("testdev",), Problems("truth"), complete=True)}
+    scenes = gqa.truth(folder / "truth", ("testdev",))
     texts = sorted({q.text for q in read_jsonl(interim / "ingest/questions.jsonl", Question) if q.picture_id in set(pictures)})
     (interim / "embed").mkdir(parents=True)
     np.save(interim / "embed/pictures.npy", np.array([vector([o.name for o in scenes[p].objects]) for p in pictures]))

@@ -46,6 +46,7 @@ CASES = [  # what is at issue, source question, new text, new program, edits, ex
     ("old and young at once", ("What is the old man that is tall on?", "select: man (1)->filter age: old [0]->filter height: tall [1]->relate: _,on,o (2) [2]->query: name [3]", "bed"), "What is the old man that is young on?", "select: man (1)->filter age: old [0]->filter age: young [1]->relate: _,on,o (2) [2]->query: name [3]", [("attribute", "tall", "young", 2)], form.CONTRADICTS),
     ("red and not red", ("What is the red cup that is not blue on?", "select: cup (1)->filter color: red [0]->filter color: not(blue) [1]->relate: _,on,o (2) [2]->query: name [3]", "bed"), "What is the red cup that is not red on?", "select: cup (1)->filter color: red [0]->filter color: not(red) [1]->relate: _,on,o (2) [2]->query: name [3]", [("attribute", "blue", "red", 2)], form.CONTRADICTS),
     ("blue or blue", ("Is the cup red or blue?", "select: cup (1)->choose color: red|blue [0]", "red"), "Is the cup blue or blue?", "select: cup (1)->choose color: blue|blue [0]", [("attribute", "red", "blue", 1)], form.SAME_CHOICE),
+    ("right or right in the words alone", ("Is the cup to the left or to the right of the large dog?", "select: dog (3)->filter size: large [0]->choose rel: cup,to the left of|to the right of,s (1) [1]", "left"), "Is the cup to the left or to the left of the small dog?", "select: dog (3)->filter size: small [0]->choose rel: cup,to the left of|to the right of,s (1) [1]", [("attribute", "large", "small", 1)], form.SAME_CHOICE),
     ("both sides swapped", ("Is the cup to the left or to the right of the dog?", "select: dog (3)->choose rel: cup,to the left of|to the right of,s (1) [0]", "left"), "Is the cup to the right or to the left of the dog?", "select: dog (3)->choose rel: cup,to the right of|to the left of,s (1) [0]", [("relation", "left", "right", 1)], claims.WITHOUT_EFFECT),
     ("the same text", SIZE, "What size is the red cup?", SIZE[1], [("attribute", "red", "red", 1)], claims.WITHOUT_EFFECT),
     ("an asserted colour", ("Is the dog black?", "select: dog (3)->verify color: black [0]", "yes"), "Is the dog blue?", "select: dog (3)->verify color: blue [0]", [("attribute", "black", "blue", 1)], claims.ASSERTED),
@@ -70,7 +71,7 @@ def test_a_question_that_has_an_answer_at_every_picture_is_no_candidate():
     for source in (place, indoors, exist, both):
         other = question("Unlike the text of any other?", "select: cup (1)->query: color [0]", "red", question_id="q2")
         moved = Candidate(candidate_id="c1", subset="clip-easy", picture_id="n2", question_id="q1", text=source[0], program=program(source[1]))
-        kept, dropped = screen([moved], [question(*source), other], {}, VOCABULARY)
+        _, dropped = screen([moved], [question(*source), other], {}, VOCABULARY)
         assert [d.reason for d in dropped] == [claims.ALWAYS_ANSWERABLE]
     which = ("Is this a park or a farm?", "select: scene->choose place: park|farm [0]", "park")
     assert kept_or_why(which, scenes=(), subset="clip-easy") == claims.ALREADY_ASKED  # of n1 itself
@@ -120,6 +121,22 @@ TEXTS = [  # questions without a program
 def test_without_a_program_the_words_tell_whether_the_answer_is_given_away(text, reason):
     found = form.text_fault(text, VOCABULARY.attribute_types)
     assert (found[0] if found else None) == reason
+
+
+SAID_TWICE = [  # text, the option that stands on both sides of "or"
+    ("Is it red or red?", "red"), ("What fruit is it, an Apple or an apple?", "an apple"),
+    ("Is the woman to the right or to the right of the man?", "to the right"), ("Is it behind or behind the cat?", "behind"),
+    ("Is it in front of or in front of the box?", "in front of"), ("Is it in the top or in the top part of the photo?", "in the top"),
+    ("Is it red or blue?", None), ("Is it to the left or to the right of the man on the right?", None),
+    ("Is it in or in front of the box?", None), ("Is it on or on top of the box?", None), ("Is it red or reddish?", None),
+    ("Is it blue or light blue?", None), ("Is it light blue or blue?", None), ("Is it a car or a car park?", None),
+    ("Is the red or the blue cup red?", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text, option", SAID_TWICE)
+def test_the_words_tell_whether_one_option_is_offered_twice(text, option):
+    assert form.choice_said_twice(text) == (option and (form.SAME_CHOICE, f"{option} or {option}"))
 
 
 def test_without_programs_the_same_text_is_an_edit_without_effect():
