@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 UV      = 0.13.8
 
-.PHONY: setup repro test lock
+.PHONY: setup repro test annotate lock
 setup: $(VENV)/.ready
 
 # uv installs the pinned set several times faster than pip; the environment itself is a plain venv.
@@ -21,6 +21,11 @@ repro: setup
 test: setup
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest
 
+# A Label Studio of our own for the people's half; docs/annotation.md tells the rest.
+annotate: setup
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/rgqa annotate serve
+
 # Pins anew what pyproject.toml allows; index addresses stay out of the file.
 lock:
 	$(BIN)/uv pip compile --quiet --python $(BIN)/python --extra dev pyproject.toml -o requirements.lock --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
+	$(BIN)/uv pip compile --quiet --python $(BIN)/python annotation/server/requirements.in -o annotation/server/requirements.lock --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pipeline.core.errors import run
 
-app = typer.Typer(help="The people's half: a Label Studio, its tasks and verdicts.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="The people's half: a Label Studio, its tasks and verdicts.", epilog="Example: rgqa annotate serve",
+    no_args_is_help=True, rich_markup_mode=None,
+)
 
 
 @app.command(epilog="Example: rgqa annotate serve")
@@ -56,3 +60,36 @@ def pull() -> None:
     from annotation.pull import pull
 
     run(pull)
+
+
+@app.command(epilog="Example: rgqa annotate report")
+def report() -> None:
+    """Print how far the verdicts can be relied on, and where the quality report is."""
+    from annotation.quality_report.show import report
+
+    run(report)
+
+
+study = typer.Typer(help="The human study: how well do people reject?", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(study, name="study")
+
+
+@study.command(epilog="Example: rgqa annotate study draw --each 50 --seed 1")
+def draw(
+    release: Annotated[Path | None, typer.Option(help="A release's folder; by default the version in params.yaml.")] = None,
+    each: Annotated[int, typer.Option(min=1, help="AQs, and UQs, of each subset.")] = 50,
+    seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
+    pictures: Annotated[str, typer.Option(help="What stands before a picture's path in data/, on a server elsewhere.")] = "",
+) -> None:
+    """Draw AQs and UQs of a release as tasks with one question each."""
+    from annotation.study import LOCAL, draw
+
+    run(lambda: draw(release, each, seed, pictures or LOCAL))
+
+
+@study.command(epilog="Example: rgqa annotate study score export.json")
+def score(exports: Annotated[list[Path], typer.Argument(help="Exports of the study's project, format JSON.")]) -> None:
+    """Write what people said for `rgqa score --human`, and print their rates."""
+    from annotation.study import score
+
+    run(lambda: score(exports))

@@ -1,4 +1,4 @@
-"""How far annotators can be relied on: their accuracy on filter questions, and how often they agree.
+"""How far annotators can be relied on: their accuracy on filter questions.
 
 "unsure" counts as "valid", as the guidelines tell annotators to say valid in doubt.
 """
@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Mapping
 from math import nan, sqrt
 
 from pipeline.core.records import Choice, Record, Task, TaskQuestion, Verdict
@@ -27,15 +26,6 @@ class Accuracy(Record):
     @property
     def share(self) -> float:
         return self.right / self.answered if self.answered else nan
-
-
-class Agreement(Record):
-    """How often two annotators gave the same verdict on the candidates that both judged."""
-
-    first: str
-    second: str
-    both: int
-    same: int
 
 
 def wilson(right: int, total: int, z: float = 1.959964) -> tuple[float, float]:
@@ -67,6 +57,11 @@ def answers(task: Task, verdict: Verdict) -> Iterator[tuple[TaskQuestion, Choice
 def filter_choice(task: Task, verdict: Verdict) -> tuple[TaskQuestion, Choice]:
     """The task's filter question and what the annotator chose."""
     return next(pair for pair in answers(task, verdict) if pair[0].role == "filter")
+
+
+def candidate_of(task: Task) -> str:
+    """Id of the candidate that the task asks about."""
+    return next(q.candidate_id for q in (task.first, task.second) if q.role == "candidate") or ""
 
 
 def candidate_choice(task: Task, verdict: Verdict) -> Choice:
@@ -110,17 +105,3 @@ def accuracies(
 def excluded(found: Mapping[str, Accuracy], least: float, fewest: int) -> set[str]:
     """Annotators whose accuracy is below `least` over at least `fewest` filter questions."""
     return {annotator for annotator, row in found.items() if row.answered >= fewest and row.share < least}
-
-
-def agreement(tasks: Mapping[str, Task], verdicts: Sequence[Verdict]) -> list[Agreement]:
-    """Pairs of annotators with candidates in common, sorted by name."""
-    by_task: dict[str, dict[str, str]] = defaultdict(dict)
-    for verdict in verdicts:
-        by_task[verdict.task_id][verdict.annotator] = said(candidate_choice(tasks[verdict.task_id], verdict))
-    both: dict[tuple[str, str], list[bool]] = defaultdict(list)
-    for row in by_task.values():
-        for a, b in combinations(sorted(row), 2):
-            both[a, b].append(row[a] == row[b])
-    return [
-        Agreement(first=a, second=b, both=len(row), same=sum(row)) for (a, b), row in sorted(both.items())
-    ]

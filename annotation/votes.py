@@ -3,58 +3,84 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, get_args
 
-from annotation.quality import candidate_choice, filter_choice, said
+from annotation.quality import candidate_choice, candidate_of, filter_choice, said
 from pipeline.core.records import AqCheck, Category, Choice, Record, Screened, Task, Verdict, Verified
 
-Rule = Literal["majority", "unanimity"]
+Rule = Literal["majority", "unanimity", "dawid-skene"]
 Status = Literal["unanswerable", "answerable", "doubtful", "unjudged"]
 
 
 class SetAside(Record):
-    """A verdict that does not count, and why."""
+    """A verdict that does not count, and why; `detail` has the figures."""
 
     verdict_id: str
     task_id: str
     annotator: str
     reason: Literal["annotator excluded", "filter failed"]
+    detail: str = ""
 
 
 def set_aside(
     tasks: Mapping[str, Task],
     verdicts: Sequence[Verdict],
-    excluded: set[str],
+    excluded: Mapping[str, Sequence[str]],
     refuted: set[tuple[str, str]],
 ) -> list[SetAside]:
-    """Verdicts of excluded annotators, and those whose filter question was failed and is not refuted."""
+    """Verdicts of excluded annotators, and those whose filter question was failed and is not refuted.
+
+    Args:
+        excluded: annotator -> the reasons.
+        refuted: filter questions, see `annotation.quality.refuted`.
+    """
     rows = []
     for verdict in verdicts:
         task = tasks[verdict.task_id]
         question, choice = filter_choice(task, verdict)
         failed = said(choice) != question.expected and (task.picture_id, question.text) not in refuted
         if verdict.annotator in excluded or failed:
-            reason = "annotator excluded" if verdict.annotator in excluded else "filter failed"
+            out = verdict.annotator in excluded
             rows.append(
                 SetAside(
                     verdict_id=verdict.verdict_id,
                     task_id=verdict.task_id,
                     annotator=verdict.annotator,
-                    reason=reason,
+                    reason="annotator excluded" if out else "filter failed",
+                    detail="; ".join(excluded[verdict.annotator])
+                    if out
+                    else f"said {choice}, {question.expected} was expected",
                 )
             )
     return rows
 
 
-def status(choices: Sequence[Choice], rule: Rule, min_votes: int) -> Status:
+def status(
+    choices: Sequence[Choice],
+    rule: Rule,
+    min_votes: int,
+    posterior: float | None = None,
+    min_posterior: float = 1.0,
+) -> Status:
     """What the counted choices on one candidate come to. Only "unanswerable" goes on, so doubt discards.
 
     majority: more than half say invalid (valid); unanimity: all do. "unsure" is never a vote for anything.
+    dawid-skene: the probability of invalid (valid) is at least `min_posterior`, and more votes say invalid than valid
+    (valid than invalid): where nearly all is invalid, that alone makes a candidate probable that most call valid.
+
+    Args:
+        posterior: probability of invalid by `annotation.dawid_skene`, for that rule alone.
     """
     if len(choices) < min_votes:
         return "unjudged"
     invalid, valid = choices.count("invalid"), choices.count("valid")
+    if rule == "dawid-skene":
+        probability = posterior if posterior is not None else 0.5
+        if probability >= min_posterior and invalid > valid:
+            return "unanswerable"
+        return "answerable" if 1 - probability >= min_posterior and valid > invalid else "doubtful"
     needed = len(choices) if rule == "unanimity" else len(choices) // 2 + 1
     if invalid >= needed:
         return "unanswerable"
@@ -68,17 +94,18 @@ def verify(
     aside: set[str],
     rule: Rule,
     min_votes: int,
+    posteriors: Mapping[str, float] = MappingProxyType({}),
+    min_posterior: float = 1.0,
 ) -> list[Verified]:
     """Every candidate with its votes, sorted by id. "unsure" is counted with the valid votes.
 
     Args:
         aside: ids of the verdicts that do not count.
+        posteriors: candidate id -> probability of invalid, for the rule "dawid-skene".
     """
     by_candidate: dict[str, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
-        task = tasks[verdict.task_id]
-        question = task.first if task.first.role == "candidate" else task.second
-        by_candidate[question.candidate_id or ""].append(verdict)
+        by_candidate[candidate_of(tasks[verdict.task_id])].append(verdict)
     rows = []
     for row in screened:
         given = by_candidate[row.candidate.candidate_id]
@@ -89,7 +116,9 @@ def verify(
             Verified(
                 candidate=row.candidate,
                 judgement=row.judgement,
-                status=status(counted, rule, min_votes),
+                status=status(
+                    counted, rule, min_votes, posteriors.get(row.candidate.candidate_id), min_posterior
+                ),
                 votes_invalid=invalid,
                 votes_valid=len(counted) - invalid,
                 votes_set_aside=len(given) - len(counted),
@@ -112,7 +141,7 @@ def commonest(reasons: Iterable[str]) -> Category | None:
     return min(counts, key=lambda reason: (-counts[reason], reason)) if counts else None
 
 
-def check_aqs(tasks: Mapping[str, Task], verdicts: Iterable[Verdict], excluded: set[str]) -> list[AqCheck]:
+def check_aqs(tasks: Mapping[str, Task], verdicts: Iterable[Verdict], excluded: Collection[str]) -> list[AqCheck]:
     """What annotators that are not excluded said of the pictures' own questions that served as filters.
 
     Verified or refuted by more than half of at least two votes, else open. Sorted by question id.

@@ -97,6 +97,77 @@ def score(
     ))
 
 
+@app.command(epilog="Example: rgqa report --gallery 6")
+def report(
+    out: Annotated[Path | None, typer.Option(help="The page; data/<data set>/report.html if not given.")] = None,
+    gallery: Annotated[int, typer.Option(help="Items of each subset shown with their pictures, 0 to 25.")] = 12,
+) -> None:
+    """Write one HTML page that shows a whole run."""
+    from pipeline.reporting.page import report
+
+    run(lambda: report(out, gallery))
+
+
+@app.command(epilog="Example: rgqa fetch gqa --split testdev --dry-run")
+def fetch(
+    what: Annotated[str, typer.Argument(help="What to fetch: gqa.")],
+    split: Annotated[str | None, typer.Option(help="Whose pictures: testdev, val or train; as params.yaml says if not given.")] = None,
+    origin: Annotated[str, typer.Option("--from", help="official, hub, or a copy of the archives: web address or folder.")] = "official",
+    archives: Annotated[str | None, typer.Option(help="Address of the archives, if not the authors'.")] = None,
+    into: Annotated[str, typer.Option(help="Name of the data set that is fetched for.")] = "gqa",
+    jobs: Annotated[int, typer.Option(min=1, max=32, help="Requests at the same time.")] = 8,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be fetched, and how much.")] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="Fetch archives whole, from servers that ignore byte ranges.")] = False,
+    cache: Annotated[Path | None, typer.Option(help="Folder that keeps all that is received.")] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Take all from the cache, ask no server.")] = False,
+    choices: Annotated[bool, typer.Option("--choices", help="The choices of GQA's evaluation, too.")] = False,
+    accept_changed: Annotated[bool, typer.Option("--accept-changed", help="Take what changed since it was first seen.")] = False,
+) -> None:
+    """Fetch GQA, of it only what a data set needs (docs/fetching.md)."""
+    from pipeline.fetching.fetch import fetch
+
+    run(lambda: fetch(
+        what, split=split, origin=origin, archives=archives, data_set=into, jobs=jobs, dry_run=dry_run, all_of_it=whole, cache=cache,
+        offline=offline, choices=choices, accept_changed=accept_changed,
+    ))
+
+
+convert = typer.Typer(
+    help="Write other sources in the form that the pipeline reads.", no_args_is_help=True, rich_markup_mode=None,
+    epilog="Example: rgqa convert vqa questions.json annotations.json --into vqa",
+)
+app.add_typer(convert, name="convert")
+
+
+@convert.command(epilog="Example: rgqa convert vqa v2_OpenEnded_mscoco_val2014_questions.json v2_mscoco_val2014_annotations.json --into vqa")
+def vqa(
+    questions: Annotated[Path, typer.Argument(help="File of questions, in the form of VQA v2.")],
+    annotations: Annotated[Path, typer.Argument(help="File of annotations, in the form of VQA v2.")],
+    into: Annotated[str, typer.Option(help="Name of the data set.")],
+    split: Annotated[str, typer.Option(help="testdev, train, val or test.")] = "val",
+    prefix: Annotated[str | None, typer.Option(help="Of the pictures' names; COCO_<subtype>_ if not given.")] = None,
+    digits: Annotated[int, typer.Option(min=1, max=20, help="Of the pictures' numbers.")] = 12,
+) -> None:
+    """Questions with ten answers each, in the form of VQA v2."""
+    from pipeline.sources.vqa import convert
+
+    run(lambda: print(f"convert: {convert(questions, annotations, into, split, prefix, digits)}"))
+
+
+@convert.command(epilog="Example: rgqa convert visual-genome scene_graphs.json image_data.json --into vqa --split train")
+def visual_genome(
+    graphs: Annotated[Path, typer.Argument(help="Visual Genome's scene_graphs.json.")],
+    pictures: Annotated[Path, typer.Argument(help="Visual Genome's image_data.json.")],
+    into: Annotated[str, typer.Option(help="Name of the data set.")],
+    split: Annotated[str, typer.Option(help="testdev, train, val or test.")] = "train",
+    attributes: Annotated[Path | None, typer.Option(help="Visual Genome's attributes.json.")] = None,
+) -> None:
+    """Visual Genome's own scene graphs."""
+    from pipeline.sources.visual_genome import convert
+
+    run(lambda: print(f"convert: {convert(graphs, pictures, into, split, attributes)}"))
+
+
 def main() -> None:
     """Entry point of the `rgqa` command."""
     app()

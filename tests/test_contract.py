@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from annotation.plan import AnnotateParams
 from pipeline.core.params import Params, convert
 from tests.closure import ROOT, closure, imports
 
@@ -67,7 +68,12 @@ def test_every_data_set_has_a_valid_section_for_each_stage_and_dvc_watches_it(st
 
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_no_section_is_left_over(dataset):
-    assert set(PARAMS[dataset]) == {stage for stage in DVC if params_type(stage)}
+    assert set(PARAMS[dataset]) == {stage for stage in DVC if params_type(stage)} | {"annotate"}
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_the_one_section_that_is_no_stage_is_valid(dataset):
+    convert(PARAMS[dataset]["annotate"], AnnotateParams, f"{dataset}.annotate")
 
 
 def test_only_simulated_annotators_and_the_audit_open_the_truth():

@@ -1,7 +1,8 @@
 """Turn annotators' verdicts into verified candidates.
 
 Annotators below the accuracy asked for on filter questions are set aside, and so is every verdict whose own
-filter question was failed. What is left are votes; a candidate goes on only if enough of them say "invalid".
+filter question was failed. What is left are votes; a candidate goes on only if enough of them say "invalid", by
+majority, unanimity, or Dawid and Skene's estimate. Speed and constant answers are flagged.
 
 Reads   tasks.jsonl, screened.jsonl
         data/<data set>/annotations/*.json   exports of Label Studio, or, with `simulate: true`,
@@ -9,7 +10,10 @@ Reads   tasks.jsonl, screened.jsonl
 Writes  verdicts.jsonl    all of them, under pseudonyms, simulated ones marked
         set_aside.jsonl   verdicts that do not count, each with a reason
         verified.jsonl    every candidate with its votes and one status
+        posteriors.jsonl  how probably each is unanswerable, if the rule is dawid-skene; else empty
+        another_vote.json   tasks that need another vote
         aq_checks.jsonl   the pictures' own questions that were verified or refuted on the way
+        quality.json, quality.html   the quality report
         collect.json      accuracy and agreement of annotators, statuses per subset
 """
 
@@ -18,25 +22,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import isnan
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
+from annotation.another_vote import AnotherVote, another_vote, one_more, one_more_by_posterior
 from annotation.exports import read_exports
-from annotation.quality import accuracies, agreement, excluded, refuted
+from annotation.habits import Habits, Limits, habits
+from annotation.posteriors import Posterior, posteriors, usual
+from annotation.quality import Accuracy, accuracies, excluded, refuted
+from annotation.quality_report.page import page
+from annotation.quality_report.summary import Quality, summary
 from annotation.simulated import ANNOTATORS, annotate
 from annotation.votes import Rule, SetAside, check_aqs, set_aside, verify
 from annotation.words import Words
-from pipeline.core.errors import Problems, UserError, run
-from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
+from pipeline.core.errors import UserError, run
+from pipeline.core.files import read_json, read_jsonl, replacing, write_json, write_jsonl
 from pipeline.core.params import Params, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.records import (
     AqCheck,
+    Choice,
     Picture,
     Record,
-    Scene,
     Screened,
     Task,
     Verdict,
@@ -45,17 +54,25 @@ from pipeline.core.records import (
 )
 from pipeline.sources import gqa
 
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
 
 class CollectParams(Params):
     simulate: bool = False  # simulated annotators instead of exports; needs the complete truth
     seed: int = 0  # of the simulated annotators
     votes: Annotated[int, msgspec.Meta(ge=1, le=len(ANNOTATORS))] = 3  # simulated verdicts per task
     min_votes: Annotated[int, msgspec.Meta(ge=1)] = 2  # fewer counted votes leave a candidate unjudged
-    rule: Rule = "majority"  # or unanimity: how many votes must say invalid
-    min_filter_accuracy: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.8  # annotators below it are set aside
-    min_filter_answers: Annotated[int, msgspec.Meta(ge=1)] = (
-        20  # fewer answers say too little of an annotator
-    )
+    rule: Rule = "majority"  # or unanimity: how many votes must say invalid; or dawid-skene
+    # Of dawid-skene: a candidate less probably (un)answerable than this is doubtful.
+    min_posterior: Annotated[float, msgspec.Meta(gt=0.5, le=1)] = 0.95
+    min_filter_accuracy: Share = 0.8  # annotators below it fail "accuracy"
+    min_filter_answers: Annotated[int, msgspec.Meta(ge=1)] = 20  # fewer answers say too little of anybody
+    # Who fails one of these is excluded; the others are told in the quality report.
+    excluding: tuple[Literal["accuracy", "speed", "one answer", "long run"], ...] = ("accuracy",)
+    fast_seconds: Annotated[float, msgspec.Meta(ge=0)] = 3.0  # nobody reads two questions and looks in less
+    max_fast: Share = 0.25  # a larger share of such tasks is suspect speed
+    max_excess: Share = 0.2  # a choice given so much more often than by others is suspect,
+    flag_level: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.001  # if less probable than this by chance
 
 
 class Collected(Record):
@@ -64,6 +81,9 @@ class Collected(Record):
     verified: list[Verified]
     set_aside: list[SetAside]
     aq_checks: list[AqCheck]
+    posteriors: list[Posterior]
+    another_vote: list[AnotherVote]
+    quality: Quality
     report: dict
 
 
@@ -76,18 +96,96 @@ def collect(
     """Weigh annotators, set aside what does not count, and count the rest."""
     wrong = refuted(tasks, verdicts)
     found = accuracies(tasks, verdicts, wrong)
-    out = excluded(found, params.min_filter_accuracy, params.min_filter_answers)
+    how = habits(tasks, verdicts, limits(params))
+    out = exclusions(found, how, params)
     aside = set_aside(tasks, verdicts, out, wrong)
     dropped = {row.verdict_id for row in aside}
     counted = [verdict for verdict in verdicts if verdict.verdict_id not in dropped]
-    verified = verify(screened, tasks, verdicts, dropped, params.rule, params.min_votes)
+    probable, tables = posteriors(tasks, counted) if params.rule == "dawid-skene" else ([], [])
+    invalid = {row.candidate_id: row.invalid for row in probable}
+    verified = verify(
+        screened, tasks, verdicts, dropped, params.rule, params.min_votes, invalid, params.min_posterior
+    )
+    subset_of = {row.candidate.candidate_id: row.candidate.subset for row in screened}
+    means = {subset: usual(tables, subset) for subset in {table.subset for table in tables}}
+
+    def decides(candidate_id: str, choices: Sequence[Choice]) -> bool:
+        if params.rule != "dawid-skene":
+            return one_more(choices, params.rule, params.min_votes)
+        usually = means[subset_of[candidate_id]]
+        return one_more_by_posterior(
+            choices, invalid[candidate_id], *usually, params.min_posterior, params.min_votes
+        )
+
+    again = another_vote(verified, tasks, verdicts, dropped, decides, params.min_votes)
     checks = check_aqs(tasks, verdicts, out)
-    pairs = agreement(tasks, counted)
+    quality = summary(
+        tasks, verdicts, verified, aside, found, how, out, wrong, again, tables, settings(params)
+    )
+    return Collected(
+        verified=verified,
+        set_aside=aside,
+        aq_checks=checks,
+        posteriors=probable,
+        another_vote=again,
+        quality=quality,
+        report=report(verdicts, verified, aside, found, out, wrong, checks, quality),
+    )
+
+
+def limits(params: CollectParams) -> Limits:
+    return Limits(
+        fast_seconds=params.fast_seconds,
+        max_fast=params.max_fast,
+        min_answers=params.min_filter_answers,
+        max_excess=params.max_excess,
+        level=params.flag_level,
+    )
+
+
+def exclusions(
+    found: Mapping[str, Accuracy], how: Mapping[str, Habits], params: CollectParams
+) -> dict[str, list[str]]:
+    """Annotators that are excluded, with every reason; sorted by name."""
+    failed = excluded(found, params.min_filter_accuracy, params.min_filter_answers)
+    reasons: dict[str, list[str]] = {}
+    for name, row in found.items():
+        told = [f"{flag.kind}: {flag.detail}" for flag in how[name].flags if flag.kind in params.excluding]
+        if name in failed and "accuracy" in params.excluding:
+            least = f"{params.min_filter_accuracy:.0%}"
+            told.insert(
+                0, f"accuracy: {row.right} of {row.answered} filter questions ({row.share:.1%}), below {least}"
+            )
+        if told:
+            reasons[name] = told
+    return reasons
+
+
+def settings(params: CollectParams) -> dict[str, object]:
+    """The parameters that the quality report rests on; those of the simulation only if it ran."""
+    values = msgspec.structs.asdict(params)
+    if not params.simulate:
+        del values["seed"], values["votes"]
+    return values
+
+
+def report(
+    verdicts: Sequence[Verdict],
+    verified: Sequence[Verified],
+    aside: Sequence[SetAside],
+    found: Mapping[str, Accuracy],
+    out: Mapping[str, Sequence[str]],
+    wrong: set[tuple[str, str]],
+    checks: Sequence[AqCheck],
+    quality: Quality,
+) -> dict[str, object]:
+    """What the audit and the next stages are told; the whole is in the quality report."""
     statuses: dict[str, Counter[str]] = {}
     for row in verified:
         statuses.setdefault(row.candidate.subset, Counter())[row.status] += 1
-    report = {
-        "simulated": any(verdict.simulated for verdict in verdicts),
+    together = quality.agreement[0]
+    return {
+        "simulated": quality.simulated,
         "annotators": {
             name: {
                 "filters": row.answered,
@@ -96,6 +194,7 @@ def collect(
                 "low": rounded(row.low),
                 "high": rounded(row.high),
                 "excluded": name in out,
+                "reasons": out.get(name, []),
             }
             for name, row in found.items()
         },
@@ -103,15 +202,17 @@ def collect(
         "set_aside": dict(Counter(row.reason for row in aside)),
         "filters_refuted": sorted(f"{picture}: {text}" for picture, text in wrong),
         "agreement": {
-            "share": rounded(sum(p.same for p in pairs) / max(1, sum(p.both for p in pairs)))
-            if pairs
-            else None,
-            "pairs": [{"first": p.first, "second": p.second, "both": p.both, "same": p.same} for p in pairs],
+            "share": None if together.share is None else rounded(together.share),
+            "alpha": None if together.alpha is None else rounded(together.alpha),
+            "pairs": [
+                {"first": pair.first, "second": pair.second, "both": pair.both, "same": pair.same}
+                for pair in together.pairs
+            ],
         },
         "candidates": {subset: dict(row) for subset, row in statuses.items()},
+        "another_vote": quality.another_vote,
         "aqs": dict(Counter(row.status for row in checks)),
     }
-    return Collected(verified=verified, set_aside=aside, aq_checks=checks, report=report)
 
 
 def rounded(share: float) -> float | None:
@@ -121,15 +222,9 @@ def rounded(share: float) -> float | None:
 
 def simulated(folders: Folders, tasks: Sequence[Task], params: CollectParams) -> list[Verdict]:
     """Verdicts of the simulated annotators, who see the complete truth."""
-    splits = {row.split for row in read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture)}
+    pictures = read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture)
+    truth = gqa.truth(folders.truth, (row.split for row in pictures))
     vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
-    problems = Problems(
-        f"{folders.truth} (simulated annotators see the complete truth; for people, set collect.simulate: false)"
-    )
-    truth: dict[str, Scene] = {
-        scene.picture_id: scene for scene in gqa.scenes(folders.truth, tuple(splits), problems, complete=True)
-    }
-    problems.raise_if_any()
     words = Words(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
     return annotate(tasks, truth, words, params.votes, params.seed)
 
@@ -172,6 +267,11 @@ def main() -> None:
     write_jsonl(out / "set_aside.jsonl", made.set_aside)
     write_jsonl(out / "verified.jsonl", made.verified)
     write_jsonl(out / "aq_checks.jsonl", made.aq_checks)
+    write_jsonl(out / "posteriors.jsonl", made.posteriors)
+    write_json(out / "another_vote.json", made.another_vote)
+    write_json(out / "quality.json", made.quality)
+    with replacing(out / "quality.html") as file:
+        file.write(page(made.quality).encode())
     write_json(out / "collect.json", made.report | {"exports": counts})
     unanswerable = sum(row.status == "unanswerable" for row in made.verified)
     done(

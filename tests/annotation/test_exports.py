@@ -1,8 +1,9 @@
 import json
 
+import msgspec
 import pytest
 
-from annotation.exports import pseudonym, read_exports
+from annotation.exports import Exported, pseudonym, read_exports, verdicts_of
 from pipeline.core.errors import UserError
 from pipeline.core.records import Task, TaskQuestion
 
@@ -113,7 +114,7 @@ def test_of_a_task_judged_twice_by_one_person_the_last_verdict_counts(tmp_path):
     second = [exported("t1", annotation(1, 1, first="valid"), annotation(7, 1, first="invalid"))]
     verdicts, counts = read(tmp_path, second, first)
     assert [v.first for v in verdicts] == ["invalid"]
-    assert counts == {"complete": 1, "replaced by a later one": 2}
+    assert counts == {"complete": 1, "replaced by a later one": 1, "seen more than once": 1}
 
 
 def test_the_order_of_the_files_does_not_matter(tmp_path):
@@ -122,6 +123,91 @@ def test_the_order_of_the_files_does_not_matter(tmp_path):
         [exported("t2", annotation(2, 2)), exported("t1", annotation(3, 2))],
     )
     assert read(tmp_path, a, b) == read(tmp_path, b, a)
+
+
+def minimal(key, number, person, first="valid", second="invalid", **more):
+    """A row of the format JSON_MIN of version 1.23."""
+    when = f"2025-01-01T00:00:{number:02}Z"
+    return {
+        "task": key, "image": "/data/local-files/?d=x.jpg", "first": first, "second": second, "id": 5, "annotator": person,
+        "annotation_id": number, "created_at": when, "updated_at": when, "lead_time": 3.5} | more  # fmt: skip
+
+
+def test_the_format_json_min_gives_the_same_verdicts(tmp_path):
+    as_json = [exported("t1", annotation(1, 3)), exported("t2", annotation(2, 4, first="unsure"))]
+    as_min = [minimal("t1", 1, 3), minimal("t2", 2, 4, first="unsure")]
+    assert read(tmp_path, as_min) == read(tmp_path, as_json)
+
+
+def test_in_json_min_a_question_without_an_answer_keeps_its_text(tmp_path):
+    rows = [minimal("t1", 1, 3), minimal("t2", 2, 3, second="filter"), minimal("t3", 3, 3, "candidate", "filter")]
+    verdicts, counts = read(tmp_path, rows)
+    assert [verdict.task_id for verdict in verdicts] == ["t1"]
+    assert counts == {"complete": 1, "empty": 1, "incomplete": 1}
+
+
+def test_a_snapshot_with_people_as_objects_is_the_same(tmp_path):
+    person = {"id": 3, "email": "anna@example.org", "first_name": "Anna", "last_name": "A"}
+    assert read(tmp_path, [exported("t1", annotation(1, person))]) == read(tmp_path, [exported("t1", annotation(1, 3))])
+
+
+def pulled(key, *annotations):
+    """A row as `rgqa annotate pull` writes it."""
+    kept = ("id", "completed_by", "result", "was_cancelled", "lead_time", "created_at", "updated_at")
+    return {"data": {"task": key}, "annotations": [{name: row[name] for name in kept} for row in annotations]}
+
+
+def test_pseudonyms_stay_as_they_are(tmp_path):
+    verdicts, _ = read(tmp_path, [pulled("t1", annotation(1, "annotator-02"), annotation(2, pseudonym(7)))])
+    assert {verdict.annotator for verdict in verdicts} == {"annotator-02", pseudonym(7)}
+
+
+@pytest.mark.parametrize("name", ["anna@example.org", "annotator-", "annotator-2 Anna", "annotator-02\n", "x annotator-02"])
+def test_what_only_looks_like_a_pseudonym_becomes_one(tmp_path, name):
+    (verdict,), _ = read(tmp_path, [pulled("t1", annotation(1, name))])
+    assert verdict.annotator == pseudonym(name) != name
+
+
+def test_an_annotation_in_a_pulled_file_and_in_an_export_is_one_verdict_under_the_pseudonym(tmp_path):
+    files = [pulled("t1", annotation(1, "annotator-02"))], [exported("t1", annotation(1, 3))], [minimal("t1", 1, 3)]
+    for order in (files, files[::-1]):
+        (verdict,), counts = read(tmp_path, *order)
+        assert verdict.annotator == "annotator-02"
+        assert counts == {"complete": 1, "seen more than once": 2}
+
+
+def test_of_an_annotation_that_was_corrected_the_last_version_counts(tmp_path):
+    later = annotation(1, "annotator-02", first="invalid", updated_at="2025-01-02T00:00:00Z")
+    for rows in ([annotation(1, "annotator-02"), later], [later, annotation(1, "annotator-02")]):
+        (verdict,), counts = read(tmp_path, [pulled("t1", *rows)])
+        assert verdict.first == "invalid"
+        assert counts == {"complete": 1, "corrected later": 1}
+
+
+def test_a_verdict_that_was_taken_back_by_skipping_is_none(tmp_path):
+    later = annotation(1, "annotator-02", was_cancelled=True, updated_at="2025-01-02T00:00:00Z")
+    verdicts, counts = read(tmp_path, [pulled("t1", annotation(1, "annotator-02"), later)])
+    assert (verdicts, counts) == ([], {"corrected later": 1, "skipped": 1})
+
+
+def test_the_same_number_on_another_server_is_another_annotation(tmp_path):
+    rows = [annotation(1, "annotator-01"), annotation(1, "annotator-02", created_at="2025-03-01T00:00:00Z")]
+    verdicts, _ = read(tmp_path, [pulled("t1", *rows)])
+    assert {verdict.annotator for verdict in verdicts} == {"annotator-01", "annotator-02"}
+
+
+@pytest.mark.parametrize("result", [[chosen("q1", "valid"), chosen("q2", "invalid")], [chosen("first", "okay"), chosen("second", "valid")]])
+def test_a_renamed_control_or_label_is_told_once_with_its_count(tmp_path, result):
+    rows = [exported(key, annotation(number, 3, result=result)) for number, key in enumerate(TASKS, 1)]
+    with pytest.raises(UserError) as caught:
+        read(tmp_path, rows)
+    _, line = caught.value.problems
+    assert "3 annotations say `" in line and "A label was renamed in the labelling interface" in line
+
+
+def test_what_lies_in_memory_gives_the_same_verdicts_as_a_file(tmp_path):
+    rows = [exported("t1", annotation(1, 3)), exported("t2", annotation(2, 3, result=[]))]
+    assert verdicts_of(msgspec.convert(rows, list[Exported]), TASKS) == read(tmp_path, rows)
 
 
 @pytest.mark.parametrize(
@@ -135,11 +221,13 @@ def test_the_order_of_the_files_does_not_matter(tmp_path):
         (
             [{"task": "t1", "image": "x", "first": "valid"}],
             "Object missing required field `data`",
-        ),  # JSON_MIN
+        ),
+        ([{"annotation_id": 3, "first": "valid"}], "Object missing required field `task`"),
+        ([{"data": {"text": "x"}, "annotations": []}], "1 rows have no key `task` in `data`"),
         ({"data": {}}, "Expected `array`, got `object`"),
         (
             [exported("t1", annotation(1, 1, first="maybe"))],
-            "annotation 1: choices {'first': 'maybe', 'second': 'invalid'}",
+            "1 annotations say `first`: 'maybe', `second`: 'invalid'",
         ),
         (
             [exported("old", annotation(1, 1))],

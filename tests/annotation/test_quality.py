@@ -3,7 +3,7 @@ from math import isnan
 import pytest
 from scipy.stats import binomtest
 
-from annotation.quality import Accuracy, accuracies, agreement, excluded, refuted, wilson
+from annotation.quality import Accuracy, accuracies, excluded, refuted, wilson
 from pipeline.core.records import Task, TaskQuestion, Verdict
 
 
@@ -74,16 +74,3 @@ def test_the_careless_are_excluded_once_they_have_answered_enough():
         "new": Accuracy(right=0, answered=19, low=0, high=1),
     }
     assert excluded(found, least=0.8, fewest=20) == {"careless"}
-
-
-def test_agreement_is_counted_on_candidates_that_both_judged():
-    tasks = {t: task(t) for t in "abc"}
-    verdicts = [
-        verdict("a", "x", "valid", "valid"), verdict("a", "y", "unsure", "valid"),  # the same: unsure is valid
-        verdict("b", "x", "valid", "valid"), verdict("b", "y", "invalid", "valid"),  # not
-        verdict("c", "x", "valid", "valid"), verdict("c", "z", "valid", "invalid"),
-    ]  # fmt: skip
-    assert [(row.first, row.second, row.both, row.same) for row in agreement(tasks, verdicts)] == [
-        ("x", "y", 2, 1),
-        ("x", "z", 1, 1),
-    ]

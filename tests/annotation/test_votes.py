@@ -31,6 +31,25 @@ def test_one_vote_is_enough_if_one_is_asked_for():
     assert status((I,), "majority", 1) == "unanswerable"
 
 
+@pytest.mark.parametrize(
+    ("choices", "posterior", "expected"),
+    [
+        ((I, I, V), 0.95, "unanswerable"),
+        ((I, U), 0.95, "unanswerable"),
+        ((I, I, V), 0.949, "doubtful"),
+        ((I, V), 0.99, "doubtful"),  # a tie of votes, however probable
+        ((V, V, I), 0.99, "doubtful"),  # most say the opposite
+        ((U, U), 0.99, "doubtful"),
+        ((V, V, I), 0.05, "answerable"),
+        ((V, V, I), 0.06, "doubtful"),
+        ((I, I, V), 0.01, "doubtful"),
+        ((I,), 0.99, "unjudged"),
+    ],
+)
+def test_by_probability_a_candidate_is_decided_if_it_is_high_and_the_votes_agree(choices, posterior, expected):
+    assert status(choices, "dawid-skene", 2, posterior, 0.95) == expected
+
+
 def task(key, expected="valid", source="own question"):
     return Task(
         task_id=key, picture_id="n1", subset="clip-hard",
@@ -55,10 +74,11 @@ def test_verdicts_of_excluded_annotators_and_with_failed_filters_are_set_aside_w
         verdict("a", "x", V, I), verdict("a", "y", I, I), verdict("a", "z", V, I),
         verdict("b", "x", U, I), verdict("b", "z", V, I),
     ]  # fmt: skip
-    rows = set_aside(tasks, verdicts, {"z"}, set())
-    assert {(row.verdict_id, row.reason) for row in rows} == {
-        ("ay", "filter failed"), ("az", "annotator excluded"), ("bx", "filter failed"), ("bz", "annotator excluded")}  # fmt: skip
-    assert set_aside(tasks, verdicts, set(), {("n1", "filter")}) == []  # a refuted filter fails nobody
+    rows = set_aside(tasks, verdicts, {"z": ["accuracy: 1 of 9", "speed: 8 of 9"]}, set())
+    assert {(row.verdict_id, row.reason, row.detail) for row in rows} == {
+        ("ay", "filter failed", "said invalid, valid was expected"), ("az", "annotator excluded", "accuracy: 1 of 9; speed: 8 of 9"),
+        ("bx", "filter failed", "said unsure, invalid was expected"), ("bz", "annotator excluded", "accuracy: 1 of 9; speed: 8 of 9")}  # fmt: skip
+    assert set_aside(tasks, verdicts, {}, {("n1", "filter")}) == []  # a refuted filter fails nobody
 
 
 def test_every_candidate_gets_one_status_and_votes_add_up():
@@ -72,6 +92,13 @@ def test_every_candidate_gets_one_status_and_votes_add_up():
         ("ca", "unanswerable", 2, 1, 0), ("cb", "answerable", 0, 2, 1), ("cc", "unjudged", 0, 0, 0)]  # fmt: skip
     assert rows[1].verdict_ids == ("bx", "by", "bz")
     assert not any(row.simulated for row in rows)
+
+
+def test_by_probability_each_candidate_is_decided_by_its_own():
+    tasks = {key: task(key) for key in "ab"}
+    verdicts = [verdict(key, who, V, I) for key in "ab" for who in "xy"]
+    rows = verify([screened(key) for key in "ab"], tasks, verdicts, set(), "dawid-skene", 2, {"ca": 0.95, "cb": 0.6}, 0.9)
+    assert [row.status for row in rows] == ["unanswerable", "doubtful"]
 
 
 def test_own_questions_are_verified_or_refuted_on_the_way():

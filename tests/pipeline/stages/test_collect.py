@@ -3,6 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from annotation.another_vote import AnotherVote
+from annotation.posteriors import Posterior
+from annotation.quality_report.summary import Quality
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.records import AqCheck, Screened, Task, Verdict, Verified
@@ -153,3 +156,85 @@ def test_more_votes_needed_than_given_is_refused(batched, set_params):
     set_params("collect", min_votes=4)
     with pytest.raises(UserError, match="min_votes is 4, more than collect.votes, 3"):
         collect.main()
+
+
+def test_the_quality_report_tells_the_same_as_the_files(batched):
+    collect.main()
+    quality = read_json(OUT / "quality.json", Quality)
+    aside = [json.loads(line) for line in (OUT / "set_aside.jsonl").read_text().splitlines()]
+    assert (quality.given, quality.given - quality.counted) == (3 * len(verified()), len(aside))
+    assert quality.unanswerable == sum(row.status == "unanswerable" for row in verified())
+    assert [row.name for row in quality.annotators if row.excluded] == ["simulated-8"]
+    assert {row["detail"] for row in aside if row["reason"] == "annotator excluded"} == set(quality.annotators[7].excluded)
+    assert "Simulated verdicts." in (OUT / "quality.html").read_text()
+
+
+def test_what_lost_votes_is_offered_for_another(batched):
+    collect.main()
+    rows = read_json(OUT / "another_vote.json", list[AnotherVote])
+    unjudged = {v.candidate.candidate_id for v in verified() if v.status == "unjudged"}
+    tied = {v.candidate.candidate_id for v in verified() if v.votes_invalid == v.votes_valid == 1}
+    assert unjudged == {row.candidate_id for row in rows if row.reason == "votes were set aside"}
+    assert {row.candidate_id for row in rows if row.reason == "one more vote decides"} <= tied | {
+        v.candidate.candidate_id for v in verified() if v.status == "doubtful"
+    }
+    tasks = {task.task_id: task for task in read_jsonl(batched / "batch/tasks.jsonl", Task)}
+    assert rows
+    for row in rows:
+        assert row.candidate_id in (tasks[row.task_id].first.candidate_id, tasks[row.task_id].second.candidate_id)
+        assert row.votes_counted < row.votes_wanted
+
+
+def test_by_dawid_and_skene_each_decision_has_its_probability(batched, set_params):
+    set_params("collect", rule="dawid-skene", min_posterior=0.9)
+    collect.main()
+    invalid = {row.candidate_id: row.invalid for row in read_jsonl(OUT / "posteriors.jsonl", Posterior)}
+    rows = verified()
+    for row in rows:
+        probability = invalid.get(row.candidate.candidate_id)
+        if row.status == "unanswerable":
+            assert probability >= 0.9
+            assert row.votes_invalid > 0
+        elif row.status == "answerable":
+            assert probability <= 0.1
+            assert row.votes_invalid < row.votes_valid
+        elif row.status == "doubtful" and row.votes_invalid > row.votes_valid:
+            assert probability < 0.9
+    assert sum(row.status == "unanswerable" for row in rows) > len(rows) / 3
+    assert "Dawid and Skene" in (OUT / "quality.html").read_text()
+
+
+def test_whether_a_flag_excludes_is_a_parameter(batched, set_params):
+    def answer(who, question):  # person 3 is always right about filters, in a second each
+        return question.expected or "invalid"
+
+    tasks = list(read_jsonl(batched / "batch/tasks.jsonl", Task))
+    rows = export(tasks, answer)
+    for row in rows:
+        for annotation in row["annotations"]:
+            annotation["lead_time"] = 1.0 if annotation["completed_by"] == 3 else 12.0
+    EXPORTS.mkdir()
+    (EXPORTS / "a.json").write_text(json.dumps(rows))
+    set_params("collect", simulate=False)
+    collect.main()
+    flagged = [row for row in read_json(OUT / "quality.json", Quality).annotators if row.habits.flags]
+    assert [flag.kind for row in flagged for flag in row.habits.flags if "tool's clock" in flag.detail] == ["speed"]
+    assert not any(row.excluded for row in flagged)  # told, not excluded
+    fast = next(row.name for row in flagged if any("tool's clock" in flag.detail for flag in row.habits.flags))
+
+    for row in rows:  # the times between submissions are of no interest here
+        for annotation in row["annotations"]:
+            annotation["created_at"] = ""
+    (EXPORTS / "a.json").write_text(json.dumps(rows))
+    set_params("collect", excluding=["accuracy", "speed"])
+    collect.main()
+    out = {row.name: row.excluded for row in read_json(OUT / "quality.json", Quality).annotators if row.excluded}
+    assert list(out) == [fast]
+    assert out[fast][0].startswith(f"speed: {len(tasks)} of {len(tasks)} tasks in under 3 s by the tool's clock")
+
+
+def test_parameters_of_the_quality_that_make_no_sense_are_all_refused_at_once(batched, set_params):
+    set_params("collect", rule="plurality", excluding=["mood"], min_posterior=0.5, max_fast=2)
+    with pytest.raises(UserError) as caught:
+        collect.main()
+    assert len(caught.value.problems) == 5

@@ -1,0 +1,1 @@
+"""A Label Studio of our own: its environment, its process, its accounts, and the gate that keeps annotators apart."""

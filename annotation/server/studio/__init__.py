@@ -1,0 +1,1 @@
+"""What runs inside Label Studio's own Python, where nothing of the pipeline is installed."""

@@ -1,0 +1,129 @@
+"""The gate: a Django middleware that lets annotators label, each in an organisation of their own, and nothing else.
+
+Accounts of ours (the administrator, service accounts) are "staff" and pass. Everybody else who is logged in is an
+annotator and falls under `rules`, by whatever way they logged in: the page's form or a token.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from django.apps import apps
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+
+from annotation.server.studio.rules import BODY_LIMIT, OPEN, Refused, allows, check, references
+
+log = logging.getLogger(__name__)
+# Where the organisation of a thing stands, from the thing's model.
+ORGANISATION = {
+    "project": ("projects.Project", "organization_id"),
+    "task": ("tasks.Task", "project__organization_id"),
+    "annotation": ("tasks.Annotation", "task__project__organization_id"),
+    "draft": ("tasks.AnnotationDraft", "task__project__organization_id"),
+    "view": ("data_manager.View", "project__organization_id"),
+}
+
+
+class Gate:
+    """Placed last, so that `request.user` is known: by session or by personal token."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, address: dict[str, Any]) -> HttpResponse | None:
+        name = request.resolver_match.view_name
+        try:
+            # Legacy tokens are read only inside Label Studio's views, past this gate: nobody has one here.
+            if request.headers.get("Authorization", "").lower().startswith("token"):
+                raise Refused(401, "this server takes personal tokens only (Authorization: Bearer ...)")
+            if name == "heidi_tips":
+                return JsonResponse({})  # Label Studio would fetch advertisements from elsewhere
+            if name in OPEN and allows(OPEN[name], request.method):
+                return None
+            if not request.user.is_authenticated:
+                return anonymous(name)
+            if request.user.is_staff:
+                return None
+            inspect(request, name, address)
+        except Refused as refusal:
+            log.warning("refused %s %s (%s) to %s: %s", request.method, request.path, name, request.user, refusal)
+            return refused(request, refusal)
+        if name in ("main", "projects:project-index"):
+            return desk(request)
+        return None
+
+
+def anonymous(name: str) -> HttpResponse | None:
+    """Pages send strangers to the login; the rest says 401. Signing up is closed: accounts are made by invitation."""
+    if name in ("main", "projects:project-index", "data_manager:project-data"):
+        return None
+    return JsonResponse({"detail": "log in first"}, status=401)
+
+
+def inspect(request: HttpRequest, name: str, address: dict[str, Any]) -> None:
+    """Let an annotator's request pass.
+
+    Raises:
+        Refused: the rules do not allow it, or something that it names belongs to somebody else.
+    """
+    query = {key: request.GET.getlist(key) for key in request.GET}
+    body = sent(request)
+    rule = check(name, request.method, query, body)
+    for kind, number in references(rule.names, address, query, body):
+        if not owned(kind, number, request.user):
+            raise Refused(404, f"no such {kind}")
+    # This deletes the annotation: right for a skipped task that is taken up again, never for a verdict.
+    converts = name == "tasks:api-annotations:annotation-convert-to-draft"
+    if converts and not apps.get_model("tasks.Annotation").objects.filter(pk=address["pk"], was_cancelled=True).exists():
+        raise Refused(403, "only a skipped task can be taken up again")
+
+
+def sent(request: HttpRequest) -> dict[str, Any]:
+    """What a request carries: a JSON object, or nothing. Other forms would be read differently here and there."""
+    if not request.body:
+        return {}
+    if len(request.body) > BODY_LIMIT:
+        raise Refused(413, f"more than {BODY_LIMIT} bytes")
+    if request.method not in ("POST", "PATCH") or request.content_type != "application/json":
+        raise Refused(415, "only JSON can be sent here")
+    try:
+        body = json.loads(request.body)
+    except ValueError as error:
+        raise Refused(415, "what was sent is not JSON") from error
+    if not isinstance(body, dict):
+        raise Refused(415, "a JSON object was expected")
+    return body
+
+
+def owned(kind: str, number: int, user: Any) -> bool:
+    """Whether a thing is in the annotator's organisation; a user is nobody but the annotator."""
+    if kind == "user":
+        return number == user.pk
+    model, organisation = ORGANISATION[kind]
+    return apps.get_model(model).objects.filter(pk=number, **{organisation: user.active_organization_id}).exists()
+
+
+def desk(request: HttpRequest) -> HttpResponse | None:
+    """Where an annotator starts: at the queue of the first project with open tasks, or of the last if all are done."""
+    projects = apps.get_model("projects.Project").objects.filter(organization_id=request.user.active_organization_id)
+    project = projects.filter(tasks__is_labeled=False).order_by("pk").first() or projects.order_by("pk").last()
+    if project is None:
+        return page(request, 200, "There is nothing to judge yet", "The study leader will put tasks here. Come back later.")
+    return redirect(f"/projects/{project.pk}/data?labeling=1")
+
+
+def refused(request: HttpRequest, refusal: Refused) -> HttpResponse:
+    if request.path.startswith("/api/") or "text/html" not in request.headers.get("Accept", ""):
+        return JsonResponse({"detail": str(refusal)}, status=refusal.status)
+    return page(request, refusal.status, "Not for annotators", "This page belongs to the study leader.")
+
+
+def page(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
+    return render(request, "rgqa_page.html", {"title": title, "text": text}, status=status)

@@ -1,0 +1,158 @@
+"""Questions in the form of VQA v2 (OK-VQA and others share it): a file of questions and one of annotations with ten
+answers each. https://visualqa.org/download.html
+
+The records know one right answer: the annotators' commonest. All ten stay where they are, in the annotations, which
+`rgqa score` reads for VQA accuracy. There are no programs, so such questions are ranked and perturbed, not judged.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+
+from pipeline.core.errors import Problems, UserError
+from pipeline.core.files import read_json, write_jsonl
+from pipeline.core.paths import Folders
+from pipeline.core.records import Question, Split
+
+
+class _Question(msgspec.Struct):
+    question_id: int
+    image_id: int
+    question: str
+
+
+class _Questions(msgspec.Struct):
+    questions: list[_Question]
+    data_subtype: str = ""
+
+
+class _Answer(msgspec.Struct):
+    answer: str
+
+
+class _Annotation(msgspec.Struct):
+    question_id: int
+    image_id: int
+    answers: list[_Answer]
+    multiple_choice_answer: str = ""
+    question_type: str = ""
+
+
+class _Annotations(msgspec.Struct):
+    annotations: list[_Annotation]
+
+
+class Row(msgspec.Struct, omit_defaults=True):
+    """A line of `questions.jsonl` (sources/table.py)."""
+
+    question_id: str
+    picture: str
+    question: str
+    answer: str
+    split: Split
+    detailed: str = ""
+
+
+def questions(
+    question_file: Path, annotation_file: Path, split: Split, problems: Problems, prefix: str | None = None, digits: int = 12
+) -> Iterator[Question]:
+    """The questions, sorted by id; `detailed` is VQA's question type ("what color is the").
+
+    Args:
+        prefix, digits: the picture 262148 is called `<prefix>000000262148` with 12 digits; the prefix is
+            `COCO_<data_subtype>_` if None, as COCO's pictures of 2014 are named.
+
+    Raises:
+        UserError: a file is missing or of another form.
+    """
+    asked = read_json(question_file, _Questions)
+    answered: dict[int, _Annotation] = {}
+    for annotation in read_json(annotation_file, _Annotations).annotations:
+        if annotation.question_id in answered:
+            problems.add(f"{annotation_file.name}, question {annotation.question_id}", "annotated more than once")
+        answered[annotation.question_id] = annotation
+    if prefix is None:
+        prefix = f"COCO_{asked.data_subtype}_" if asked.data_subtype else ""
+    rows = []
+    for row in asked.questions:
+        where = f"{question_file.name}, question {row.question_id}"
+        annotation = answered.pop(row.question_id, None)
+        if annotation is None:
+            problems.add(where, f"it has no annotation in {annotation_file.name}, or is there twice")
+            continue
+        if annotation.image_id != row.image_id:
+            problems.add(where, f"picture {row.image_id}, but {annotation.image_id} in {annotation_file.name}")
+        answer = commonest(annotation)
+        if not answer:
+            problems.add(where, f"no answer in {annotation_file.name}")
+        rows.append(
+            Question(
+                question_id=str(row.question_id),
+                picture_id=f"{prefix}{row.image_id:0{digits}}",
+                split=split,
+                text=row.question,
+                answer=answer,
+                detailed=annotation.question_type,
+            )
+        )
+    for question_id in sorted(answered):
+        problems.add(f"{annotation_file.name}, question {question_id}", f"it is not in {question_file.name}")
+    yield from sorted(rows, key=lambda question: question.question_id)
+
+
+def commonest(annotation: _Annotation) -> str:
+    """The answer given most often; of equally frequent ones VQA's own choice, else the first by the alphabet."""
+    counts = Counter(answer.answer for answer in annotation.answers if answer.answer.strip())
+    if not counts:
+        return annotation.multiple_choice_answer
+    chosen = annotation.multiple_choice_answer
+    return min(counts, key=lambda answer: (-counts[answer], answer != chosen, answer))
+
+
+def convert(
+    question_file: Path, annotation_file: Path, data_set: str, split: Split, prefix: str | None = None, digits: int = 12
+) -> str:
+    """Write the questions as the table of a data set, `source/questions.jsonl`; say what to do next.
+
+    Raises:
+        UserError: lists all that is wrong; nothing is written then. A table that is there stays.
+    """
+    target = place(data_set, split) / "questions.jsonl"
+    if target.exists():
+        raise UserError(f"{target}: is there already; move it away and run the same command again")
+    problems = Problems(f"{question_file.name} and {annotation_file.name}")
+    found = list(questions(question_file, annotation_file, split, problems, prefix, digits))
+    problems.raise_if_any()
+    if not found:
+        raise UserError(f"{question_file}: there is no question in it")
+    write_jsonl(
+        target,
+        (
+            Row(row.question_id, row.picture_id, row.text, row.answer, row.split, row.detailed)
+            for row in found
+        ),
+    )
+    pictures = len({row.picture_id for row in found})
+    return (
+        f"{len(found):,} questions -> {target}. Put their {pictures:,} pictures ({found[0].picture_id}.jpg, ...) into "
+        f"{target.parent / 'images'}, and in params.yaml set `split: {split}` and `question_splits: [{split}]`"
+    )
+
+
+def place(data_set: str, split: str) -> Path:
+    """The source folder of a data set, for files of a split.
+
+    Raises:
+        UserError: there is no such folder, or no such split.
+    """
+    if split not in get_args(Split):
+        raise UserError(f"--split {split}: expected one of {', '.join(get_args(Split))}")
+    source = Folders(data_set).source
+    if not source.is_dir():
+        raise UserError(f"{source}: no such folder; run: rgqa init {data_set}")
+    return source

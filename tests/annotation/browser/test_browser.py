@@ -1,0 +1,188 @@
+"""What annotators see and do, on a real Label Studio in a real browser; what they click is what is stored."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.annotation.browser.hands import KEYS, answer, label, sent
+
+pytestmark = pytest.mark.server
+
+ORDINARY = [(f"What color is car {place}?", f"Is there a dog next to the bench number {place}?") for place in range(5)]
+LONGEST = "What is the piece of furniture in front of the white item of furniture the standing white animal is below called?"
+HOSTILE = [
+    '<img src=x onerror="window.broken=1"><script>window.broken=1</script><b>bold</b>',
+    "{{first}} {{7*7}} ${7*7} $first $second %(first)s",
+    "\"double\" 'single' `back` \\ &amp; &lt; </span></div>",
+    "\u05d4\u05d0\u05dd \u05d9\u05e9 \u05db\u05dc\u05d1? \u202eabc\u202c end",
+    "\U0001f436 is it a \U0001f469\u200d\U0001f33e or a \u00f1andu\u0301?",
+    "word " * 400 + "end?",
+    "x" * 1500 + "?",
+    "https://example.org/?a=1&b=2",
+]
+
+
+def start(page, studio, project):
+    """Open the project's label stream and close the instructions by keyboard."""
+    page.goto(f"{studio.url}/projects/{project}/data?labeling=1", wait_until="commit")
+    page.locator(".rgqa-guide").wait_for()
+    page.locator(".rgqa label").first.wait_for()
+    page.keyboard.press("Escape")
+    page.locator(".rgqa-guide").wait_for(state="hidden")
+
+
+def wait_for(page, question):
+    page.locator(".rgqa-question .lsf-richtext__container").first.get_by_text(question, exact=True).wait_for()
+
+
+def test_the_instructions_come_first_with_their_pictures(page, studio):
+    project = studio.project("instructions", ORDINARY[:1])
+    page.goto(f"{studio.url}/projects/{project}/data?labeling=1", wait_until="commit")
+    guide = page.locator(".rgqa-guide")
+    guide.wait_for()
+    assert "When in doubt, say valid." in guide.inner_text()
+    assert "By answering the first task" in guide.inner_text()
+    boxes = guide.locator(".picture").all()
+    assert len(boxes) == 3
+    for box in boxes:
+        size = box.bounding_box()
+        assert (size["width"], size["height"]) == (448, 336)  # the files' own size
+        address = box.evaluate("e => getComputedStyle(e).backgroundImage.slice(5, -2)")
+        loaded = page.evaluate("async a => { let i = new Image(); i.src = a; await i.decode(); return i.naturalWidth }", address)
+        assert loaded == 448
+    page.keyboard.press("Escape")
+    guide.wait_for(state="hidden")
+    page.get_by_role("button", name="Instructions").click()  # to be read again at any time
+    guide.wait_for()
+
+
+def test_what_is_chosen_by_mouse_and_by_keys_and_corrected_later_is_what_is_stored(page, studio):
+    project = studio.project("answers", ORDINARY)
+    start(page, studio, project)
+    clicked = {
+        "task0": {"first": "valid", "second": "invalid", "second_reason": "missing object"},
+        "task1": {"first": "invalid", "first_reason": "unclear picture", "second": "unsure"},
+        "task2": {"first": "unsure", "second": "valid"},
+        "task3": {"first": "invalid", "second": "invalid", "first_reason": "wrong relation", "second_reason": "underspecified"},
+    }
+    ways = [
+        ("mouse", lambda: page.locator("button[name=submit]").click()),
+        ("key", lambda: page.keyboard.press("Control+Enter")),
+        ("key", lambda: page.keyboard.press("Enter")),
+        ("key", lambda: page.keyboard.press("Enter")),
+    ]
+    for place, (by, submit) in enumerate(ways):
+        wait_for(page, ORDINARY[place][0])
+        answer(page, clicked[f"task{place}"], by)
+        sent(page, submit)
+    wait_for(page, ORDINARY[4][0])
+    assert studio.stored(project) == clicked
+
+    for place in (3, 2, 1):  # back to the second task
+        page.get_by_test_id("prev-task").click()
+        wait_for(page, ORDINARY[place][0])
+    label(page, "first", "invalid").locator("xpath=self::*[contains(@class, 'checked')]").wait_for()
+    answer(page, {"first": "valid", "second": "invalid", "second_reason": "no valid answer"}, "key")
+    sent(page, lambda: page.keyboard.press("Control+Enter"))
+    clicked["task1"] = {"first": "valid", "second": "invalid", "second_reason": "no valid answer"}
+    assert studio.stored(project) == clicked
+
+    start(page, studio, project)  # who comes back goes on with the first open task
+    wait_for(page, ORDINARY[4][0])
+
+
+def test_every_key_chooses_what_stands_beside_it(page, studio):
+    start(page, studio, studio.project("keys", ORDINARY[:1]))
+    for name, keys in KEYS.items():
+        for choice, key in keys.items():
+            if choice == "missing object":
+                answer(page, {name: "invalid"}, "key")
+            answer(page, {name: choice}, "key")
+            assert f"[{key}]" in label(page, name, choice).inner_text()
+
+
+def test_a_task_is_not_submitted_with_one_answer_and_says_which_is_missing(page, studio):
+    project = studio.project("missing", ORDINARY[:1])
+    start(page, studio, project)
+    answer(page, {"first": "valid"}, "key")
+    page.keyboard.press("Control+Enter")
+    page.get_by_text("Please judge the second question.").wait_for()
+    assert studio.stored(project) == {} or studio.call("GET", f"/api/projects/{project}")["num_tasks_with_annotations"] == 0
+
+
+def test_a_reason_is_not_stored_with_a_verdict_that_is_not_invalid(page, studio):
+    project = studio.project("reasons", ORDINARY[:1])
+    start(page, studio, project)
+    answer(page, {"first": "invalid", "first_reason": "wrong relation", "second": "valid"}, "key")
+    answer(page, {"first": "valid"}, "key")  # on second thoughts
+    page.keyboard.press("k")  # a slip: the second question is valid
+    sent(page, lambda: page.keyboard.press("Control+Enter"))
+    assert studio.stored(project) == {"task0": {"first": "valid", "second": "valid"}}
+
+
+def test_the_browser_receives_of_a_task_its_key_the_picture_and_the_two_texts(page, studio):
+    project = studio.project("received", ORDINARY[:2])
+    received = []
+
+    def keep(response):
+        if "/api/" in response.url and "json" in response.headers.get("content-type", ""):
+            received.append(response)
+
+    page.on("response", keep)
+    start(page, studio, project)
+    bodies = [response.json() for response in received]
+    found = [row for body in bodies if isinstance(body, dict) for row in (body, *body.get("tasks", [])) if isinstance(row, dict)]
+    tasks = [row for row in found if isinstance(row.get("data"), dict) and "image" in row["data"]]
+    assert tasks
+    for task in tasks:
+        assert set(task["data"]) == {"task", "image", "first", "second"}
+        assert not task.get("meta")
+    for body in bodies:
+        assert not re.search(r"'(expected|candidate_id|question_id)'", str(body))
+
+
+@pytest.mark.parametrize(("width", "height"), [(1366, 768), (1920, 1080)])
+def test_an_ordinary_task_is_seen_without_scrolling_and_the_whole_picture_with_its_borders(page, studio, width, height):
+    page.set_viewport_size({"width": width, "height": height})
+    start(page, studio, studio.project(f"{width} pixels", [(LONGEST, LONGEST)]))
+    answer(page, {"first": "invalid", "second": "invalid"}, "key")
+    page.wait_for_timeout(500)
+    scrolled = page.evaluate("(() => { let e = document.querySelector('.lsf-main-content'); return e.scrollHeight - e.clientHeight })()")
+    assert scrolled <= 0
+    bar = page.locator(".lsf-bottombar").bounding_box()
+    for part in (".rgqa-question >> nth=1", ".rgqa-help", ".lsf-image"):
+        box = page.locator(part).bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert box["y"] + box["height"] <= bar["y"]
+    shown = page.locator(".lsf-image").bounding_box()
+    assert shown["width"] >= 0.45 * width
+    picture = page.locator(".lsf-image img").evaluate("e => [e.style.width, e.style.height, e.style.transform]")
+    assert picture == [f"{shown['width']:g}px", f"{shown['height']:g}px", "translate3d(0px, 0px, 0px)"]
+    assert abs(shown["width"] / shown["height"] - 448 / 336) < 0.01
+
+
+def test_hostile_text_is_shown_as_text_and_can_be_answered(page, studio):
+    pairs = list(zip(HOSTILE[::2], HOSTILE[1::2], strict=True))
+    opened, asked = [], []
+    page.on("dialog", lambda dialog: (opened.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: asked.append(request.url))
+    project = studio.project("hostile", pairs)
+    start(page, studio, project)
+    for place, pair in enumerate(pairs):
+        cards = page.locator(".rgqa-question .lsf-richtext__container")
+        page.wait_for_function(
+            "wanted => document.querySelector('.rgqa-question .lsf-richtext__container')?.textContent == wanted", arg=pair[0]
+        )
+        for card, text in zip(cards.all(), pair, strict=True):
+            assert card.evaluate("e => e.textContent") == text
+            inside = "e => [...e.querySelectorAll('*')].map(x => [x.tagName, ...x.getAttributeNames()].join(' '))"
+            assert set(card.evaluate(inside)) == {"SPAN class"}, place
+        answer(page, {"first": "valid", "second": "valid"}, "mouse")  # its answers can still be reached
+        sent(page, lambda: page.keyboard.press("Control+Enter"))
+    assert page.evaluate("window.broken") is None
+    assert opened == []
+    assert not [url for url in asked if url.endswith("/x") or "example.org" in url]
+    assert set(studio.stored(project)) == {f"task{place}" for place in range(len(pairs))}

@@ -1,0 +1,199 @@
+"""From an invitation to a release: a real server, real browsers. Verdicts enter through the page alone; what the
+clicking hands wrote down is what must come out."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from annotation.exports import Exported
+from annotation.secrets import read_secrets
+from annotation.simulated import view
+from annotation.words import Words
+from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.records import Scene, Task, TaskQuestion, Verdict, Vocabulary
+from pipeline.sources import gqa
+from tests.annotation.browser.hands import answer, sent, texts
+from tests.pipeline.stages.conftest import PARAMS
+
+pytestmark = pytest.mark.server
+
+ROOT = Path(__file__).parents[3]
+CAREFUL, CARELESS = ("ann", "ben"), "cid"
+Answers = dict[tuple[str, str, str], dict[str, str]]  # (picture, first text, second text) -> what was chosen where
+
+
+class Project:
+    """A copy of the project whose data set is the tiny world, judged by people."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        subprocess.run(["git", "clone", "--quiet", ROOT, home], check=True)
+        for part in ("source", "truth"):
+            shutil.copytree(ROOT / "tests/tiny" / part, home / "data/tiny" / part)
+        (home / "data/tiny/annotations").mkdir()
+        (home / ".venv-label-studio").symlink_to(ROOT / ".venv-label-studio")
+        tiny = PARAMS | {
+            "embed": {"model": "local-dir:data/sample/clip"},
+            "rank": PARAMS["rank"] | {"hard_draw": 2, "easy_last": 2},
+            "annotate": {"votes": 3, "seed": 1},
+            "collect": {"simulate": False, "min_votes": 2, "min_filter_answers": 5},
+        }
+        (home / "params.yaml").write_text(yaml.safe_dump({"dataset": "tiny", "version": "0.1.0", "tiny": tiny}))
+
+    def run(self, *command: str) -> str:
+        """A command of the project's, in the project's root; its output."""
+        place = Path(sys.executable).parent
+        env = os.environ | {"PYTHONPATH": str(self.home), "PATH": f"{place}:{os.environ['PATH']}"}
+        env.pop("LABEL_STUDIO_URL", None)
+        done = subprocess.run(command, cwd=self.home, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+        return done.stdout + done.stderr
+
+    def rgqa(self, *command: str) -> str:
+        return self.run(sys.executable, "-m", "pipeline.cli", *command)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    made = Project(tmp_path_factory.mktemp("study") / "project")
+    yield made
+    made.rgqa("annotate", "serve", "--stop")
+
+
+@pytest.fixture
+def inside(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """The project as working directory."""
+    monkeypatch.chdir(project.home)
+    return project
+
+
+class Eyes:
+    """Someone who sees the pictures: what they would say of a question about one."""
+
+    def __init__(self, home: Path) -> None:
+        known = read_json(home / "interim/vocabulary/vocabulary.json", Vocabulary)
+        self.words = Words(categories=known.categories, attribute_types=known.attribute_types)
+        self.scenes: dict[str, Scene] = gqa.truth(home / "truth", ("testdev",))
+        self.programs: dict[tuple[str, str], TaskQuestion] = {
+            (task.picture_id, question.text): question
+            for task in read_jsonl(home / "interim/batch/tasks.jsonl", Task) for question in (task.first, task.second)
+        }
+
+    def judge(self, picture: str, text: str) -> dict[str, str]:
+        """The choice, and why if it is invalid."""
+        seen = view(self.programs[picture, text], self.scenes[picture], self.words)
+        if not seen:
+            return {"": "valid"}
+        return {"": "unsure"} if seen == "unclear" else {"": "invalid", "_reason": seen}
+
+
+def choices(name: str, picture: str, shown: list[str], eyes: Eyes, dice: random.Random) -> dict[str, str]:
+    """What an annotator chooses where; the careless one does not look."""
+    chosen = {}
+    for control, text in zip(("first", "second"), shown, strict=True):
+        if name == CARELESS:
+            chosen[control] = dice.choice(["valid", "invalid"])
+        else:
+            chosen |= {f"{control}{part}": choice for part, choice in eyes.judge(picture, text).items()}
+    return chosen
+
+
+def work(page, name: str, login, url: str, count: int, eyes: Eyes) -> Answers:
+    """Log in through the page, read the instructions, answer `count` tasks; what was clicked."""
+    page.goto(url, wait_until="domcontentloaded")
+    page.fill("input[name=email]", login.email)
+    page.fill("input[name=password]", login.password)
+    page.click("button[type=submit]", no_wait_after=True)
+    guide = page.locator(".rgqa-guide")
+    guide.wait_for()  # the login leads to the queue, and the instructions come first
+    assert "When in doubt, say valid." in guide.inner_text()
+    page.locator(".rgqa label").first.wait_for()
+    page.keyboard.press("Escape")
+    guide.wait_for(state="hidden")
+    dice = random.Random(name)
+    clicked: Answers = {}
+    before = None
+    for _ in range(count):
+        page.wait_for_function(
+            "before => { let c = document.querySelectorAll('.rgqa-question .lsf-richtext__container');"
+            " return c.length == 2 && c[0].textContent + '|' + c[1].textContent != before }", arg=before)
+        shown = texts(page)
+        before = "|".join(shown)
+        source = page.locator(".lsf-image img").first.get_attribute("src")
+        picture = Path(urllib.parse.unquote(source).split("d=")[1].split("&")[0]).stem
+        chosen = choices(name, picture, shown, eyes, dice)
+        by = "mouse" if name == "ann" else "key"
+        answer(page, chosen, by)
+        if by == "mouse":
+            sent(page, lambda: page.locator("button[name=submit]").click())
+        else:
+            sent(page, lambda: page.keyboard.press("Control+Enter"))
+        clicked[picture, *shown] = chosen
+    return clicked
+
+
+def test_what_three_people_click_becomes_a_release_without_the_careless_one(inside: Project, chromium) -> None:
+    home = inside.home / "data/tiny"
+    inside.run("dvc", "repro", "batch")
+    inside.rgqa("annotate", "invite", *CAREFUL, CARELESS)
+    inside.rgqa("annotate", "serve", "--port", str(inside.port))
+    tasks = {task.task_id: task for task in read_jsonl(home / "interim/batch/tasks.jsonl", Task)}
+    secrets, eyes = read_secrets(), Eyes(home)
+    assert (inside.home / "data/label-studio/secrets.json").stat().st_mode & 0o077 == 0
+
+    clicked: dict[str, Answers] = {}
+    for name in (*CAREFUL, CARELESS):
+        context = chromium.new_context(viewport={"width": 1366, "height": 768})
+        context.set_default_timeout(120_000)
+        clicked[name] = work(context.new_page(), name, secrets.annotators[name], secrets.url, len(tasks), eyes)
+        context.close()
+    status = inside.rgqa("annotate", "status")
+    assert "annotator-03" in status
+    again = inside.rgqa("annotate", "push")  # everything is there
+    assert "put in" not in again
+    inside.rgqa("annotate", "pull")
+    first = (home / "annotations/pulled.json").read_bytes()
+    inside.rgqa("annotate", "pull")
+    assert (home / "annotations/pulled.json").read_bytes() == first
+
+    pseudonyms = dict(zip((*CAREFUL, CARELESS), ("annotator-01", "annotator-02", "annotator-03"), strict=True))
+    pulled = {name: {} for name in clicked}
+    for row in read_json(home / "annotations/pulled.json", list[Exported]):
+        task = tasks[row.data["task"]]
+        assert len(row.annotations) == 3
+        for annotation in row.annotations:
+            name = next(name for name, pseudonym in pseudonyms.items() if pseudonym == annotation.completed_by)
+            results = json.loads(json.dumps(annotation.result))
+            pulled[name][task.picture_id, task.first.text, task.second.text] = {
+                result["from_name"]: result["value"]["choices"][0] for result in results}
+    assert pulled == clicked
+
+    inside.run("dvc", "repro")
+    report = json.loads((home / "interim/collect/collect.json").read_text())
+    assert {name: row["excluded"] for name, row in report["annotators"].items()} == {
+        "annotator-01": False, "annotator-02": False, "annotator-03": True}
+    assert not report["simulated"]
+    verdicts = list(read_jsonl(home / "interim/collect/verdicts.jsonl", Verdict))
+    assert len(verdicts) == 3 * len(tasks) and not any(verdict.simulated for verdict in verdicts)
+    release = inside.home / "data/release/tiny/0.1.0"
+    inside.rgqa("check", str(release))
+    names = re.compile(rb"@rgqa\.local|\"(ann|ben|cid)\"")
+    assert not [path for path in release.rglob("*") if path.is_file() and names.search(path.read_bytes())]
+    items = [json.loads(line) for line in (release / "provenance.jsonl").read_text().splitlines()]
+    assert any(item.get("unanswerable") for item in items)

@@ -1,0 +1,68 @@
+"""A project with annotation tasks and annotators, and a small Label Studio to push them to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from annotation.roster import Annotator, write_roster
+from annotation.tasks import shown
+from pipeline.core.files import write_json, write_jsonl
+from pipeline.core.paths import Folders
+from pipeline.core.records import Picture, Task, TaskQuestion
+from tests.annotation.fake_label_studio import TOKEN, FakeLabelStudio
+
+SUBSETS = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
+
+
+def made_task(number: int, pictures: int = 5) -> Task:
+    """Task `t0007`; the filter question's known verdict is "valid" for even numbers, it comes second."""
+    return Task(
+        task_id=f"t{number:04}",
+        picture_id=f"n{number % pictures}",
+        subset=SUBSETS[number % len(SUBSETS)],
+        first=TaskQuestion(key=f"a{number}", text=f"What color is cup {number}?", role="candidate", candidate_id=f"c{number}"),
+        second=TaskQuestion(
+            key=f"b{number}", text=f"Is there a dog {number}?", role="filter", expected="invalid" if number % 2 else "valid",
+            source="template",
+        ),
+    )  # fmt: skip
+
+
+def people(*names: str, **shares: float) -> list[Annotator]:
+    """A roster: `people("ann", "ben", ben=2)`."""
+    return [
+        Annotator(name=name, pseudonym=f"annotator-{number:02}", email=f"{name}@example.org", share=shares.get(name, 1.0))
+        for number, name in enumerate(names, 1)
+    ]
+
+
+def write_batch(tasks: list[Task]) -> None:
+    """The tasks as stage `batch` leaves them."""
+    home = Folders().stage("batch")
+    write_jsonl(home / "tasks.jsonl", tasks)
+    pictures = {task.picture_id: f"data/tiny/source/images/{task.picture_id}.png" for task in tasks}
+    rows = [
+        shown(task, Picture(picture_id=task.picture_id, path=pictures[task.picture_id], width=8, height=8, split="testdev", sha256=""))
+        for task in tasks
+    ]
+    write_json(home / "label_studio_tasks.json", rows)
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLabelStudio]:
+    server = FakeLabelStudio()
+    monkeypatch.setenv("LABEL_STUDIO_URL", server.url)
+    monkeypatch.setenv("LABEL_STUDIO_TOKEN", TOKEN)
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def study(tiny: Path, fake: FakeLabelStudio) -> FakeLabelStudio:
+    """The tiny project with 40 tasks, two votes each, and three annotators; nothing is pushed yet."""
+    write_batch([made_task(number) for number in range(40)])
+    write_roster(Folders(), people("ann", "ben", "cyd"))
+    return fake

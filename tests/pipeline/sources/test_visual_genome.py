@@ -1,0 +1,100 @@
+import json
+from collections import Counter
+
+import pytest
+
+from pipeline.core.errors import Problems, UserError
+from pipeline.core.records import Relation, Scene, SceneObject
+from pipeline.sources import gqa, visual_genome
+
+GRAPH = {  # as in version 1.4, cut short
+    "image_id": 2407890,
+    "objects": [
+        {"synsets": ["tree.n.01"], "h": 557, "object_id": 1058549, "merged_object_ids": [], "names": ["trees"], "w": 799, "y": 0, "x": 0},
+        {
+            "synsets": ["sidewalk.n.01"], "h": 290, "object_id": 1058534, "merged_object_ids": [5046], "names": [" Side  Walk"],
+            "w": 722, "y": 308, "x": 78, "attributes": ["Grey", "grey ", ""],
+        },
+    ],
+    "relationships": [
+        {"predicate": "ON", "object_id": 5046, "relationship_id": 15927, "synsets": ["along.r.01"], "subject_id": 1058549},
+        {"predicate": "on", "object_id": 1058534, "relationship_id": 15928, "synsets": [], "subject_id": 1058549},  # once more
+    ],
+}  # fmt: skip
+PICTURE = {"width": 800, "url": "https://x/2407890.jpg", "height": 600, "image_id": 2407890, "coco_id": None, "flickr_id": None}
+
+
+def files(tmp_path, graphs=(GRAPH,), pictures=(PICTURE,), attributes=None):
+    for name, rows in (("g.json", graphs), ("p.json", pictures), ("a.json", attributes)):
+        if rows is not None:
+            (tmp_path / name).write_text(json.dumps(list(rows)))
+    return tmp_path / "g.json", tmp_path / "p.json"
+
+
+def read(tmp_path, **rows):
+    problems, left_out = Problems("x"), Counter()
+    extra = tmp_path / "a.json" if "attributes" in rows else None
+    found = list(visual_genome.scenes(*files(tmp_path, **rows), "train", problems, extra, left_out))
+    return found, problems.lines, left_out
+
+
+def test_a_graph_becomes_a_scene_with_plain_names_and_merged_objects_joined(tmp_path):
+    (scene,), problems, left_out = read(tmp_path)
+    assert (problems, left_out) == ([], Counter())
+    tree = SceneObject(object_id="1058549", name="trees", x=0, y=0, w=799, h=557, relations=(Relation(name="on", object_id="1058534"),))
+    walk = SceneObject(object_id="1058534", name="side walk", x=78, y=308, w=722, h=290, attributes=("grey",))
+    assert scene == Scene(picture_id="2407890", split="train", width=800, height=600, objects=(tree, walk))
+
+
+def test_attributes_may_come_from_a_file_of_their_own(tmp_path):
+    rows = [{"image_id": 2407890, "attributes": [{"object_id": 1058549, "names": ["trees"], "attributes": ["Sparse"]}, {"object_id": 5046, "attributes": ["long"]}]}]
+    (scene,), _, _ = read(tmp_path, attributes=rows)
+    assert [thing.attributes for thing in scene.objects] == [("sparse",), ("grey", "long")]
+
+
+def test_what_records_cannot_hold_is_counted(tmp_path):
+    bare = GRAPH["objects"][0] | {"names": [" "]}
+    (scene,), problems, left_out = read(tmp_path, graphs=[GRAPH | {"objects": [bare, GRAPH["objects"][1]]}])
+    assert len(scene.objects) == 1 and problems == []
+    assert left_out == {"objects without a name left out": 1, "relations without a name or an object left out": 2}
+
+
+def test_everything_wrong_is_told(tmp_path):
+    broken = GRAPH | {"objects": [{"object_id": "7"}]}
+    _, problems, _ = read(tmp_path, graphs=[GRAPH, GRAPH, GRAPH | {"image_id": 5}, broken])
+    assert problems == [
+        "g.json, graph 1: picture 2407890 is in the file twice",
+        "g.json, graph 2: picture 5 is not in p.json",
+        "g.json, graph 3: Expected `int`, got `str` - at `$.objects[0].object_id`",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", '[{"image_id": 1', "{}"])
+def test_a_damaged_file_is_told(tmp_path, text):
+    graphs, pictures = files(tmp_path)
+    graphs.write_text(text)
+    with pytest.raises(UserError, match=r"g\.json: empty, cut off, or not a list"):
+        list(visual_genome.scenes(graphs, pictures, "train", Problems("x")))
+
+
+def test_the_converted_file_is_read_as_gqas(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = tmp_path / "data/vg/source"
+    source.mkdir(parents=True)
+    said = visual_genome.convert(*files(tmp_path, graphs=[GRAPH, GRAPH | {"image_id": 5}], pictures=[PICTURE, PICTURE | {"image_id": 5}]), "vg", "train")
+    assert said == "2 scene graphs -> data/vg/source/sceneGraphs/train_sceneGraphs.json"
+    problems = Problems("x")
+    found = list(gqa.scenes(source / "sceneGraphs", ("train",), problems))
+    assert problems.lines == []
+    assert [scene.picture_id for scene in found] == ["2407890", "5"]
+    assert found[0] == read(tmp_path)[0][0]
+    with pytest.raises(UserError, match="is there already"):
+        visual_genome.convert(*files(tmp_path), "vg", "train")
+
+
+def test_nothing_is_written_when_something_is_wrong(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data/vg/source").mkdir(parents=True)
+    with pytest.raises(UserError, match="g.json: 1 problem"):
+        visual_genome.convert(*files(tmp_path, pictures=[]), "vg", "train")
+    assert [path for path in (tmp_path / "data").rglob("*") if path.is_file()] == []
