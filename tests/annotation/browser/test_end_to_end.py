@@ -46,10 +46,12 @@ class Project:
         subprocess.run(["git", "clone", "--quiet", ROOT, home], check=True)
         for part in ("source", "truth"):
             shutil.copytree(ROOT / "tests/tiny" / part, home / "data/tiny" / part)
-        (home / "data/tiny/annotations").mkdir()
+        for folder in ("annotations", "vectors"):
+            (home / "data/tiny" / folder).mkdir()
+        shutil.copytree(ROOT / "data/sample/clip", home / "data/tiny/clip")
         (home / ".venv-label-studio").symlink_to(ROOT / ".venv-label-studio")
         tiny = PARAMS | {
-            "embed": {"model": "local-dir:data/sample/clip"},
+            "embed": {"model": "local-dir:data/tiny/clip"},
             "rank": PARAMS["rank"] | {"hard_draw": 2, "easy_last": 2},
             "annotate": {"votes": 3, "seed": 1},
             "collect": {"simulate": False, "min_votes": 2, "min_filter_answers": 5},
