@@ -42,7 +42,7 @@ class Secrets(Record):
 
     url: str
     admin: Login
-    annotators: dict[str, Login] = {}
+    annotators: dict[str, Login] = msgspec.field(default_factory=dict)
 
 
 def read_secrets(path: Path = HOME / "secrets.json") -> Secrets:

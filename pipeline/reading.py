@@ -21,7 +21,6 @@ import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
 from annotation.quality import wilson

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from pipeline.core.errors import Problems
 from pipeline.core.records import SUBSETS, Record, Subset
 
@@ -19,7 +21,7 @@ class Step(Record):
     what: str
     entered: int
     kept: int
-    dropped: dict[str, int] = {}
+    dropped: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 def funnels(reports: Mapping[str, Mapping[str, Any]], released: Mapping[Subset, tuple[int, int]]) -> dict[Subset, list[Step]]:

@@ -123,8 +123,8 @@ def main() -> None:
     write_jsonl(home / "verdicts.jsonl", read_jsonl(folders.stage("collect") / "verdicts.jsonl", Verdict))
     write_jsonl(home / "dropped.jsonl", _all_dropped(folders, verified.values()))
     write_json(home / "params.json", {"dataset": folders.dataset, "version": version, **params.section()})
-    for name in ("audit.json", "audit.md"):
-        copy_file(folders.stage("audit") / name, home / name)
+    for stage, name in (("audit", "audit.json"), ("audit", "audit.md"), ("collect", "set_aside.jsonl"), ("collect", "quality.html")):
+        copy_file(folders.stage(stage) / name, home / name)
     write_text(home / "ERRATA.md", f"# Errata of {p.title} {version}\n\nNone known. Items found faulty are listed here by `item_id`, with the reason.\n")
     write_text(home / "LICENSE", f"{p.title} {version}: questions, verdicts and pictures of this release are licensed under\n{p.licence}\n{p.licence_url}\n")
     facts = CardFacts(

@@ -9,6 +9,7 @@ import pytest
 
 from annotation import invite as door
 from annotation.roster import read_roster
+from annotation.screen import HOTKEYS
 from annotation.secrets import HOME, read_secrets
 from annotation.server import accounts, environment, process, serve
 from pipeline.core.errors import UserError
@@ -26,6 +27,7 @@ def asked(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict]:
         for login in [wanted["admin"], *wanted["annotators"].values()]:
             login["token"] = login["token"] or f"token of {login['email']}"
             login.pop("active", None)
+            login.pop("hotkeys", None)
         return msgspec.json.encode(wanted)
 
     monkeypatch.setattr(process, "ask", ask)
@@ -78,7 +80,10 @@ def test_who_leaves_stays_in_the_roster_and_the_account_is_closed(asked: list[di
     door.invite(["ann"], leave=True)
     assert [(p.name, p.active) for p in read_roster(Folders())] == [("ann", False), ("ben", True)]
     assert asked[-1]["annotators"] == {
-        "ann": {"email": "ann@rgqa.local", "password": password, "token": "token of ann@rgqa.local", "active": False}
+        "ann": {
+            "email": "ann@rgqa.local", "password": password, "token": "token of ann@rgqa.local", "active": False,
+            "hotkeys": HOTKEYS,
+        }
     }
     door.invite(["ann"])
     assert read_roster(Folders())[0].active and read_secrets().annotators["ann"].password == password
