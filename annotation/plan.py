@@ -31,6 +31,8 @@ class AnnotateParams(Params):
     votes: Annotated[int, msgspec.Meta(ge=1)] = 2  # verdicts per task, each of another annotator
     overlap: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0  # share of the tasks that everybody judges
     most_tasks: Annotated[int, msgspec.Meta(ge=0)] = 0  # per annotator; 0 = no limit
+    qualification: Annotated[int, msgspec.Meta(ge=0)] = 0  # tasks of known answers to pass first; 0 = none
+    qualification_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.8  # of their questions to be answered as known
     seed: int = 0
     # `local`: pictures are served by Label Studio from data/. Else the address that stands before a picture's path
     # below data/, for a server elsewhere.

@@ -1,12 +1,10 @@
 """`rgqa annotate push`: put the planned tasks into the annotators' queues; what is there already stays.
 
-1. Look at what every queue holds; who judged, skipped or began what.
-2. Plan (annotation/plan.py) and write `study/plan.jsonl`.
-3. Per queue: put the project's settings right, take out open tasks that are not planned there any more and copies
+1. Look at what every queue holds (annotation/contents.py); who judged, skipped or began what.
+2. With `annotate.qualification`, see who passed it (annotation/qualify.py): only they get real tasks.
+3. Plan (annotation/plan.py) and write `study/plan.jsonl`.
+4. Per queue: put the project's settings right, take out open tasks that are not planned there any more and copies
    without an answer, import what is missing in batches, and count.
-
-A task with an answer, a skip or a draft is never touched. Whatever ends the command, the next run looks again and
-does what is left.
 """
 
 from __future__ import annotations
@@ -14,56 +12,23 @@ from __future__ import annotations
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from pathlib import Path
 
 import msgspec
 
 from annotation.another_vote import AnotherVote
+from annotation.contents import LOCAL, Found, Shown, bring, look
 from annotation.exports import PULLED, Exported
-from annotation.label_studio import BATCH, LabelStudio, Listed, Project
+from annotation.label_studio import LabelStudio
 from annotation.plan import AnnotateParams, Assignment, Given, Plan, plan
-from annotation.queues import Opener, Queue, Servers, queues, settings
+from annotation.qualify import qualify
+from annotation.queues import Opener, Queue, Servers, queues
 from annotation.roster import read_roster
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, read_jsonl, write_jsonl
 from pipeline.core.params import load
-from pipeline.core.paths import DATA, Folders
+from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
-from pipeline.core.records import Record, Task, Verdict
-
-LOCAL = "/data/local-files/?d="
-
-
-class Shown(msgspec.Struct):
-    """A line of label_studio_tasks.json: what the browser receives, and nothing else."""
-
-    data: dict[str, str]
-
-
-class Found(Record):
-    """What a queue holds.
-
-    Attributes:
-        project: None if there is none yet.
-        total: how many tasks it has.
-        open: task id -> number of the copy to keep.
-        judged, begun, skipped: task ids; these are never touched.
-        spare: numbers of open copies of tasks that are there already.
-        twice: task ids that were judged in two copies.
-        old: numbers of open tasks of another batch.
-        strange: how many tasks are none of ours.
-    """
-
-    project: Project | None = None
-    total: int = 0
-    open: dict[str, int] = msgspec.field(default_factory=dict)
-    judged: set[str] = msgspec.field(default_factory=set)
-    begun: set[str] = msgspec.field(default_factory=set)
-    skipped: set[str] = msgspec.field(default_factory=set)
-    spare: list[int] = msgspec.field(default_factory=list)
-    twice: list[str] = msgspec.field(default_factory=list)
-    old: list[int] = msgspec.field(default_factory=list)
-    strange: int = 0
+from pipeline.core.records import Task, Verdict
 
 
 class _Excluded(msgspec.Struct):
@@ -92,7 +57,9 @@ def push(opener: Opener = LabelStudio) -> None:
     if all_queues[0].annotator is None:
         planned = Plan(queues={"everybody": shared_order(tasks, params)}, short={})
     else:
-        planned = plan(tasks, read_roster(folders), params, given(folders, found, set(shown)))
+        out = qualify(servers, all_queues, tasks, shown, folders, params)
+        roster = [msgspec.structs.replace(person, active=person.active and person.pseudonym not in out) for person in read_roster(folders)]
+        planned = plan(tasks, roster, params, given(folders, found, set(shown)))
         write_jsonl(
             folders.study / "plan.jsonl",
             (Assignment(annotator=name, task_id=key) for name, row in sorted(planned.queues.items()) for key in row),
@@ -124,45 +91,6 @@ def batch(folders: Folders, params: AnnotateParams) -> tuple[list[Task], dict[st
         if params.pictures != "local":
             row.data["image"] = f"{params.pictures.rstrip('/')}/{row.data['image'].removeprefix(LOCAL)}"
     return tasks, shown
-
-
-def look(server: LabelStudio, queue: Queue, known: set[str]) -> Found:
-    """What a queue holds now."""
-    project = server.project(queue.title)
-    if project is None:
-        return Found()
-    drafts = server.with_drafts(project)
-    copies: dict[str, list[Listed]] = defaultdict(list)
-    strange = 0
-    for row in server.tasks(project):
-        if row.key is None:
-            strange += 1
-        else:
-            copies[row.key].append(row)
-    return sorted_out(project, copies, drafts, known, strange)
-
-
-def sorted_out(
-    project: Project, copies: Mapping[str, list[Listed]], drafts: set[int], known: set[str], strange: int = 0
-) -> Found:
-    """Tell judged, skipped, open, doubled and outdated tasks apart."""
-    found = Found(project=project, total=strange + sum(len(rows) for rows in copies.values()), strange=strange)
-    for key, rows in copies.items():
-        judged = [row for row in rows if row.total_annotations]
-        begun = [row for row in rows if not row.total_annotations and row.id in drafts]
-        skipped = [row for row in rows if row not in judged and row not in begun and row.cancelled_annotations]
-        free = [row.id for row in rows if row not in judged and row not in begun and row not in skipped]
-        for row, place in ((judged, found.judged), (begun, found.begun), (skipped, found.skipped)):
-            if row:
-                place.add(key)
-                break
-        else:
-            if key in known:
-                found.open[key] = free.pop(0)
-        if len(judged) > 1:
-            found.twice.append(key)
-        (found.spare if key in known or len(free) < len(rows) else found.old).extend(free)
-    return found
 
 
 def given(folders: Folders, found: Mapping[Queue, Found], known: set[str]) -> Given:
@@ -224,57 +152,6 @@ def shared_order(tasks: list[Task], params: AnnotateParams) -> list[str]:
     from annotation.plan import lot
 
     return sorted((task.task_id for task in tasks), key=lambda key: lot(params.seed, "everybody", key))
-
-
-def bring(
-    server: LabelStudio,
-    queue: Queue,
-    found: Found,
-    wanted: list[str],
-    shown: Mapping[str, Shown],
-    folders: Folders,
-    params: AnnotateParams,
-) -> None:
-    """Bring one queue up to date."""
-    if found.project is None and not wanted:
-        return
-    wished = settings(folders, queue, params)
-    project = found.project or server.made(wished)
-    if mended := server.mend(project, wished):
-        print(f"push: {queue.name}: settings put right: {', '.join(mended)}")
-    if params.pictures == "local" and not server.own:
-        server.serve_pictures(project, picture_folders(shown))
-    if found.strange:
-        print(f"push: {queue.name}: {found.strange} tasks are not ours (made by hand?); they stay", file=sys.stderr)
-    if found.twice:
-        print(
-            f"push: {queue.name}: {len(found.twice)} tasks were judged in two copies; both stay, the last verdict counts: "
-            + ", ".join(found.twice[:10]),
-            file=sys.stderr,
-        )
-    here = found.judged | found.begun | found.skipped
-    gone = [number for key, number in found.open.items() if key not in set(wanted)] + found.spare + found.old
-    taken = server.delete(project, gone) if gone else 0
-    if gone:
-        print(f"push: {queue.name}: {taken:,} open tasks taken out ({len(found.spare):,} of them copies)")
-    missing = [key for key in wanted if key not in found.open and key not in here]
-    for start in track(range(0, len(missing), BATCH), f"push: {queue.name}", unit="batch"):
-        server.put(project, [msgspec.to_builtins(shown[key]) for key in missing[start : start + BATCH]])
-    expected = found.total - taken + len(missing)
-    count = server.count(project)
-    if count != expected:
-        raise UserError(
-            f"project `{project.title}` holds {count:,} tasks and should hold {expected:,}; somebody else changes it at the same "
-            "time, or a part was not taken: run the same command again"
-        )
-    if missing:
-        print(f"push: {queue.name}: {len(missing):,} tasks put in")
-
-
-def picture_folders(shown: Mapping[str, Shown]) -> list[Path]:
-    """The folders of the pictures on this machine, without those that lie in another of them."""
-    folders = sorted({(DATA / row.data["image"].removeprefix(LOCAL)).parent.absolute() for row in shown.values()})
-    return [folder for folder in folders if not any(other in folder.parents for other in folders)]
 
 
 def tell_short(planned: Plan, params: AnnotateParams) -> None:

@@ -8,11 +8,12 @@ from datetime import datetime
 from itertools import pairwise
 from math import isnan, nan
 
+from annotation.contents import look
 from annotation.exports import verdicts_of
 from annotation.label_studio import LabelStudio
 from annotation.plan import AnnotateParams
 from annotation.pull import given
-from annotation.push import batch, look
+from annotation.push import batch
 from annotation.quality import Accuracy, accuracies, refuted
 from annotation.queues import Opener, Servers, queues
 from pipeline.core.errors import Problems, UserError

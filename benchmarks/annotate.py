@@ -24,9 +24,10 @@ from pathlib import Path
 
 import msgspec
 
+from annotation.contents import Shown
 from annotation.label_studio import BATCH, LabelStudio
 from annotation.pull import pull
-from annotation.push import Shown, push
+from annotation.push import push
 from annotation.queues import queues
 from annotation.roster import Annotator, write_roster
 from annotation.secrets import Connection

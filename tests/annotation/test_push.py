@@ -120,7 +120,7 @@ def test_in_a_shared_project_what_was_touched_is_not_put_in_again(study):
 
 @pytest.mark.parametrize("carried_out", [False, True])
 def test_a_push_that_broke_off_is_finished_by_the_next(study, monkeypatch, carried_out):
-    monkeypatch.setattr("annotation.push.BATCH", 7)
+    monkeypatch.setattr("annotation.contents.BATCH", 7)
     number = 0
 
     def drop(method, path, _):

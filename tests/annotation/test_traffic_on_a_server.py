@@ -122,7 +122,7 @@ def answered(name: str, tasks: int, first: str = "valid") -> list[int]:
 
 @pytest.mark.parametrize("seconds", [0, 0.02, 0.1])
 def test_a_push_during_which_the_server_is_killed_is_finished_by_the_next(project, monkeypatch, seconds):
-    monkeypatch.setattr("annotation.push.BATCH", 100)
+    monkeypatch.setattr("annotation.contents.BATCH", 100)
     for name in ("ann", "ben", "cyd"):  # from nothing each time
         server = LabelStudio(connection(name))
         if found := server.project("RGQA tiny"):
