@@ -2,18 +2,19 @@
 
     python -m pipeline.sample_world.train_clip    draws the pictures, trains, writes data/sample/clip
 
-Two phases, both with `open_clip.ClipLoss`. First crops around single things with their noun phrases ("a small red
-cup"): cheap, and they teach what things look like. Then whole pictures with noun phrases and questions: average
-pooling adds the things of a picture up. Only train pictures and train texts are used; the first 640 train worlds are
-the sample's published train split, the others continue the same series. An interrupted run goes on from the last
-checkpoint in data/cache/sample_clip.
+Two phases, both with `open_clip.ClipLoss`. First texts alone: a question against the mean of the noun phrases ("a small
+red cup") of its picture's things; no pixel is needed, so it is cheap, and the texts find their places. Then pictures,
+with the texts locked (Zhai et al. 2022, LiT), so that each text is encoded only once: the feature map at the middle of
+each thing against the thing's noun phrase, which teaches what things look like, and its mean over the picture, which is
+the picture's vector, against its questions and the mean of its noun phrases. Only train pictures and train texts are used; the first 640 train worlds are the sample's published train split, the others continue the same
+series. An interrupted run goes on from the last checkpoint in data/cache/sample_clip.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
@@ -31,17 +32,17 @@ from pipeline.sample_world.world import HEIGHT, WIDTH
 
 SEED = 2023
 CHUNK = 256  # pictures per file of the drawn set
-DRAWN = (256, 192)  # width, height as drawn; the model sees SIZE
-SIZE = (96, 128)  # height, width
-CROP = 48  # pixels of a crop at SIZE, the same scale as whole pictures, so that what is learnt carries over
-CROPS, SCENES = 256, 64  # per step
-PHRASES, QUESTIONS = 8, 4  # texts per whole picture and step
+SIZE = (144, 192)  # height, width, as drawn and as the model sees them
+MOVED = 8  # pixels by which a picture is moved at most
+SCENES = 64  # pictures per step
+THINGS, QUESTIONS = 6, 6  # of each picture or scene in a step
+TOLD = 128  # scenes per step of texts alone
 CONTEXT = 48
 WORK = DATA / "cache" / "sample_clip"
 TARGET = DATA / "sample" / "clip"
 MODEL = {
     "embed_dim": 256,
-    "vision_cfg": {"timm_model_name": "test_byobnet", "timm_model_pretrained": False, "timm_pool": "avg", "timm_proj": "linear", "image_size": list(SIZE)},
+    "vision_cfg": {"timm_model_name": "regnetx_002", "timm_model_pretrained": False, "timm_pool": "avg", "timm_proj": "linear", "image_size": list(SIZE)},
     "text_cfg": {"context_length": CONTEXT, "vocab_size": 49408, "width": 64, "heads": 2, "layers": 2},
 }
 MEAN, STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
@@ -65,7 +66,12 @@ def noun_phrase(thing: SceneObject, share: float, rng: np.random.Generator) -> s
 
 
 def draw_chunk(number: int) -> None:
-    """Draw train worlds number * CHUNK ... and write them; what is there already stays."""
+    """Draw train worlds number * CHUNK ... and write them; what is there already stays.
+
+    Drawn at twice SIZE and made smaller with the filter that open_clip's preprocessing uses on the committed pictures.
+    """
+    from PIL import Image
+
     from pipeline.sample_world.drawing import render
     from pipeline.sample_world.graphs import truth
     from pipeline.sample_world.questions import questions
@@ -78,44 +84,49 @@ def draw_chunk(number: int) -> None:
     for index in range(number * CHUNK, (number + 1) * CHUNK):
         world = scene(SEED, picture_id("train", index), "train", index)
         known = truth(world)
-        pixels.append(render(world, *DRAWN))
+        drawn = Image.fromarray(render(world, SIZE[1] * 2, SIZE[0] * 2)).resize(SIZE[::-1], Image.Resampling.BICUBIC)
+        pixels.append(np.asarray(drawn))
         rows.append(Drawn(scene=known, questions=tuple(q.text for q in questions([known], SEED, 12))))
     with replacing(path.with_suffix(".json")) as file:
         file.write(msgspec.json.encode(rows))
     with replacing(path) as file:
-        np.save(file, np.stack(pixels))
+        np.save(file, np.stack(pixels).transpose(0, 3, 1, 2))
 
 
 def load(chunks: int) -> tuple[np.ndarray, list[Drawn]]:
     """Pictures uint8 [n, 3, *SIZE] and what is known of them."""
-    from PIL import Image
-
-    pictures, rows = [], []
-    for number in range(chunks):
-        path = WORK / f"train-{number:03d}.npy"
-        resized = [np.asarray(Image.fromarray(p).resize(SIZE[::-1], Image.Resampling.BICUBIC)) for p in np.load(path)]
-        pictures.append(np.stack(resized).transpose(0, 3, 1, 2))
-        rows += msgspec.json.decode(path.with_suffix(".json").read_bytes(), type=list[Drawn])
-    return np.concatenate(pictures), rows
+    paths = [WORK / f"train-{number:03d}.npy" for number in range(chunks)]
+    rows = [row for path in paths for row in msgspec.json.decode(path.with_suffix(".json").read_bytes(), type=list[Drawn])]
+    return np.concatenate([np.load(path) for path in paths]), rows
 
 
 class Texts:
-    """Tokens of all texts: noun phrases per thing (all attributes, half of them, half again), questions per picture."""
+    """Tokens of all texts, each once; noun phrases per thing (all attributes, half, half again), questions per picture."""
 
     def __init__(self, rows: Sequence[Drawn], tokenize: Any) -> None:
         rng = np.random.default_rng(SEED)
-        phrases = [[noun_phrase(o, share, rng) for share in (1.0, 0.5, 0.5)] for row in rows for o in row.scene.objects]
-        self.phrases = tokenize([text for three in phrases for text in three]).reshape(len(phrases), 3, -1)
-        self.first_thing = np.cumsum([0] + [len(row.scene.objects) for row in rows])
-        self.questions = tokenize([text for row in rows for text in row.questions])
-        self.first_question = np.cumsum([0] + [len(row.questions) for row in rows])
+        number: dict[str, int] = {}
 
-    def of_pictures(self, pictures: np.ndarray, rng: np.random.Generator) -> Iterator[Any]:
-        """PHRASES + QUESTIONS batches of tokens; row i of each is about picture i of the batch."""
-        for table, first, count in ((self.phrases, self.first_thing, PHRASES), (self.questions, self.first_question, QUESTIONS)):
-            for _ in range(count):
-                rows = first[pictures] + (rng.random(len(pictures)) * (first[pictures + 1] - first[pictures])).astype(int)
-                yield table[rows] if table.ndim == 2 else table[rows, rng.integers(0, 3, len(rows))]
+        def known(text: str) -> int:
+            return number.setdefault(text, len(number))
+
+        self.phrases = np.array([[known(noun_phrase(o, share, rng)) for share in (1.0, 0.5, 0.5)] for row in rows for o in row.scene.objects])
+        self.questions = np.array([known(text) for row in rows for text in row.questions])
+        self.first_thing = np.cumsum([0] + [len(row.scene.objects) for row in rows])
+        self.first_question = np.cumsum([0] + [len(row.questions) for row in rows])
+        self.tokens = tokenize(list(number))
+
+    def some_things(self, pictures: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """One thing of each picture, by lot: rows of `phrases`."""
+        return _lot(self.first_thing, pictures, rng)
+
+    def some_questions(self, pictures: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """One question of each picture, by lot, as a row of `tokens`."""
+        return self.questions[_lot(self.first_question, pictures, rng)]
+
+
+def _lot(first: np.ndarray, pictures: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return first[pictures] + (rng.random(len(pictures)) * (first[pictures + 1] - first[pictures])).astype(int)
 
 
 class Trainer:
@@ -124,56 +135,84 @@ class Trainer:
     def __init__(self, pictures: np.ndarray, rows: Sequence[Drawn]) -> None:
         import open_clip
         import torch
+        import torch.nn.attention
 
         torch.manual_seed(SEED)
         self.torch = torch
         self.pictures = torch.from_numpy(pictures)
         self.texts = Texts(rows, open_clip.SimpleTokenizer(context_length=CONTEXT))
         self.centres = np.array([
-            (index, (o.x + o.w / 2) * SIZE[1] / WIDTH, (o.y + o.h / 2) * SIZE[0] / HEIGHT)
-            for index, row in enumerate(rows) for o in row.scene.objects
+            ((o.x + o.w / 2) * SIZE[1] / WIDTH, (o.y + o.h / 2) * SIZE[0] / HEIGHT) for row in rows for o in row.scene.objects
         ])
         self.model = open_clip.CLIP(MODEL["embed_dim"], MODEL["vision_cfg"], MODEL["text_cfg"]).train()
         self.model.visual.to(memory_format=torch.channels_last)
-        self._forget_unused_tokens()
+        self._drop_unused_tokens()
         self.loss = open_clip.ClipLoss()
         named = list(self.model.named_parameters())
         decayed = [p for name, p in named if p.ndim > 1 and "embedding" not in name]
         others = [p for name, p in named if p.ndim <= 1 or "embedding" in name]
         self.optimiser = torch.optim.AdamW(
-            [{"params": decayed, "weight_decay": 0.05}, {"params": others, "weight_decay": 0.0}], betas=(0.9, 0.98))
+            [{"params": decayed, "weight_decay": 0.05}, {"params": others, "weight_decay": 0.0}], betas=(0.9, 0.98), fused=True)
         self.mean, self.std = (torch.tensor(v).view(1, 3, 1, 1) * 255 for v in (MEAN, STD))
 
-    def _forget_unused_tokens(self) -> None:
-        """Rows of the token table that no text of this world uses are zero: they compress to nothing."""
-        used = self.torch.zeros(49408, dtype=self.torch.bool)
-        used[self.texts.phrases.unique()] = True
-        used[self.texts.questions.unique()] = True
+    def _drop_unused_tokens(self) -> None:
+        """Train the rows of the token table that the texts of this world use, in the same order; `export` puts them back."""
+        self.used = self.texts.tokens.unique()  # sorted: padding stays 0, and the end of text stays the greatest
+        self.texts.tokens = self.torch.searchsorted(self.used, self.texts.tokens)
+        self.model.token_embedding = self.torch.nn.Embedding.from_pretrained(
+            self.model.token_embedding.weight[self.used].detach(), freeze=False)
+
+    def text_step(self, rng: np.random.Generator, rate: float) -> float:
+        """Questions and one more noun phrase against the mean of the noun phrases of their scenes' things."""
+        texts = self.texts
+        rows = rng.integers(0, len(self.pictures), TOLD)
+        asked = [self._encode(texts.some_questions(rows, rng)) for _ in range(QUESTIONS)]
+        asked.append(self._encode(texts.phrases[texts.some_things(rows, rng), 1]))
+        return self._update(self._contrast(self._told(rows, self._encode), asked), rate)
+
+    def _told(self, rows: np.ndarray, encode: Any) -> Any:
+        """Unit vectors of scenes as texts tell them: the mean of their things' noun phrases."""
+        first = self.texts.first_thing
+        things = np.concatenate([np.arange(first[i], first[i + 1]) for i in rows])
+        scene = np.repeat(np.arange(len(rows)), first[rows + 1] - first[rows])
+        phrases = encode(self.texts.phrases[things, 0])
+        told = phrases.new_zeros(len(rows), phrases.shape[1]).index_add(0, self.torch.from_numpy(scene), phrases)
+        return self.torch.nn.functional.normalize(told, dim=-1)
+
+    def lock_texts(self) -> None:
+        """Encode all texts for the second phase."""
         with self.torch.no_grad():
-            self.model.token_embedding.weight[~used] = 0
+            every = np.arange(len(self.texts.tokens))
+            self.locked = self.torch.cat([self._encode(part) for part in np.array_split(every, 1 + len(every) // 1024)])
 
-    def crop_step(self, rng: np.random.Generator, rate: float) -> float:
-        """Crops around random things, each with a noun phrase of its thing."""
-        rows = rng.integers(0, len(self.centres), CROPS)
-        found = self.centres[rows]
-        corner = found[:, 1:] - CROP / 2 + rng.integers(-7, 8, (CROPS, 2))
-        corner = np.clip(corner, 0, (SIZE[1] - CROP, SIZE[0] - CROP)).astype(int)
-        cut = [self.pictures[int(i), :, y : y + CROP, x : x + CROP] for i, (x, y) in zip(found[:, 0], corner, strict=True)]
-        return self._step(self.torch.stack(cut), [self.texts.phrases[rows, rng.integers(0, 2, CROPS)]], rate)
-
-    def scene_step(self, rng: np.random.Generator, rate: float) -> float:
-        """Whole pictures, moved by up to 6 pixels (edges repeated), each with phrases and questions."""
+    def picture_step(self, rng: np.random.Generator, rate: float) -> float:
+        """Pictures, moved a little (edges repeated): their things against noun phrases, the whole against its texts."""
+        torch, texts, functional = self.torch, self.texts, self.torch.nn.functional
         rows = rng.integers(0, len(self.pictures), SCENES)
-        dx, dy = (int(v) for v in rng.integers(-6, 7, 2))
-        padded = self.torch.nn.functional.pad(self.pictures[rows].float(), (8, 8, 8, 8), mode="replicate")
-        moved = self.torch.roll(padded, (dy, dx), (2, 3))[:, :, 8:-8, 8:-8]
-        return self._step(moved, list(self.texts.of_pictures(rows, rng)), rate)
+        dx, dy = (int(v) for v in rng.integers(-MOVED, MOVED + 1, 2))
+        padded = functional.pad(self.pictures[rows].float(), (MOVED,) * 4, mode="replicate")
+        moved = padded[:, :, MOVED - dy : MOVED - dy + SIZE[0], MOVED - dx : MOVED - dx + SIZE[1]]
+        pixels = moved.sub(self.mean).div(self.std).contiguous(memory_format=torch.channels_last)
+        with torch.autocast("cpu", torch.bfloat16):
+            seen = self.model.visual.trunk.forward_features(pixels)
+        seen = seen.float()
+        whole = functional.normalize(self.model.visual.head(seen.mean((2, 3))), dim=-1)
+        asked = [self.locked[texts.some_questions(rows, rng)] for _ in range(QUESTIONS)]
+        asked.append(self._told(rows, lambda chosen: self.locked[chosen]))
 
-    def _step(self, pictures: Any, batches: Sequence[Any], rate: float) -> float:
-        pixels = pictures.float().sub(self.mean).div(self.std).contiguous(memory_format=self.torch.channels_last)
-        vectors = self.model.encode_image(pixels, normalize=True)
-        texts = self._encode(self.torch.cat(list(batches))).split(len(vectors))
-        loss = sum(self.loss(vectors, text, self.model.logit_scale.exp()) for text in texts) / len(texts)
+        things = np.stack([texts.some_things(rows, rng) for _ in range(THINGS)], 1)
+        middle = torch.from_numpy(self.centres[things] + (dx, dy)).float()  # [scenes, things, xy]
+        grid = (2 * middle / torch.tensor([SIZE[1], SIZE[0]]) - 1)[:, :, None]
+        spots = functional.grid_sample(seen, grid, align_corners=False, padding_mode="border")[..., 0]  # [scenes, d, things]
+        parts = functional.normalize(self.model.visual.head(spots.transpose(1, 2).reshape(-1, spots.shape[1])), dim=-1)
+        names = self.locked[texts.phrases[things.ravel(), rng.integers(0, 2, things.size)]]
+        return self._update(0.5 * self._contrast(parts, [names]) + self._contrast(whole, asked), rate)
+
+    def _contrast(self, vectors: Any, batches: Sequence[Any]) -> Any:
+        scale = self.model.logit_scale.exp()
+        return sum(self.loss(vectors, batch, scale) for batch in batches) / len(batches)
+
+    def _update(self, loss: Any, rate: float) -> float:
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.zero_grad(set_to_none=True)
@@ -182,15 +221,20 @@ class Trainer:
         self.optimiser.step()
         with self.torch.no_grad():
             self.model.logit_scale.clamp_(0, math.log(100))
-        return float(loss)
+        return float(loss.detach())
 
-    def _encode(self, tokens: Any) -> Any:
-        """Unit vectors of texts, cut to the longest of the batch (the rest is padding, which the causal mask hides)."""
-        model, length = self.model, int((tokens != 0).sum(1).max())
-        x = model.token_embedding(tokens[:, :length]) + model.positional_embedding[:length]
-        x = model.ln_final(model.transformer(x, attn_mask=model.attn_mask[:length, :length]))
-        last = x[self.torch.arange(len(x)), tokens[:, :length].argmax(-1)] @ model.text_projection
-        return self.torch.nn.functional.normalize(last, dim=-1)
+    def _encode(self, texts: np.ndarray) -> Any:
+        """Unit vectors of rows of the token table, each text encoded once and cut to the longest (the rest is padding,
+        which the causal mask hides)."""
+        distinct, place = np.unique(texts, return_inverse=True)
+        tokens, model = self.texts.tokens[distinct], self.model
+        length = int((tokens != 0).sum(1).max())
+        attention = self.torch.nn.attention  # the plain product is the fastest for texts this short
+        with self.torch.autocast("cpu", self.torch.bfloat16), attention.sdpa_kernel(attention.SDPBackend.MATH):
+            x = model.token_embedding(tokens[:, :length]) + model.positional_embedding[:length]
+            x = model.transformer(x, attn_mask=model.attn_mask[:length, :length])
+        x = model.ln_final(x[self.torch.arange(len(x)), tokens[:, :length].argmax(-1)].float()) @ model.text_projection
+        return self.torch.nn.functional.normalize(x, dim=-1)[place]
 
     def state(self) -> dict[str, Any]:
         return {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict()}
@@ -200,41 +244,51 @@ class Trainer:
         self.optimiser.load_state_dict(state["optimiser"])
 
 
-def rate_at(step: int, crop_steps: int, scene_steps: int) -> float:
-    """Learning rate: both phases warm up for 50 steps; crops fall to 30 % in a line, pictures to 0 by a cosine."""
-    if step < crop_steps:
-        return 2e-3 * min(1, (step + 1) / 50) * (1 - 0.7 * step / crop_steps)
-    step -= crop_steps
-    return 2e-3 * min(1, (step + 1) / 50) * 0.5 * (1 + math.cos(math.pi * step / scene_steps))
+def rate_at(step: int, steps: int) -> float:
+    """Learning rate within a phase: 100 steps of warming up, then a cosine from 2e-3 to 2e-5."""
+    return 2e-3 * min(1, (step + 1) / 100) * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * step / steps)))
 
 
-def train(trainer: Trainer, crop_steps: int, scene_steps: int, every: int = 200) -> None:
+def train(trainer: Trainer, text_steps: int, picture_steps: int, every: int = 200) -> None:
     """Both phases; a checkpoint and a usable model every so many steps."""
     path = WORK / "checkpoint.pt"
-    start, total = 0, crop_steps + scene_steps
+    start, total = 0, text_steps + picture_steps
     if path.exists():
         saved = trainer.torch.load(path, weights_only=True)
-        if saved["steps"] == [crop_steps, scene_steps]:
+        if saved["steps"] == [text_steps, picture_steps]:
             trainer.restore(saved)
             start = saved["done"]
-    average = 0.0
+    recent: list[float] = []
+    if start >= text_steps:
+        trainer.lock_texts()
     for number in track(range(start, total), "train_clip", total - start, "step"):
-        rng, rate = np.random.default_rng([SEED, number]), rate_at(number, crop_steps, scene_steps)
-        loss = trainer.crop_step(rng, rate) if number < crop_steps else trainer.scene_step(rng, rate)
-        average = 0.98 * average + 0.02 * loss
-        if (number + 1) % every == 0 or number + 1 == total:
-            print(f"step {number + 1} of {total}, loss {average / (1 - 0.98 ** (number + 1 - start)):.3f}", flush=True)
+        rng = np.random.default_rng([SEED, number])
+        if number < text_steps:
+            recent.append(trainer.text_step(rng, rate_at(number, text_steps)))
+        else:
+            recent.append(trainer.picture_step(rng, rate_at(number - text_steps, picture_steps)))
+        if (number + 1) % every == 0 or number + 1 in (text_steps, total):
+            print(f"step {number + 1} of {total}, loss {np.mean(recent):.3f}", flush=True)
+            recent.clear()
             with replacing(path) as file:
-                trainer.torch.save({**trainer.state(), "done": number + 1, "steps": [crop_steps, scene_steps]}, file)
-            export(trainer.model, TARGET)
+                trainer.torch.save({**trainer.state(), "done": number + 1, "steps": [text_steps, picture_steps]}, file)
+            export(trainer, TARGET)
+        if number + 1 == text_steps:
+            trainer.lock_texts()
 
 
-def export(model: Any, folder: Path) -> None:
-    """Write the folder that open_clip loads as `local-dir:`: weights as float16, configuration, preprocessing."""
+def export(trainer: Trainer, folder: Path) -> None:
+    """Write the folder that open_clip loads as `local-dir:`: weights as float16, configuration, preprocessing.
+
+    Rows of the token table that no text of this world uses are zero: they compress to nothing.
+    """
     from safetensors.torch import save
 
-    weights = {name: v.half().contiguous() if v.is_floating_point() else v for name, v in model.state_dict().items()}
-    weights.pop("attn_mask", None)
+    state = trainer.model.state_dict()
+    state.pop("attn_mask", None)
+    rows = state["token_embedding.weight"]
+    state["token_embedding.weight"] = rows.new_zeros(MODEL["text_cfg"]["vocab_size"], rows.shape[1]).index_copy(0, trainer.used, rows)
+    weights = {name: v.half().contiguous() if v.is_floating_point() else v for name, v in state.items()}
     with replacing(folder / "open_clip_model.safetensors") as file:
         file.write(save(weights))
     write_json(folder / "open_clip_config.json", {"model_cfg": MODEL, "preprocess_cfg": PREPROCESS})
@@ -242,9 +296,9 @@ def export(model: Any, folder: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--chunks", type=int, default=16, help=f"drawn train pictures, in units of {CHUNK}")
-    parser.add_argument("--crop-steps", type=int, default=1600, help=f"steps of {CROPS} crops")
-    parser.add_argument("--scene-steps", type=int, default=1100, help=f"steps of {SCENES} whole pictures with {PHRASES + QUESTIONS} texts each")
+    parser.add_argument("--chunks", type=int, default=64, help=f"drawn train pictures, in units of {CHUNK}")
+    parser.add_argument("--text-steps", type=int, default=3000, help=f"steps of the texts of {TOLD} scenes")
+    parser.add_argument("--picture-steps", type=int, default=8000, help=f"steps of {SCENES} pictures with their things and texts")
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
@@ -255,9 +309,9 @@ def main() -> None:
 
     torch.set_num_threads(args.threads)
     trainer = Trainer(*load(args.chunks))
-    write_json(TARGET / "training.json", {"pictures": args.chunks * CHUNK, "crop_steps": args.crop_steps, "scene_steps": args.scene_steps})
-    train(trainer, args.crop_steps, args.scene_steps)
-    done("train_clip", f"{args.chunks * CHUNK:,} pictures, {args.crop_steps:,} + {args.scene_steps:,} steps", TARGET)
+    write_json(TARGET / "training.json", {"pictures": args.chunks * CHUNK, "text_steps": args.text_steps, "picture_steps": args.picture_steps})
+    train(trainer, args.text_steps, args.picture_steps)
+    done("train_clip", f"{args.chunks * CHUNK:,} pictures, {args.text_steps:,} + {args.picture_steps:,} steps", TARGET)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 import re
 
-from annotation.push import push
 from annotation.pull import pull
+from annotation.push import push
 from pipeline.core.paths import Folders
 
 ROUND = "RGQA tiny: annotator-{:02}: qualification"

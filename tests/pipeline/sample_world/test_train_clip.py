@@ -1,0 +1,68 @@
+"""Training the sample's CLIP: a few steps on a few pictures."""
+
+from pathlib import Path
+
+import numpy as np
+import open_clip
+import pytest
+import torch
+from PIL import Image
+
+from pipeline.core.files import sha256_file
+from pipeline.encoders import clip
+from pipeline.sample_world import train_clip
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Four pictures, and steps of four; the model goes to `model`."""
+    for name in ("CHUNK", "SCENES", "TOLD"):
+        monkeypatch.setattr(train_clip, name, 4)
+    monkeypatch.setattr(train_clip, "WORK", tmp_path / "work")
+    monkeypatch.setattr(train_clip, "TARGET", tmp_path / "model")
+    train_clip.draw_chunk(0)
+    return tmp_path
+
+
+def weights(folder: Path) -> str:
+    return sha256_file(folder / "model/open_clip_model.safetensors")
+
+
+def trained() -> train_clip.Trainer:
+    made = train_clip.Trainer(*train_clip.load(1))
+    train_clip.train(made, text_steps=2, picture_steps=2, every=1)
+    return made
+
+
+def test_training_that_was_interrupted_goes_on_to_the_same_weights(small, monkeypatch):
+    trained()
+    undisturbed = weights(small)
+    (small / "work/checkpoint.pt").unlink()
+    step = train_clip.Trainer.picture_step
+
+    def stops(self, rng, rate):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train_clip.Trainer, "picture_step", stops)
+    with pytest.raises(KeyboardInterrupt):
+        trained()
+    assert weights(small) != undisturbed  # two steps are missing
+    monkeypatch.setattr(train_clip.Trainer, "picture_step", step)
+    trained()
+    assert weights(small) == undisturbed
+
+
+def test_the_model_is_loaded_by_open_clip_and_gives_what_training_saw(small):
+    made = trained()
+    text = train_clip.load(1)[1][0].questions[0]  # all its tokens were seen
+    (_, vectors), = clip.load(f"local-dir:{small / 'model'}", device="cpu").texts([text], 1)
+    tokens = torch.searchsorted(made.used, open_clip.SimpleTokenizer(context_length=train_clip.CONTEXT)([text]))
+    with torch.no_grad():
+        wanted = made.model.eval().encode_text(tokens, normalize=True).numpy()
+    np.testing.assert_allclose(vectors, wanted, atol=2e-3)  # weights are kept as float16
+
+
+def test_pictures_are_drawn_at_the_size_that_the_model_sees(small):
+    pictures, rows = train_clip.load(1)
+    assert pictures.shape == (4, 3, *train_clip.SIZE) and len(rows) == 4
+    assert Image.fromarray(pictures[0].transpose(1, 2, 0)).getextrema() != ((0, 0), (0, 0), (0, 0))
