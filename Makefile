@@ -3,6 +3,7 @@ PYTHON ?= python3.11
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 UV      = 0.13.8
+PORT   ?= 8080
 
 .PHONY: setup repro test annotate lock
 setup: $(VENV)/.ready
@@ -23,7 +24,7 @@ test: setup
 
 # A Label Studio of our own for the people's half; docs/annotation.md tells the rest.
 annotate: setup
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/rgqa annotate serve
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/rgqa annotate serve --port $(PORT)
 
 # Pins anew what pyproject.toml allows; index addresses stay out of the file.
 lock:

@@ -35,7 +35,8 @@ def serve(port: int) -> None:
         with process.alone():
             server = process.running() or process.start(python, port)
     else:
-        print(f"serve: Label Studio is running on {server.url}", flush=True)
+        elsewhere = "" if server.port == port else f" (not on {port}: to move it, rgqa annotate serve --stop first)"
+        print(f"serve: Label Studio is running on {server.url}{elsewhere}", flush=True)
         secrets = missing_accounts(roster, server.port) or accounts.ensure(python, roster, server.port)
     try:
         from annotation.push import push

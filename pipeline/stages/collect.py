@@ -236,9 +236,8 @@ def waiting(folders: Folders, tasks: int, exports: int, counts: Mapping[str, int
         f"{tasks:,} tasks wait for annotators: there are no verdicts yet",
         f"{folders.annotations} holds {exports} exports"
         + (f" with annotations {dict(counts)}" if counts else ""),
-        f"import {shown} into a Label Studio project whose labelling interface is annotation/interface.xml",
-        "have the tasks judged (annotation/guidelines.md), and export the project as JSON",
-        f"put the export into {folders.annotations}/ and run: dvc repro",
+        "have them judged: make annotate (docs/annotation.md), then rgqa annotate pull, then dvc repro",
+        f"or by hand: import {shown} into a project with annotation/interface.xml, and put its export into {folders.annotations}/",
     ]
 
 
@@ -262,6 +261,12 @@ def main() -> None:
     if not verdicts:
         raise UserError(waiting(folders, len(tasks), len(exports), counts))
     made = collect(screened, tasks, verdicts, params)
+    if made.verified and all(row.status == "unjudged" for row in made.verified):
+        counting = max(row.votes_invalid + row.votes_valid for row in made.verified)
+        raise UserError(
+            f"{len(verdicts):,} verdicts, and no candidate has collect.min_votes ({params.min_votes}) that count; the most that one "
+            f"has is {counting}: have more tasks judged, or ask for fewer votes in params.yaml"
+        )
 
     write_jsonl(out / "verdicts.jsonl", verdicts)
     write_jsonl(out / "set_aside.jsonl", made.set_aside)

@@ -127,10 +127,12 @@ def main() -> None:
         copy_file(folders.stage(stage) / name, home / name)
     write_text(home / "ERRATA.md", f"# Errata of {p.title} {version}\n\nNone known. Items found faulty are listed here by `item_id`, with the reason.\n")
     write_text(home / "LICENSE", f"{p.title} {version}: questions, verdicts and pictures of this release are licensed under\n{p.licence}\n{p.licence_url}\n")
+    released = {item.subset for item in items}
+    missing = [f"`{subset}` has no item: none of its candidates was verified and could be balanced." for subset in SUBSETS if subset not in released]
     facts = CardFacts(
         title=p.title, version=version, licence=p.licence, origin=p.origin, canary=mark,
         balance_rule=rule, model=embed["model"]["model"], weights=embed["model"]["weights_sha256"],
-        pictures_included=p.pictures, fetch_recipe=p.fetch_recipe, warnings=tuple(audit["warnings"]), audit_table=audit["table"],
+        pictures_included=p.pictures, fetch_recipe=p.fetch_recipe, warnings=(*audit["warnings"], *missing), audit_table=audit["table"],
     )
     write_text(home / "README.md", card(items, facts))
     write_json(home / "croissant.json", croissant(

@@ -15,7 +15,7 @@ from django.apps import apps
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 
-from annotation.server.studio.rules import BODY_LIMIT, OPEN, Refused, allows, check, references
+from annotation.server.studio.rules import BODY_LIMIT, OPEN, Refused, allows, check, references, skips
 
 log = logging.getLogger(__name__)
 # Where the organisation of a thing stands, from the thing's model.
@@ -79,10 +79,16 @@ def inspect(request: HttpRequest, name: str, address: dict[str, Any]) -> None:
     for kind, number in references(rule.names, address, query, body):
         if not owned(kind, number, request.user):
             raise Refused(404, f"no such {kind}")
+    answers = apps.get_model("tasks.Annotation").objects.filter(was_cancelled=False)
     # This deletes the annotation: right for a skipped task that is taken up again, never for a verdict.
     converts = name == "tasks:api-annotations:annotation-convert-to-draft"
-    if converts and not apps.get_model("tasks.Annotation").objects.filter(pk=address["pk"], was_cancelled=True).exists():
+    if converts and answers.filter(pk=address["pk"]).exists():
         raise Refused(403, "only a skipped task can be taken up again")
+    # The button Skip stands beside Update; one slip would take an answer back.
+    if skips(query, body):
+        given = {"pk": address["pk"]} if rule.names == "annotation" else {"task": address["pk"], "completed_by": request.user}
+        if answers.filter(**given).exists():
+            raise Refused(403, "this task is answered: correct the answer, or leave it; it cannot be skipped any more")
 
 
 def sent(request: HttpRequest) -> dict[str, Any]:
@@ -122,7 +128,7 @@ def desk(request: HttpRequest) -> HttpResponse | None:
 def refused(request: HttpRequest, refusal: Refused) -> HttpResponse:
     if request.path.startswith("/api/") or "text/html" not in request.headers.get("Accept", ""):
         return JsonResponse({"detail": str(refusal)}, status=refusal.status)
-    return page(request, refusal.status, "Not for annotators", "This page belongs to the study leader.")
+    return page(request, refusal.status, "Not for annotators", "This page is not yours.")
 
 
 def page(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:

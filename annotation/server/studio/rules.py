@@ -124,6 +124,12 @@ def references(names: str, address: Mapping[str, Any], query: Mapping[str, list[
     return {(kind, value) for kind, value in numbers if value}  # 0 is none: the data manager before it has a view
 
 
+def skips(query: Mapping[str, list[str]], body: Mapping[str, Any]) -> bool:
+    """Whether an answer is sent as a skip, in the query or in what is sent."""
+    said = [*query.get("was_cancelled", []), body.get("was_cancelled")]
+    return any(str(value).lower() in ("1", "true", "t", "yes", "y", "on") for value in said)
+
+
 def number(value: Any) -> int:
     """An id as Label Studio writes it: an integer, or its digits."""
     if isinstance(value, bool) or not (isinstance(value, int) or (isinstance(value, str) and value.isascii() and value.isdigit())):

@@ -238,6 +238,12 @@ def test_an_annotator_answers_corrects_and_drafts_as_themselves(studio: Studio, 
     assert (seen["result"][0]["value"]["choices"], seen["completed_by"]) == (["invalid"], me)
     assert ann.delete(f"{studio.url}/api/annotations/{made['id']}/", timeout=60).status_code == 403
     assert ann.post(f"{studio.url}/api/annotations/{made['id']}/convert-to-draft", json={}, timeout=60).status_code == 403
+    # A slip on Skip, which stands beside Update, must not take the answer back.
+    skipped = {"result": [], "was_cancelled": True}
+    assert ann.patch(f"{studio.url}/api/annotations/{made['id']}/", json=skipped, timeout=60).status_code == 403
+    assert ann.post(f"{studio.url}/api/tasks/{task}/annotations/?was_cancelled=1", json={"result": []}, timeout=60).status_code == 403
+    seen = studio.service("ann").get(f"{studio.url}/api/annotations/{made['id']}/", timeout=60).json()
+    assert not seen["was_cancelled"] and seen["result"][0]["value"]["choices"] == ["invalid"]
 
 
 def test_they_land_on_their_queue(studio: Studio) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotation.server.studio.rules import Refused, check, references
+from annotation.server.studio.rules import Refused, check, references, skips
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,18 @@ def test_everything_that_a_request_names_is_looked_at() -> None:
 def test_an_id_is_a_number_and_nothing_else(value: Any) -> None:
     with pytest.raises(Refused):
         references("", {}, {}, {"completed_by": value})
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "expected"),
+    [
+        ({}, {"result": []}, False),
+        ({}, {"was_cancelled": False}, False),
+        ({}, {"was_cancelled": True}, True),
+        ({"was_cancelled": ["1"]}, {}, True),
+        ({"was_cancelled": ["0"]}, {}, False),
+        ({"was_cancelled": ["0", "true"]}, {}, True),  # which of two counts is Label Studio's affair
+    ],
+)
+def test_a_skip_is_seen_in_the_query_and_in_what_is_sent(query: dict[str, list[str]], body: dict[str, Any], expected: bool) -> None:
+    assert skips(query, body) is expected

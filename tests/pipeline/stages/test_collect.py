@@ -92,8 +92,8 @@ def test_without_verdicts_the_message_says_how_many_tasks_wait_and_what_to_run(b
     with pytest.raises(UserError) as caught:
         collect.main()
     assert caught.value.problems[0] == f"{count} tasks wait for annotators: there are no verdicts yet"
-    assert "label_studio_tasks.json" in caught.value.problems[2]
-    assert caught.value.problems[-1] == "put the export into data/tiny/annotations/ and run: dvc repro"
+    assert "make annotate" in caught.value.problems[2] and "rgqa annotate pull, then dvc repro" in caught.value.problems[2]
+    assert "label_studio_tasks.json" in caught.value.problems[3] and "data/tiny/annotations/" in caught.value.problems[3]
     assert not OUT.exists()
 
 
@@ -238,3 +238,10 @@ def test_parameters_of_the_quality_that_make_no_sense_are_all_refused_at_once(ba
     with pytest.raises(UserError) as caught:
         collect.main()
     assert len(caught.value.problems) == 5
+
+
+def test_too_few_verdicts_for_any_candidate_are_told_at_once(batched, set_params):
+    set_params("collect", min_votes=4)  # the export has three of each
+    with pytest.raises(UserError, match=r"no candidate has collect.min_votes \(4\) that count; the most that one has is 3"):
+        collected_from(batched, set_params, lambda who, question: question.expected or "invalid")
+    assert not (OUT / "verified.jsonl").exists()
