@@ -116,7 +116,8 @@ def choices(quality: Quality) -> alt.Chart:
 
 
 def votes(quality: Quality) -> alt.FacetChart:
-    """Candidates by the votes that count: how many of how many say invalid, and what that comes to."""
+    """Candidates by the votes that count: how many of how many say invalid, and what that comes to. (A title of the
+    axis would not fit a facet of few rows; the caption says it.)"""
     rows = [
         {"subset": row.subset, "votes": f"{vote.invalid} of {vote.counted}", "state": vote.status, "candidates": vote.candidates}
         for row in quality.subsets
@@ -125,7 +126,7 @@ def votes(quality: Quality) -> alt.FacetChart:
     order = sorted({(vote.counted, vote.invalid) for row in quality.subsets for vote in row.votes}, reverse=True)
     chart = _chart(rows).mark_bar().encode(
         x=alt.X("candidates:Q", title="candidates", axis=alt.Axis(tickCount=4, format="~s")),
-        y=alt.Y("votes:N", sort=[f"{invalid} of {counted}" for counted, invalid in order], title="invalid, of votes that count"),
+        y=alt.Y("votes:N", sort=[f"{invalid} of {counted}" for counted, invalid in order], title=None),
         color=_colour("state", STATUS),
     )
     return chart.properties(width=300, height=alt.Step(17)).facet(
