@@ -47,8 +47,8 @@ def test_the_instructions_come_first_with_their_pictures(page, studio):
     boxes = guide.locator(".picture").all()
     assert len(boxes) == 3
     for box in boxes:
-        size = box.bounding_box()
-        assert (size["width"], size["height"]) == (448, 336)  # the files' own size
+        # the files' own size, as laid out: the window grows into its place while it opens
+        assert box.evaluate("e => [e.offsetWidth, e.offsetHeight]") == [448, 336]
         address = box.evaluate("e => getComputedStyle(e).backgroundImage.slice(5, -2)")
         loaded = page.evaluate("async a => { let i = new Image(); i.src = a; await i.decode(); return i.naturalWidth }", address)
         assert loaded == 448
