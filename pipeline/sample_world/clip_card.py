@@ -101,10 +101,10 @@ def main() -> None:
     folders = Folders("sample")
     found, questions, pictures = measure(folders)
     weights = folders.clip / "open_clip_model.safetensors"
-    training = read_json(folders.clip / "training.json", dict[str, int])
+    training = read_json(folders.clip / "training.json", list[dict[str, int]])
     text = CARD.format(
         size=weights.stat().st_size / 1e6, sha=sha256_file(weights), pictures=pictures, questions=questions, **found,
-        run=", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in training.items()),
+        run="; then ".join(", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in one.items() if value) for one in training),
         **{f"chance_{k}": k / pictures for k in RECALLS},
     )
     write_text(folders.clip / "MODEL_CARD.md", text)

@@ -2,12 +2,15 @@
 
     python -m pipeline.sample_world.train_clip    draws the pictures, trains, writes data/sample/clip
 
-Two phases, both with `open_clip.ClipLoss`. First texts alone: a question against the mean of the noun phrases ("a small
+Three phases, all with `open_clip.ClipLoss`. First texts alone: a question against the mean of the noun phrases ("a small
 red cup") of its picture's things; no pixel is needed, so it is cheap, and the texts find their places. Then pictures,
 with the texts locked (Zhai et al. 2022, LiT), so that each text is encoded only once: the feature map at the middle of
 each thing against the thing's noun phrase, which teaches what things look like, and its mean over the picture, which is
-the picture's vector, against its questions and the mean of its noun phrases. Only train pictures and train texts are used; the first 640 train worlds are the sample's published train split, the others continue the same
-series. An interrupted run goes on from the last checkpoint in data/cache/sample_clip.
+the picture's vector, against its questions and the mean of its noun phrases. Pictures are small at first and full-sized
+in the third phase, where a finer map inside the tower learns the things' names too, since most things are small. Only
+train pictures and train texts are used; the first 640 train worlds are the sample's published train split, the others
+continue the same series. An interrupted run goes on from the last checkpoint in data/cache/sample_clip; `--start FOLDER`
+begins with the weights of an earlier run, and training.json lists the runs that a model has behind it.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ import msgspec
 import numpy as np
 
 from pipeline.core.errors import run
-from pipeline.core.files import replacing, write_json
+from pipeline.core.files import read_json, replacing, write_json
 from pipeline.core.paths import DATA
 from pipeline.core.progress import done, track
 from pipeline.core.records import Record, Scene, SceneObject
@@ -32,8 +35,10 @@ from pipeline.sample_world.world import HEIGHT, WIDTH
 
 SEED = 2023
 CHUNK = 256  # pictures per file of the drawn set
-SIZE = (144, 192)  # height, width, as drawn and as the model sees them
+SIZE = (192, 256)  # height, width of pictures as the model sees them
+SMALL = (144, 192)  # and in the second phase
 MOVED = 8  # pixels by which a picture is moved at most
+FINE = 2  # the tower's stage with 16 pixels per cell; the last has 32
 SCENES = 64  # pictures per step
 THINGS, QUESTIONS = 6, 6  # of each picture or scene in a step
 TOLD = 128  # scenes per step of texts alone
@@ -68,7 +73,7 @@ def noun_phrase(thing: SceneObject, share: float, rng: np.random.Generator) -> s
 def draw_chunk(number: int) -> None:
     """Draw train worlds number * CHUNK ... and write them; what is there already stays.
 
-    Drawn at twice SIZE and made smaller with the filter that open_clip's preprocessing uses on the committed pictures.
+    Drawn like the committed pictures, and made smaller with the filter that open_clip's preprocessing uses on those.
     """
     from PIL import Image
 
@@ -84,7 +89,7 @@ def draw_chunk(number: int) -> None:
     for index in range(number * CHUNK, (number + 1) * CHUNK):
         world = scene(SEED, picture_id("train", index), "train", index)
         known = truth(world)
-        drawn = Image.fromarray(render(world, SIZE[1] * 2, SIZE[0] * 2)).resize(SIZE[::-1], Image.Resampling.BICUBIC)
+        drawn = Image.fromarray(render(world)).resize(SIZE[::-1], Image.Resampling.BICUBIC)
         pixels.append(np.asarray(drawn))
         rows.append(Drawn(scene=known, questions=tuple(q.text for q in questions([known], SEED, 12))))
     with replacing(path.with_suffix(".json")) as file:
@@ -132,23 +137,26 @@ def _lot(first: np.ndarray, pictures: np.ndarray, rng: np.random.Generator) -> n
 class Trainer:
     """The model, its optimiser, and one step of either phase."""
 
-    def __init__(self, pictures: np.ndarray, rows: Sequence[Drawn]) -> None:
+    def __init__(self, pictures: np.ndarray, rows: Sequence[Drawn], start: Path | None = None) -> None:
         import open_clip
         import torch
         import torch.nn.attention
+        from safetensors.torch import load_file
 
         torch.manual_seed(SEED)
         self.torch = torch
         self.pictures = torch.from_numpy(pictures)
         self.texts = Texts(rows, open_clip.SimpleTokenizer(context_length=CONTEXT))
-        self.centres = np.array([
-            ((o.x + o.w / 2) * SIZE[1] / WIDTH, (o.y + o.h / 2) * SIZE[0] / HEIGHT) for row in rows for o in row.scene.objects
-        ])
+        self.centres = np.array([((o.x + o.w / 2) / WIDTH, (o.y + o.h / 2) / HEIGHT) for row in rows for o in row.scene.objects])
         self.model = open_clip.CLIP(MODEL["embed_dim"], MODEL["vision_cfg"], MODEL["text_cfg"]).train()
+        if start:
+            self.model.load_state_dict(load_file(start / "open_clip_model.safetensors"))
         self.model.visual.to(memory_format=torch.channels_last)
         self._drop_unused_tokens()
+        width = self.model.visual.trunk.feature_info[FINE + 1]["num_chs"]
+        self.fine = torch.nn.Linear(width, MODEL["embed_dim"], bias=False)  # for training alone
         self.loss = open_clip.ClipLoss()
-        named = list(self.model.named_parameters())
+        named = [*self.model.named_parameters(), *self.fine.named_parameters()]
         decayed = [p for name, p in named if p.ndim > 1 and "embedding" not in name]
         others = [p for name, p in named if p.ndim <= 1 or "embedding" in name]
         self.optimiser = torch.optim.AdamW(
@@ -185,28 +193,37 @@ class Trainer:
             every = np.arange(len(self.texts.tokens))
             self.locked = self.torch.cat([self._encode(part) for part in np.array_split(every, 1 + len(every) // 1024)])
 
-    def picture_step(self, rng: np.random.Generator, rate: float) -> float:
+    def picture_step(self, rng: np.random.Generator, rate: float, size: tuple[int, int]) -> float:
         """Pictures, moved a little (edges repeated): their things against noun phrases, the whole against its texts."""
-        torch, texts, functional = self.torch, self.texts, self.torch.nn.functional
+        texts, functional, visual = self.texts, self.torch.nn.functional, self.model.visual
         rows = rng.integers(0, len(self.pictures), SCENES)
-        dx, dy = (int(v) for v in rng.integers(-MOVED, MOVED + 1, 2))
-        padded = functional.pad(self.pictures[rows].float(), (MOVED,) * 4, mode="replicate")
-        moved = padded[:, :, MOVED - dy : MOVED - dy + SIZE[0], MOVED - dx : MOVED - dx + SIZE[1]]
-        pixels = moved.sub(self.mean).div(self.std).contiguous(memory_format=torch.channels_last)
-        with torch.autocast("cpu", torch.bfloat16):
-            seen = self.model.visual.trunk.forward_features(pixels)
-        seen = seen.float()
-        whole = functional.normalize(self.model.visual.head(seen.mean((2, 3))), dim=-1)
+        moved = rng.integers(-MOVED, MOVED + 1, 2)  # to the right, down
+        pixels = self._pixels(rows, moved, size)
+        with self.torch.autocast("cpu", self.torch.bfloat16):
+            seen, (fine,) = visual.trunk.forward_intermediates(pixels, indices=[FINE + 1])
+        seen, fine = seen.float(), fine.float()
+        whole = functional.normalize(visual.head(seen.mean((2, 3))), dim=-1)
         asked = [self.locked[texts.some_questions(rows, rng)] for _ in range(QUESTIONS)]
         asked.append(self._told(rows, lambda chosen: self.locked[chosen]))
 
         things = np.stack([texts.some_things(rows, rng) for _ in range(THINGS)], 1)
-        middle = torch.from_numpy(self.centres[things] + (dx, dy)).float()  # [scenes, things, xy]
-        grid = (2 * middle / torch.tensor([SIZE[1], SIZE[0]]) - 1)[:, :, None]
-        spots = functional.grid_sample(seen, grid, align_corners=False, padding_mode="border")[..., 0]  # [scenes, d, things]
-        parts = functional.normalize(self.model.visual.head(spots.transpose(1, 2).reshape(-1, spots.shape[1])), dim=-1)
+        middle = self.centres[things] + moved / SIZE[::-1]  # [scenes, things, xy], 0 to 1
+        parts = [visual.head(_at(seen, middle)), self.fine(_at(fine, middle))]
         names = self.locked[texts.phrases[things.ravel(), rng.integers(0, 2, things.size)]]
-        return self._update(0.5 * self._contrast(parts, [names]) + self._contrast(whole, asked), rate)
+        loss = self._contrast(whole, asked)
+        for part in parts[: 1 if size == SMALL else 2]:
+            loss = loss + 0.5 * self._contrast(functional.normalize(part, dim=-1), [names])
+        return self._update(loss, rate)
+
+    def _pixels(self, rows: np.ndarray, moved: np.ndarray, size: tuple[int, int]) -> Any:
+        """Pictures as the tower takes them, float32 [n, 3, *size], moved by so many pixels of the full size."""
+        functional = self.torch.nn.functional
+        padded = functional.pad(self.pictures[rows].float(), (MOVED,) * 4, mode="replicate")
+        left, top = (MOVED - int(v) for v in moved)
+        pixels = padded[:, :, top : top + SIZE[0], left : left + SIZE[1]].sub(self.mean).div(self.std)
+        if size != SIZE:
+            pixels = functional.interpolate(pixels, size, mode="bicubic", antialias=True)
+        return pixels.contiguous(memory_format=self.torch.channels_last)
 
     def _contrast(self, vectors: Any, batches: Sequence[Any]) -> Any:
         scale = self.model.logit_scale.exp()
@@ -237,11 +254,21 @@ class Trainer:
         return self.torch.nn.functional.normalize(x, dim=-1)[place]
 
     def state(self) -> dict[str, Any]:
-        return {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict()}
+        return {"model": self.model.state_dict(), "fine": self.fine.state_dict(), "optimiser": self.optimiser.state_dict()}
 
     def restore(self, state: dict[str, Any]) -> None:
         self.model.load_state_dict(state["model"])
+        self.fine.load_state_dict(state["fine"])
         self.optimiser.load_state_dict(state["optimiser"])
+
+
+def _at(features: Any, places: np.ndarray) -> Any:
+    """What a feature map [n, d, h, w] holds at places [n, k, xy] of its pictures, 0 to 1: [n * k, d]."""
+    import torch
+
+    grid = torch.from_numpy(2 * places - 1).float()[:, :, None]
+    there = torch.nn.functional.grid_sample(features, grid, align_corners=False, padding_mode="border")[..., 0]
+    return there.transpose(1, 2).reshape(-1, features.shape[1])
 
 
 def rate_at(step: int, steps: int) -> float:
@@ -249,32 +276,32 @@ def rate_at(step: int, steps: int) -> float:
     return 2e-3 * min(1, (step + 1) / 100) * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * step / steps)))
 
 
-def train(trainer: Trainer, text_steps: int, picture_steps: int, every: int = 200) -> None:
-    """Both phases; a checkpoint and a usable model every so many steps."""
-    path = WORK / "checkpoint.pt"
-    start, total = 0, text_steps + picture_steps
+def train(trainer: Trainer, text_steps: int, small_steps: int, picture_steps: int, every: int = 200) -> None:
+    """The three phases; a checkpoint and a usable model every so many steps."""
+    path, steps = WORK / "checkpoint.pt", [text_steps, small_steps, picture_steps]
+    first = [0, text_steps, text_steps + small_steps, sum(steps)]  # the step that each phase begins with
+    start, recent = 0, []
     if path.exists():
         saved = trainer.torch.load(path, weights_only=True)
-        if saved["steps"] == [text_steps, picture_steps]:
+        if saved["steps"] == steps:
             trainer.restore(saved)
             start = saved["done"]
-    recent: list[float] = []
-    if start >= text_steps:
-        trainer.lock_texts()
-    for number in track(range(start, total), "train_clip", total - start, "step"):
+    for number in track(range(start, first[3]), "train_clip", first[3] - start, "step"):
         rng = np.random.default_rng([SEED, number])
-        if number < text_steps:
-            recent.append(trainer.text_step(rng, rate_at(number, text_steps)))
+        phase = sum(number >= begin for begin in first[1:3])
+        rate = rate_at(number - first[phase], steps[phase])
+        if phase == 0:
+            recent.append(trainer.text_step(rng, rate))
         else:
-            recent.append(trainer.picture_step(rng, rate_at(number - text_steps, picture_steps)))
-        if (number + 1) % every == 0 or number + 1 in (text_steps, total):
-            print(f"step {number + 1} of {total}, loss {np.mean(recent):.3f}", flush=True)
+            if number in (start, first[1]):
+                trainer.lock_texts()
+            recent.append(trainer.picture_step(rng, rate, (SMALL, SIZE)[phase - 1]))
+        if (number + 1) % every == 0 or number + 1 in first:
+            print(f"step {number + 1} of {first[3]}, loss {np.mean(recent):.3f}", flush=True)
             recent.clear()
             with replacing(path) as file:
-                trainer.torch.save({**trainer.state(), "done": number + 1, "steps": [text_steps, picture_steps]}, file)
+                trainer.torch.save({**trainer.state(), "done": number + 1, "steps": steps}, file)
             export(trainer, TARGET)
-        if number + 1 == text_steps:
-            trainer.lock_texts()
 
 
 def export(trainer: Trainer, folder: Path) -> None:
@@ -298,7 +325,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chunks", type=int, default=64, help=f"drawn train pictures, in units of {CHUNK}")
     parser.add_argument("--text-steps", type=int, default=3000, help=f"steps of the texts of {TOLD} scenes")
-    parser.add_argument("--picture-steps", type=int, default=8000, help=f"steps of {SCENES} pictures with their things and texts")
+    parser.add_argument("--small-steps", type=int, default=6000, help=f"steps of {SCENES} small pictures with their things and texts")
+    parser.add_argument("--picture-steps", type=int, default=6000, help=f"steps of {SCENES} full-sized ones")
+    parser.add_argument("--start", type=Path, help="a folder with the weights of an earlier run, to go on from")
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
@@ -308,10 +337,15 @@ def main() -> None:
     import torch
 
     torch.set_num_threads(args.threads)
-    trainer = Trainer(*load(args.chunks))
-    write_json(TARGET / "training.json", {"pictures": args.chunks * CHUNK, "text_steps": args.text_steps, "picture_steps": args.picture_steps})
-    train(trainer, args.text_steps, args.picture_steps)
-    done("train_clip", f"{args.chunks * CHUNK:,} pictures, {args.text_steps:,} + {args.picture_steps:,} steps", TARGET)
+    earlier = read_json(args.start / "training.json", list[dict[str, int]]) if args.start else []
+    trainer = Trainer(*load(args.chunks), start=args.start)
+    run_now = {
+        "pictures": args.chunks * CHUNK,
+        "text_steps": args.text_steps, "small_steps": args.small_steps, "picture_steps": args.picture_steps,
+    }
+    train(trainer, args.text_steps, args.small_steps, args.picture_steps)
+    write_json(TARGET / "training.json", [*earlier, run_now])
+    done("train_clip", f"{args.chunks * CHUNK:,} pictures, {args.text_steps:,} + {args.small_steps:,} + {args.picture_steps:,} steps", TARGET)
 
 
 if __name__ == "__main__":

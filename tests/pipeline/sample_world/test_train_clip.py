@@ -28,9 +28,9 @@ def weights(folder: Path) -> str:
     return sha256_file(folder / "model/open_clip_model.safetensors")
 
 
-def trained() -> train_clip.Trainer:
-    made = train_clip.Trainer(*train_clip.load(1))
-    train_clip.train(made, text_steps=2, picture_steps=2, every=1)
+def trained(start: Path | None = None) -> train_clip.Trainer:
+    made = train_clip.Trainer(*train_clip.load(1), start=start)
+    train_clip.train(made, text_steps=2, small_steps=1, picture_steps=2, every=1)
     return made
 
 
@@ -40,7 +40,9 @@ def test_training_that_was_interrupted_goes_on_to_the_same_weights(small, monkey
     (small / "work/checkpoint.pt").unlink()
     step = train_clip.Trainer.picture_step
 
-    def stops(self, rng, rate):
+    def stops(self, rng, rate, size):
+        if size == train_clip.SMALL:
+            return step(self, rng, rate, size)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(train_clip.Trainer, "picture_step", stops)
@@ -66,3 +68,16 @@ def test_pictures_are_drawn_at_the_size_that_the_model_sees(small):
     pictures, rows = train_clip.load(1)
     assert pictures.shape == (4, 3, *train_clip.SIZE) and len(rows) == 4
     assert Image.fromarray(pictures[0].transpose(1, 2, 0)).getextrema() != ((0, 0), (0, 0), (0, 0))
+
+
+def test_a_second_run_begins_with_the_weights_of_the_first(small):
+    first = trained()
+    second = train_clip.Trainer(*train_clip.load(1), start=small / "model")
+    texts = first.texts.questions[:3]
+    np.testing.assert_allclose(second._encode(texts).detach(), first._encode(texts).detach(), atol=2e-2)  # float16, bfloat16
+
+
+def test_the_place_of_a_thing_in_the_feature_map():
+    # cells of 1/4 by 1/2 of a picture; the middle of the cell in row 1, column 2 is at x = 5/8, y = 3/4
+    features = torch.arange(8.0).reshape(1, 1, 2, 4)
+    assert train_clip._at(features, np.array([[[5 / 8, 3 / 4], [1 / 8, 1 / 4]]])).tolist() == [[6.0], [0.0]]
