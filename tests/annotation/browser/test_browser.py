@@ -37,6 +37,20 @@ def wait_for(page, question):
     page.locator(".rgqa-question .lsf-richtext__container").first.get_by_text(question, exact=True).wait_for()
 
 
+def settled(page):
+    """Wait until nothing on the screen has moved for half a second."""
+    page.evaluate("""async () => {
+        let places = () => [...document.querySelectorAll('.lsf-image, .lsf-image img, .rgqa-question, .rgqa-help, .lsf-bottombar')]
+            .map(e => Object.values(e.getBoundingClientRect().toJSON()).join()).join(' ')
+        let last = places(), since = performance.now()
+        while (performance.now() - since < 500) {
+            await new Promise(requestAnimationFrame)
+            let now = places()
+            if (now != last) { last = now; since = performance.now() }
+        }
+    }""")
+
+
 def test_the_instructions_come_first_with_their_pictures(page, studio):
     project = studio.project("instructions", ORDINARY[:1])
     page.goto(f"{studio.url}/projects/{project}/data?labeling=1", wait_until="commit")
@@ -148,7 +162,7 @@ def test_an_ordinary_task_is_seen_without_scrolling_and_the_whole_picture_with_i
     page.set_viewport_size({"width": width, "height": height})
     start(page, studio, studio.project(f"{width} pixels", [(LONGEST, LONGEST)]))
     answer(page, {"first": "invalid", "second": "invalid"}, "key")
-    page.wait_for_timeout(500)
+    settled(page)
     scrolled = page.evaluate("(() => { let e = document.querySelector('.lsf-main-content'); return e.scrollHeight - e.clientHeight })()")
     assert scrolled <= 0
     bar = page.locator(".lsf-bottombar").bounding_box()
