@@ -1,13 +1,15 @@
 """Eight simulated annotators who see the complete truth and err each in their own measure.
 
 They stand in for people in the embedded sample, so that the whole pipeline runs; all they say is marked
-`simulated`. They never see what the judge of the pipeline thinks, nor which question is the filter.
+`simulated`. They never see what the judge of the pipeline thinks, nor which question is the filter. Where nobody
+knows the truth, they can rehearse with what somebody else tells them of the pictures, marked `rehearsal`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from annotation.filter_questions import OF_THE_SCENE
@@ -56,11 +58,31 @@ def annotate(
     Args:
         truth: picture id -> complete scene graph. At a picture without one, nobody can tell anything.
     """
+    return _given(tasks, lambda question, picture_id: view(question, truth.get(picture_id), words), votes, seed)
+
+
+def rehearse(
+    tasks: Sequence[Task], look: Callable[[TaskQuestion, str], str], votes: int, seed: int
+) -> list[Verdict]:
+    """The same where the truth is not known. The verdicts and the annotators' names say that it is a rehearsal.
+
+    Args:
+        look: what to find of a question at a picture (its id), as `view` tells it.
+    """
+    rows = _given(tasks, lambda question, at: "" if question.text in OF_THE_SCENE else look(question, at), votes, seed)
+    return [
+        msgspec.structs.replace(row, annotator=row.annotator.replace("simulated", "rehearsal"), rehearsal=True)
+        for row in rows
+    ]
+
+
+def _given(
+    tasks: Sequence[Task], look: Callable[[TaskQuestion, str], str], votes: int, seed: int
+) -> list[Verdict]:
     answered = dict.fromkeys(range(len(ANNOTATORS)), 0)
     verdicts = []
     for task in track(tasks, "collect: simulated annotators", unit="task"):
-        scene = truth.get(task.picture_id)
-        views = [view(question, scene, words) for question in (task.first, task.second)]
+        views = [look(question, task.picture_id) for question in (task.first, task.second)]
         rng = generator(seed, "simulated", task.task_id)
         for who in sorted(rng.permutation(len(ANNOTATORS))[:votes].tolist()):
             annotator = ANNOTATORS[who]

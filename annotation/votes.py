@@ -124,6 +124,7 @@ def verify(
                 votes_set_aside=len(given) - len(counted),
                 verdict_ids=tuple(sorted(v.verdict_id for v in given)),
                 simulated=any(v.simulated for v in given),
+                rehearsal=any(v.rehearsal for v in given),
                 reason=commonest(reason_of(tasks[v.task_id], v) for v in counting),
             )
         )

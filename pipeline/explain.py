@@ -6,9 +6,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_jsonl
+from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.paths import Folders
-from pipeline.core.records import Candidate, Dropped, Item, Question, Screened, Task, Verdict, Verified
+from pipeline.core.records import (
+    Candidate,
+    Dropped,
+    Item,
+    Question,
+    Screened,
+    Task,
+    Verdict,
+    Verified,
+    Vocabulary,
+)
+from pipeline.judge.citing import cite
+from pipeline.judge.names import Lexicon
+from pipeline.judge.reconstruct import Reconstructed
 
 
 def explain(identifier: str, folders: Folders) -> list[str]:
@@ -56,6 +69,7 @@ def _fate(candidate_id: str, folders: Folders) -> Iterator[str]:
         if row.candidate.candidate_id == candidate_id:
             j = row.judgement
             yield f"  evidence   {j.evidence}: {j.answerability}{f', {j.category}' if j.category else ''} {j.detail}".rstrip()
+            yield from _known(row.candidate, folders) if j.evidence == "other questions" else ()
     for task in _rows(folders.stage("batch") / "tasks.jsonl", Task):
         parts = (task.first, task.second)
         if any(part.role == "candidate" and part.candidate_id == candidate_id for part in parts):
@@ -63,7 +77,7 @@ def _fate(candidate_id: str, folders: Folders) -> Iterator[str]:
             yield f"  task       {task.task_id}, beside the filter question {other.text!r} (known: {other.expected})"
     found = [v for v in _rows(folders.stage("collect") / "verified.jsonl", Verified) if v.candidate.candidate_id == candidate_id]
     for row in found:
-        yield f"  votes      {row.votes_invalid} invalid, {row.votes_valid} valid, {row.votes_set_aside} set aside -> {row.status}{' (simulated)' if row.simulated else ''}"
+        yield f"  votes      {row.votes_invalid} invalid, {row.votes_valid} valid, {row.votes_set_aside} set aside -> {row.status}{' (a rehearsal)' if row.rehearsal else ' (simulated)' if row.simulated else ''}"
         for verdict in _rows(folders.stage("collect") / "verdicts.jsonl", Verdict):
             if verdict.verdict_id in row.verdict_ids:
                 yield f"  verdict    {verdict.annotator}: first {verdict.first}, second {verdict.second}"
@@ -73,6 +87,16 @@ def _fate(candidate_id: str, folders: Folders) -> Iterator[str]:
     for item in _items(folders):
         if item.item_id == candidate_id:
             yield from _item(item)
+
+
+def _known(candidate: Candidate, folders: Folders) -> Iterator[str]:
+    """The facts put together from other questions that concern what is asked, each with the questions that state it."""
+    vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
+    lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
+    for graph in _rows(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed):
+        if graph.picture_id == candidate.picture_id:
+            for fact in cite(candidate.program, graph, lexicon):
+                yield f"  known      {fact.fact} (question{'s' * (len(fact.questions) > 1)} {', '.join(fact.questions)})"
 
 
 def _item(item: Item) -> Iterator[str]:

@@ -85,6 +85,7 @@ def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
     """The tiny project after screening: each question not on existence is a candidate at every other picture."""
     from pipeline.judge.judgement import evidence_for, judge
     from pipeline.judge.names import Lexicon
+    from pipeline.judge.reconstruct import reconstruct
     from pipeline.stages import ingest
 
     ingest.main()
@@ -94,6 +95,8 @@ def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
     for question in read_jsonl(home / "ingest/questions.jsonl", Question):
         if question.split == "testdev":
             questions.setdefault(question.picture_id, []).append(question)
+    graphs = [reconstruct(questions[key], Lexicon(CATEGORIES, ATTRIBUTE_TYPES)) for key in sorted(questions)]
+    write_jsonl(home / "vocabulary/reconstructed.jsonl", graphs)
     rows = []
     for picture_id in sorted(questions):
         facts = evidence_for(picture_id, {}, questions, Lexicon(CATEGORIES, ATTRIBUTE_TYPES))

@@ -79,7 +79,7 @@ def test_the_one_section_that_is_no_stage_is_valid(dataset):
 def test_only_simulated_annotators_and_the_audit_open_the_truth():
     assert {stage for stage in DVC if "data/${dataset}/truth" in DVC[stage]["deps"]} == {"collect", "paper", "audit"}
     opening = {p for p in CODE if re.search(r"\.truth\b", (ROOT / p).read_text()) and "sample_world" not in p.parts}
-    assert opening <= {Path(p) for p in ("pipeline/core/paths.py", "pipeline/stages/collect.py", "pipeline/stages/paper.py", "pipeline/stages/audit.py", "pipeline/auditing/screening.py")}
+    assert opening <= {Path(p) for p in ("pipeline/core/paths.py", "pipeline/stages/collect.py", "pipeline/stages/paper.py", "pipeline/stages/audit.py", "pipeline/auditing/agreement.py", "pipeline/auditing/screening.py")}
 
 
 def test_annotation_imports_nothing_of_the_pipeline_but_its_core():

@@ -34,6 +34,8 @@ def newer(path: Path, other: Path) -> bool:
 def lines(quality: Quality) -> list[str]:
     """The figures that matter first."""
     told = ["SIMULATED VERDICTS: no person judged anything here"] if quality.simulated else []
+    if quality.rehearsal:
+        told.append("A REHEARSAL: what they were simulated from is no truth, but incomplete graphs taken as complete")
     told.append(f"{quality.given:,} verdicts by {len(quality.annotators)} annotators; {quality.counted:,} count")
     width = max((len(row.name) for row in quality.annotators), default=0)
     for row in quality.annotators:

@@ -86,6 +86,7 @@ class Quality(Record):
     """
 
     simulated: bool
+    rehearsal: bool
     settings: dict[str, Any]
     given: int
     excluded: int
@@ -124,6 +125,7 @@ def summary(
     reasons = Counter(row.reason for row in aside)
     quality = Quality(
         simulated=any(verdict.simulated for verdict in verdicts),
+        rehearsal=any(verdict.rehearsal for verdict in verdicts),
         settings=dict(settings),
         given=len(verdicts),
         excluded=reasons["annotator excluded"],

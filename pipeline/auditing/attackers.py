@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.core.records import Item, Record
+from pipeline.core.records import Record
 
 
 class Attack(Record):
@@ -22,9 +22,13 @@ class Attack(Record):
     groups: int
 
 
-def text_groups(items: Sequence[Item]) -> np.ndarray:
-    """A group [n] for each item, for attackers that see the text: items with the same text are together, and
-    so are an edited question and its original (who had seen one of them would know the other)."""
+def text_groups(texts: Sequence[str], question_ids: Sequence[str]) -> np.ndarray:
+    """A group [n] for each row, for attackers that see the text: rows with the same text are together, and so are an
+    edited question and its original (who had seen one of them would know the other).
+
+    Args:
+        texts: [n]. question_ids: [n] of the original.
+    """
     parent: dict[str, str] = {}
 
     def root(key: str) -> str:
@@ -32,10 +36,10 @@ def text_groups(items: Sequence[Item]) -> np.ndarray:
             parent[key] = key = parent[parent[key]]
         return key
 
-    for item in items:
-        a, b = root("text " + item.text), root("question " + item.question_id)
+    for text, question_id in zip(texts, question_ids, strict=True):
+        a, b = root("text " + text), root("question " + question_id)
         parent[max(a, b)] = min(a, b)
-    return np.array([root("text " + item.text) for item in items])
+    return np.array([root("text " + text) for text in texts])
 
 
 def word_ngrams(texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
@@ -44,7 +48,7 @@ def word_ngrams(texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, fo
     from sklearn.linear_model import LogisticRegression
 
     features = TfidfVectorizer(ngram_range=(1, 3), token_pattern=r"[^\s]+", sublinear_tf=True).fit_transform(texts)
-    return _out_of_fold(lambda: LogisticRegression(C=10, max_iter=500), features, labels, groups, folds, seed)
+    return out_of_fold(lambda: LogisticRegression(C=10, max_iter=500), features, labels, groups, folds, seed)
 
 
 def character_ngrams(texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
@@ -57,7 +61,7 @@ def character_ngrams(texts: Sequence[str], labels: np.ndarray, groups: np.ndarra
     grams = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True).fit_transform(texts)
     with threadpool_limits(1):
         features = TruncatedSVD(min(48, grams.shape[1]), random_state=seed).fit_transform(grams)
-    return _out_of_fold(
+    return out_of_fold(
         lambda: HistGradientBoostingClassifier(max_iter=80, random_state=seed, early_stopping=False),
         features, labels, groups, folds, seed,
     )
@@ -69,7 +73,7 @@ def first_words(texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, fo
     from sklearn.linear_model import LogisticRegression
 
     starts = [{" ".join(text.lower().split()[:n]): 1 for n in (1, 2, 3)} for text in texts]
-    return _out_of_fold(
+    return out_of_fold(
         lambda: LogisticRegression(max_iter=500), DictVectorizer().fit_transform(starts), labels, groups, folds, seed
     )
 
@@ -80,7 +84,7 @@ def vectors(features: np.ndarray, labels: np.ndarray, groups: np.ndarray, folds:
     from sklearn.preprocessing import StandardScaler
 
     scaled = StandardScaler().fit_transform(features)
-    return _out_of_fold(lambda: LogisticRegression(C=0.1, max_iter=500), scaled, labels, groups, folds, seed)
+    return out_of_fold(lambda: LogisticRegression(C=0.1, max_iter=500), scaled, labels, groups, folds, seed)
 
 
 def score(scores: np.ndarray, labels: np.ndarray, groups: np.ndarray, repetitions: int, rng: np.random.Generator) -> Attack:
@@ -112,7 +116,7 @@ def aurocs_of_resampled(scores: np.ndarray, positive: np.ndarray, draws: np.ndar
     return result
 
 
-def _out_of_fold(classifier, features, labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
+def out_of_fold(classifier, features, labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
     """Scores of `classifier()` for rows that it did not see, nor any of their group. NaN if there are fewer groups
     than folds. Features are made from all rows, as they know no label. One thread, so that the last bits do not
     depend on the machine's cores."""

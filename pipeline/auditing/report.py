@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pipeline.auditing.agreement import Row as Counted
+
 Row = Sequence[object]
 
 
@@ -15,6 +17,8 @@ def markdown(report: dict[str, Any], limits: dict[str, float]) -> tuple[str, str
     parts = ["# Audit", *[f"> **Warning.** {line}" for line in report["warnings"]]]
     if any(subset.simulated for subset in ours.values()):
         parts.append("The verdicts behind these items are **simulated**.")
+    if any(subset.rehearsal for subset in ours.values()):
+        parts.append("This is a **rehearsal**: the truth that they were simulated from is none, but incomplete graphs taken as complete.")
     parts += ["## What a model can tell without seeing everything", attackers, _EXPLAINED]
     if theirs:
         parts += ["## The paper's rules on the same data", _attack_table(theirs, {}), _PAPER]
@@ -26,6 +30,8 @@ def markdown(report: dict[str, Any], limits: dict[str, float]) -> tuple[str, str
     parts += ["## What differences the release resolves", _resolution(ours)]
     if report["screen_against_truth"]:
         parts += ["## Screening against the complete truth", _screening(report["screen_against_truth"])]
+    for evidence, rows in report["judge_against_source"].rows.items():
+        parts += [f"## The judge against the source, by {evidence}", agreement_table(rows), AGREEMENT]
     parts += ["Yields per stage are in `audit.json` under `yield`."]
     return "\n\n".join(parts) + "\n", attackers
 
@@ -80,6 +86,37 @@ def _counts(subsets: dict[str, Any], field: str) -> str:
 def _resolution(subsets: dict[str, Any]) -> str:
     rows = [[f"`{n}`", f"{s.smallest_auaf_difference:.3f}"] for n, s in subsets.items()]
     return _table(["subset", "smallest AUAF difference of two models shown with 80 % power (pictures resampled)"], rows)
+
+
+AGREEMENT = (
+    "Every answered question is judged at its own picture, where it has the source's answer, and at others drawn by lot. A partial "
+    "graph is put together without the facts of the question itself and of those that it entails, that entail it or that equal it. "
+    "`dared`: a verdict was given that says something (\"Is there a cup?\" has an answer at any picture). `right`: judged answerable, and "
+    "if an answer was given, with the source's. `precision` and `recall` of unanswerable and answerable are over both, where the "
+    "truth of the others is known; recall of answerable alone is known everywhere."
+)
+
+
+def agreement_table(rows: dict[str, Counted]) -> str:
+    """How often the judge agrees with the source, a row for every kind of question."""
+    head = ["questions", "own", "dared", "right", "answers", "right", "at others", "judged unanswerable", "answerable", "right",
+            "precision unans.", "recall unans.", "precision ans.", "recall ans."]
+    table = [
+        [name, f"{r.own:,}", _of(r.own_judged, r.own), _of(r.own_right, r.own_judged), r.answers, _of(r.answers_right, r.answers),
+         f"{r.foreign:,}", _of(r.judged_unanswerable, r.foreign), _of(r.judged_answerable, r.foreign),
+         "-" if r.foreign_right is None else _of(r.foreign_right, r.foreign_known),
+         *(_percent(by[what]) for what in ("unanswerable", "answerable") for by in (r.precision, r.recall))]
+        for name, r in rows.items()
+    ]
+    return _table(head, table)
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{part:,} ({100 * part / whole:.1f} %)" if whole else f"{part:,}"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
 
 
 def _screening(found: dict[str, Any]) -> str:

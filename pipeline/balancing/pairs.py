@@ -1,4 +1,4 @@
-"""Pairs of an unanswerable and an answerable question, by four rules.
+"""Pairs of an unanswerable and an answerable question, by five rules.
 
 Each rule takes the verified UQs of one subset and returns the pairs made and, for every UQ left out, why. Inputs are
 sorted by id, outputs too.
@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from pipeline.balancing.circulation import cheapest_circulation
+from pipeline.balancing.words import even
 from pipeline.core.randomness import generator
 from pipeline.core.records import Question, Record, Verified
 
@@ -20,6 +21,7 @@ NO_TWIN = "no picture of its part is asked this text answerably"
 REFUTED = "annotators refuted the answerable question"
 UNBALANCED = "outside the largest balanced set"
 TAKEN = "its original is paired already"
+UNEVEN = "its words would tell that it was edited"
 NO_AQ = "the picture has no answerable question"
 
 
@@ -138,3 +140,15 @@ def by_original(uqs: Sequence[Verified], questions: Mapping[str, Question], refu
             taken.add(original.question_id)
             kept.append(Pair(uq=uq, aq=original, because="the question it was made from"))
     return kept, left
+
+
+def by_original_and_words(
+    uqs: Sequence[Verified], questions: Mapping[str, Question], refuted: Collection[str], slack: float, rng: np.random.Generator,
+) -> Paired:
+    """Beside each edited question the one it was made from, each once, such that every word is put in about as often
+    as it is taken out (`words.even`)."""
+    pairs, left = by_original(uqs, questions, refuted, once=True)
+    stays = even([pair.uq.candidate.edits for pair in pairs], slack, rng)
+    left += [(pair.uq, UNEVEN) for pair, stay in zip(pairs, stays, strict=True) if not stay]
+    kept = [pair for pair, stay in zip(pairs, stays, strict=True) if stay]
+    return kept, sorted(left, key=lambda row: row[0].candidate.candidate_id)

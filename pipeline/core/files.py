@@ -7,9 +7,10 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO, TypeVar
 
 import msgspec
@@ -41,6 +42,26 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def replacing_parts(path: Path | str, names: Iterable[str]) -> Iterator[dict[str, BinaryIO]]:
+    """Open a file for each name. When the block ends well, they take `path`'s place together, one after the other:
+    for rows that are made in another order than the one in which they are to stand."""
+    path = Path(path)
+    with replacing(path) as whole, ExitStack() as stack:
+        # Without a name in the folder, so that nothing is left of them even by a kill.
+        parts = {name: stack.enter_context(TemporaryFile(dir=path.parent)) for name in names}
+        yield parts
+        for part in parts.values():
+            part.seek(0)
+            shutil.copyfileobj(part, whole, 1 << 20)
+
+
+def lines(records: Iterable[msgspec.Struct]) -> bytes:
+    """Records as the lines of a JSONL file."""
+    encode = msgspec.json.Encoder().encode
+    return b"".join(encode(record) + b"\n" for record in records)
+
+
 def write_jsonl(path: Path | str, records: Iterable[msgspec.Struct]) -> int:
     """Write one record a line, atomically; return how many. Callers sort; keys follow the type's order."""
     encoder = msgspec.json.Encoder()
@@ -59,7 +80,7 @@ def read_jsonl(path: Path | str, kind: type[T]) -> Iterator[T]:
         UserError: the file is missing, or a line is not such a record (file and line are named).
     """
     decoder = msgspec.json.Decoder(kind)
-    with _opened(path) as file:
+    with opened(path) as file:
         for number, line in enumerate(file, 1):
             try:
                 yield decoder.decode(line)
@@ -80,7 +101,7 @@ def read_json(path: Path | str, kind: type[T] | Any = Any) -> T:
     Raises:
         UserError: missing, empty, truncated, or of another type.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         data = file.read()
     if not data.strip():
         raise UserError(f"{path}: the file is empty; fetch or make it again")
@@ -104,13 +125,13 @@ def copy_file(source: Path | str, target: Path | str) -> None:
     Raises:
         UserError: `source` is missing.
     """
-    with _opened(source) as read, replacing(target) as file:
+    with opened(source) as read, replacing(target) as file:
         shutil.copyfileobj(read, file)
 
 
 def sha256_file(path: Path | str) -> str:
     """Hex SHA-256 of a file's bytes."""
-    with _opened(path) as file:
+    with opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -138,13 +159,15 @@ def _alive(process: int) -> bool:
     return True
 
 
-@contextmanager
-def _opened(path: Path | str) -> Iterator[BinaryIO]:
+def opened(path: Path | str) -> BinaryIO:
+    """Open a file for reading.
+
+    Raises:
+        UserError: it is missing, or a folder.
+    """
     try:
-        file = Path(path).open("rb")  # noqa: SIM115  (closed below: only opening may fail so)
+        return Path(path).open("rb")
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file; run the stage that writes it (dvc repro), or check the path") from error
     except IsADirectoryError as error:
         raise UserError(f"{path}: a folder where a file was expected") from error
-    with file:
-        yield file

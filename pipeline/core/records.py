@@ -49,7 +49,7 @@ class Step(Record):
 
 class Question(Record):
     """A question of the source with its answer and program. `annotations` maps word positions of the
-    question ("3" or "2:4") to object ids, as in GQA."""
+    question ("3" or "2:4") to object ids, as in GQA, `full_answer_annotations` those of the full answer."""
 
     question_id: str
     picture_id: str
@@ -65,6 +65,7 @@ class Question(Record):
     group_local: str = ""
     program: tuple[Step, ...] = ()
     annotations: dict[str, str] = {}
+    full_answer_annotations: dict[str, str] = {}
     entailed: tuple[str, ...] = ()
     equivalent: tuple[str, ...] = ()
 
@@ -248,7 +249,8 @@ class Task(Record):
 class Verdict(Record):
     """One person's choice on one question of a task. `annotator` is a pseudonym. `order` is the 0-based place
     in which the annotator answered; `seconds` the time shown by the tool, `gap` the seconds since the annotator's
-    submission before; None when not known."""
+    submission before; None when not known. `rehearsal`: it is simulated, and not even from a truth that is known, but
+    from incomplete graphs taken as complete; Verified and Item carry it on."""
 
     verdict_id: str
     task_id: str
@@ -261,6 +263,7 @@ class Verdict(Record):
     seconds: float | None = None
     gap: float | None = None
     simulated: bool = False
+    rehearsal: bool = False
 
 
 class Verified(Record):
@@ -276,6 +279,7 @@ class Verified(Record):
     verdict_ids: tuple[str, ...]
     simulated: bool
     reason: Category | None = None
+    rehearsal: bool = False
 
 
 class AqCheck(Record):
@@ -312,6 +316,7 @@ class Item(Record):
     verdict_ids: tuple[str, ...] = ()
     simulated: bool = False
     paired_because: str = ""
+    rehearsal: bool = False
 
 
 def candidate_id(subset: Subset, picture_id: str, question_id: str) -> str:

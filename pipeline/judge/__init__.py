@@ -1,7 +1,8 @@
 """The answerability judge: runs a question's functional program on what is known of a picture.
 
     programs     GQA's spelling -> operations              names       words that mean the same things
-    facts        a scene graph, indexed                    reconstruct facts from other answered questions
+    facts        what is known of a picture, indexed       statements  what one answered question states
+    full_answers what its full answer tells besides        reconstruct a partial graph from all of a picture's questions
     finding      the steps that find things                asking      the steps that answer
     values       three-valued logic                        execute     a program, step by step
     judgement    the door: `judge`, `evidence_for`         wording     programs in words, for reasons

@@ -31,6 +31,9 @@ def verify(operation: Operation, inputs: list[Found], program: Program, facts: F
         others = existing(operation, facts)
         if not others.sure:
             return Answer((), YES_OR_NO.possible, _whether_there_is(operation))
+        if operation.object_ids and operation.object_ids == program[operation.inputs[0]].object_ids:
+            # GQA: "Is the man beside the boat?", with a program that asks if the man is beside the man.
+            return Answer((), YES_OR_NO.possible, f"what {what} is {value} is not told")
         truths, what = _each_related(operation, inputs[0], others, facts), clause(program, operation, value)
     elif program[operation.inputs[0]].name == SCENE:
         truths = [_scene_is(operation.type, value, facts)]
@@ -85,9 +88,16 @@ def query(operation: Operation, inputs: list[Found], program: Program, facts: Fa
     if program[operation.inputs[0]].name == SCENE:
         known = _of_scene(type_, facts)
         return Answer((known,), (known,)) if known else Answer((), (), f"the scene's {type_} is not known")
+    if facts.partial and type_ == "name" and inputs[0].open:  # "What is on the table?" asks for one thing; is it all?
+        return Answer((), (), f"whether there is only one {phrase(program, operation.inputs[0])} is not known")
     found = [facts.values(thing, type_) for thing in inputs[0].sure]
     what = f"{type_} of {phrase(program, operation.inputs[0])}"
     return values.one_value(found, what, closed=facts.complete and type_ not in POSITIONS)
+
+
+def rank(operation: Operation, inputs: list[Found], program: Program, facts: Facts) -> Answer:
+    """Which of two things is older, larger, healthier: graphs do not tell."""
+    return Answer((), (), f"which of the two is {operation.type} is not known")
 
 
 def compare(operation: Operation, inputs: list[Found], program: Program, facts: Facts) -> Answer:

@@ -41,7 +41,7 @@ STEPS: dict[str, Callable[..., Found | Answer]] = {
     "select": finding.select, "filter": finding.filter_, "relate": finding.relate,
     "exist": asking.exist, "and": asking.connect, "or": asking.connect, "verify": asking.verify,
     "choose": asking.choose, "query": asking.query,
-    "same": asking.compare, "different": asking.compare, "common": asking.common,
+    "compare": asking.rank, "same": asking.compare, "different": asking.compare, "common": asking.common,
 }
 
 
@@ -55,6 +55,9 @@ def execute(program: Sequence[Operation], facts: Facts) -> Outcome:
             value = STEPS[operation.verb](operation, [values[i] for i in operation.inputs], program, facts)
         except Void as void:
             answers = void.answers
+            if void.category == "underspecified" and facts.partial:
+                # Which of them is meant is seen in the picture: so GQA asks "Who is wearing a shirt?" of two.
+                return Outcome("unknown", None, void.detail, (), answers, tuple(found))
             return Outcome("unanswerable", void.category, void.detail, answers, answers, tuple(found))
         values.append(value)
         if isinstance(value, Found):
@@ -67,4 +70,22 @@ def execute(program: Sequence[Operation], facts: Facts) -> Outcome:
     last = values[-1]
     if doubt:
         return Outcome("unknown", None, doubt, (), last.possible, tuple(found))
+    if facts.partial and not _settled(program, -1, values, facts):
+        return Outcome("answerable", None, "", (), (), tuple(found))
     return Outcome("answerable", None, "", last.right, last.possible, tuple(found))
+
+
+def _settled(program: Sequence[Operation], index: int, values: Sequence[Found | Answer], facts: Facts) -> bool:
+    """Whether a step asks of the thing that is known. Asked about the cup, it is the cup that others asked about; asked
+    who wears a hat, it may be somebody else than the one of whom that is known."""
+    operation = program[index]
+    if operation.verb in ("and", "or"):
+        return all(_settled(program, i, values, facts) for i in operation.inputs)
+    if operation.verb == "exist":
+        return True
+    for i in operation.inputs:
+        while program[i].verb == "filter":
+            i = program[i].inputs[0]
+        if program[i].verb == "relate" and (values[i].open or values[i].maybe):
+            return False
+    return True

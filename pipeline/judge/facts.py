@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pipeline.core.records import EvidenceSource, Scene
 from pipeline.judge.names import (
     ANTONYMS,
+    ANYTHING,
     INVERSES,
     OVERLAPPING,
     Lexicon,
@@ -26,6 +27,16 @@ from pipeline.judge.names import (
 POSITIONS = {"hposition": ("left", "middle", "right"), "vposition": ("top", "middle", "bottom")}
 BORDERS = (0.4, 0.6)  # a centre in the outer two fifths is left or right (top or bottom), else middle
 MARGIN = 0.04  # of the picture: nearer than this to a border, either side may be meant
+
+# Words of one type that people use for the same sight: one does not speak against another.
+_VAGUE = frozenset(("dark", "light", "bright", "colorful", "multi colored", "multicolored"))
+_NEAR = tuple(map(frozenset, (
+    ("beige", "blond", "brown", "cream", "cream colored", "gold", "khaki", "tan", "yellow"),
+    ("gray", "silver", "white"), ("blue", "teal", "turquoise"), ("orange", "red", "maroon", "pink"),
+    ("aluminum", "brass", "chrome", "iron", "metal", "metallic", "stainless steel", "steel", "wrought iron"),
+    ("brick", "cement", "cobblestone", "concrete", "granite", "marble", "rock", "stone"),
+    ("ceramic", "porcelain", "tile"), ("cloth", "cotton", "denim", "fabric", "wool"), ("hardwood", "wood", "wooden"),
+)))
 
 Triple = tuple[str, str, str]  # subject's id, relation, object's id
 
@@ -84,6 +95,11 @@ class Facts:
         self.absent, self.closed = frozenset(absent), closed
         self._found: dict[str, Found] = {}
 
+    @property
+    def partial(self) -> bool:
+        """Whether a thing may be meant that was never asked about (a published graph lists what it speaks of)."""
+        return self.source == "other questions" and not self.complete
+
     def named(self, name: str) -> Found:
         """The things that a name selects."""
         if name not in self._found:
@@ -91,23 +107,19 @@ class Facts:
         return self._found[name]
 
     def _find(self, name: str) -> Found:
-        kinds = self.lexicon.kinds(name)
-        if kinds is None:
+        if name in ANYTHING:
             return Found(self.things, (), not self.complete)
-        sure = tuple(thing for thing in self.things if not kinds.isdisjoint(thing.names))
+        sure = tuple(thing for thing in self.things if self.lexicon.is_one(thing.names, name, own=self.complete))
         if self.complete:
             return Found(sure)
-        word = singular(name)
-        groups = self.lexicon.groups(word)
+        words = self.lexicon.above(singular(name))
         maybe = tuple(  # known as a person, asked for a man
-            thing for thing in self.things
-            if not thing.label and kinds.isdisjoint(thing.names) and not groups.isdisjoint(thing.names)
-        )
+            thing for thing in self.things if thing.names and self.lexicon.may_be(thing.names, name) is None)
         if self.closed is None:
             closed = bool(sure or maybe)
         else:
-            closed = word in self.closed or not groups.isdisjoint(self.closed)
-        absent = word in self.absent or not groups.isdisjoint(self.absent)
+            closed = not words.isdisjoint(self.closed)
+        absent = not words.isdisjoint(self.absent)
         return Found(sure, maybe, not (closed or absent))
 
     def holds(self, subject: Thing, name: str, other: Thing) -> bool | None:
@@ -201,5 +213,7 @@ def _zones(type_: str, share: float) -> frozenset[str]:
 
 
 def _akin(a: str, b: str) -> bool:
-    """`light blue` and `blue` may be said of one thing."""
-    return not set(a.split()).isdisjoint(b.split())
+    """`light blue` and `blue` may be said of one thing, as may `gold` and `tan`; `dark` may of anything."""
+    if a in _VAGUE or b in _VAGUE or not set(a.split()).isdisjoint(b.split()):
+        return True
+    return any(a in group and b in group for group in _NEAR)

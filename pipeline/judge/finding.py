@@ -54,10 +54,9 @@ def related(operation: Operation, relation: str, thing: Thing, anchor: Thing, fa
 
 def called(thing: Thing, name: str, facts: Facts) -> Truth:
     """Whether a thing goes by a name. If only its category is known, it may."""
-    kinds = facts.lexicon.kinds(name)
-    if kinds is None or not kinds.isdisjoint(thing.names):
-        return True
-    return False if facts.complete or thing.label else None
+    if facts.complete:
+        return facts.lexicon.is_one(thing.names, name, own=True)
+    return facts.lexicon.may_be(thing.names, name)
 
 
 def _sift(things: Found, truth_of: Callable[[Thing], Truth]) -> Found:

@@ -9,7 +9,9 @@ from pipeline.judge.execute import execute
 from pipeline.judge.facts import Facts, facts_of
 from pipeline.judge.names import Lexicon
 from pipeline.judge.programs import parse
-from pipeline.judge.reconstruct import reconstruct
+from pipeline.judge.reconstruct import Reconstructed, facts_known, reconstruct
+
+Told = Mapping[str, Reconstructed] | Mapping[str, Sequence[Question]]  # of pictures, by their ids
 
 
 def judge(program: Sequence[Step], facts: Facts | None, text: str = "") -> Judgement:
@@ -38,17 +40,18 @@ def judge(program: Sequence[Step], facts: Facts | None, text: str = "") -> Judge
 
 
 def evidence_for(
-    picture_id: str, scenes: Mapping[str, Scene], questions: Mapping[str, Sequence[Question]],
-    lexicon: Lexicon,
+    picture_id: str, scenes: Mapping[str, Scene], told: Told, lexicon: Lexicon
 ) -> Facts | None:
     """The best evidence about a picture: its scene graph, else what its answered questions say, else None.
 
     Args:
-        scenes: picture id -> scene graph.
-        questions: picture id -> its questions with programs and answers. To test the judge on one of them,
-            leave that one out.
+        scenes: picture id -> published scene graph.
+        told: picture id -> its partial graph, or the questions of which one is made here.
     """
     if picture_id in scenes:
         return facts_of(scenes[picture_id], lexicon)
-    answered = [one for one in questions.get(picture_id, ()) if one.program and one.answer]
-    return reconstruct(answered, lexicon) if answered else None
+    if picture_id not in told:
+        return None
+    found = told[picture_id]
+    graph = found if isinstance(found, Reconstructed) else reconstruct(found, lexicon)
+    return facts_known(graph, lexicon) if graph else None

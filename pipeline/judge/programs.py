@@ -6,6 +6,7 @@
     relate: _,wearing,o (4)                     things such that "man wearing thing": it is the object
     query: name / verify size: large / choose color: red|blue / choose rel: cup,on|under,s (21) / exist: ?
     and / or / same color / same: type / different color / common
+    choose older: ?                             which of two things is older: read as `compare`
 
 The id in parentheses says which object of its picture the question was made from; `-` that there is none.
 """
@@ -24,12 +25,12 @@ from pipeline.core.records import Step
 
 Verb = Literal[
     "select", "filter", "relate", "query", "verify", "choose",
-    "exist", "and", "or", "same", "different", "common",
+    "exist", "and", "or", "same", "different", "common", "compare",
 ]
 
 INPUTS: dict[str, tuple[int, ...]] = {  # verb -> how many earlier steps it may take
     "select": (0,), "filter": (1,), "relate": (1,), "query": (1,), "verify": (1,), "choose": (1,),
-    "exist": (1,), "and": (2,), "or": (2,), "same": (1, 2), "different": (1, 2), "common": (2,),
+    "compare": (2,), "exist": (1,), "and": (2,), "or": (2,), "same": (1, 2), "different": (1, 2), "common": (2,),
 }
 FINDS = frozenset(("select", "filter", "relate"))  # their value is a set of things, the others' an answer
 TRUTHS = frozenset(("exist", "verify", "and", "or", "same", "different"))  # the answer is yes or no
@@ -125,6 +126,8 @@ def _read(operation: str, argument: str) -> Operation | str:
         type_ = type_ or argument
         return Operation(verb=verb, type=type_) if type_ else "compares no type, such as color"
     if verb == "choose":
+        if type_ and argument == "?":
+            return Operation(verb="compare", type=type_)
         return _with_options(Operation(verb=verb, type=type_), argument)
     if verb in ("filter", "verify"):
         negated = _NOT.fullmatch(argument)

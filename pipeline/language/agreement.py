@@ -14,7 +14,7 @@ sits sit, stands stand
 _TO_PLURAL = dict(pair.split() for pair in _PAIRS.split(",")) | {"'s": " are"}
 _TO_SINGULAR = {plural: singular for singular, plural in _TO_PLURAL.items() if singular != "'s"}
 _VERBS = frozenset(_TO_PLURAL) | frozenset(_TO_SINGULAR)
-_BASE = words("look, appear, seem, wear, hold, sit, stand, have")  # "Does it look ...": no agreement
+BASE = words("look, appear, seem, wear, hold, sit, stand, have")  # "Does it look ...": no agreement
 _INVERTED = words("is, are, was, were, does, do, isn, aren, 's")  # these may stand before their subject
 _RELATIVE = words("that, which, who")
 _ASKING = words("what, which, who, where, how")
@@ -34,7 +34,7 @@ def agreeing(
         tokens: of the question, lower case. start: where its phrase starts. head: the noun's last token.
         in_phrase: the noun stands after a preposition or verb, so that a verb after it has another subject.
     """
-    determiner = tokens[start] if tokens[start] in DETERMINERS else ""
+    determiner = tokens[start] if tokens[start] in DETERMINERS or tokens[start] == "'s" else ""
     changes: list[Change] = []
     if new != "singular" and determiner in _ONE:
         if determiner not in ("a", "an"):
@@ -74,7 +74,7 @@ def _finite(tokens: Sequence[str]) -> list[int]:
     for index, token in enumerate(tokens):
         if token in ("do", "does") and tokens[index + 1 : index + 2] == ("you",):
             continue
-        if token in _VERBS and not (helped and token in _BASE):
+        if token in _VERBS and not (helped and token in BASE):
             found.append(index)
         helped = helped or token in ("do", "does", "can", "could")
     return found

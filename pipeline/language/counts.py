@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pipeline.core.records import Question, Scene
+from pipeline.core.records import Scene
 from pipeline.judge.names import Lexicon
-from pipeline.judge.reconstruct import reconstruct
+from pipeline.judge.reconstruct import Reconstructed, facts_known
 
 
 @dataclass(slots=True)
@@ -42,17 +42,14 @@ def from_graphs(scenes: Iterable[Scene]) -> tuple[dict[str, Entry], Counter[str]
 
 
 def from_questions(
-    questions: Iterable[Question], lexicon: Lexicon
+    graphs: Iterable[Reconstructed], lexicon: Lexicon
 ) -> tuple[dict[str, Entry], Counter[str], Counter[str]]:
     """The same, from what the answered questions about each picture say together."""
     entries: dict[str, Entry] = defaultdict(Entry)
     places: Counter[str] = Counter()
     weathers: Counter[str] = Counter()
-    by_picture: dict[str, list[Question]] = defaultdict(list)
-    for question in questions:
-        by_picture[question.picture_id].append(question)
-    for picture_id in sorted(by_picture):
-        facts = reconstruct(by_picture[picture_id], lexicon)
+    for graph in graphs:
+        facts = facts_known(graph, lexicon)
         places.update(filter(None, (facts.scene.get("place"),)))
         weathers.update(filter(None, (facts.scene.get("weather"),)))
         called = {thing.object_id: thing.label or (thing.names or ("",))[0] for thing in facts.things}

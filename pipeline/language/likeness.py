@@ -60,7 +60,7 @@ _ATTRIBUTES = """
 large, big, huge, giant, enormous, tall, long, wide, thick; small, little, tiny, short, thin, narrow
 gray, silver, white; gray, black, dark, charcoal; black, dark, navy, dark blue
 white, light, cream, beige, ivory, cream colored, off white, blond
-brown, tan, beige, khaki; brown, maroon, dark, dark brown, black
+brown, tan, beige, khaki; brown, maroon, dark, dark brown; dark brown, black
 blond, blonde, yellow, golden, gold, tan, light brown, dirty blond; brown, brunette, light brown, dark brown
 red, maroon, burgundy; red, orange; red, pink; red, brown; orange, yellow, gold, peach; orange, brown
 pink, purple, magenta; purple, blue, violet, lavender
@@ -92,17 +92,20 @@ _NAME_GROUPS, _ATTRIBUTE_GROUPS = _index(_NAMES), _index(_ATTRIBUTES)
 _NONE: frozenset[int] = frozenset()
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(maxsize=1 << 16)
+def likeness(name: str) -> frozenset[str | int]:
+    """What a name has in common with the names that it is like: its last word, its groups' numbers."""
+    word = singular(name)
+    return frozenset((word.rpartition(" ")[2], *_NAME_GROUPS.get(word, ())))
+
+
 def alike(a: str, b: str) -> bool:
     """Whether two object names may name the same thing.
 
     >>> alike("tables", "side table"), alike("sofa", "couch"), alike("dog", "cat")
     (True, True, False)
     """
-    a, b = singular(a), singular(b)
-    if a.rpartition(" ")[2] == b.rpartition(" ")[2]:
-        return True
-    return not _NAME_GROUPS.get(a, _NONE).isdisjoint(_NAME_GROUPS.get(b, _NONE))
+    return not likeness(a).isdisjoint(likeness(b))
 
 
 @lru_cache(maxsize=1 << 16)

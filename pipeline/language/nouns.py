@@ -19,6 +19,11 @@ glasses, sunglasses, eyeglasses, goggles, binoculars, scissors, tongs, pliers, p
 shorts, slacks, leggings, tights, pajamas, overalls, trunks, sweatpants, khakis, clothes, headphones,
 earphones, earbuds, bleachers, people, cattle, stairs, groceries, ruins
 """)
+# One wears two of them.
+PAIRED = words("""
+shoe, boot, sock, glove, mitten, sandal, sneaker, slipper, ski, skate, roller skate, earring, flip flop, heel, cleat,
+stocking, knee pad, hiking boot, rain boot, tennis shoe, athletic shoe, high heel
+""")
 # Neither "a grass" nor "two grasses".
 MASS = words("""
 grass, water, snow, sand, dirt, mud, ice, hair, fur, furniture, clothing, food, fast food, meat, bread,

@@ -28,6 +28,26 @@ _PAIRS = (
 )
 ANTONYMS: dict[str, str] = dict(_PAIRS) | {second: first for first, second in _PAIRS}
 
+# What besides its opposite a relation excludes, said of the same two things: what lies on a table is not behind it
+# (but what is to the left of it may well be). Nothing excludes "near".
+_BESIDE = ("to the left of", "to the right of")
+_EXCLUDES: dict[str, tuple[str, ...]] = {
+    "on": ("behind", "in front of", *_BESIDE),
+    "on top of": ("behind", "in front of", *_BESIDE),
+    "atop": ("behind", "in front of"),
+    "under": ("behind", "in front of", *_BESIDE),
+    "underneath": ("behind", "in front of", *_BESIDE),
+    "beneath": ("behind", "in front of"),
+    "in": ("behind", "in front of", *_BESIDE),
+    "inside": ("behind", "in front of"),
+    "in front of": ("on", "in", "under", "on top of", "underneath"),
+    "behind": ("on", "in", "under", "on top of", "underneath"),
+    "to the left of": ("on", "in", "under", "on top of", "underneath"),
+    "to the right of": ("on", "in", "under", "on top of", "underneath"),
+    "above": ("under", "underneath"),
+    "below": ("on", "on top of"),
+}
+
 # A posture does not depend on the preposition: who sits on may sit under. "Riding under" means nothing.
 _POSTURES = ("sitting", "standing", "lying", "resting", "parked", "walking", "kneeling")
 
@@ -52,3 +72,18 @@ def antonym(relation: str) -> str | None:
         return ANTONYMS[relation]
     verb, _, preposition = relation.partition(" ")
     return f"{verb} {ANTONYMS[preposition]}" if verb in _POSTURES and preposition in ANTONYMS else None
+
+
+def exclusive(relation: str) -> tuple[str, ...]:
+    """The relations and positions that are false of two things where this one is true, the opposite first.
+
+    >>> exclusive("behind"), exclusive("sitting above"), exclusive("near"), exclusive("wearing")
+    (('in front of', 'on', 'in', 'under', 'on top of', 'underneath'), ('sitting below', 'sitting under', 'sitting underneath'), (), ())
+    """
+    verb, space, preposition = relation.partition(" ")
+    if relation in ANTONYMS or relation in _EXCLUDES:
+        verb, space, preposition = "", "", relation
+    elif verb not in _POSTURES:
+        return ()
+    opposite = (ANTONYMS[preposition],) if preposition in ANTONYMS else ()
+    return tuple(f"{verb}{space}{other}" for other in (*opposite, *_EXCLUDES.get(preposition, ())))

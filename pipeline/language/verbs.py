@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from pipeline.language.lean import without_torch
+
 
 @lru_cache(maxsize=1 << 14)
 def verb_forms(relation: str) -> tuple[str, ...]:
@@ -15,8 +17,8 @@ def verb_forms(relation: str) -> tuple[str, ...]:
     verb, space, rest = relation.partition(" ")
     if not verb.endswith("ing"):
         return (relation,)
-    from lemminflect import getInflection, getLemma  # loads its tables
+    lemminflect = without_torch("lemminflect")  # loads its tables, and spaCy
 
-    lemma = (getLemma(verb, "VERB") or (verb,))[0]
-    third = (getInflection(lemma, "VBZ") or (lemma,))[0]
+    lemma = (lemminflect.getLemma(verb, "VERB") or (verb,))[0]
+    third = (lemminflect.getInflection(lemma, "VBZ") or (lemma,))[0]
     return tuple(dict.fromkeys(f"{form}{space}{rest}" for form in (verb, third, lemma)))

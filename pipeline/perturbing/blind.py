@@ -16,7 +16,14 @@ from pipeline.core.records import Subset
 from pipeline.language.frames import DEFINITE
 from pipeline.language.relations import ANTONYMS
 from pipeline.perturbing.demands import Demands
-from pipeline.perturbing.fitting import Swap, follows_kind, possible_numbers, put_opposite, put_thing
+from pipeline.perturbing.fitting import (
+    Swap,
+    follows_kind,
+    possible_numbers,
+    put_opposite,
+    put_thing,
+    said_of_several,
+)
 from pipeline.perturbing.replacements import Replacements
 from pipeline.perturbing.sentence import Sentence, Span
 from pipeline.perturbing.slots import Slot, phrase_start
@@ -87,7 +94,8 @@ def _other_things(
         category = True if follows_kind(case.sentence, slot) else None if every else False
         demanded = Demands() if every else _said_of(slot, slots)
         drawn = random[2 * number], random[2 * number + 1]
-        new = replacements.thing(slot.word, frozenset(numbers), category, demanded, taken, drawn)
+        plural = said_of_several(case.sentence, slot)
+        new = replacements.thing(slot.word, plural, frozenset(numbers), category, demanded, taken, drawn)
         if new is not None:
             taken = taken | replacements.table.confusable(new)
             yield put_thing(slot, new, case.sentence, numbers, drawn[1])
@@ -122,6 +130,6 @@ def _other_looks(
             new = replacements.any_look(name, slot.word, random[number])
         else:
             type_ = replacements.vocabulary.attribute_types.get(slot.word, "")
-            new = replacements.look(name, slot.word, type_, (), True, (random[number], 0.0))
+            new = replacements.look(name, slot.word, type_, (), True, random[number])
         if new is not None:
             yield Swap(slot, new, new)

@@ -18,15 +18,17 @@ class Demands:
         attributes: groups of attributes; of each group it should have one.
         relations: (relation, "s" or "o") for one in which it is the subject or the object.
         types: types of attributes of which it should have a value.
+        kin: only one of its own category makes sense: "the girl's hair", "the same species".
     """
 
     attributes: tuple[tuple[str, ...], ...] = ()
     relations: tuple[tuple[str, str], ...] = ()
     types: tuple[str, ...] = ()
+    kin: bool = False
 
 
-def demands(program: Sequence[Operation], step: int) -> Demands:
-    """What a program says of the thing that one of its steps names."""
+def demands(program: Sequence[Operation], step: int, kin: bool = False) -> Demands:
+    """What a program says of the thing that one of its steps names; `kin` as in Demands."""
     attributes: list[tuple[str, ...]] = []
     relations: list[tuple[str, str]] = []
     types: list[str] = []
@@ -44,4 +46,4 @@ def demands(program: Sequence[Operation], step: int) -> Demands:
             attributes.append(operation.values)
         elif operation.type:  # asked for, or denied: "not red" is said of what has a colour
             types.append(operation.type)
-    return Demands(tuple(attributes), tuple(relations), tuple(types))
+    return Demands(tuple(attributes), tuple(relations), tuple(types), kin)

@@ -95,11 +95,26 @@ def put_look(slot: Slot, new: str, sentence: Sentence, drawn: float) -> Swap:
     return Swap(slot, new, forms[int(drawn * 1000) % len(forms)])
 
 
+def put_relation(slot: Slot, new: str, sentence: Sentence) -> Swap:
+    """The swap of a slot for another spatial relation or position, as short as what stands there: "left of" for
+    "right of"."""
+    if new == antonym(slot.word):
+        return put_opposite(slot, sentence)
+    said, full = sentence.said(slot.span).lower(), spatial(slot.word)
+    short = said != full and said == full.removeprefix("to the ")
+    return Swap(slot, new, spatial(new).removeprefix("to the ") if short else spatial(new))
+
+
 def put_opposite(slot: Slot, sentence: Sentence) -> Swap:
     """The swap of a spatial term for its opposite: of the words that stand there ("left of"), else of the
     program's."""
     said = sentence.said(slot.span).lower()
     return Swap(slot, antonym(slot.word) or "", antonym(said) or antonym(spatial(slot.word)) or "")
+
+
+def said_of_several(sentence: Sentence, slot: Slot) -> bool:
+    """Whether a slot's words are plural."""
+    return _number(sentence, slot) == "plural"
 
 
 def follows_kind(sentence: Sentence, slot: Slot) -> bool:

@@ -4,15 +4,16 @@ for."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterable, Mapping
 
 import numpy as np
 
 from pipeline.core.records import ObjectEntry, Vocabulary
 from pipeline.judge.names import relation as plain_relation
 from pipeline.judge.names import singular as judged
+from pipeline.judge.wordnet import table as wordnet
 from pipeline.language.frames import FRAME_NOUNS, PRONOUNS
-from pipeline.language.likeness import alike
+from pipeline.language.likeness import likeness
 from pipeline.language.nouns import Number, number_of, singular
 
 Fact = tuple[str, ...]  # ("attribute", "red"), ("type", "color"), ("relation", "on", "s")
@@ -27,6 +28,13 @@ _UNLIKELY = 0.25
 _COMMON = 20
 # Weight of being in pictures beside being asked for: what was never asked for is rare, not impossible.
 _SHOWN = 0.02
+# Categories whose members do, wear or hold much the same.
+_KINDRED = (
+    ("person", "animal"), ("clothing", "accessory", "footwear"), ("furniture", "appliance", "container", "device"),
+    ("vehicle", "watercraft", "aircraft"), ("food", "fruit", "vegetable", "dessert"), ("toy", "device", "tool"),
+    ("plant", "tree", "flower", "building", "house", "road"),
+    ("furniture", "appliance", "container", "device", "vehicle", "toy", "tool"),
+)  # fmt: skip
 # One person may go by several names, but for those that tell man from woman.
 _MALE = frozenset(("man", "boy", "guy", "gentleman", "father", "men", "boys"))
 _FEMALE = frozenset(("woman", "girl", "lady", "mother", "daughter", "women", "girls"))
@@ -38,22 +46,35 @@ class ObjectTable:
     Attributes:
         names, row: row -> name and back. category: rows that are categories.
         weight: how often each is to be drawn: as often as questions take it for granted.
+        relations: all that were seen of anything.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.names = sorted({*vocabulary.objects, *vocabulary.categories} - PRONOUNS - FRAME_NOUNS)
         self.row = {name: index for index, name in enumerate(self.names)}
+        self._like: dict[str | int, list[int]] = defaultdict(list)
+        for name, row in self.row.items():
+            for common in likeness(name):
+                self._like[common].append(row)
         # "trees" can be said "tree", "jeans" in the plural only.
         self._number = np.array([_NUMBERS.index(number_of(singular(name))) for name in self.names])
         self.category = self._rows(vocabulary.categories)
         self._asked_for = self.category & ~self._rows(_NOT_ASKED)
-        self._people = self._rows({"person", *vocabulary.categories.get("person", ())})
-        self._members = {name: self._rows(members) for name, members in vocabulary.categories.items()}
+        self._members = self._kinds(vocabulary.categories)
+        self._people = self._rows({"person"}) | self._members.get("person", self.nothing())
         self.weight = self._weights(vocabulary)
-        self._shares = self._count_facts(vocabulary)
+        self._seen, self._shares = self._count_facts(vocabulary)
+        self.relations = frozenset(fact[1] for fact in self._seen if fact[0] == "relation")
         self._said_as: dict[tuple[frozenset[Number], bool | None], np.ndarray] = {}
         self._confusable: dict[str, np.ndarray] = {}
-        self._siblings: dict[str, np.ndarray] = {}
+        self._categories: dict[str, frozenset[str]] = {}
+        self._known: dict[tuple[str, ...], np.ndarray] = {}
+
+    def once(self, key: tuple[str, ...], weigh: Callable[[], np.ndarray]) -> np.ndarray:
+        """Weights that are worked out the first time they are asked for."""
+        if key not in self._known:
+            self._known[key] = weigh()
+        return self._known[key]
 
     def nothing(self) -> np.ndarray:
         return np.zeros(len(self.names), dtype=bool)
@@ -62,6 +83,23 @@ class ObjectTable:
         """Of each row, the share of its things of which the fact was seen; 0 for what looks like an error."""
         return self._shares.get(fact, _NEVER)
 
+    def seen(self, *fact: str) -> np.ndarray:
+        """The same with what looks like an error: all that a small vocabulary has."""
+        return self._seen.get(fact, _NEVER)
+
+    def seen_in(self, relations: Iterable[str], role: str) -> np.ndarray:
+        """Of each row, the share of its things seen in one of the relations."""
+        shares = (self.seen("relation", relation, role) for relation in sorted(relations))
+        return np.minimum(sum(shares, np.zeros(len(self.names))), 1)
+
+    def spread(self, share: np.ndarray) -> np.ndarray:
+        """A share that what was not seen of a row itself borrows from the mean of its categories."""
+        spread = np.zeros(len(self.names)) + share
+        for members in self._members.values():
+            mean = np.where(members, (members * share).sum() / max(members.sum(), 1), 0)
+            spread = np.where(share > 0, spread, np.maximum(spread, mean))
+        return spread
+
     def said_as(self, numbers: frozenset[Number], category: bool | None) -> np.ndarray:
         """Rows that can be said in one of the numbers and are categories one asks for (True), things (False),
         any (None)."""
@@ -69,7 +107,7 @@ class ObjectTable:
         if key not in self._said_as:
             rows = np.isin(self._number, [_NUMBERS.index(number) for number in numbers])
             if category is not None:
-                rows &= self._asked_for if category else ~self.category
+                rows &= self._asked_for if category else ~self.category | self._rows({"person"})
             self._said_as[key] = rows
         return self._said_as[key]
 
@@ -77,29 +115,50 @@ class ObjectTable:
         """Rows that may be said of a thing of this name: like names, its categories, its members, other
         people."""
         if name not in self._confusable:
-            rows = np.array([alike(name, other) for other in self.names], dtype=bool)
+            found = self.nothing()
+            for common in likeness(name):
+                found[self._like.get(common, [])] = True
             for own in {name, judged(name)}:
-                if own in self._members:
-                    rows |= self._members[own]
-                if own in self.row:
-                    for category, members in self._members.items():
-                        if members[self.row[own]] and category in self.row:
-                            rows[self.row[category]] = True
-            if name in self.row and self._people[self.row[name]]:
+                found |= self._members.get(own, self.nothing())
+            found |= self._rows(self._kinds_of(name))
+            if "person" in {name, *self._kinds_of(name)}:
                 other_sex = _FEMALE if name in _MALE else _MALE if name in _FEMALE else frozenset()
-                rows |= self._people & ~self._rows(other_sex)
-            self._confusable[name] = rows
+                found |= self._people & ~self._rows(other_sex)
+            self._confusable[name] = found
         return self._confusable[name]
 
     def siblings(self, name: str) -> np.ndarray:
         """Rows that share a category with the name."""
-        if name not in self._siblings:
-            rows = self.nothing()
-            for members in self._members.values():
-                if name in self.row and members[self.row[name]]:
-                    rows |= members
-            self._siblings[name] = rows
-        return self._siblings[name]
+        return self.once(("siblings", name), lambda: self._of(self._kinds_of(name)))
+
+    def kindred(self, name: str) -> np.ndarray:
+        """Rows of the categories that act much like the name's own: of animals for people."""
+        own = {name, *self._kinds_of(name)}
+        kinds = {kind for group in _KINDRED if own.intersection(group) for kind in group}
+        return self.once(("kindred", name), lambda: self._of(kinds) | self._rows(kinds))
+
+    def _kinds_of(self, name: str) -> frozenset[str]:
+        """The categories of a name, whether or not it is in the vocabulary itself."""
+        if name not in self._categories:
+            row, other = self.row.get(name), wordnet.rows().get(judged(name))
+            told = {kind for kind, members in self._members.items() if row is not None and members[row]}
+            self._categories[name] = frozenset(told | (other.kinds if other else frozenset()) - {name})
+        return self._categories[name]
+
+    def _of(self, kinds: Iterable[str]) -> np.ndarray:
+        """The rows of the members of some categories."""
+        return np.logical_or.reduce(
+            [self.nothing(), *(self._members[k] for k in sorted(kinds) if k in self._members)]
+        )
+
+    def _kinds(self, categories: Mapping[str, Iterable[str]]) -> dict[str, np.ndarray]:
+        """The rows of each category's members: by the vocabulary, and by WordNet what a small one does not tell."""
+        known = wordnet.rows()
+        members = {kind: set(names) for kind, names in categories.items()}
+        for name in self.names:
+            for kind in known[judged(name)].kinds if judged(name) in known else ():
+                members.setdefault(kind, set()).add(name)
+        return {kind: self._rows(names) for kind, names in sorted(members.items())}
 
     def _rows(self, names: Container[str]) -> np.ndarray:
         return np.array([name in names for name in self.names], dtype=bool)
@@ -117,7 +176,8 @@ class ObjectTable:
         called = (name, *vocabulary.categories.get(name, ()))
         return [vocabulary.objects[one] for one in called if one in vocabulary.objects]
 
-    def _count_facts(self, vocabulary: Vocabulary) -> dict[Fact, np.ndarray]:
+    def _count_facts(self, vocabulary: Vocabulary) -> tuple[dict[Fact, np.ndarray], dict[Fact, np.ndarray]]:
+        """Shares as seen, and without those that look like errors."""
         counts: dict[Fact, np.ndarray] = defaultdict(lambda: np.zeros(len(self.names)))
         totals = np.ones(len(self.names))
         for name, row in self.row.items():
@@ -130,11 +190,12 @@ class ObjectTable:
                 for role, relations in (("s", entry.subject_of), ("o", entry.object_of)):
                     for relation, count in relations.items():
                         counts["relation", plain_relation(relation), role][row] += count
-        shares = {}
+        every, shares = {}, {}
         for fact, seen in counts.items():
             share, overall = np.minimum(seen / totals, 1), seen.sum() / totals.sum()
+            every[fact] = share
             error = share < _UNLIKELY * overall
             if fact[0] == "relation" and seen.sum() >= _COMMON:
                 error |= seen == 1
             shares[fact] = np.where(error, 0, share)
-        return shares
+        return every, shares

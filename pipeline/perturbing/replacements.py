@@ -1,14 +1,15 @@
-"""Draw what a thing or a look is replaced by: by frequency, and so that the question stays plausible.
+"""Draw what a thing, a look or a relation is replaced by: by frequency, and so that the question stays plausible.
 
 A replacement that no picture could show ("the wall holding the sky") would tell the answer without a look at
-the picture. So a new thing must have been seen with the attributes and relations that the question ascribes
-to it, and is drawn as often as questions ask for it; a new look as often as things of that name have it.
+the picture. So a new thing is drawn as often as things that were seen with the attributes and relations which
+the question ascribes to it, a new look as often as things of that name have it, a new relation as often as it
+holds of such things. Over all questions each word is put in about as often as it is taken out (`raking`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -18,13 +19,17 @@ from pipeline.judge.names import relation as plain_relation
 from pipeline.judge.names import singular as judged
 from pipeline.language.likeness import similar
 from pipeline.language.nouns import Number
-from pipeline.language.relations import antonym, spatial
+from pipeline.language.relations import exclusive, spatial
 from pipeline.perturbing.demands import Demands
 from pipeline.perturbing.objects import ObjectTable
+from pipeline.perturbing.plausible import levels
+from pipeline.perturbing.raking import Kind, Offers
 
-# Anything may stand so to anything else: these say nothing about what fits.
-_MOST_ABSENT = 0.1  # a name present in more pictures than nine of ten is not weighed up further
-_LOOSE = frozenset(("to the left of", "to the right of", "near", "in front of", "behind", "above", "below"))
+# Few counts of a name are filled up, as if this many more had been seen, in the proportions of its categories.
+_BORROWED = 3.0
+_RARE = 1e-6  # share of an attribute that was never seen
+# Weight of leaving a word where it is, where another slot of the question changes, beside all replacements.
+_STAYS = 0.2
 
 
 class Replacements:
@@ -32,26 +37,47 @@ class Replacements:
 
     Args:
         same_category: how often a thing is replaced by one of its own category, where one fits.
-        even_words: leave questions unedited so that each attribute and relation is put in as often as taken out.
         uniform: the paper's rule: any object, any of its attributes, all equally likely.
+
+    Attributes:
+        factors: by which weights are multiplied, as found from offers.
+        offers: where what slots offer is noted, so that factors can be found; None: nowhere.
     """
 
     def __init__(
         self,
         vocabulary: Vocabulary,
         same_category: float = 0.5,
-        even_words: bool = True,
         uniform: bool = False,
+        factors: Mapping[Kind, np.ndarray] | None = None,
     ) -> None:
         self.table = ObjectTable(vocabulary)
         self.vocabulary = vocabulary
         self.same_category = same_category
-        self.even_words = even_words
         self.uniform = uniform
-        self._weight = self.table.weight
-        self._looks: dict[str, Counter[str]] = {}
-        self._counts: Counter[str] = Counter()
-        self._exclusive: dict[tuple[str, str, str], list[tuple[str, int]]] = {}
+        self.factors = factors or {}
+        self.offers: Offers | None = None
+        relations = {*vocabulary.relations, *vocabulary.described}
+        relations |= {other for relation in relations for other in exclusive(relation)}
+        looks = {*vocabulary.attributes, *vocabulary.alternatives, *vocabulary.described}
+        self._numbers: dict[str, dict[str, int]] = {  # sort of word -> word -> its number; of "", that of any other
+            "thing": self.table.row,
+            "things": self.table.row,
+            "look": {word: number for number, word in enumerate(["", *sorted(looks)])},
+            "relation": {word: number for number, word in enumerate(["", *sorted(relations)])},
+        }
+        self._described = _spatial(vocabulary.described)
+        self._looks: dict[str, tuple[Counter[str], Counter[str]]] = {}
+        self._options: dict[tuple[str, ...], tuple[list[str], np.ndarray]] = {}
+
+    @property
+    def words(self) -> dict[str, int]:
+        """How many words there are of each sort."""
+        return {sort: len(numbers) for sort, numbers in self._numbers.items()}
+
+    @property
+    def _evens(self) -> bool:
+        return bool(self.factors) or self.offers is not None
 
     def present(self, facts: Facts | None) -> np.ndarray:
         """Rows of what the evidence says is, or may well be, in the picture."""
@@ -61,46 +87,40 @@ class Replacements:
                 rows |= self.table.confusable(name)
         return rows
 
-    def allow_for(self, present: Iterable[np.ndarray]) -> None:
-        """Weigh every name by how seldom it may be drawn, so that over all pictures it is drawn as often as
-        asked for.
-
-        Args:
-            present: for each picture, the rows that it shows and that are therefore not drawn for it.
-        """
-        shown = np.mean([self.table.nothing(), *present], axis=0)
-        self._weight = self.table.weight / np.maximum(1 - shown, _MOST_ABSENT)
-
     def thing(
         self,
         name: str,
+        plural: bool,
         numbers: frozenset[Number],
         category: bool | None,
         demanded: Demands,
         excluded: np.ndarray,
         random: tuple[float, float],
+        may_stay: bool = False,
     ) -> str | None:
         """Draw another thing than `name`, or None if none fits.
 
         Args:
-            numbers: which the sentence can take. category: whether it must (not) be a category; None: either.
+            plural: whether the sentence speaks of several. numbers: which it can take.
+            category: whether it must (not) be a category; None: either.
             excluded: rows not to be drawn. random: two numbers in [0, 1).
+            may_stay: `name` itself may be drawn, so that it stays, if that helps to even out the words.
         """
         table = self.table
-        rows = table.said_as(numbers, category) & ~(excluded | table.confusable(name))
-        weight = rows * (1.0 if self.uniform else self._weight)
-        for group in demanded.attributes:
-            weight = weight * sum(table.share("attribute", attribute) for attribute in group)
-        for relation, role in demanded.relations:
-            if plain_relation(relation) not in _LOOSE:
-                weight = weight * table.share("relation", plain_relation(relation), role)
-        for type_ in demanded.types:
-            weight = weight * table.share("type", type_)
+        weight = table.said_as(numbers, category) & ~(excluded | table.confusable(name))
+        if not self.uniform:
+            weight = weight * table.weight
+            fitting = (weight * fits for fits in levels(table, self.vocabulary.attribute_types, name, demanded))
+            weight = next((fits for fits in fitting if fits.any()), table.nothing())
         near = weight * table.siblings(name) if random[0] < self.same_category else weight
-        total = np.cumsum(near if near.any() else weight)
-        if total[-1] == 0:
-            return None
-        return table.names[int(np.searchsorted(total, random[1] * total[-1], side="right"))]
+        weight = near if near.any() else weight
+        if may_stay and self._evens and name in table.row:
+            weight = weight.astype(float)
+            weight[table.row[name]] = _STAYS * weight.sum()
+        rows = np.flatnonzero(weight)
+        kind = "things" if plural else "thing", _said_of(demanded)
+        drawn = self._draw(kind, table.row.get(name, -1), rows, weight[rows], random[1])
+        return None if drawn is None else table.names[rows[drawn]]
 
     def look(
         self,
@@ -109,79 +129,132 @@ class Replacements:
         type_: str,
         held: Iterable[str],
         before_noun: bool,
-        random: tuple[float, float],
+        random: float,
+        may_stay: bool = False,
     ) -> str | None:
-        """Draw another attribute of the same type that things of this name have; None if none is known or
-        accepted.
-
-        Draws are accepted as Metropolis and Hastings do: over all questions, each attribute is put in about as
-        often as it is taken out, so that the words alone do not tell which question was edited.
+        """Draw another attribute of the same type, by what things of this name have; None if there is none.
 
         Args:
             type_: the attribute's type, "" for one that only has alternatives (open, closed).
             held: attributes that it must not be like: other options, what such things have in the picture.
             before_noun: it has to stand before the noun, as "taking a picture" cannot.
-            random: two numbers in [0, 1).
+            random: a number in [0, 1). may_stay: `value` itself may be drawn.
         """
+        key = "look", name, value, type_
+        if key not in self._options:
+            types, choices = self.vocabulary.attribute_types, self.vocabulary.alternatives.get(value, ())
+            words = [
+                word
+                for word in self._numbers["look"]
+                if (types.get(word) == type_ if type_ else word in choices) and not similar(word, value)
+            ]
+            self._options[key] = words, self._shares(name, words)
         held = tuple(held)
-        options = [
-            (other, count)
-            for other, count in self._alternatives(name, value, type_)
-            if not any(similar(other, one) for one in held) and not (before_noun and "ing " in other)
+        words, weights = self._options[key]
+        fits = [
+            i
+            for i, word in enumerate(words)
+            if not any(similar(word, one) for one in held) and not (before_noun and "ing " in word)
         ]
-        total = sum(count for _, count in options)
-        drawn = random[0] * total
-        for other, count in options:
-            drawn -= count
-            if drawn < 0:
-                back = self._attributes(name).get(value, 0)
-                there, returning = count / total, back / (total - count + back) if back else 1.0
-                accepted = self._described(other) * returning / (self._described(value) * there)
-                return other if random[1] < accepted or not self.even_words else None
-        return None
+        words = [words[i] for i in fits]
+        return self._draw_word(("look", type_), value, words, weights[fits], random, may_stay)
+
+    def relation(
+        self, word: str, subject: str, object_: str, random: float, may_stay: bool = False
+    ) -> str | None:
+        """Draw a spatial relation or position that excludes `word`, by how often it is said of such things; None
+        if there is none.
+
+        Args:
+            subject, object_: names of the things that it relates, "" if not known.
+            random: a number in [0, 1). may_stay: `word` itself may be drawn.
+        """
+        key = "relation", word, subject, object_
+        if key not in self._options:
+            words = list(exclusive(word))
+            self._options[key] = words, np.array([self._holds(one, subject, object_) for one in words])
+        return self._draw_word(("relation", object_), word, *self._options[key], random, may_stay)
 
     def any_look(self, name: str, value: str, random: float) -> str | None:
         """Draw any other attribute that the vocabulary knows of such things: the paper's rule."""
-        options = [other for other in self._attributes(name) if other != value]
+        options = [other for other in self._looks_of(name)[0] if other != value]
         return options[int(random * len(options))] if options else None
 
-    def opposite_share(self, relation: str) -> float:
-        """How often, for each time a relation or position is taken for granted, its opposite is; at most 1.
+    def _draw_word(
+        self, kind: Kind, taken: str, words: Sequence[str], weights: np.ndarray, random: float, may_stay: bool
+    ) -> str | None:
+        numbers = self._numbers[kind[0]]
+        if may_stay and self._evens and len(words):
+            words, weights = [*words, taken], np.append(weights, _STAYS * weights.sum())
+        known = np.array([numbers.get(word, 0) for word in words], int)
+        drawn = self._draw(kind, numbers.get(taken, -1), known, weights, random)
+        return None if drawn is None else words[drawn]
 
-        "Under" put for every "on" would itself tell that the question was changed.
+    def _draw(self, kind: Kind, taken: int, words: np.ndarray, weights: np.ndarray, random: float) -> int | None:
+        """Draw one of the words [n], given by their numbers among those of a sort, with weights [n] > 0.
+
+        Returns:
+            Its place among them, None if there are none.
         """
-        opposite = antonym(relation)
-        if opposite and not self.even_words:
-            return 1.0
-        return min(1.0, self._described(opposite) / self._described(relation)) if opposite else 0.0
+        if not len(words):
+            return None
+        if self.offers is not None:
+            self.offers.add(kind, taken, words, weights)
+        factors = self.factors.get(kind, self.factors.get((kind[0], "")))
+        total = np.cumsum(weights if factors is None else weights * factors[words])
+        return int(np.searchsorted(total, random * total[-1], side="right"))
 
-    def _described(self, word: str) -> float:
-        """How often questions take an attribute or relation for granted; without programs, how often it is
-        seen."""
-        if not self._counts:
-            seen = self.vocabulary.described or self.vocabulary.attributes | self.vocabulary.relations
-            for name, count in seen.items():
-                self._counts[plain_relation(spatial(name))] += count
-        return max(self._counts[plain_relation(spatial(word))], 0.5)
+    def _shares(self, name: str, words: Sequence[str]) -> np.ndarray:
+        """Of things of this name, the share that has each of some attributes: as counted, and where few were, as
+        among things of its categories and among all."""
+        share = np.zeros(len(words))
+        own, kin = self._looks_of(name)
+        for counts in (self.vocabulary.attributes, kin, own):
+            found = np.array([counts.get(word, 0) for word in words], float)
+            share = (found + _BORROWED * share) / (found.sum() + _BORROWED)
+        return share + _RARE
 
-    def _alternatives(self, name: str, value: str, type_: str) -> list[tuple[str, int]]:
-        """Attributes of things of this name that exclude `value`, with their counts."""
-        key = name, value, type_
-        if key not in self._exclusive:
-            types, choices = self.vocabulary.attribute_types, self.vocabulary.alternatives.get(value, ())
-            self._exclusive[key] = [
-                (other, count)
-                for other, count in self._attributes(name).items()
-                if (types.get(other) == type_ if type_ else other in choices) and not similar(other, value)
-            ]
-        return self._exclusive[key]
-
-    def _attributes(self, name: str) -> Counter[str]:
-        """Attributes of the things that a name selects, counted over a category's members."""
+    def _looks_of(self, name: str) -> tuple[Counter[str], Counter[str]]:
+        """Attributes of the things that a name selects, and of all that share a category with it, counted."""
         if name not in self._looks:
-            counts: Counter[str] = Counter()
-            for member in sorted({name, judged(name), *self.vocabulary.categories.get(name, ())}):
-                if member in self.vocabulary.objects:
-                    counts.update(self.vocabulary.objects[member].attributes)
-            self._looks[name] = Counter(dict(sorted(counts.items())))
+            called = {name, judged(name), *self.vocabulary.categories.get(name, ())}
+            kin = {self.table.names[row] for row in np.flatnonzero(self.table.siblings(judged(name)))}
+            self._looks[name] = self._count("attributes", called), self._count("attributes", kin | called)
         return self._looks[name]
+
+    def _holds(self, relation: str, subject: str, object_: str) -> float:
+        """How often a spatial relation is said of such things: as often as of any things, times how much more
+        often it holds of things with the one and with the other name than of any."""
+        relation, everywhere = spatial(relation), self._described
+        share = (everywhere[relation] + 0.5) / (everywhere.total() + 1)
+        holds = share
+        for name, role in ((subject, "subject_of"), (object_, "object_of")):
+            if name:
+                counts = _spatial(self._count(role, {name, judged(name), *self.vocabulary.categories.get(name, ())}))
+                here = (counts[relation] + _BORROWED * share) / (counts.total() + _BORROWED)
+                holds *= here / share
+        return holds
+
+    def _count(self, what: str, names: Iterable[str]) -> Counter[str]:
+        """What is counted of things of these names: their "attributes", the relations that they are "subject_of" or
+        "object_of"."""
+        counts: Counter[str] = Counter()
+        for name in sorted(names):
+            if name in self.vocabulary.objects:
+                counts.update(getattr(self.vocabulary.objects[name], what))
+        return Counter(dict(sorted(counts.items())))
+
+
+def _spatial(counts: Mapping[str, int]) -> Counter[str]:
+    """Counts of the relations that have an opposite, without their verbs."""
+    found: Counter[str] = Counter()
+    for relation, count in counts.items():
+        if exclusive(relation):
+            found[spatial(plain_relation(relation))] += count
+    return found
+
+
+def _said_of(demanded: Demands) -> str:
+    """What a question says of a thing, in short: slots of which the same is said take the same things."""
+    related = (f"{plain_relation(relation)} {role}" for relation, role in demanded.relations)
+    return ", ".join(sorted({*related, *demanded.types, *("look" for _ in demanded.attributes)}))

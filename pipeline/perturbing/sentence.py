@@ -61,10 +61,10 @@ class Sentence:
         return self.tags[index].tag if index in self.tags else ""
 
     def modifies(self, index: int) -> bool:
-        """Whether a token that no step names may belong to the noun after it: "chocolate" cake, "adult"
-        man."""
+        """Whether a token that no step names may belong to the noun after it: "chocolate" cake, "adult" man,
+        the "other" man."""
         token = self.tokens[index]
-        return (
+        return token == "other" or (
             self.tag(index).startswith(("NN", "JJ"))
             and self.tags[index].kind != "relation"
             and token not in FRAME_NOUNS

@@ -7,18 +7,21 @@ step, what an `exist` asks, "a hat" in "Is the man wearing a hat?", and the opti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.core.records import EditKind
 from pipeline.judge.programs import Operation
+from pipeline.language.agreement import BASE
 from pipeline.language.frames import DEFINITE, DETERMINERS, PORTIONS, PRONOUNS
-from pipeline.language.relations import ANTONYMS, spatial
+from pipeline.language.opposites import excluded
+from pipeline.language.relations import ANTONYMS, exclusive
 from pipeline.perturbing.alignment import root
 from pipeline.perturbing.sentence import Sentence, Span
 
 POSITIONS = frozenset(("hposition", "vposition"))
 NO_LOOK = frozenset(("name", "rel", "place", "room", "location", "type"))
+NEVER = NO_LOOK | {"race"}
 # Of these a thing may have several values at a time; race is nothing to be judged by looks.
 UNSUITED = NO_LOOK | {"activity", "sport", "sportActivity", "other", "flavor", "race"}
 
@@ -49,32 +52,72 @@ class Found:
     reason: str = ""
 
 
+ASKED = "its objects are asked for, not presupposed"
+ONLY_THIS = "only its own word makes sense there"
+NOT_FOUND = "its objects were not found in the text"
+
+
 def object_slots(program: Sequence[Operation], sentence: Sentence) -> Found:
-    """The things that the question names and takes for granted."""
+    """The things that the question names and takes for granted.
+
+    Of "Is he in front of the wall?" GQA's program names a man and no wall: then the words must tell (step -1).
+    """
     named = [i for i, operation in enumerate(program) if operation.name and operation.name not in PRONOUNS]
     if not named:
         return Found((), "names no object")
     presupposed = [i for i in named if not program[i].asserted]
-    if not presupposed:
-        return Found((), "its objects are asked for, not presupposed")
     whether = program[-1].verb in ("exist", "and", "or")
-    slots = []
+    slots, reasons = [], set()
     for i in presupposed:
         if i not in sentence.names:
+            reasons.add(NOT_FOUND)
             continue
         span = _whole(sentence, sentence.names[i])
         start = phrase_start(sentence, span)
         portion = sentence.before(span.first) == "of" and sentence.before(span.first - 1) in PORTIONS
-        definite = sentence.tokens[start] in DEFINITE
-        if portion or "other" in sentence.tokens[start : span.first]:
-            continue  # "a slice of PIZZA", "the other CAR": makes sense with this word only
-        if definite or not (whether or program[i].verb == "verify"):
+        compound = any(other.last == span.first for other in sentence.names.values())
+        if portion or compound or _named_after(sentence, span):
+            reasons.add(ONLY_THIS)  # "a slice of PIZZA", "the grass FIELD", "Are all the ANIMALS dogs?"
+        elif sentence.tokens[start] in DEFINITE or not (whether or program[i].verb == "verify"):
             slots.append(Slot("object", i, -1, span, program[i].name, start))
-    return Found(tuple(slots), "" if slots else "its objects were not found in the text, or are not definite")
+        else:
+            reasons.add(ASKED)
+    slots = [slot for slot in slots if not _has_other(slot, slots, sentence)]
+    if not slots and NOT_FOUND in reasons:
+        slots = _who(program, sentence) or list(_definite(sentence))
+    why = next((reason for reason in (NOT_FOUND, ONLY_THIS) if reason in reasons), ASKED)
+    return Found(tuple(slots), "" if slots else why)
+
+
+def _has_other(slot: Slot, slots: Sequence[Slot], sentence: Sentence) -> bool:
+    """Whether another slot is "the other" one of its kind, which makes no sense without it."""
+    said = [one.word for one in slots if sentence.tokens[one.span.first] == "other"]
+    return slot.word in said and sentence.tokens[slot.span.first] != "other"
+
+
+def _who(program: Sequence[Operation], sentence: Sentence) -> list[Slot]:
+    """ "Who is standing?" names a person in a word of its own."""
+    step = root(program, program[-1].inputs[0]) if program[-1].type == "name" else -1
+    if step < 0 or program[step].name != "person" or sentence.tokens[0] != "who":
+        return []
+    return [Slot("object", step, -1, sentence.span(0, 1), "person", 0)]
+
+
+def _definite(sentence: Sentence) -> Iterator[Slot]:
+    """The things that no step of the program names and that stand after "the"."""
+    for index, word in sorted(sentence.tags.items()):
+        if word.kind != "object" or sentence.taken[index]:
+            continue
+        last = next(i for i, (_, end) in enumerate(sentence.places) if end >= word.end) + 1
+        span = _whole(sentence, sentence.span(index, last))
+        start = phrase_start(sentence, span)
+        says_more = sentence.tokens[span.last : span.last + 1] in (("that",), ("which",), ("who",), ("made",))
+        if start < span.first and sentence.tokens[start] in DEFINITE and not says_more:
+            yield Slot("object", -1, -1, span, word.name, start)
 
 
 def attribute_slots(program: Sequence[Operation], sentence: Sentence) -> Found:
-    """The attributes that the question takes for granted."""
+    """The attributes that the question takes for granted and that exclude others."""
     verbs = ("filter", "verify", "choose")
     every = [
         i for i, o in enumerate(program) if o.verb in verbs and o.type not in POSITIONS | {"rel", "name"}
@@ -85,14 +128,18 @@ def attribute_slots(program: Sequence[Operation], sentence: Sentence) -> Found:
     slots = [
         Slot("attribute", i, 0, sentence.values[i, 0], program[i].values[0])
         for i in presupposed
-        if (i, 0) in sentence.values and not program[i].negated and program[i].type not in UNSUITED
+        if (i, 0) in sentence.values and not program[i].negated and _suited(program[i])
     ]
-    why = "its attributes are negated, not exclusive, or not found in the text"
-    return Found(tuple(slots), "" if slots else why)
+    return Found(tuple(slots), "" if slots else "its attributes are not exclusive, or not found in the text")
+
+
+def _suited(look: Operation) -> bool:
+    """Whether something is known to exclude a look."""
+    return look.type not in UNSUITED or look.type not in NEVER and bool(excluded(look.values[0]))
 
 
 def relation_slots(program: Sequence[Operation], sentence: Sentence) -> Found:
-    """The spatial relations and positions that the question takes for granted and that have an opposite."""
+    """The spatial relations and positions that the question takes for granted and that exclude others."""
     slots = []
     for i, operation in enumerate(program):
         if operation.asserted or operation.negated or (i, 0) not in sentence.values:
@@ -101,7 +148,7 @@ def relation_slots(program: Sequence[Operation], sentence: Sentence) -> Found:
         if operation.verb == "relate":
             # "The man to the left of the other man": there is one to the right, too.
             other = program[root(program, operation.inputs[0])]
-            wanted = spatial(word) in ANTONYMS and other.name != operation.name
+            wanted = bool(exclusive(word)) and other.name != operation.name
         else:
             wanted = operation.verb == "filter" and operation.type in POSITIONS and word in ANTONYMS
         if wanted:
@@ -112,8 +159,11 @@ def relation_slots(program: Sequence[Operation], sentence: Sentence) -> Found:
 def phrase_start(sentence: Sentence, span: Span) -> int:
     """The token that starts a noun's phrase: its determiner, with only looks in between; else the noun's
     first."""
+    nouns = {last for name in sentence.names.values() for last in range(name.first, name.last)}
     for index in range(span.first - 1, max(span.first - 6, -1), -1):
         token = sentence.tokens[index]
+        if index in nouns:
+            break
         if token in DETERMINERS or token == "'s":
             return index
         look = sentence.taken[index] or sentence.tag(index).startswith(("JJ", "VBN", "RB"))
@@ -124,7 +174,7 @@ def phrase_start(sentence: Sentence, span: Span) -> int:
 
 def _whole(sentence: Sentence, span: Span) -> Span:
     """The noun with what belongs to it: "chocolate" of "chocolate cake", "adult" of "adult man", "computer" of
-    "laptop computer"."""
+    "laptop computer"; "other" of "the other man", for where there is no man, there is no other."""
     first, last = span.first, span.last
     while last < len(sentence.tokens) and not sentence.taken[last] and _ends_compound(sentence, last):
         last += 1
@@ -134,5 +184,17 @@ def _whole(sentence: Sentence, span: Span) -> Span:
 
 
 def _ends_compound(sentence: Sentence, index: int) -> bool:
-    """Whether a token that no step names is a noun like the one before it."""
-    return sentence.tag(index) in ("NN", "NNS") and sentence.modifies(index)
+    """Whether a token that no step names is a noun like the one before it, as in "counter top"; "look" is a verb there,
+    whatever its tag."""
+    token, after = sentence.tokens[index], sentence.tokens[index + 1 : index + 2]
+    if token == "top":
+        return after != ("of",)
+    if sentence.tag(index - 1) == "NNS":  # "the animals dogs" is none
+        return False
+    return sentence.tag(index) in ("NN", "NNS") and token not in BASE and sentence.modifies(index)
+
+
+def _named_after(sentence: Sentence, span: Span) -> bool:
+    """Whether the noun is followed by what it is said to be: "Are the animals dogs?"."""
+    last = len(sentence.tokens) - 2
+    return span.last == last and sentence.tag(last) in ("NN", "NNS") and not sentence.taken[last]

@@ -28,6 +28,7 @@ _PORTIONS = (
     "items of {}",
     "{} item",
     "{} items",
+    "article of {}",
     "articles of {}",
 )
 

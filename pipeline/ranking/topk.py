@@ -10,7 +10,6 @@ Memory: the vectors, the result and one block of rows a thread, however many que
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ import numpy as np
 from numba import njit
 from threadpoolctl import threadpool_limits
 
+from pipeline.core.parallel import threads
 from pipeline.core.randomness import generator
 from pipeline.ranking.admissible import QuestionTable
 
@@ -98,12 +98,6 @@ def scores_of(pictures: np.ndarray, texts: np.ndarray, picture_rows: np.ndarray,
         text = text_rows[pair]
         scores[pair] = np.rint(1e6 * _four(pictures[picture_rows[pair]].astype(np.float64), texts, text, text, text, text)[0])
     return scores
-
-
-def threads() -> int:
-    """How many blocks are worked on side by side: OMP_NUM_THREADS, else one for each core."""
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return int(asked) if asked.isdigit() and int(asked) else len(os.sched_getaffinity(0))
 
 
 def _threshold(guess: np.ndarray, k: int, questions: int, depth: float) -> tuple[np.ndarray, int]:

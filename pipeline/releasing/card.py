@@ -51,7 +51,7 @@ def card(items: Sequence[Item], facts: CardFacts) -> str:
     return environment.get_template("card.md.jinja").render(
         front_matter=_front_matter(subsets, items, facts),
         subsets=[_counts(name, [item for item in items if item.subset == name]) for name in subsets],
-        simulated=any(item.simulated for item in items),
+        simulated=any(item.simulated for item in items), rehearsal=any(item.rehearsal for item in items),
         pairing=PAIRING[facts.balance_rule],
         **{name: getattr(facts, name) for name in facts.__struct_fields__},
     )
@@ -64,7 +64,8 @@ def _front_matter(subsets: Sequence[str], items: Sequence[Item], facts: CardFact
             "pretty_name": f"{facts.title} {facts.version}",
             "task_categories": ["visual-question-answering"],
             "language": ["en"],
-            "tags": ["unanswerable questions"] + (["simulated annotation"] if any(item.simulated for item in items) else []),
+            "tags": ["unanswerable questions"] + (["simulated annotation"] if any(item.simulated for item in items) else [])
+            + (["rehearsal"] if any(item.rehearsal for item in items) else []),
             "configs": [
                 {
                     "config_name": name,

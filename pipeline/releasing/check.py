@@ -41,7 +41,8 @@ def check_release(folder: Path) -> str:
             if not _agree(stated, found):
                 problems.add(f"sanity/{subset}/{name}.json", f"scores are {found}, stated are {stated}")
     problems.raise_if_any()
-    return f"{files} files whole, {sum(map(len, items.values())):,} items agree, {compared} sanity predictions get their scores"
+    rehearsal = any(item.rehearsal for rows in items.values() for item in rows)
+    return f"{'a REHEARSAL, no benchmark: ' if rehearsal else ''}{files} files whole, {sum(map(len, items.values())):,} items agree, {compared} sanity predictions get their scores"
 
 
 def _agree(stated: Scores, found: Scores) -> bool:

@@ -7,8 +7,10 @@ import shutil
 from pathlib import Path
 
 from pipeline.core.errors import UserError
+from pipeline.core.files import read_jsonl
 from pipeline.releasing.check import check_release
 from pipeline.releasing.checksums import SUMS
+from pipeline.stages.release import Provenance
 
 
 def publish(release: Path, target: Path) -> str:
@@ -16,9 +18,11 @@ def publish(release: Path, target: Path) -> str:
     Publishing the same bytes again does nothing.
 
     Raises:
-        UserError: the release does not pass its check, or the version was published with other bytes.
+        UserError: the release does not pass its check, is a rehearsal, or was published with other bytes.
     """
     check_release(release)
+    if any(row.item.rehearsal for row in read_jsonl(release / "provenance.jsonl", Provenance)):
+        raise UserError(f"{release}: a rehearsal; its verdicts are simulated from no known truth, so it is not published")
     place = target / release.parent.name / release.name
     if place.exists():
         if (place / SUMS).is_file() and (place / SUMS).read_bytes() == (release / SUMS).read_bytes():

@@ -93,7 +93,8 @@ def this_set(run: Run) -> SetRow:
     items = [item for rows in run.items.values() for item in rows]
     source = f"{run.folders.dataset} {run.split}"
     return SetRow(
-        name=f"{run.release.title} {run.version}", supervised="no", kind="VQA + UQ det.", annotation="simulated" if run.simulated else "human",
+        name=f"{run.release.title} {run.version}", supervised="no", kind="VQA + UQ det.",
+        annotation="rehearsal" if run.rehearsal else "simulated" if run.simulated else "human",
         pictures=source, questions=source, uq_percent=100 * sum(item.unanswerable for item in items) / len(items), pairs=len(items),
         length=mean_words(items),
     )

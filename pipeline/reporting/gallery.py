@@ -9,6 +9,7 @@ from annotation.votes import reason_of
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Item, Judgement, Question, Record, Subset, Task, Verdict
+from pipeline.judge.citing import Cited, cite
 from pipeline.judge.names import Lexicon
 from pipeline.reporting.boxes import Concerned, concerned
 from pipeline.reporting.marking import Piece, marked
@@ -30,7 +31,8 @@ class Vote(Record):
 
 class Card(Record):
     """One UQ as shown. `text` and `source` are in pieces, so that edits can be marked; `own`: the source question was
-    asked of this picture. `beside` is the AQ of its pair, `beside_picture` its picture if that is another one."""
+    asked of this picture. `known`: facts stated by the picture's questions, where the judgement is by them. `beside` is
+    the AQ of its pair, `beside_picture` its picture if that is another one."""
 
     item: Item
     picture: str
@@ -42,6 +44,7 @@ class Card(Record):
     source_pieces: list[Piece]
     own: bool
     judgement: Judgement
+    known: list[Cited]
     votes: list[Vote]
     counted: str
     beside: Question | None
@@ -77,6 +80,8 @@ def card(item: Item, run: Run, lexicon: Lexicon) -> Card:
         concerned=concerned(item, source, run.scenes.get(item.picture_id), lexicon),
         text=after, source=source, source_pieces=before, own=source.picture_id == item.picture_id,
         judgement=verified.judgement,
+        known=cite(verified.candidate.program, run.reconstructed[item.picture_id], lexicon)
+        if verified.judgement.evidence == "other questions" else [],
         votes=[vote(run.tasks[v.task_id], v, run.aside.get(v.verdict_id, "")) for v in (run.verdicts[key] for key in verified.verdict_ids)],
         counted=f"{verified.votes_invalid} invalid, {verified.votes_valid} valid, {verified.votes_set_aside} set aside",
         beside=beside, beside_picture=data_uri(run.pictures[beside.picture_id].path, SMALL) if beside and elsewhere else "",

@@ -26,13 +26,14 @@ from pipeline.core.records import (
     Verified,
     Vocabulary,
 )
+from pipeline.judge.reconstruct import Reconstructed
 from pipeline.releasing.rgqa_format import RgqaRow
 from pipeline.stages.release import ReleaseParams, not_unanswerable
 
 REPORTS = ("ingest", "embed", "rank", "perturb", "screen", "batch", "collect", "balance", "audit")
 READ = {  # stage -> what is read of it beside its report
     "ingest": ("pictures.jsonl", "questions.jsonl", "scenes.jsonl"),
-    "vocabulary": ("vocabulary.json",),
+    "vocabulary": ("vocabulary.json", "reconstructed.jsonl"),
     "perturb": ("unperturbed.jsonl",),
     "screen": ("dropped.jsonl",),
     "batch": ("tasks.jsonl",),
@@ -48,6 +49,7 @@ class Run:
     Attributes:
         reports: stage -> its report. items: subset -> its items.
         pictures, questions, scenes: by id, of the split the benchmark is built from; scenes where there are any.
+        reconstructed: by picture id, the graphs put together from questions.
         verified: candidate id -> the candidates that became items. verdicts: verdict id -> theirs.
         tasks: task id -> those of these verdicts. aside: verdict id -> why it does not count.
         released: subset -> (UQs, AQs) as counted in the release. examples: (subset, stage, reason) -> a text.
@@ -61,6 +63,7 @@ class Run:
     pictures: dict[str, Picture]
     questions: dict[str, Question]
     scenes: dict[str, Scene]
+    reconstructed: dict[str, Reconstructed]
     vocabulary: Vocabulary
     verified: dict[str, Verified]
     verdicts: dict[str, Verdict]
@@ -73,6 +76,11 @@ class Run:
     def simulated(self) -> bool:
         """Whether any verdict behind the items was made by a machine."""
         return any(item.simulated for rows in self.items.values() for item in rows)
+
+    @property
+    def rehearsal(self) -> bool:
+        """Whether the verdicts are simulated from no known truth."""
+        return any(item.rehearsal for rows in self.items.values() for item in rows)
 
     @property
     def split(self) -> str:
@@ -107,6 +115,9 @@ def read_run(folders: Folders, version: str) -> Run:
         pictures=pictures,
         questions={q.question_id: q for q in read_jsonl(ingest / "questions.jsonl", Question) if q.picture_id in pictures},
         scenes={s.picture_id: s for s in read_jsonl(ingest / "scenes.jsonl", Scene) if s.picture_id in pictures},
+        reconstructed={
+            g.picture_id: g for g in read_jsonl(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed) if g.picture_id in pictures
+        },
         vocabulary=read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary),
         verified=of_items, verdicts=verdicts,
         tasks={row.task_id: row for row in read_jsonl(folders.stage("batch") / "tasks.jsonl", Task) if row.task_id in judged},

@@ -9,9 +9,10 @@ from __future__ import annotations
 import msgspec
 
 from pipeline.judge.execute import execute
-from pipeline.judge.names import Lexicon
+from pipeline.judge.names import OVERLAPPING, Lexicon
 from pipeline.judge.programs import FINDS, Operation
-from pipeline.judge.reconstruct import Notes
+from pipeline.judge.reconstruct import believe
+from pipeline.judge.statements import Statement, named, of_program
 from pipeline.judge.wording import Program
 
 Answered = tuple[Program, str]  # a question's parsed program and its answer
@@ -23,14 +24,29 @@ def why_not(one: Answered, other: Answered, lexicon: Lexicon) -> str:
     grounded = _grounded(other[0])
     if answer == wanted and _asked(_grounded(program)) == _asked(grounded):
         return ""
-    notes = Notes(lexicon)
-    notes.read(program, answer)
+    handles = []  # "#21" is said of the thing less often than its own names, so that it is not what it is called
     for operation in grounded:
         if operation.name.startswith("#"):
-            notes.name(operation.name, operation.object_ids)
-            notes.used_alone.add(operation.name)
-    told = execute(grounded, notes.facts())
+            handles += [*named(operation.name, operation.object_ids), Statement("alone", value=operation.name)]
+    said = list(of_program(program, answer))
+    said += _exactly(said, grounded, lexicon)
+    facts, _ = believe(dict.fromkeys(said, ("", "")) | dict.fromkeys(handles, ("",)), lexicon)
+    told = execute(grounded, facts)
     return "" if told.possible == (wanted,) else told.detail or " or ".join(told.possible)
+
+
+def _exactly(said: list[Statement], program: Program, lexicon: Lexicon) -> list[Statement]:
+    """In this world words are exact: what is said to be red is none of the other colours that a program speaks of. (The
+    judge holds that of real pictures people may call the same sight red and pink.)"""
+    values = {value for operation in program for value in operation.values}
+    has = {(one.subject, one.value) for one in said if one.kind == "attribute" and one.holds}
+    return [
+        Statement("attribute", subject, type_, other, holds=False)
+        for subject, value in sorted(has)
+        if (type_ := lexicon.type_of(value)) and type_ not in OVERLAPPING
+        for other in sorted(values)
+        if lexicon.type_of(other) == type_ and (subject, other) not in has
+    ]
 
 
 def _grounded(program: Program) -> Program:

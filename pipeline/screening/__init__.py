@@ -1,2 +1,2 @@
-"""What screen is made of: `form` finds fault with a question itself, `claims` with what it asks of its
-picture."""
+"""What screen is made of: `form` finds fault with a question itself, `wording` with its grammar, `claims` with what it
+asks of its picture."""

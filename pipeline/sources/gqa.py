@@ -115,6 +115,12 @@ def questions(
         yield _question(question_id, split, row)
 
 
+def has_all_questions(source: Path, split: Split) -> bool:
+    """Whether the file (or folder) with a split's unbalanced questions is there."""
+    names = _question_files(source, split, "all")
+    return bool(names) and all((source / name).is_file() for name in names)
+
+
 def scenes(
     folder: Path, splits: tuple[Split, ...], problems: Problems, complete: bool = False
 ) -> Iterator[Scene]:
@@ -202,6 +208,7 @@ def _question(question_id: str, split: Split, row: _Question) -> Question:
         group_local=groups.here or "",
         program=program(row.semantic),
         annotations=row.annotations.question,
+        full_answer_annotations=row.annotations.full_answer,
         entailed=row.entailed,
         equivalent=row.equivalent,
     )

@@ -1,7 +1,8 @@
 """Measure what the benchmark gives away, what it kept and lost, and what it can resolve.
 
 Reads   balance/items.jsonl, ingest/, embed/pictures.npy, the reports and drops of every stage,
-        truth/ where the complete truth is known (the sample), paper/items.jsonl for the paper's rules beside ours
+        truth/ where the complete truth is known (the sample), paper/items.jsonl for the paper's rules beside ours,
+        ingest/ and vocabulary/ for how often the judge agrees with the source
 Writes  audit.json  every figure; `warnings` lists the limits that the release is over
         audit.md    the same for people
 """
@@ -16,11 +17,13 @@ import msgspec
 import numpy as np
 
 from pipeline.auditing import attackers
+from pipeline.auditing.agreement import agreement, read_source, trials
 from pipeline.auditing.attackers import Attack
 from pipeline.auditing.margins import Margin, margin, overlap
 from pipeline.auditing.report import markdown
 from pipeline.auditing.resolution import smallest_auaf_difference
 from pipeline.auditing.screening import Screening, screening
+from pipeline.auditing.text_attackers import TEXT_ATTACKERS
 from pipeline.core import params
 from pipeline.core.errors import run
 from pipeline.core.files import read_json, read_jsonl, write_json, write_text
@@ -54,10 +57,12 @@ class AuditParams(Params):
     Attributes:
         limits: per subset, the highest text-only AUROC, max(a, 1 - a), without a warning (the project's own limits:
             0.55 for CLIP subsets, 0.65 for PT subsets; RGQA's released CLIP-Easy has 0.90).
+        foreign: other pictures, drawn by lot, at which the judge tries each question of the source.
         folds: of every attacker. repetitions: bootstrap samples of every interval. seed: of folds and samples.
     """
 
     limits: dict[str, Share]
+    foreign: Annotated[int, msgspec.Meta(ge=0)] = 2
     folds: Annotated[int, msgspec.Meta(ge=2)] = 5
     repetitions: Annotated[int, msgspec.Meta(ge=50)] = 500
     seed: int = 0
@@ -77,21 +82,21 @@ class SubsetAudit(Record):
     categories: dict[str, int]
     edit_kinds: dict[str, int]
     simulated: bool
+    rehearsal: bool = False
 
 
-TEXT_ATTACKS = ("word n-grams", "character n-grams")
+TEXT_ATTACKS = tuple(TEXT_ATTACKERS)
 
 
 def audit_subset(items: Sequence[Item], pictures: dict[str, np.ndarray], p: AuditParams) -> SubsetAudit:
     """Audit the items of one subset. `pictures` maps ids to vectors [d]."""
     labels = np.array([item.unanswerable for item in items], int)
     texts = [item.text for item in items]
-    by_text, by_picture = attackers.text_groups(items), np.array([item.picture_id for item in items])
+    by_text, by_picture = attackers.text_groups(texts, [item.question_id for item in items]), np.array([item.picture_id for item in items])
     rng = generator(p.seed, "audit", items[0].subset)
     scored = [item.score if item.score is not None else np.nan for item in items]
     scores = {
-        "word n-grams": (attackers.word_ngrams(texts, labels, by_text, p.folds, p.seed), by_text),
-        "character n-grams": (attackers.character_ngrams(texts, labels, by_text, p.folds, p.seed), by_text),
+        **{name: (attack(texts, labels, by_text, p.folds, p.seed), by_text) for name, attack in TEXT_ATTACKERS.items()},
         "first three words": (attackers.first_words(texts, labels, by_text, p.folds, p.seed), by_text),
         "length": (np.array([len(text.split()) for text in texts], float), by_text),
         "picture": (attackers.vectors(np.array([pictures[i] for i in by_picture]), labels, by_picture, p.folds, p.seed), by_picture),
@@ -110,7 +115,7 @@ def audit_subset(items: Sequence[Item], pictures: dict[str, np.ndarray], p: Audi
         smallest_auaf_difference=smallest_auaf_difference(labels == 0, by_picture, p.repetitions, rng),
         categories=dict(sorted(Counter(item.category or "not known" for item in uqs).items())),
         edit_kinds=dict(sorted(Counter(edit.kind for item in uqs for edit in item.edits).items())),
-        simulated=any(item.simulated for item in items),
+        simulated=any(item.simulated for item in items), rehearsal=any(item.rehearsal for item in items),
     )
 
 
@@ -166,6 +171,7 @@ def main() -> None:
         "paper_rules": theirs,
         "yield": {stage: read_json(folders.stage(stage) / f"{stage}.json") for stage in ("rank", "perturb", "screen", "batch", "collect", "balance")},
         "screen_against_truth": screen_against_truth(folders),
+        "judge_against_source": agreement(list(trials(read_source(folders), p.foreign, generator(p.seed, "audit", "agreement")))),
         "warnings": warnings(ours, p.limits),
     }
     text, table = markdown(report, p.limits)

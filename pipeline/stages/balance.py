@@ -1,7 +1,8 @@
 """Choose the items of the release so that neither the text nor the picture tells which questions are answerable.
 
 Rule `image_and_text`: in CLIP subsets every text is as often UQ as AQ and every picture has as many of either,
-within dev and within test; PT subsets pair each UQ with its original. Rule `image` is RGQA's: beside each UQ an AQ
+within dev and within test; PT subsets pair each UQ with its original, and words are put in about as often as they
+are taken out. Rule `image` is RGQA's: beside each UQ an AQ
 of the same picture (CLIP) or its original (PT), duplicates among the AQs dropped.
 
 Reads   collect/verified.jsonl, collect/aq_checks.jsonl, ingest/questions.jsonl, rank/own_scores.jsonl, rank/parts.json
@@ -14,16 +15,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from pipeline.auditing.margins import margin
-from pipeline.balancing.pairs import Pair, Paired, by_image, by_image_and_text, by_original
+from pipeline.balancing.pairs import (
+    Pair,
+    Paired,
+    by_image,
+    by_image_and_text,
+    by_original,
+    by_original_and_words,
+)
 from pipeline.core import params
 from pipeline.core.errors import Problems, run
 from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.params import Params
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
+from pipeline.core.randomness import generator
 from pipeline.core.records import SUBSETS, AqCheck, Dropped, Item, OwnScore, Question, Subset, Verified
 
 
@@ -32,10 +43,13 @@ class BalanceParams(Params):
 
     Attributes:
         rule: "image_and_text" makes both margins equal, "image" is the paper's.
-        seed: of the AQs that `image` draws.
+        word_slack: by how much, in PT subsets, a word may be put in more or less often than it is taken out, as a
+            share of the mean of both counts (`pipeline/balancing/words.py`); 2 leaves out nothing. Not under "image".
+        seed: of the AQs that `image` draws, and of what is left out for its words.
     """
 
     rule: Literal["image_and_text", "image"] = "image_and_text"
+    word_slack: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.3
     seed: int = 0
 
 
@@ -44,7 +58,10 @@ def balance(
 ) -> Paired:
     """Pair the UQs of one subset by the rule that applies to it; UQs and questions come sorted by id."""
     if subset.startswith("pt"):
-        return by_original(uqs, questions, refuted, once=p.rule == "image_and_text")
+        if p.rule == "image":
+            return by_original(uqs, questions, refuted, once=False)
+        rng = generator(p.seed, "balance words", subset)
+        return by_original_and_words(uqs, questions, refuted, p.word_slack, rng)
     if p.rule == "image":
         return by_image(uqs, questions.values(), refuted, p.seed)
     return by_image_and_text(uqs, questions.values(), refuted, part)
@@ -56,7 +73,8 @@ def items(subset: Subset, pairs: Sequence[Pair], questions: Mapping[str, Questio
     for pair in pairs:
         c, aq = pair.uq.candidate, pair.aq
         source = questions[c.question_id]
-        common = {"subset": subset, "pair_id": f"{subset}+{aq.question_id}", "paired_because": pair.because}
+        common = {"subset": subset, "pair_id": f"{subset}+{aq.question_id}", "paired_because": pair.because,
+                  "rehearsal": pair.uq.rehearsal}
         rows[c.candidate_id] = Item(
             item_id=c.candidate_id, picture_id=c.picture_id, question_id=c.question_id, text=c.text, unanswerable=True, answer="",
             part=part[c.picture_id], structural=source.structural, semantic=source.semantic, detailed=source.detailed,

@@ -4,7 +4,7 @@ Half of the filters have the known verdict "valid" (the picture's own questions,
 way; templates), half "invalid" (candidates and questions of other pictures that name something which, by the
 evidence, is not there; templates).
 
-Reads   screened.jsonl, questions.jsonl, scenes.jsonl, pictures.jsonl, vocabulary.json
+Reads   screened.jsonl, questions.jsonl, scenes.jsonl, pictures.jsonl, vocabulary.json, reconstructed.jsonl
         data/<data set>/annotations/known.jsonl   verified.jsonl of an earlier round, if there is one
 Writes  tasks.jsonl                everything about each task, the filter and its verdict included
         label_studio_tasks.json    what the browser may see: task key, picture, the two texts
@@ -33,8 +33,10 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Picture, Question, Scene, Screened, Task, Verified, Vocabulary
+from pipeline.core.rows import Singles
 from pipeline.judge.judgement import evidence_for
 from pipeline.judge.names import Lexicon
+from pipeline.judge.reconstruct import Reconstructed
 
 MOST_TOLD = 0.65  # AUROC up to which filters count as hidden among candidates
 MOST_MEASURED = 8_000  # questions on which the text-only model is tried; more does not sharpen the figure
@@ -99,11 +101,12 @@ def main() -> None:
         known[row.candidate.picture_id].append(row)
 
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
+    told = Singles(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed, "picture_id")
     naming = offers.by_name(question for row in own.values() for question in row)
     pools = {}
     for key in track(sorted(candidates), "batch: filters", unit="picture"):
         rng = generator(params.seed, "batch", "pool", key)
-        facts = evidence_for(key, scenes, own, lexicon)
+        facts = evidence_for(key, scenes, told, lexicon)
         filters = (
             offers.own_questions(own[key])
             + offers.judged(candidates[key])

@@ -6,7 +6,9 @@ majority, unanimity, or Dawid and Skene's estimate. Speed and constant answers a
 
 Reads   tasks.jsonl, screened.jsonl
         data/<data set>/annotations/*.json   exports of Label Studio, or, with `simulate: true`,
-        data/<data set>/truth, pictures.jsonl, vocabulary.json   what simulated annotators see and know
+        data/<data set>/truth, pictures.jsonl, vocabulary.json   what simulated annotators see and know; with
+                                             `simulate: rehearsal` instead of the truth
+        scenes.jsonl, reconstructed.jsonl    incomplete graphs, taken as complete
 Writes  verdicts.jsonl    all of them, under pseudonyms, simulated ones marked
         set_aside.jsonl   verdicts that do not count, each with a reason
         verified.jsonl    every candidate with its votes and one status
@@ -19,6 +21,7 @@ Writes  verdicts.jsonl    all of them, under pseudonyms, simulated ones marked
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import isnan
@@ -33,7 +36,7 @@ from annotation.posteriors import Posterior, posteriors, usual
 from annotation.quality import Accuracy, accuracies, excluded, refuted
 from annotation.quality_report.page import page
 from annotation.quality_report.summary import Quality, summary
-from annotation.simulated import ANNOTATORS, annotate
+from annotation.simulated import ANNOTATORS, annotate, rehearse
 from annotation.votes import Rule, SetAside, check_aqs, set_aside, verify
 from annotation.words import Words
 from pipeline.core.errors import UserError, run
@@ -46,19 +49,27 @@ from pipeline.core.records import (
     Choice,
     Picture,
     Record,
+    Scene,
     Screened,
     Task,
+    TaskQuestion,
     Verdict,
     Verified,
     Vocabulary,
 )
+from pipeline.judge.facts import facts_of
+from pipeline.judge.judgement import judge
+from pipeline.judge.names import Lexicon
+from pipeline.judge.reconstruct import Reconstructed, facts_known
 from pipeline.sources import gqa
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class CollectParams(Params):
-    simulate: bool = False  # simulated annotators instead of exports; needs the complete truth
+    # Simulated annotators instead of exports; true needs the complete truth. "rehearsal" takes incomplete graphs for
+    # it, to see the machinery work before people are asked: what comes out is marked, and cannot be published.
+    simulate: bool | Literal["rehearsal"] = False
     seed: int = 0  # of the simulated annotators
     votes: Annotated[int, msgspec.Meta(ge=1, le=len(ANNOTATORS))] = 3  # simulated verdicts per task
     min_votes: Annotated[int, msgspec.Meta(ge=1)] = 2  # fewer counted votes leave a candidate unjudged
@@ -186,6 +197,7 @@ def report(
     together = quality.agreement[0]
     return {
         "simulated": quality.simulated,
+        "rehearsal": quality.rehearsal,
         "annotators": {
             name: {
                 "filters": row.answered,
@@ -229,6 +241,37 @@ def simulated(folders: Folders, tasks: Sequence[Task], params: CollectParams) ->
     return annotate(tasks, truth, words, params.votes, params.seed)
 
 
+def rehearsed(folders: Folders, tasks: Sequence[Task], params: CollectParams) -> list[Verdict]:
+    """Verdicts of simulated annotators who take the graphs that there are, published or put together from questions,
+    for all there is."""
+    vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
+    lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
+    wanted = {task.picture_id for task in tasks}
+    graphs = read_jsonl(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed)
+    scenes = read_jsonl(folders.stage("ingest") / "scenes.jsonl", Scene)
+    facts = {
+        graph.picture_id: facts_known(graph, lexicon, complete=True)
+        for graph in graphs
+        if graph.picture_id in wanted
+    }
+    facts |= {
+        scene.picture_id: facts_of(msgspec.structs.replace(scene, complete=True), lexicon)
+        for scene in scenes
+        if scene.picture_id in wanted
+    }
+
+    def look(question: TaskQuestion, picture_id: str) -> str:
+        found = judge(question.program, facts.get(picture_id), question.text)
+        return {"answerable": "", "unknown": "unclear"}.get(found.answerability, found.category or "unclear")
+
+    print(
+        "warning: this is a REHEARSAL: the verdicts are simulated, and the truth they are simulated from is "
+        f"incomplete graphs taken as complete ({folders.dataset}.collect.simulate: rehearsal)",
+        file=sys.stderr,
+    )
+    return rehearse(tasks, look, params.votes, params.seed)
+
+
 def waiting(folders: Folders, tasks: int, exports: int, counts: Mapping[str, int]) -> list[str]:
     """What to do when nobody has judged anything yet."""
     shown = folders.stage("batch") / "label_studio_tasks.json"
@@ -254,7 +297,9 @@ def main() -> None:
     tasks = {task.task_id: task for task in read_jsonl(folders.stage("batch") / "tasks.jsonl", Task)}
     exports = sorted(folders.annotations.glob("*.json")) if not params.simulate else []
     counts: dict[str, int] = {}
-    if params.simulate:
+    if params.simulate == "rehearsal":
+        verdicts = rehearsed(folders, list(tasks.values()), params)
+    elif params.simulate:
         verdicts = simulated(folders, list(tasks.values()), params)
     else:
         verdicts, counts = read_exports(exports, tasks)

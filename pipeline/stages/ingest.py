@@ -3,6 +3,8 @@
 Reads   data/<data set>/source     GQA's files (sources/gqa.py) or a table of own questions (sources/table.py)
 Writes  pictures.jsonl    the pictures of the split that the benchmark is built from, each decoded once
         questions.jsonl   the questions of the splits asked for
+        unbalanced.jsonl  GQA's unbalanced questions about these pictures, where their file is there and no graph
+                          is read: for what they tell of the pictures, never to be asked
         scenes.jsonl      the published scene graphs of the splits asked for
         ingest.json       counts per split; relations left out because they point to no object
 All three are sorted by id. Nothing is written unless everything is right.
@@ -11,7 +13,7 @@ All three are sorted by id. Nothing is written unless everything is right.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -38,7 +40,7 @@ class IngestParams(Params):
         Split, ...
     ]  # scene graphs read: the vocabulary, and the evidence where they cover `split`
     questions: gqa.Which = (
-        "balanced"  # GQA only: the balanced files (the paper's choice) or those with all questions
+        "balanced"  # GQA only: those asked are the balanced ones (the paper's choice) or all of them
     )
     format: Literal["auto", "gqa", "table"] = "auto"  # auto: by what lies in source/
 
@@ -82,6 +84,15 @@ def faults(question: Question) -> list[str]:
                 f"step {number} ({step.operation}) depends on step {wrong[0]}, which does not come before it"
             )
     return found
+
+
+def unbalanced(source: Path, kind: Format, params: IngestParams, problems: Problems) -> Iterable[Question]:
+    """GQA's questions of `split`, unbalanced ones too, if their file is there and nothing better tells of its
+    pictures: no graphs are read, and not all questions are asked anyway."""
+    there = gqa.has_all_questions(source, params.split) if kind == "gqa" else False
+    if not there or params.questions == "all" or params.split in params.graph_splits:
+        return ()
+    return gqa.questions(source, (params.split,), problems, "all")
 
 
 def tidy(scene: Scene) -> tuple[Scene, int]:
@@ -155,12 +166,15 @@ def main() -> None:
         questions = table.questions(source, params.question_splits, problems, params.split)
     splits = params.graph_splits if kind == "gqa" or (source / "sceneGraphs").is_dir() else ()
 
+    telling = unbalanced(source, kind, params, problems)
+    asked: set[str] = set()
     encode = msgspec.json.Encoder().encode
     counts: Counter[tuple[str, str]] = Counter()
     wanted: dict[str, list[str]] = {}
     sizes: dict[str, tuple[int, int]] = {}
     with (
         replacing(out / "questions.jsonl") as question_file,
+        replacing(out / "unbalanced.jsonl") as unbalanced_file,
         replacing(out / "scenes.jsonl") as scene_file,
         replacing(out / "pictures.jsonl") as picture_file,
     ):
@@ -171,6 +185,14 @@ def main() -> None:
             if question.split == params.split and is_id(question.picture_id):
                 wanted.setdefault(question.picture_id, []).append(question.question_id)
             question_file.write(encode(question) + b"\n")
+            if telling:
+                asked.add(question.question_id)
+        for question in track(telling, "ingest: unbalanced questions", unit="question"):
+            if question.picture_id in wanted and question.question_id not in asked:
+                for fault in faults(question):
+                    problems.add(f"question {question.question_id}", fault)
+                counts[question.split, "unbalanced questions"] += 1
+                unbalanced_file.write(encode(question) + b"\n")
         for found in track(
             gqa.scenes(source / "sceneGraphs", splits, problems), "ingest: scenes", unit="scene"
         ):

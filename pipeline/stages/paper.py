@@ -74,9 +74,20 @@ def candidates(
     """Candidates of all four subsets by the paper's rules, without those that its conflict filter removes."""
     ranked = RankParams(preset="paper", hard_draw=p.hard_draw, hard_pool=p.hard_pool, easy_last=p.easy_last, cap=0, seed=p.seed)
     clip, _ = propose(questions, vectors, part, ranked)
-    edited, _ = perturb(questions, tags, vocabulary, {}, PerturbParams(seed=p.seed, preset="paper"))
+    return sound([*clip, *perturbed(questions, tags, vocabulary, p.seed)], vocabulary)
+
+
+def perturbed(
+    questions: Sequence[Question], tags: Mapping[str, Sequence], vocabulary: Vocabulary, seed: int
+) -> list[Candidate]:
+    """Candidates of the PT subsets by the paper's rules."""
+    return perturb(questions, tags, vocabulary, {}, PerturbParams(seed=seed, preset="paper"))[0]
+
+
+def sound(proposed: Sequence[Candidate], vocabulary: Vocabulary) -> list[Candidate]:
+    """Candidates without those that the paper's conflict filter removes."""
     found = []
-    for candidate in [*clip, *edited]:
+    for candidate in proposed:
         if candidate.program:
             fault = form.fault(parse(candidate.program, candidate.candidate_id), (), vocabulary.categories)
         else:

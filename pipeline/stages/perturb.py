@@ -1,7 +1,7 @@
 """Edit questions so that what they take for granted is no longer true of their own picture.
 
 Reads   ingest/pictures.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
-        tag/tags.jsonl
+        vocabulary/reconstructed.jsonl, tag/tags.jsonl
 Writes  candidates.jsonl     PT-Easy: other things; PT-Hard: other attributes of the same thing, opposites
         unperturbed.jsonl    questions that have no such edit, with the reason, per subset
         perturb.json         counts: questions == candidates + unperturbed, in each subset
@@ -10,13 +10,17 @@ Writes  candidates.jsonl     PT-Easy: other things; PT-Hard: other attributes of
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
+import numpy as np
 
 from pipeline.core.errors import run
-from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
+from pipeline.core.files import content_key, lines, read_json, read_jsonl, replacing_parts, write_json
+from pipeline.core.parallel import Workers, processes
 from pipeline.core.params import Params, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
@@ -33,16 +37,22 @@ from pipeline.core.records import (
     Word,
     candidate_id,
 )
-from pipeline.judge.judgement import evidence_for
+from pipeline.core.rows import Groups, Singles
+from pipeline.judge.facts import Facts
+from pipeline.judge.judgement import Told, evidence_for
 from pipeline.judge.names import Lexicon
 from pipeline.judge.programs import parse
+from pipeline.judge.reconstruct import Reconstructed
 from pipeline.perturbing import blind
 from pipeline.perturbing.alignment import align
+from pipeline.perturbing.raking import Kind, Offers
 from pipeline.perturbing.replacements import Replacements
 from pipeline.perturbing.rewriting import rewrite
 from pipeline.perturbing.swaps import Case, edited, swap_looks, swap_things
 
 SUBSETS: tuple[Subset, ...] = ("pt-easy", "pt-hard")
+SAMPLED = 20_000  # questions that show which words are taken out where
+Factors = Mapping[Kind, np.ndarray]
 DRAWS = 24  # random numbers for one question and subset: two a slot, more slots than any question has
 
 
@@ -54,8 +64,8 @@ class PerturbParams(Params):
         preset: "presuppositions" edits only what a question takes for granted, with replacements that fit;
             "paper" is RGQA's rule (section 3.1): every noun and adjective, any replacement, blind to what is
             asked.
-        even_words: edit fewer questions, so that over all of them each attribute and relation is put in about as
-            often as it is taken out; without, a model that sees the words alone can tell some edits ("under").
+        even_words: weigh replacements so that over all questions each word is put in about as often as it is
+            taken out (`pipeline/perturbing/raking.py`); without, a model that sees the words alone can tell edits.
         same_category: how often a thing is replaced by one of its own category, where one fits.
     """
 
@@ -96,6 +106,68 @@ def perturb_one(
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What pictures are perturbed with: their questions, scene graphs and what is told of them (`evidence_for`), the
+    words of a text, replacements."""
+
+    questions: Mapping[str, Sequence[Question]]
+    scenes: Mapping[str, Scene]
+    told: Told
+    words: Callable[[str], Sequence[Word]]
+    replacements: Replacements
+    lexicon: Lexicon
+    params: PerturbParams
+
+    @classmethod
+    def of(
+        cls,
+        questions: Mapping[str, Sequence[Question]],
+        scenes: Mapping[str, Scene],
+        words: Callable[[str], Sequence[Word]],
+        vocabulary: Vocabulary,
+        params: PerturbParams,
+        told: Told | None = None,
+        factors: Factors | None = None,
+    ) -> Tables:
+        replacements = Replacements(vocabulary, params.same_category, params.preset == "paper", factors)
+        lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
+        told = questions if told is None else told
+        return cls(questions, scenes, told, words, replacements, lexicon, params)
+
+    @classmethod
+    def read(cls, folders: Folders, params: PerturbParams, factors: Factors | None = None) -> Tables:
+        """The same from files, of which the rows of one picture at a time are in memory."""
+        ingest, vocabulary = folders.stage("ingest"), folders.stage("vocabulary") / "vocabulary.json"
+        tags = Singles(folders.stage("tag") / "tags.jsonl", Tagged, "text")
+        return cls.of(
+            Groups(ingest / "questions.jsonl", Question, "picture_id"),
+            Singles(ingest / "scenes.jsonl", Scene, "picture_id"),
+            lambda text: tags[text].words,
+            read_json(vocabulary, Vocabulary),
+            params,
+            Singles(vocabulary.with_name("reconstructed.jsonl"), Reconstructed, "picture_id"),
+            factors,
+        )
+
+    def facts(self, picture_id: str) -> Facts | None:
+        """The evidence about a picture, if any."""
+        return evidence_for(picture_id, self.scenes, self.told, self.lexicon)
+
+
+def perturb_picture(tables: Tables, picture_id: str) -> list[Candidate | Dropped]:
+    """What becomes of the questions of one picture, sorted by candidate id."""
+    facts, rows = tables.facts(picture_id), []
+    present = tables.replacements.present(facts)
+    for question in tables.questions.get(picture_id, ()):
+        words = tables.words(question.text)
+        program = parse(question.program, question.question_id) if question.program else ()
+        sentence = align(question.text, program, question.annotations, words)
+        case = Case(sentence, program, words, facts, present)
+        rows += perturb_one(question, case, tables.replacements, tables.params)
+    return sorted(rows, key=lambda row: row.candidate_id)
+
+
 def perturb(
     questions: Iterable[Question],
     tags: Mapping[str, Sequence[Word]],
@@ -103,64 +175,103 @@ def perturb(
     scenes: Mapping[str, Scene],
     params: PerturbParams,
 ) -> tuple[list[Candidate], list[Dropped]]:
-    """Perturb every question; both lists sorted by candidate id.
+    """Perturb questions that are all in memory; both lists sorted by candidate id.
 
     Args:
         tags: text -> its words. scenes: picture id -> scene graph, where there is one.
     """
-    replacements = Replacements(
-        vocabulary, params.same_category, params.even_words, uniform=params.preset == "paper"
-    )
-    lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
     by_picture: dict[str, list[Question]] = defaultdict(list)
     for question in questions:
         by_picture[question.picture_id].append(question)
-    candidates: list[Candidate] = []
-    dropped: list[Dropped] = []
-    known = {
-        picture_id: evidence_for(picture_id, scenes, by_picture, lexicon) for picture_id in sorted(by_picture)
-    }
-    present = {picture_id: replacements.present(facts) for picture_id, facts in known.items()}
-    replacements.allow_for(present.values())
-    for picture_id, facts in track(known.items(), "perturb", total=len(known), unit="picture"):
-        for question in by_picture[picture_id]:
-            words = tags[question.text]
-            program = parse(question.program, question.question_id) if question.program else ()
-            sentence = align(question.text, program, question.annotations, words)
-            case = Case(sentence, program, words, facts, present[picture_id])
-            for made in perturb_one(question, case, replacements, params):
-                (candidates if isinstance(made, Candidate) else dropped).append(made)
-    return sorted(candidates, key=lambda c: c.candidate_id), sorted(dropped, key=lambda d: d.candidate_id)
+    tables = Tables.of(by_picture, scenes, tags.__getitem__, vocabulary, params)
+    tables.replacements.factors = even_out(tables, by_picture)
+    made = [row for picture_id in by_picture for row in perturb_picture(tables, picture_id)]
+    made.sort(key=lambda row: row.candidate_id)
+    candidates = [row for row in made if isinstance(row, Candidate)]
+    return candidates, [row for row in made if isinstance(row, Dropped)]
 
 
-def report(questions: int, candidates: Sequence[Candidate], dropped: Sequence[Dropped]) -> dict[str, object]:
+def even_out(tables: Tables, pictures: Iterable[str]) -> Factors:
+    """Factors that even out the words that replacements are drawn by, from what the slots of a sample of the
+    pictures offer; none if that is not wanted."""
+    if not tables.params.even_words or tables.params.preset == "paper":
+        return {}
+    tables.replacements.offers = offers = Offers()
+    tried = 0
+    for picture_id in sorted(pictures, key=lambda one: content_key("even out", one)):
+        tried += len(perturb_picture(tables, picture_id)) // len(SUBSETS)
+        if tried >= SAMPLED:
+            break
+    tables.replacements.offers = None
+    return offers.factors(tables.replacements.words)
+
+
+def tally(rows: Iterable[Candidate | Dropped]) -> Counter[tuple[str, str, str]]:
+    """Counts of candidates, of their edits' kinds, and of the reasons why a question has none, per subset."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for row in rows:
+        if isinstance(row, Candidate):
+            counts[row.subset, "candidates", ""] += 1
+            counts.update((row.subset, "edits", edit.kind) for edit in row.edits)
+        else:
+            counts[row.subset, "unperturbed", row.reason] += 1
+    return counts
+
+
+def report(questions: int, counts: Mapping[tuple[str, str, str], int]) -> dict[str, object]:
     """Counts per subset and reason, and edits per kind."""
-    return {
-        subset: {
-            "questions": questions,
-            "candidates": sum(c.subset == subset for c in candidates),
-            "edits": dict(
-                sorted(Counter(e.kind for c in candidates if c.subset == subset for e in c.edits).items())
-            ),
-            "unperturbed": dict(sorted(Counter(d.reason for d in dropped if d.subset == subset).items())),
+    found = {}
+    for subset in SUBSETS:
+        by = {
+            what: {
+                name: counts[key] for key in sorted(counts) if key[:2] == (subset, what) for name in key[2:]
+            }
+            for what in ("candidates", "edits", "unperturbed")
         }
-        for subset in SUBSETS
-    }
+        found[subset] = {"questions": questions, **by, "candidates": sum(by["candidates"].values())}
+    return found
+
+
+class Made(msgspec.Struct, frozen=True):
+    """What becomes of a picture, as lines of the files to be written, per subset; and counts of it."""
+
+    questions: int
+    candidates: dict[Subset, bytes]
+    unperturbed: dict[Subset, bytes]
+    counts: Counter[tuple[str, str, str]]
+
+
+def made_of(tables: Tables, picture_id: str) -> Made:
+    """What becomes of one picture."""
+    rows = perturb_picture(tables, picture_id)
+    candidates, unperturbed = (
+        {s: lines(row for row in rows if row.subset == s and isinstance(row, kind)) for s in SUBSETS}
+        for kind in (Candidate, Dropped)
+    )
+    return Made(len(rows) // len(SUBSETS), candidates, unperturbed, tally(rows))
 
 
 def main() -> None:
     folders, params = Folders(), load("perturb", PerturbParams)
-    ingest, out = folders.stage("ingest"), folders.stage("perturb")
-    shown = {picture.picture_id for picture in read_jsonl(ingest / "pictures.jsonl", Picture)}
-    questions = [q for q in read_jsonl(ingest / "questions.jsonl", Question) if q.picture_id in shown]
-    scenes = {s.picture_id: s for s in read_jsonl(ingest / "scenes.jsonl", Scene) if s.picture_id in shown}
-    tags = {row.text: row.words for row in read_jsonl(folders.stage("tag") / "tags.jsonl", Tagged)}
-    vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
-    candidates, dropped = perturb(questions, tags, vocabulary, scenes, params)
-    write_jsonl(out / "candidates.jsonl", candidates)
-    write_jsonl(out / "unperturbed.jsonl", dropped)
-    write_json(out / "perturb.json", report(len(questions), candidates, dropped))
-    done("perturb", f"{len(candidates):,} candidates from {len(questions):,} questions", out)
+    out = folders.stage("perturb")
+    ids = (picture.picture_id for picture in read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture))
+    pictures = sorted(ids, key=lambda picture_id: f"{picture_id}+")  # the order of candidate ids
+    questions, counts = 0, Counter()
+    factors = even_out(Tables.read(folders, params), pictures)
+    with (
+        Workers(partial(Tables.read, folders, params, factors=factors), processes(len(pictures))) as workers,
+        replacing_parts(out / "candidates.jsonl", SUBSETS) as candidates,
+        replacing_parts(out / "unperturbed.jsonl", SUBSETS) as unperturbed,
+    ):
+        for made in track(workers.map(made_of, pictures), "perturb", len(pictures), "picture"):
+            for subset in SUBSETS:
+                candidates[subset].write(made.candidates[subset])
+                unperturbed[subset].write(made.unperturbed[subset])
+            questions += made.questions
+            counts.update(made.counts)
+    write_json(out / "perturb.json", report(questions, counts))
+    found = sum(count for (_, what, _), count in counts.items() if what == "candidates")
+    done("perturb", f"{found:,} candidates from {questions:,} questions", out)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,8 @@ from pipeline.releasing.sanity import sanity_predictions, score_predictions
 from pipeline.releasing.tables import write_table
 from pipeline.scoring.wheel import build_wheel
 
+REHEARSAL = "REHEARSAL, NO BENCHMARK: verdicts simulated from graphs that were put together from questions."
+
 
 class ReleaseParams(Params):
     """Parameters of the release.
@@ -74,9 +76,11 @@ class Provenance(Record):
     votes_set_aside: int
 
 
-def canary(dataset: str, version: str) -> str:
-    """A string that stands in every row and nowhere else: if a model knows it, it has seen the benchmark."""
-    return f"RGQA-CANARY {uuid.uuid5(uuid.NAMESPACE_URL, f'rgqa-pipeline/{dataset}/{version}')}"
+def canary(dataset: str, version: str, rehearsal: bool = False) -> str:
+    """A string that stands in every row and nowhere else: if a model knows it, it has seen the benchmark. In the rows
+    of a rehearsal it says what they are."""
+    mark = f"RGQA-CANARY {uuid.uuid5(uuid.NAMESPACE_URL, f'rgqa-pipeline/{dataset}/{version}')}"
+    return f"{REHEARSAL} {mark}" if rehearsal else mark
 
 
 def provenance(items: Sequence[Item], questions: dict[str, Question], verified: dict[str, Verified]) -> Iterator[Provenance]:
@@ -115,7 +119,12 @@ def main() -> None:
     audit: dict[str, Any] = read_json(folders.stage("audit") / "audit.json")
     embed: dict[str, Any] = read_json(folders.stage("embed") / "embed.json")
     rule: str = read_json(folders.stage("balance") / "balance.json")["rule"]
-    home, mark = folders.release(version), canary(folders.dataset, version)
+    rehearsal = any(item.rehearsal for item in items)
+    if rehearsal != version.endswith("-rehearsal"):
+        raise UserError(
+            f'version {version!r}: a rehearsal, and nothing else, has a version that ends in "-rehearsal"; edit '
+            + (f'params.yaml: version: "{version.partition("-")[0]}-rehearsal"' if rehearsal else "`version` in params.yaml"))
+    home, mark = folders.release(version), canary(folders.dataset, version, rehearsal)
 
     for subset in track(SUBSETS, "release", unit="subset"):
         _write_subset(home, [item for item in items if item.subset == subset], subset, pictures, mark, p)
@@ -130,14 +139,14 @@ def main() -> None:
     released = {item.subset for item in items}
     missing = [f"`{subset}` has no item: none of its candidates was verified and could be balanced." for subset in SUBSETS if subset not in released]
     facts = CardFacts(
-        title=p.title, version=version, licence=p.licence, origin=p.origin, canary=mark,
+        title=f"REHEARSAL of {p.title}" if rehearsal else p.title, version=version, licence=p.licence, origin=p.origin, canary=mark,
         balance_rule=rule, model=embed["model"]["model"], weights=embed["model"]["weights_sha256"],
         pictures_included=p.pictures, fetch_recipe=p.fetch_recipe, warnings=(*audit["warnings"], *missing), audit_table=audit["table"],
     )
     write_text(home / "README.md", card(items, facts))
     write_json(home / "croissant.json", croissant(
         home, name=f"rgqa-{folders.dataset}", version=version, licence_url=p.licence_url, published=p.published,
-        description=f"{p.title}: answerable and unanswerable questions about pictures.",
+        description=f"{REHEARSAL + ' ' if rehearsal else ''}{p.title}: answerable and unanswerable questions about pictures.",
     ))
     build_wheel(home / "scorers", version)
     write_checksums(home)

@@ -10,14 +10,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 
 from pipeline.core.errors import run
-from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
+from pipeline.core.files import lines, read_json, read_jsonl, replacing, write_json
+from pipeline.core.parallel import Workers, processes
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Picture, Question, Tagged, Vocabulary
 from pipeline.language.classes import WordClasses
-from pipeline.language.tagger import Tagger
+from pipeline.language.tagger import BATCH, Tagger
+
+WORTH = 20_000  # texts for which another process, with a tagger of its own, is worth its start
 
 
 def tag(texts: Iterable[str], classes: WordClasses, tagger: Tagger) -> Iterator[Tagged]:
@@ -25,6 +31,25 @@ def tag(texts: Iterable[str], classes: WordClasses, tagger: Tagger) -> Iterator[
     distinct = sorted(set(texts))
     for text, tokens in zip(distinct, tagger.tag(distinct), strict=True):
         yield Tagged(text=text, words=classes.classify(text, tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What texts are tagged with."""
+
+    classes: WordClasses
+    tagger: Tagger
+
+    @classmethod
+    def read(cls, folders: Folders) -> Tools:
+        vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
+        return cls(WordClasses(vocabulary), Tagger())
+
+
+def tagged(tools: Tools, texts: tuple[str, ...]) -> tuple[bytes, Counter[str]]:
+    """Texts tagged, as lines of tags.jsonl; and how many words there are of each class."""
+    rows = list(tag(texts, tools.classes, tools.tagger))
+    return lines(rows), Counter(word.kind for row in rows for word in row.words)
 
 
 def main() -> None:
@@ -36,12 +61,19 @@ def main() -> None:
         for question in read_jsonl(ingest / "questions.jsonl", Question)
         if question.picture_id in shown
     }
-    vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
-    tagged = list(track(tag(texts, WordClasses(vocabulary), Tagger()), "tag", total=len(texts), unit="text"))
-    write_jsonl(out / "tags.jsonl", tagged)
-    counts = Counter(word.kind for row in tagged for word in row.words)
-    write_json(out / "tag.json", {"texts": len(tagged), "words": dict(sorted(counts.items()))})
-    done("tag", f"{len(tagged):,} distinct texts", out)
+    # Whole batches of the tagger, so that it sees the same ones in however many processes.
+    ordered = iter(sorted(texts))
+    batches = list(iter(lambda: tuple(islice(ordered, BATCH)), ()))
+    counts: Counter[str] = Counter()
+    with (
+        Workers(partial(Tools.read, folders), processes(len(texts), WORTH)) as workers,
+        replacing(out / "tags.jsonl") as file,
+    ):
+        for rows, words in track(workers.map(tagged, batches, 1), "tag", len(batches), "thousand"):
+            file.write(rows)
+            counts.update(words)
+    write_json(out / "tag.json", {"texts": len(texts), "words": dict(sorted(counts.items()))})
+    done("tag", f"{len(texts):,} distinct texts", out)
 
 
 if __name__ == "__main__":

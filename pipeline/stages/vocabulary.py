@@ -1,29 +1,36 @@
 """Collect what the pictures show: objects with their attributes and relations, categories, attribute types.
 
-Reads   ingest/scenes.jsonl, ingest/questions.jsonl
-Writes  vocabulary.json    a Vocabulary
+Reads   ingest/scenes.jsonl, ingest/questions.jsonl, ingest/unbalanced.jsonl
+Writes  vocabulary.json       a Vocabulary
+        reconstructed.jsonl   a partial graph of each picture that has questions but no published graph
 
 Objects, attributes and relations are counted in the scene graphs. Where there is none, they are counted in
-what the answered questions say. Categories ("furniture") and types of attributes ("color") come from the
-questions' programs.
+the partial graphs: what the answered questions say. Categories ("furniture") and types of attributes ("color")
+come from the questions' programs.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from sys import intern
 from typing import Annotated
 
 import msgspec
 
 from pipeline.core.errors import UserError, run
-from pipeline.core.files import read_jsonl, write_json
+from pipeline.core.files import lines, replacing, write_json
+from pipeline.core.parallel import Workers, processes
 from pipeline.core.params import Params, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import ObjectEntry, Question, Scene, Vocabulary
+from pipeline.core.rows import Groups, Joined, Records
 from pipeline.judge.names import Lexicon
-from pipeline.judge.programs import parse
+from pipeline.judge.programs import Operation, parse
+from pipeline.judge.reconstruct import Reconstructed, reconstruct
 from pipeline.language.counts import from_graphs, from_questions
 from pipeline.language.meanings import asked, attribute_types, categories, described
 from pipeline.language.nouns import number_of
@@ -41,27 +48,36 @@ class VocabularyParams(Params):
     min_members: Annotated[int, msgspec.Meta(ge=1)] = 2
 
 
-def collect(scenes: Sequence[Scene], questions: Sequence[Question], params: VocabularyParams) -> Vocabulary:
+def collect(
+    scenes: Iterable[Scene],
+    questions: Iterable[Question],
+    params: VocabularyParams,
+    graphs: Callable[[Lexicon, Collection[str]], Iterable[Reconstructed]] | None = None,
+) -> Vocabulary:
     """The vocabulary of graphs and questions.
+
+    Args:
+        scenes, questions: are gone through several times.
+        graphs: makes the partial graphs, given the ids of the pictures that have a published one; by default of
+            `questions`.
 
     Raises:
         UserError: neither graphs nor programs name any object.
     """
-    programs = [
-        (q, parse(q.program, q.question_id))
-        for q in track(questions, "vocabulary: programs", unit="question")
-        if q.program
-    ]
-    names = {(scene.picture_id, thing.object_id): thing.name for scene in scenes for thing in scene.objects}
-    types, alternatives = attribute_types(programs)
-    groups = categories(programs, names, params.min_members)
-    entries, places, weathers = (
-        from_graphs(scenes) if scenes else from_questions((q for q, _ in programs), Lexicon(groups, types))
-    )
+    programs = Programs(questions)
+    names: dict[tuple[str, str], str] = {}
+    published: set[str] = set()
+    entries, places, weathers = from_graphs(_noted(scenes, names, published))
+    types, alternatives = attribute_types(track(programs, "vocabulary: types", unit="question"))
+    groups = categories(track(programs, "vocabulary: categories", unit="question"), names, params.min_members)
+    lexicon = Lexicon(groups, types)
+    told = graphs(lexicon, published) if graphs else _graphs_of(questions, lexicon)
+    if not published:
+        entries, places, weathers = from_questions(told, lexicon)
     kept = {name: entry for name, entry in sorted(entries.items()) if entry.count >= params.min_count}
     if not kept:
         raise UserError(
-            f"the vocabulary is empty: {len(scenes):,} scene graphs and {len(programs):,} programs of "
+            f"the vocabulary is empty: {len(published):,} scene graphs and {sum(1 for _ in programs):,} programs of "
             f"questions name no object at least {params.min_count} times; give scene graphs (of other pictures "
             "will do), or questions with programs"
         )
@@ -94,17 +110,78 @@ def collect(scenes: Sequence[Scene], questions: Sequence[Question], params: Voca
     )
 
 
+class Programs:
+    """The questions that have a program, with it; read anew whenever they are gone through."""
+
+    def __init__(self, questions: Iterable[Question]) -> None:
+        self._questions = questions
+
+    def __iter__(self) -> Iterator[tuple[Question, tuple[Operation, ...]]]:
+        return ((q, parse(q.program, q.question_id)) for q in self._questions if q.program)
+
+
+def _noted(
+    scenes: Iterable[Scene], names: dict[tuple[str, str], str], published: set[str]
+) -> Iterator[Scene]:
+    """The scenes; on the way their objects' names and their pictures are noted."""
+    for scene in track(scenes, "vocabulary: scenes", unit="scene"):
+        published.add(scene.picture_id)
+        names.update(((scene.picture_id, thing.object_id), intern(thing.name)) for thing in scene.objects)
+        yield scene
+
+
+def _graphs_of(questions: Iterable[Question], lexicon: Lexicon) -> Iterator[Reconstructed]:
+    """The partial graphs of questions that are all in memory."""
+    asked: dict[str, list[Question]] = defaultdict(list)
+    for question in questions:
+        asked[question.picture_id].append(question)
+    return filter(None, (reconstruct(asked[picture_id], lexicon) for picture_id in sorted(asked)))
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What a partial graph is made of: a picture's questions, unbalanced ones too, and the lexicon."""
+
+    questions: Mapping[str, Sequence[Question]]
+    lexicon: Lexicon
+
+    @classmethod
+    def read(cls, folders: Folders, lexicon: Lexicon) -> Tables:
+        files = (folders.stage("ingest") / f"{name}.jsonl" for name in ("questions", "unbalanced"))
+        return cls(Joined(*(Groups(file, Question, "picture_id") for file in files)), lexicon)
+
+
+def graph_of(tables: Tables, picture_id: str) -> bytes:
+    """The partial graph of one picture as a line; no line if its questions tell nothing."""
+    graph = reconstruct(tables.questions[picture_id], tables.lexicon)
+    return lines([graph] if graph else [])
+
+
+def write_graphs(folders: Folders, lexicon: Lexicon, published: Collection[str]) -> Records[Reconstructed]:
+    """Write the partial graphs of all pictures that have questions but no published graph, sorted by picture id."""
+    path = folders.stage("vocabulary") / "reconstructed.jsonl"
+    asked = Tables.read(folders, lexicon).questions
+    pictures = sorted(picture_id for picture_id in asked if picture_id not in published)
+    with (
+        Workers(partial(Tables.read, folders, lexicon), processes(len(pictures))) as workers,
+        replacing(path) as file,
+    ):
+        made = workers.map(graph_of, pictures)
+        for line in track(made, "vocabulary: partial graphs", len(pictures), "picture"):
+            file.write(line)
+    return Records(path, Reconstructed)
+
+
 def _sorted(counts: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
 def main() -> None:
-    folders = Folders()
-    ingest = folders.stage("ingest")
-    scenes = list(track(read_jsonl(ingest / "scenes.jsonl", Scene), "vocabulary: scenes", unit="scene"))
-    questions = list(read_jsonl(ingest / "questions.jsonl", Question))
-    vocabulary = collect(scenes, questions, load("vocabulary", VocabularyParams))
-    out = folders.stage("vocabulary")
+    folders, params = Folders(), load("vocabulary", VocabularyParams)
+    ingest, out = folders.stage("ingest"), folders.stage("vocabulary")
+    scenes = Records(ingest / "scenes.jsonl", Scene)
+    questions = Records(ingest / "questions.jsonl", Question)
+    vocabulary = collect(scenes, questions, params, partial(write_graphs, folders))
     write_json(out / "vocabulary.json", vocabulary)
     done(
         "vocabulary",

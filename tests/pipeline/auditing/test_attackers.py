@@ -4,7 +4,6 @@ from sklearn.metrics import roc_auc_score
 
 from pipeline.auditing import attackers
 from pipeline.core.randomness import generator
-from pipeline.core.records import Item
 
 COLORS = ["red", "blue", "green", "pink", "black"]
 THINGS = ["cup", "box", "hat", "ball", "car", "bird"]
@@ -50,11 +49,7 @@ def test_a_text_an_edited_question_and_its_original_are_one_group():
         ("Is the cup red?", "q2"), ("Is the hat red?", "q2"), ("Is the hat red?", "q5"), ("Is the dog big?", "q5"),
         ("Is it raining?", "q1"), ("Is it sunny?", "q3"),
     ]  # fmt: skip
-    items = [
-        Item(item_id=str(i), subset="pt-easy", picture_id="n1", question_id=question, text=text, unanswerable=False, answer="", pair_id="", part="test")
-        for i, (text, question) in enumerate(rows)
-    ]
     # q2 has both of the first texts, the second of them is also of q5, and so is the fourth: one chain.
-    groups = attackers.text_groups(items).tolist()
+    groups = attackers.text_groups(*zip(*rows, strict=True)).tolist()
     assert len(set(groups[:4])) == 1
     assert len(set(groups)) == 3

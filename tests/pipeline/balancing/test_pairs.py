@@ -1,6 +1,7 @@
 from collections import Counter
 from itertools import combinations
 
+import msgspec
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,11 +13,13 @@ from pipeline.balancing.pairs import (
     REPEATED,
     TAKEN,
     UNBALANCED,
+    UNEVEN,
     by_image,
     by_image_and_text,
     by_original,
+    by_original_and_words,
 )
-from pipeline.core.records import Candidate, Judgement, Question, Verified
+from pipeline.core.records import Candidate, Edit, Judgement, Question, Verified
 
 
 def asked(question_id, picture, text):
@@ -159,3 +162,14 @@ def test_an_edited_question_stands_beside_its_original():
     assert reasons(left) == {"A+x edited again+0": TAKEN, "B+y edited+0": REFUTED}
     kept, left = by_original(uqs, questions, (), once=False)
     assert [p.aq.question_id for p in kept] == ["1", "1", "2"] and left == []
+
+
+def test_of_edits_that_only_ever_put_a_word_in_all_but_one_are_left_out():
+    questions = {q.question_id: q for q in (asked(str(i), "A", f"happy {i}") for i in range(4))}
+    edit = (Edit(start=0, end=5, kind="attribute", old="happy", new="sad"),)
+    uqs = [msgspec.structs.replace(one, candidate=msgspec.structs.replace(one.candidate, edits=edit))
+           for one in (uq("A", f"sad {i}", str(i)) for i in range(4))]
+    kept, left = by_original_and_words(uqs, questions, {"3"}, 0.3, np.random.default_rng(1))
+    assert len(kept) == 1 and kept[0].aq.question_id == kept[0].uq.candidate.question_id
+    assert Counter(reasons(left).values()) == {UNEVEN: 2, REFUTED: 1}
+    assert [row.candidate.candidate_id for row, _ in left] == sorted(reasons(left))

@@ -114,3 +114,10 @@ def test_all_faults_of_a_program_are_told_at_once():
     assert len(error.value.problems) == 3  # the headline and two faults
     with pytest.raises(UserError, match="no steps"):
         parse((), "7")
+
+
+def test_which_of_two_things_is_older_compares_them():
+    older = parse(steps("select: man (1)->select: boy (2)->choose older: ? [0, 1]"))[2]
+    assert (older.verb, older.type, older.values, older.inputs) == ("compare", "older", (), (0, 1))
+    with pytest.raises(UserError, match="takes 2 earlier steps, got 1"):
+        parse(steps("select: man (1)->choose older: ? [0]"))

@@ -3,7 +3,7 @@ import json
 import numpy as np
 
 from pipeline.core.records import Item
-from pipeline.stages.audit import AuditParams, audit_subset, warnings
+from pipeline.stages.audit import TEXT_ATTACKS, AuditParams, audit_subset, warnings
 
 P = AuditParams(limits={"pt-easy": 0.65}, folds=3, repetitions=50)
 
@@ -27,7 +27,7 @@ PICTURES = {f"p{i}": np.eye(20, dtype=np.float32)[i] for i in range(20)}
 def test_a_word_that_betrays_unanswerable_questions_is_reported_and_warned_of():
     found = audit_subset(items("unicorn"), PICTURES, P)
     assert found.attacks["word n-grams"].auroc == 1.0
-    assert [line.split(":")[0] for line in warnings({"pt-easy": found}, P.limits)] == ["pt-easy", "pt-easy"]
+    assert [line.split(":")[0] for line in warnings({"pt-easy": found}, P.limits)] == ["pt-easy"] * len(TEXT_ATTACKS)
     assert "AUROC 1.00; the limit is 0.65" in warnings({"pt-easy": found}, P.limits)[0]
 
 

@@ -32,6 +32,7 @@ def verified(subset, picture, question_id, text=None, status="unanswerable", edi
 
 
 EDIT = (Edit(start=0, end=1, kind="object", old="a", new="x"),)
+BACK = (Edit(start=0, end=1, kind="object", old="x", new="a"),)
 VERIFIED = [
     # clip-easy: A1 at B, B1 at A; D1 at E, E1 at D; besides C2 at A, which C gets nothing back for.
     verified("clip-easy", "B", "A1"), verified("clip-easy", "A", "B1"), verified("clip-easy", "E", "D1"), verified("clip-easy", "D", "E1"),
@@ -41,7 +42,7 @@ VERIFIED = [
     # clip-hard: answerable after all; and one whose question annotators refuted
     verified("clip-hard", "B", "C1", status="answerable"), verified("clip-hard", "C", "B2"),
     # pt-hard: two edits of A1, one of E2
-    verified("pt-hard", "A", "A1", "x1", edits=EDIT), verified("pt-hard", "E", "E2", "x2", edits=EDIT),
+    verified("pt-hard", "A", "A1", "x1", edits=EDIT), verified("pt-hard", "E", "E2", "x2", edits=BACK),
 ]
 
 

@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -245,3 +246,30 @@ def test_too_few_verdicts_for_any_candidate_are_told_at_once(batched, set_params
     with pytest.raises(UserError, match=r"no candidate has collect.min_votes \(4\) that count; the most that one has is 3"):
         collected_from(batched, set_params, lambda who, question: question.expected or "invalid")
     assert not (OUT / "verified.jsonl").exists()
+
+
+def test_a_rehearsal_needs_no_truth_and_says_so_everywhere(batched, set_params, capsys):
+    shutil.rmtree("data/tiny/truth")
+    set_params("collect", simulate="rehearsal")
+    collect.main()
+    assert "REHEARSAL" in capsys.readouterr().err
+    verdicts = list(read_jsonl(OUT / "verdicts.jsonl", Verdict))
+    assert verdicts and all(v.rehearsal and v.simulated and v.annotator.startswith("rehearsal-") for v in verdicts)
+    assert all(row.rehearsal and row.simulated for row in verified())
+    assert read_json(OUT / "collect.json")["rehearsal"] is True
+    assert "<p class=\"simulated\">REHEARSAL." in (OUT / "quality.html").read_text()
+
+
+def test_who_rehearses_takes_what_is_not_stated_for_absent(batched, set_params):
+    set_params("collect", simulate="rehearsal")
+    collect.main()
+    rows = {row.candidate.candidate_id: row for row in verified()}
+    # In the closed world of the partial graphs nearly every foreign question fails; the judge alone dares it of few.
+    assert sum(row.status == "unanswerable" for row in rows.values()) > len(rows) / 2
+    assert sum(row.judgement.answerability == "unanswerable" for row in rows.values()) < len(rows) / 2
+
+
+def test_other_verdicts_are_no_rehearsal(batched):
+    collect.main()
+    assert not any(v.rehearsal for v in read_jsonl(OUT / "verdicts.jsonl", Verdict))
+    assert read_json(OUT / "collect.json")["rehearsal"] is False and "REHEARSAL" not in (OUT / "quality.html").read_text()

@@ -214,3 +214,40 @@ def test_the_split_of_the_benchmark_must_be_read(tiny, set_params):
     set_params("ingest", question_splits=["val"])
     with pytest.raises(UserError, match="question_splits lacks 'testdev'"):
         ingest.main()
+
+
+def test_unbalanced_questions_are_read_for_what_they_tell_and_never_asked(tiny, set_params):
+    source = json.loads(Path(TESTDEV).read_text())
+    one = next(iter(source.values()))
+    more = source | {"extra1": one | {"isBalanced": False}, "extra2": one | {"imageId": "elsewhere"}}
+    Path(TESTDEV.replace("_balanced_", "_all_")).write_text(json.dumps(more))
+
+    def told() -> list[str]:
+        ingest.main()
+        return [q.question_id for q in read_jsonl(OUT / "unbalanced.jsonl", Question)]
+
+    assert told() == ["extra1"]  # of the pictures asked about, and not among those asked
+    asked = [q.question_id for q in read_jsonl(OUT / "questions.jsonl", Question)]
+    assert "extra1" not in asked and len(asked) == 52
+    assert read_json(OUT / "ingest.json")["counts"]["testdev"]["unbalanced questions"] == 1
+    set_params("ingest", questions="all")  # then all are asked (and the pictures of all wanted)
+    more.pop("extra2")
+    for split in ("testdev", "train", "val"):
+        path = TESTDEV.replace("testdev", split)
+        Path(path.replace("_balanced_", "_all_")).write_text(json.dumps(more) if split == "testdev" else Path(path).read_text())
+    assert told() == []
+
+
+def test_without_a_file_of_unbalanced_questions_there_are_none(tiny):
+    ingest.main()
+    assert (OUT / "unbalanced.jsonl").read_text() == ""
+
+
+def test_the_marks_of_full_answers_come_in(tiny):
+    source = json.loads(Path(TESTDEV).read_text())
+    key = next(iter(source))
+    source[key]["annotations"] = {"question": {}, "answer": {}, "fullAnswer": {"1": "7"}}
+    Path(TESTDEV).write_text(json.dumps(source))
+    ingest.main()
+    found = {q.question_id: q for q in read_jsonl(OUT / "questions.jsonl", Question)}
+    assert found[key].full_answer_annotations == {"1": "7"}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 import pytest
 
 from pipeline.core.records import Candidate, ObjectEntry, Vocabulary
 from pipeline.language.classes import WordClasses
-from pipeline.stages.perturb import PerturbParams, perturb, report
+from pipeline.stages.perturb import PerturbParams, perturb, report, tally
 from tests.pipeline.perturbing.programs import program, question
 
 LOOKS = {
@@ -15,6 +17,8 @@ LOOKS = {
     "young": "age", "old": "age", "standing": "pose", "sitting": "pose", "happy": "face expression",
     "sad": "face expression", "running": "activity", "taking a picture": "pose",
 }
+# Described so often that any other relation is drawn once in a thousand million times.
+OPPOSITES = ("to the left of", "to the right of", "above", "below", "in front of", "behind")
 CHOICES = {"open": ("closed",), "closed": ("open",), "long sleeved": ("sleeveless",), "sleeveless": ("long sleeved",)}
 RELATIONS = ("on", "in", "wearing", "holding", "sitting on", "under")
 KINDS = {"animal": ("zebra", "giraffe"), "furniture": ("table", "chair", "bench"), "clothing": ("hat", "jeans")}
@@ -26,20 +30,22 @@ def entry(name: str, looks: tuple[str, ...] = (), seen: tuple[str, ...] = RELATI
         subject_of=dict.fromkeys(seen, 5), object_of=dict.fromkeys(seen, 5))
 
 
-def vocabulary(*names: str, looks: tuple[str, ...] = (), kinds: dict | None = None) -> Vocabulary:
-    """Only `names`, each seen with all looks (or `looks`) and in all relations."""
+def vocabulary(
+    *names: str, looks: tuple[str, ...] = (), kinds: dict | None = None, seen: tuple[str, ...] = RELATIONS
+) -> Vocabulary:
+    """Only `names`, each seen with all looks (or `looks`) and in all relations (or those `seen`)."""
     return Vocabulary(
-        objects={name: entry(name, looks) for name in names}, attributes=dict.fromkeys((*LOOKS, *CHOICES), 5),
+        objects={name: entry(name, looks, seen) for name in names}, attributes=dict.fromkeys((*LOOKS, *CHOICES), 5),
         attribute_types=LOOKS, relations=dict.fromkeys((*RELATIONS, "to the left of", "to the right of", "above", "below",
                                                          "in front of", "behind"), 10),
-        categories=kinds or {}, places={}, weathers={}, alternatives=CHOICES)
+        categories=kinds or {}, places={}, weathers={}, alternatives=CHOICES, described=dict.fromkeys(OPPOSITES, 10**9))
 
 
 def made(subset, text, semantic, words, answer="", annotations=None, preset="presuppositions", scenes=None, tags=None):
     """The text of the candidate, or why there is none."""
     asked = question(text, semantic, answer, annotations)
     tagged = WordClasses(words).classify(text, tags or plain_tags(text))
-    candidates, dropped = perturb([asked], {text: tagged}, words, scenes or {}, PerturbParams(preset=preset))
+    candidates, dropped = perturb([asked], {text: tagged}, words, scenes or {}, PerturbParams(preset=preset, even_words=False))
     found = [row for row in (*candidates, *dropped) if row.subset == subset]
     assert len(found) == 1
     return found[0]
@@ -101,15 +107,15 @@ EASY = [  # text, program, answer, annotations, what the vocabulary offers, expe
     ("Is there a red cup?", "select: cup (1)->filter color: red [0]->exist: ? [1]", "yes", {}, "kite", "its objects are asked for, not presupposed"),
     ("Are there cups or dogs?", "select: cup (1)->exist: ? [0]->select: dog (-)->exist: ? [2]->or: [1, 3]", "yes", {}, "kite", "its objects are asked for, not presupposed"),
     ("Is there a dog to the left of the cup?", "select: cup (1)->relate: dog,to the left of,s (2) [0]->exist: ? [1]", "yes", {}, "kite", "Is there a dog to the left of the kite?"),
-    ("Is there a cow in a field?", "select: field (1)->relate: cow,in,s (2) [0]->exist: ? [1]", "yes", {}, "kite", "its objects were not found in the text, or are not definite"),
+    ("Is there a cow in a field?", "select: field (1)->relate: cow,in,s (2) [0]->exist: ? [1]", "yes", {}, "kite", "its objects are asked for, not presupposed"),
     # frame nouns and pronouns name nothing
     ("What place is this?", "select: scene->query: place [0]", "park", {}, "kite", "names no object"),
-    ("Who is sitting?", "select: person (1)->filter pose: sitting [0]->query: name [1]", "man", {}, "kite", "its objects were not found in the text, or are not definite"),
+    ("Who is sitting?", "select: person (1)->filter pose: sitting [0]->query: name [1]", "man", {}, "kite", "no other object fits"),
     ("What is he holding?", "select: he (1)->relate: _,holding,o (2) [0]->query: name [1]", "cup", {}, "kite", "names no object"),
     ("Is this a train or a bus?", "select: this (3)->choose name: train|bus [0]", "train", {}, "kite", "names no object"),
-    # the other one makes sense with the same word only; so does a slice of something
-    ("What is near the other cup?", "select: cup (1)->relate: _,near,s (2) [0]->query: name [1]", "dog", {}, "kite", "its objects were not found in the text, or are not definite"),
-    ("What color is the slice of pizza?", "select: pizza (1)->query: color [0]", "red", {}, "kite", "its objects were not found in the text, or are not definite"),
+    # where there is no cup, there is no other; a slice makes sense with its own word only
+    ("What is near the other cup?", "select: cup (1)->relate: _,near,s (2) [0]->query: name [1]", "dog", {}, "kite", "What is near the kite?"),
+    ("What color is the slice of pizza?", "select: pizza (1)->query: color [0]", "red", {}, "kite", "only its own word makes sense there"),
     # words that belong to the noun go with it; looks stay
     ("What is the small cup on?", "select: cup (1)->filter size: small [0]->relate: _,on,o (2) [1]->query: name [2]", "table", {}, "kite", "What is the small kite on?"),
     ("What is the cup that looks small on?", "select: cup (1)->filter size: small [0]->relate: _,on,o (2) [1]->query: name [2]", "table", {}, "kite", "What is the kite that looks small on?"),
@@ -153,11 +159,11 @@ HARD = [  # text, program, answer, looks that the vocabulary knows of a cup, exp
     ("Is the cup red or white?", "select: cup (1)->choose color: red|white [0]", "red", "red blue", "its attributes are asked for, not presupposed"),
     ("Is the cup white or red?", "select: cup (1)->choose color: white|red [0]", "red", "red blue", "its attributes are asked for, not presupposed"),
     ("Is the cup open or closed?", "select: cup (1)->choose: open|closed [0]", "open", "open closed", "its attributes are asked for, not presupposed"),
-    # no other value of the type is known of this object; negated; several at a time
-    ("What is the red cup near?", "select: cup (1)->filter color: red [0]->relate: _,near,o (2) [1]->query: name [2]", "table", "red wood large", "its attributes have no other value that things of this name have"),
-    ("What is the cup that is not red near?", "select: cup (1)->filter color: not(red) [0]->relate: _,near,o (2) [1]->query: name [2]", "table", "red blue", "its attributes are negated, not exclusive, or not found in the text"),
-    ("What is the cup that is running near?", "select: cup (1)->filter activity: running [0]->relate: _,near,o (2) [1]->query: name [2]", "table", "running red", "its attributes are negated, not exclusive, or not found in the text"),
-    ("What color is the standing cup?", "select: cup (1)->filter pose: standing [0]->query: color [1]", "red", "standing;taking a picture;red", "its attributes have no other value that things of this name have"),
+    # no other value of the type is known of this object, or none that may stand there; negated; several at a time
+    ("What is the red cup near?", "select: cup (1)->filter color: red [0]->relate: _,near,o (2) [1]->query: name [2]", "table", "red wood large", "What is the blue cup near?"),  # as of other things
+    ("What is the cup that is not red near?", "select: cup (1)->filter color: not(red) [0]->relate: _,near,o (2) [1]->query: name [2]", "table", "red blue", "What is the cup that is red near?"),
+    ("What is the cup that is running near?", "select: cup (1)->filter activity: running [0]->relate: _,near,o (2) [1]->query: name [2]", "table", "running red", "What is the cup that is sleeping near?"),
+    ("What color is the standing cup?", "select: cup (1)->filter pose: standing [0]->query: color [1]", "red", "standing;taking a picture;red", "What color is the sitting cup?"),
     # asked, not presupposed
     ("Is the cup red?", "select: cup (1)->verify color: red [0]", "yes", "red blue", "its attributes are asked for, not presupposed"),
     ("Are there red cups?", "select: cup (1)->filter color: red [0]->exist: ? [1]", "yes", "red blue", "its attributes are asked for, not presupposed"),
@@ -170,28 +176,30 @@ HARD = [  # text, program, answer, looks that the vocabulary knows of a cup, exp
     ("What is the cup behind of?", "select: cup (1)->relate: _,behind,o (2) [0]->query: name [1]", "dog", "red", "What is the cup in front of?"),
     ("What color is the cup on the left side of the photo?", "select: cup (1)->filter hposition: left [0]->query: color [1]", "red", "red", "What color is the cup on the right side of the photo?"),
     ("What color is the cup in the bottom of the photo?", "select: cup (1)->filter vposition: bottom [0]->query: color [1]", "red", "red", "What color is the cup in the top of the photo?"),
-    ("What is the young dog to the right of the cup doing?", "select: cup (1)->relate: dog,to the right of,s (2) [0]->filter age: young [1]->query: activity [2]", "running", "red", "What is the young dog to the left of the cup doing?"),
+    ("What is the young dog to the right of the cup doing?", "select: cup (1)->relate: dog,to the right of,s (2) [0]->filter age: young [1]->query: activity [2]", "running", "red", "What is the old dog to the left of the cup doing?"),
     # relations that are asked, that have two sides, or no opposite
     ("Is the dog to the left or to the right of the cup?", "select: cup (1)->choose rel: dog,to the left of|to the right of,s (2) [0]", "left", "red", "has no attribute"),
     ("Is the dog to the left of the cup?", "select: cup (1)->verify rel: dog,to the left of,s (2) [0]", "yes", "red", "has no attribute"),
     ("Is the cup on the left?", "select: cup (1)->verify hposition: left [0]", "yes", "red", "has no attribute"),
     ("What is near the cup?", "select: cup (1)->relate: _,near,s (2) [0]->query: name [1]", "dog", "red", "has no attribute"),
     ("What color is the cup to the left of the other cup?", "select: cup (1)->relate: cup,to the left of,s (2) [0]->query: color [1]", "red", "red", "has no attribute"),
-    ("What color is the cup in the middle?", "select: cup (1)->filter hposition: middle [0]->query: color [1]", "red", "red", "has no attribute"),
+    ("What color is the cup in the middle of the photo?", "select: cup (1)->filter hposition: middle [0]->query: color [1]", "red", "red", "What color is the cup on the "),
+    ("What color is the cup in the middle?", "select: cup (1)->filter vposition: middle [0]->query: color [1]", "red", "red", "What color is the cup at the "),
+    ("What color is the cup in the center of the photo?", "select: cup (1)->filter vposition: middle [0]->query: color [1]", "red", "red", "What color is the cup in the "),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text, semantic, answer, looks, expected", HARD, ids=lambda value: value if isinstance(value, str) else "")
 def test_pt_hard_gives_the_same_thing_another_look_or_the_opposite_place(text, semantic, answer, looks, expected):
     known = tuple(looks.split(";") if ";" in looks else looks.split())
-    row = made("pt-hard", text, semantic, vocabulary("cup", looks=known), answer)
+    row = made("pt-hard", text, semantic, vocabulary("cup", looks=known, seen=()), answer)
     assert (row.text if isinstance(row, Candidate) else row.reason).startswith(expected)
 
 
 def test_the_program_is_edited_in_step_with_the_text():
     text = "What is the red cup to the left of the dog made of?"
     semantic = "select: dog (4)->relate: cup,to the left of,s (7) [0]->filter color: red [1]->query: material [2]"
-    words = vocabulary("cup", looks=("red", "blue", "wood"))
+    words = vocabulary("cup", looks=("red", "blue", "wood"), seen=())
     hard = made("pt-hard", text, semantic, words)
     assert hard.text == "What is the blue cup to the right of the dog made of?"
     assert hard.program == program(
@@ -242,16 +250,40 @@ def test_a_replacement_has_been_seen_with_the_looks_and_relations_that_the_quest
         assert not any("wall" in c.text for c in candidates if c.subset == "pt-easy")
 
 
-def test_under_is_put_for_on_as_much_more_rarely_as_it_is_rarer():
-    # 10 of "under" for 1,000 of "on": of 400 questions about 4 change, never as many as 20 (9 standard deviations).
-    words = vocabulary("cup")
-    words.described.update({"on": 1000, "under": 10})
-    asked = [question("What is on the cup?", "select: cup (1)->relate: _,on,s (2) [0]->query: name [1]", "dog", question_id=f"q{i}") for i in range(400)]
-    candidates, dropped = perturb(asked, {"What is on the cup?": ()}, words, {}, PerturbParams())
-    assert 0 < sum(c.subset == "pt-hard" for c in candidates) < 20
-    assert {d.reason for d in dropped if d.subset == "pt-hard"} == {"the opposite of its relation is rarely said"}
-    every, _ = perturb(asked, {"What is on the cup?": ()}, words, {}, PerturbParams(even_words=False))
-    assert sum(c.subset == "pt-hard" for c in every) == 400
+def test_each_relation_is_put_in_as_often_as_it_is_taken_out():
+    # 180 "on", 120 "in front of", 100 "behind": none is more than half of all, so that it can be done; "under",
+    # which nobody says, is not said. A count of 400 draws has a standard deviation of at most 10.
+    said = {"on": 180, "in front of": 120, "behind": 100}
+    words = msgspec.structs.replace(vocabulary("cup", seen=()), described=said)
+    relations = [relation for relation, count in said.items() for _ in range(count)]
+    asked = [
+        question(f"What is {relation} the cup?", f"select: cup (1)->relate: _,{relation},s (2) [0]->query: name [1]", "dog", question_id=f"q{i}")
+        for i, relation in enumerate(relations)
+    ]
+    tags = {f"What is {relation} the cup?": () for relation in said}
+
+    def put(even_words: bool) -> Counter[str]:
+        candidates, _ = perturb(asked, tags, words, {}, PerturbParams(even_words=even_words))
+        return Counter(edit.new for c in candidates if c.subset == "pt-hard" for edit in c.edits)
+
+    even = put(True)
+    assert even.total() == 400 and all(abs(even[relation] - count) < 25 for relation, count in said.items())
+    # By frequency alone: "on" in 180 / 280 of the 120 and 180 / 300 of the 100, about 137 times.
+    assert put(False)["on"] < 155
+
+
+def test_of_several_things_those_stay_that_are_too_seldom_put_in():
+    # 200 times a man and a kite, and nobody says "vase" or "hat": so the man, the kite, or both have to give way to
+    # them. Evened out, only one of them goes; else both do.
+    words = vocabulary("man", "kite", "vase", "hat")
+    text, semantic = "Is the man near the kite?", "select: kite (1)->relate: man,near,s (2) [0]->verify pose: standing [1]"
+    asked = [question(text, semantic, "yes", question_id=f"q{i}") for i in range(200)]
+
+    def edits(even_words: bool) -> set[int]:
+        candidates, _ = perturb(asked, {text: ()}, words, {}, PerturbParams(even_words=even_words))
+        return {len(c.edits) for c in candidates if c.subset == "pt-easy"}
+
+    assert (edits(True), edits(False)) == ({1}, {2})
 
 
 def test_looks_follow_their_real_frequencies():
@@ -273,7 +305,7 @@ def test_a_look_never_changes_its_type():
         asked = question(f"Where is the {look} cup?", f"select: cup (1)->filter {kind}: {look} [0]->query: hposition [1]", "left")
         candidates, _ = perturb([asked], {asked.text: ()}, words, {}, PerturbParams())
         for candidate in (c for c in candidates if c.subset == "pt-hard"):
-            assert types[candidate.program[1].argument] == kind and candidate.program[1].argument != look
+            assert types.get(candidate.program[1].argument, kind) == kind and candidate.program[1].argument != look
 
 
 def test_the_same_seed_gives_the_same_edits_whatever_else_is_asked_and_another_seed_gives_others():
@@ -292,7 +324,7 @@ def test_the_same_seed_gives_the_same_edits_whatever_else_is_asked_and_another_s
 def test_every_question_is_a_candidate_or_has_a_reason_in_each_subset():
     rows = [question(row[0], row[1], row[2], row[3], f"q{i}") for i, row in enumerate(EASY)]
     candidates, dropped = perturb(rows, {q.text: () for q in rows}, vocabulary("kite"), {}, PerturbParams())
-    for counts in report(len(rows), candidates, dropped).values():
+    for counts in report(len(rows), tally([*candidates, *dropped])).values():
         assert counts["questions"] == len(rows) == counts["candidates"] + sum(counts["unperturbed"].values())
 
 
@@ -324,7 +356,7 @@ def test_two_looks_of_one_thing_do_not_become_the_same():
     words.attribute_types.update(white="color", green="color")
     words.described.update(red=5, white=5, blue=5, green=5)
     asked = [question("Where is the cup that is red and white?", "select: cup (1)->filter color: red [0]->filter color: white [1]->query: hposition [2]", "left", question_id=f"q{i}") for i in range(20)]
-    candidates, _ = perturb(asked, {asked[0].text: ()}, words, {}, PerturbParams())
+    candidates, _ = perturb(asked, {asked[0].text: ()}, words, {}, PerturbParams(even_words=False))
     assert {c.text for c in candidates if c.subset == "pt-hard"} == {"Where is the cup that is blue and green?", "Where is the cup that is green and blue?"}
 
 
@@ -340,3 +372,9 @@ def test_the_whole_compound_goes():
     words = vocabulary("cup", "kite")
     row = made("pt-easy", "Is the cup computer red?", "select: cup (1)->verify color: red [0]", words, tags=tags)
     assert row.text == "Is the kite red?"
+
+
+def test_a_verb_that_the_tagger_takes_for_a_noun_ends_no_compound():
+    tags = ((0, 4, "VBZ"), (5, 8, "DT"), (9, 12, "NN"), (13, 17, "NN"), (18, 21, "JJ"))
+    row = made("pt-easy", "Does the cup look red?", "select: cup (1)->verify color: red [0]", vocabulary("cup", "kite"), tags=tags)
+    assert row.text == "Does the kite look red?"

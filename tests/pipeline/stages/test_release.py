@@ -1,16 +1,21 @@
 import json
+import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_jsonl
+from pipeline.core.files import read_jsonl, write_jsonl
 from pipeline.core.paths import Folders
-from pipeline.core.records import Dropped, Item
+from pipeline.core.records import Dropped, Item, Verdict
 from pipeline.explain import explain
 from pipeline.releasing.check import check_release
 from pipeline.releasing.publish import publish
+from pipeline.stages import release as release_stage
 from pipeline.stages.release import Provenance, canary
 from tests.closure import ROOT
 
@@ -109,3 +114,42 @@ def test_items_are_sorted_and_their_ids_differ_within_a_subset(release):
     keys = [(item.subset, item.item_id) for item in items(release)]
     assert len(keys) == len(set(keys))
     assert isinstance(items(release)[0], Item)
+
+
+@pytest.fixture
+def rehearsal(tiny_run, tmp_path, monkeypatch):
+    """The tiny project, its items rehearsed instead of judged by who knows the truth."""
+    shutil.copytree(tiny_run, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    for stage, name, kind in (("balance", "items.jsonl", Item), ("collect", "verdicts.jsonl", Verdict)):
+        path = Folders().stage(stage) / name
+        write_jsonl(path, [msgspec.structs.replace(row, rehearsal=True) for row in read_jsonl(path, kind)])
+    return tmp_path
+
+
+def set_version(version):
+    Path("params.yaml").write_text(re.sub(r"(?m)^version: .*$", f'version: "{version}"', Path("params.yaml").read_text()))
+
+
+def test_a_rehearsal_cannot_be_mistaken_for_a_benchmark(rehearsal):
+    set_version("0.1.0-rehearsal")
+    release_stage.main()
+    home = rehearsal / "data/release/tiny/0.1.0-rehearsal"
+    card = (home / "README.md").read_text()
+    assert "# REHEARSAL of Tiny" in card and "THIS IS A REHEARSAL, NO BENCHMARK" in card and "put together from the answers" in card
+    rows = [row for path in (home / "rgqa").glob("*.json") for row in json.loads(path.read_text())]
+    assert rows and all(row["canary"].startswith("REHEARSAL, NO BENCHMARK: verdicts simulated from graphs") for row in rows)
+    assert all(row.rehearsal for row in items(home)) and "REHEARSAL" in check_release(home)
+    assert json.loads((home / "croissant.json").read_text())["description"].startswith("REHEARSAL")
+    with pytest.raises(UserError, match="a rehearsal"):
+        publish(home, rehearsal / "published")
+    assert not (rehearsal / "published").exists()
+
+
+def test_the_version_says_whether_it_is_a_rehearsal(rehearsal, tiny_run, monkeypatch):
+    with pytest.raises(UserError, match='version: "0.1.0-rehearsal"'):
+        release_stage.main()
+    shutil.copy(tiny_run / "data/tiny/interim/balance/items.jsonl", Folders().stage("balance") / "items.jsonl")
+    set_version("0.1.0-rehearsal")
+    with pytest.raises(UserError, match="and nothing else"):
+        release_stage.main()

@@ -5,7 +5,7 @@ import pytest
 from pipeline.core.records import Candidate, Edit, ObjectEntry, Scene, SceneObject, Vocabulary
 from pipeline.core.records import Relation as To
 from pipeline.screening import claims, form
-from pipeline.stages.screen import report, screen
+from pipeline.stages.screen import report, screen, tally
 from tests.pipeline.perturbing.programs import program, question
 
 VOCABULARY = Vocabulary(
@@ -158,7 +158,7 @@ def test_what_goes_in_is_kept_or_dropped_for_a_counted_reason():
         for i, row in enumerate(CASES)
     ]  # fmt: skip
     kept, dropped = screen(candidates, asked, {"n1": SCENE}, VOCABULARY)
-    counts = report(kept, dropped)
+    counts = report(tally([*kept, *dropped]))
     assert sum(row["in"] for row in counts.values()) == len(candidates) == len(kept) + len(dropped)
     for row in counts.values():
         assert row["in"] == row["kept"] + sum(row["dropped"].values())

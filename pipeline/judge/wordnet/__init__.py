@@ -1,0 +1,1 @@
+"""Synonyms and kinds of everyday things: `table` reads them, `derive` makes them out of WordNet."""

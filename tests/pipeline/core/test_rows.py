@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.core.files import write_jsonl
+from pipeline.core.records import Question
+from pipeline.core.rows import Groups, Joined, Records, Singles
+
+ASKED = [
+    ("03", "n2"),
+    ("01", "n1"),
+    ("02", "n2"),
+    ("04", "é/1"),
+]  # (question, picture), in the order of the file
+
+
+def question(question_id: str, picture_id: str) -> Question:
+    text = "Ob die Tür „rot“ ist?\n" * 3  # longer in bytes than in characters, and with a line's end
+    return Question(
+        question_id=question_id,
+        picture_id=picture_id,
+        split="testdev",
+        text=text,
+        answer="yes",
+        annotations={"1": "2"},
+    )
+
+
+@pytest.fixture
+def file(tmp_path):
+    write_jsonl(tmp_path / "q.jsonl", [question(*pair) for pair in ASKED])
+    return tmp_path / "q.jsonl"
+
+
+def test_records_of_a_key_come_in_the_order_of_the_file(file):
+    groups = Groups(file, Question, "picture_id")
+    assert groups["n2"] == [question("03", "n2"), question("02", "n2")]
+    assert groups["é/1"] == [question("04", "é/1")]
+    assert (list(groups), len(groups)) == (["n2", "n1", "é/1"], 3)
+    assert "n1" in groups and "n3" not in groups and groups.get("n3", ()) == ()
+    with pytest.raises(KeyError):
+        groups["n3"]
+
+
+def test_of_several_records_of_a_single_key_the_last_counts(file):
+    assert Singles(file, Question, "picture_id")["n2"] == question("02", "n2")
+
+
+def test_an_empty_file_has_no_keys(tmp_path):
+    (tmp_path / "q.jsonl").touch()
+    assert dict(Groups(tmp_path / "q.jsonl", Question, "picture_id")) == {}
+
+
+def test_several_files_are_one_group(file, tmp_path):
+    write_jsonl(tmp_path / "more.jsonl", [question("05", "n2"), question("06", "n9")])
+    joined = Joined(*(Groups(path, Question, "picture_id") for path in (file, tmp_path / "more.jsonl")))
+    assert [q.question_id for q in joined["n2"]] == ["03", "02", "05"]
+    assert [q.question_id for q in joined["n9"]] == ["06"]
+    assert (sorted(joined), len(joined), joined.get("n0")) == (["n1", "n2", "n9", "é/1"], 4, None)
+
+
+def test_all_records_can_be_gone_through_again(file):
+    records = Records(file, Question)
+    assert [q.question_id for q in records] == [q.question_id for q in records] == ["03", "01", "02", "04"]
+
+
+def test_no_record_is_held_but_those_asked_for(tmp_path):
+    write_jsonl(tmp_path / "q.jsonl", [question(f"{i:04}", f"n{i % 100}") for i in range(1000)])
+    groups = Groups(tmp_path / "q.jsonl", Question, "picture_id")
+    assert sum(len(groups[key]) for key in groups) == 1000
+    asked = groups["n5"]
+    assert len(asked) == 10  # 1,000 questions on 100 pictures
+    gc.collect()
+    assert (
+        sum(isinstance(thing, Question) and thing.picture_id.startswith("n") for thing in gc.get_objects())
+        <= 20
+    )
+
+
+@pytest.mark.parametrize("bad, line", [(b'{"picture_id": 7}\n', 5), (b"{\n", 5)])
+def test_a_line_without_the_key_is_named_at_once(file, bad, line):
+    with file.open("ab") as end:
+        end.write(bad)
+    with pytest.raises(UserError, match=rf"q\.jsonl, line {line}: not a Question"):
+        Groups(file, Question, "picture_id")
+
+
+def test_a_record_that_is_none_is_named_when_it_is_read(file):
+    with file.open("ab") as end:
+        end.write(b'{"picture_id": "n9", "colour": 1}\n')
+    groups = Groups(file, Question, "picture_id")
+    with pytest.raises(UserError, match=r"q\.jsonl, line 5: not a Question"):
+        groups["n9"]
+
+
+def test_a_missing_file_is_told(tmp_path):
+    with pytest.raises(UserError, match="no such file; run the stage that writes it"):
+        Singles(tmp_path / "none.jsonl", Question, "text")
