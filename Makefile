@@ -26,7 +26,7 @@ test: setup
 annotate: setup
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/rgqa annotate serve --port $(PORT)
 
-# Pins anew what pyproject.toml allows; index addresses stay out of the file.
+# Pins anew what pyproject.toml allows, for the first 3.11, which needs the most; index addresses stay out of the files.
 lock:
-	$(BIN)/uv pip compile --quiet --python $(BIN)/python --extra dev pyproject.toml -o requirements.lock --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
-	$(BIN)/uv pip compile --quiet --python $(BIN)/python annotation/server/requirements.in -o annotation/server/requirements.lock --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
+	$(BIN)/uv pip compile --quiet --python-version 3.11.0 --extra dev pyproject.toml -o requirements.lock --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
+	$(BIN)/uv pip compile --quiet --python-version 3.11.0 annotation/server/requirements.in -o annotation/server/requirements.lock --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
