@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from annotation.screen import HOTKEYS, instructions, interface
+from annotation.server.environment import ensure
 
 ROOT = Path(__file__).parents[3]
 START_SECONDS = 600
@@ -84,11 +85,8 @@ class Studio(NamedTuple):
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     """A server with one account; stopped at the end."""
     home = tmp_path_factory.mktemp("label-studio")
-    program = Path(os.environ.get("RGQA_LABEL_STUDIO", ROOT / ".venv-label-studio")) / "bin" / "python"
-    if not program.exists():
-        from annotation.server.environment import ensure
-
-        program = ensure(ROOT / ".venv-label-studio")
+    given = os.environ.get("RGQA_LABEL_STUDIO")
+    program = Path(given) / "bin" / "python" if given else ensure(ROOT / ".venv-label-studio")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
