@@ -219,8 +219,9 @@ def trials(source: Source, foreign: int, rng: np.random.Generator) -> Iterator[T
                 program = parse(question.program, question.question_id)
                 facts = listed or graph.facts(source.related[question.question_id])
                 yield own_trial(question, program, evidence, facts)
-                for i in rng.integers(len(ids), size=foreign):
-                    if ids[i] != picture_id and not always_answerable(program):
+                elsewhere = rng.integers(len(ids), size=foreign).tolist()
+                for i in [] if always_answerable(program) else elsewhere:
+                    if ids[i] != picture_id:
                         yield foreign_trial(question, program, ids[i], evidence, source, known)
 
 

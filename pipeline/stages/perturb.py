@@ -18,17 +18,16 @@ from typing import Annotated, Literal
 import msgspec
 import numpy as np
 
+from pipeline.core.candidates import Made, by_subset, counted, pictures_in_order, write_by_picture
 from pipeline.core.errors import run
-from pipeline.core.files import content_key, lines, read_json, read_jsonl, replacing_parts, write_json
-from pipeline.core.parallel import Workers, processes
+from pipeline.core.files import content_key, read_json, write_json
 from pipeline.core.params import Params, load
 from pipeline.core.paths import Folders
-from pipeline.core.progress import done, track
+from pipeline.core.progress import done
 from pipeline.core.randomness import generator
 from pipeline.core.records import (
     Candidate,
     Dropped,
-    Picture,
     Question,
     Scene,
     Subset,
@@ -218,60 +217,34 @@ def tally(rows: Iterable[Candidate | Dropped]) -> Counter[tuple[str, str, str]]:
     return counts
 
 
-def report(questions: int, counts: Mapping[tuple[str, str, str], int]) -> dict[str, object]:
-    """Counts per subset and reason, and edits per kind."""
+def report(counts: Mapping[tuple[str, str, str], int]) -> dict[str, dict[str, object]]:
+    """Counts per subset and reason, and edits per kind. Each question has a candidate or a reason why not."""
     found = {}
     for subset in SUBSETS:
-        by = {
-            what: {
-                name: counts[key] for key in sorted(counts) if key[:2] == (subset, what) for name in key[2:]
-            }
-            for what in ("candidates", "edits", "unperturbed")
-        }
-        found[subset] = {"questions": questions, **by, "candidates": sum(by["candidates"].values())}
+        by = counted(counts, subset, "candidates", "edits", "unperturbed")
+        candidates = sum(by["candidates"].values())
+        questions = candidates + sum(by["unperturbed"].values())
+        found[subset] = {"questions": questions, **by, "candidates": candidates}
     return found
-
-
-class Made(msgspec.Struct, frozen=True):
-    """What becomes of a picture, as lines of the files to be written, per subset; and counts of it."""
-
-    questions: int
-    candidates: dict[Subset, bytes]
-    unperturbed: dict[Subset, bytes]
-    counts: Counter[tuple[str, str, str]]
 
 
 def made_of(tables: Tables, picture_id: str) -> Made:
     """What becomes of one picture."""
     rows = perturb_picture(tables, picture_id)
-    candidates, unperturbed = (
-        {s: lines(row for row in rows if row.subset == s and isinstance(row, kind)) for s in SUBSETS}
-        for kind in (Candidate, Dropped)
-    )
-    return Made(len(rows) // len(SUBSETS), candidates, unperturbed, tally(rows))
+    files = (by_subset((row for row in rows if isinstance(row, kind)), lambda row: row.subset) for kind in (Candidate, Dropped))
+    return Made(tuple(files), tally(rows))
 
 
 def main() -> None:
     folders, params = Folders(), load("perturb", PerturbParams)
-    out = folders.stage("perturb")
-    ids = (picture.picture_id for picture in read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture))
-    pictures = sorted(ids, key=lambda picture_id: f"{picture_id}+")  # the order of candidate ids
-    questions, counts = 0, Counter()
+    pictures = pictures_in_order(folders)
     factors = even_out(Tables.read(folders, params), pictures)
-    with (
-        Workers(partial(Tables.read, folders, params, factors=factors), processes(len(pictures))) as workers,
-        replacing_parts(out / "candidates.jsonl", SUBSETS) as candidates,
-        replacing_parts(out / "unperturbed.jsonl", SUBSETS) as unperturbed,
-    ):
-        for made in track(workers.map(made_of, pictures), "perturb", len(pictures), "picture"):
-            for subset in SUBSETS:
-                candidates[subset].write(made.candidates[subset])
-                unperturbed[subset].write(made.unperturbed[subset])
-            questions += made.questions
-            counts.update(made.counts)
-    write_json(out / "perturb.json", report(questions, counts))
-    found = sum(count for (_, what, _), count in counts.items() if what == "candidates")
-    done("perturb", f"{found:,} candidates from {questions:,} questions", out)
+    set_up = partial(Tables.read, folders, params, factors=factors)
+    counts = write_by_picture("perturb", folders, pictures, ("candidates.jsonl", "unperturbed.jsonl"), set_up, made_of)
+    out, found = folders.stage("perturb"), report(counts)
+    write_json(out / "perturb.json", found)
+    candidates = sum(row["candidates"] for row in found.values())
+    done("perturb", f"{candidates:,} candidates from {found[SUBSETS[0]]['questions']:,} questions", out)
 
 
 if __name__ == "__main__":

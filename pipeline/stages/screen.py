@@ -18,23 +18,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import msgspec
-
+from pipeline.core.candidates import Made, by_subset, counted, pictures_in_order, write_by_picture
 from pipeline.core.errors import run
-from pipeline.core.files import lines, read_json, read_jsonl, replacing_parts, write_json
-from pipeline.core.parallel import Workers, processes
+from pipeline.core.files import read_json, write_json
 from pipeline.core.paths import Folders
-from pipeline.core.progress import done, track
+from pipeline.core.progress import done
 from pipeline.core.records import (
     SUBSETS,
     Candidate,
     Dropped,
     Judgement,
-    Picture,
     Question,
     Scene,
     Screened,
-    Subset,
     Vocabulary,
 )
 from pipeline.core.rows import Groups, Joined, Singles
@@ -198,57 +194,30 @@ def tally(rows: Iterable[Screened | Dropped]) -> Counter[tuple[str, str, str]]:
     return counts
 
 
-def report(counts: Mapping[tuple[str, str, str], int]) -> dict[str, object]:
+def report(counts: Mapping[tuple[str, str, str], int]) -> dict[str, dict[str, object]]:
     """Counts per subset: in == kept + sum(dropped)."""
     found = {}
     for subset in SUBSETS:
-        by = {
-            what: {
-                name: counts[key] for key in sorted(counts) if key[:2] == (subset, what) for name in key[2:]
-            }
-            for what in ("judged", "evidence", "dropped")
-        }
+        by = counted(counts, subset, "judged", "evidence", "dropped")
         kept = sum(by["judged"].values())
         found[subset] = {"in": kept + sum(by["dropped"].values()), "kept": kept, **by}
     return found
 
 
-class Made(msgspec.Struct, frozen=True):
-    """What becomes of a picture's candidates, as lines of the files to be written, per subset; and counts of it."""
-
-    kept: dict[Subset, bytes]
-    dropped: dict[Subset, bytes]
-    counts: Counter[tuple[str, str, str]]
-
-
 def made_of(tables: Tables, picture_id: str) -> Made:
+    """What becomes of the candidates of one picture."""
     rows = screen_picture(tables, picture_id)
-    kept = [row for row in rows if isinstance(row, Screened)]
-    dropped = [row for row in rows if isinstance(row, Dropped)]
-    return Made(
-        {subset: lines(row for row in kept if row.candidate.subset == subset) for subset in SUBSETS},
-        {subset: lines(row for row in dropped if row.subset == subset) for subset in SUBSETS},
-        tally(rows),
-    )
+    kept = by_subset((row for row in rows if isinstance(row, Screened)), lambda row: row.candidate.subset)
+    dropped = by_subset((row for row in rows if isinstance(row, Dropped)), lambda row: row.subset)
+    return Made((kept, dropped), tally(rows))
 
 
 def main() -> None:
     folders = Folders()
-    out = folders.stage("screen")
-    ids = (picture.picture_id for picture in read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture))
-    pictures = sorted(ids, key=lambda picture_id: f"{picture_id}+")  # the order of candidate ids
-    counts: Counter[tuple[str, str, str]] = Counter()
-    with (
-        Workers(partial(Tables.read, folders), processes(len(pictures))) as workers,
-        replacing_parts(out / "screened.jsonl", SUBSETS) as kept,
-        replacing_parts(out / "dropped.jsonl", SUBSETS) as dropped,
-    ):
-        for made in track(workers.map(made_of, pictures), "screen", len(pictures), "picture"):
-            for subset in SUBSETS:
-                kept[subset].write(made.kept[subset])
-                dropped[subset].write(made.dropped[subset])
-            counts.update(made.counts)
-    found = report(counts)
+    names = ("screened.jsonl", "dropped.jsonl")
+    set_up = partial(Tables.read, folders)
+    counts = write_by_picture("screen", folders, pictures_in_order(folders), names, set_up, made_of)
+    out, found = folders.stage("screen"), report(counts)
     write_json(out / "screen.json", found)
     stay, came = (sum(row[what] for row in found.values()) for what in ("kept", "in"))
     done("screen", f"{stay:,} of {came:,} candidates stay", out)

@@ -324,7 +324,7 @@ def test_the_same_seed_gives_the_same_edits_whatever_else_is_asked_and_another_s
 def test_every_question_is_a_candidate_or_has_a_reason_in_each_subset():
     rows = [question(row[0], row[1], row[2], row[3], f"q{i}") for i, row in enumerate(EASY)]
     candidates, dropped = perturb(rows, {q.text: () for q in rows}, vocabulary("kite"), {}, PerturbParams())
-    for counts in report(len(rows), tally([*candidates, *dropped])).values():
+    for counts in report(tally([*candidates, *dropped])).values():
         assert counts["questions"] == len(rows) == counts["candidates"] + sum(counts["unperturbed"].values())
 
 

@@ -10,6 +10,7 @@ from types import ModuleType
 import msgspec
 import pytest
 
+from pipeline.core import candidates as core_candidates
 from pipeline.core.files import read_jsonl, write_jsonl
 from pipeline.core.parallel import Workers
 from pipeline.core.records import Candidate, Picture, Question, Screened, Tagged
@@ -55,8 +56,8 @@ def again(row, copy: int):
 def in_processes(number: int, patch: pytest.MonkeyPatch) -> None:
     whole = Workers.map
     patch.setattr(Workers, "map", lambda self, work, items, piece=3: whole(self, work, items, piece))
-    for stage in STAGES:
-        patch.setattr(stage, "processes", lambda *_: number)
+    for module in (vocabulary, tag, core_candidates):
+        patch.setattr(module, "processes", lambda *_: number)
 
 
 def test_one_process_and_two_write_the_same_bytes_sorted_and_complete(ingested, monkeypatch):
