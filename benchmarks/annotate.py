@@ -32,7 +32,7 @@ from annotation.queues import queues
 from annotation.roster import Annotator, write_roster
 from annotation.secrets import Connection
 from annotation.tasks import shown
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, run
 from pipeline.core.files import read_json, write_json, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Picture, Task, TaskQuestion
@@ -51,6 +51,8 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=40_000)
     a = parser.parse_args()
     executable = a.label_studio.absolute()
+    if not executable.is_file():
+        raise UserError(f"{executable}: no such file; `make annotate` sets up .venv-label-studio/bin/label-studio")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         Path("params.yaml").write_text(PARAMS)
@@ -174,4 +176,4 @@ def tell(what: str, ours: float, bare: float, count: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -15,6 +15,7 @@ import numpy as np
 
 from pipeline.balancing.pairs import by_image_and_text
 from pipeline.balancing.parts import parts
+from pipeline.core.errors import run
 from pipeline.core.records import Candidate, Judgement, Question, Verified
 
 
@@ -43,4 +44,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pipeline.core.errors import run
 from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
 from pipeline.encoders import clip
@@ -80,4 +81,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -27,6 +27,7 @@ import psutil
 import yaml
 
 from benchmarks import standin
+from pipeline.core.errors import run
 from pipeline.core.files import read_jsonl, write_jsonl
 from pipeline.core.records import Candidate, Dropped, Question, Screened, Tagged
 
@@ -47,7 +48,7 @@ class Cost(NamedTuple):
     memory: float
 
 
-def run(arguments: list[str], folder: Path) -> Cost:
+def watched(arguments: list[str], folder: Path) -> Cost:
     """Run a Python program in a folder and watch it and the processes that it starts."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     process = subprocess.Popen(
@@ -103,7 +104,7 @@ def measure(folder: Path, questions: int) -> None:
     interim, costs = data_set(folder), {}
     print(f"{'':<20} seconds  of processors  questions/s   GB, all processes together")
     for stage in STAGES:
-        costs[stage] = run(["-m", f"pipeline.stages.{stage}"], folder)
+        costs[stage] = watched(["-m", f"pipeline.stages.{stage}"], folder)
         _tell(stage, costs[stage], questions)
     perturb, screen = costs["perturb"], costs["screen"]
     both = Cost(
@@ -150,4 +151,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

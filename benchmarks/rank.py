@@ -22,6 +22,7 @@ from multiprocessing import get_context
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from pipeline.core.errors import run
 from pipeline.core.records import Question
 from pipeline.ranking.admissible import QuestionTable, question_table
 from pipeline.ranking.draw import pair_pool
@@ -156,4 +157,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -23,7 +23,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from pipeline.core.errors import Problems
+from pipeline.core.errors import Problems, run
 from pipeline.core.files import replacing
 from pipeline.core.progress import track
 from pipeline.core.records import Question, Split, Step
@@ -267,6 +267,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def made_by(a: argparse.Namespace, folder: Path) -> None:
     """Make it as the options say."""
+    problems = Problems("options")
+    for name, least in (("questions", 1), ("pictures", 0), ("distinct", 0), ("seed", 0)):
+        if getattr(a, name) < least:
+            problems.add(f"--{name}", f"{getattr(a, name)}, at least {least} wanted")
+    problems.raise_if_any()
     pictures = a.pictures or max(1, round(a.questions * PICTURES / QUESTIONS))
     make(a.like, a.split, a.questions, pictures, a.distinct, folder, a.seed)
 
@@ -282,4 +287,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

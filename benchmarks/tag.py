@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.core.errors import Problems
+from pipeline.core.errors import Problems, run
 from pipeline.language.classes import WordClasses
 from pipeline.language.tagger import BATCH, MODEL, Tagger
 from pipeline.sources import gqa
@@ -57,4 +57,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

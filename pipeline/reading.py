@@ -16,11 +16,12 @@ Runs on the screened candidates of the data set in use (`dvc repro screen`).
 
 from __future__ import annotations
 
-import argparse
 import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from sklearn.metrics import cohen_kappa_score
 
 from annotation.quality import wilson
@@ -33,6 +34,7 @@ from pipeline.core.records import Question, Record, Screened
 
 SUBSETS = ("pt-easy", "pt-hard")
 MARKS = {"a_good": "yn", "b_good": "yn", "changed": "yn", "where": "paf"}
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 class Pair(Record):
@@ -108,46 +110,56 @@ def read_sheet(path: Path, rows: int, problems: Problems) -> list[dict[str, str]
     return sheet
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    doors = parser.add_subparsers(dest="door", required=True)
-    drawing = doors.add_parser("draw")
-    drawing.add_argument("--count", type=int, default=200)
-    drawing.add_argument("--seed", type=int, default=1)
-    drawing.add_argument("--out", type=Path, required=True)
-    scoring = doors.add_parser("score")
-    scoring.add_argument("sheets", type=Path)
-    scoring.add_argument("readers", type=Path, nargs="+", help="folders with filled copies of the sheets")
-    args = parser.parse_args()
-    if args.door == "draw":
-        if (args.out / "key.json").exists():
-            raise UserError(f"{args.out}: sheets are there already; name another folder")
+@app.command("draw", epilog="Example: python -m pipeline.reading draw --count 200 --seed 1 --out sheets")
+def draw_sheets(
+    out: Annotated[Path, typer.Option(help="A new folder for the sheets and their key.")],
+    count: Annotated[int, typer.Option(min=1, help="Pairs of each subset.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="Of the pairs drawn and of what is A, what is B.")] = 1,
+) -> None:
+    """Draw blind sheets of the screened candidates of the data set in use."""
+
+    def make() -> None:
+        if (out / "key.json").exists():
+            raise UserError(f"{out}: sheets are there already; name another folder")
         folders = Folders()
         screened = list(read_jsonl(folders.stage("screen") / "screened.jsonl", Screened))
         originals = {row.question_id: row.text for row in read_jsonl(folders.stage("ingest") / "questions.jsonl", Question)}
         keys = {}
-        args.out.mkdir(parents=True, exist_ok=True)
+        out.mkdir(parents=True, exist_ok=True)
         for subset in SUBSETS:
-            keys[subset], sheet = draw(screened, originals, subset, args.count, args.seed)
-            with (args.out / f"{subset}.csv").open("w", newline="", encoding="utf-8") as file:
+            keys[subset], sheet = draw(screened, originals, subset, count, seed)
+            with (out / f"{subset}.csv").open("w", newline="", encoding="utf-8") as file:
                 writer = csv.DictWriter(file, ["row", "a", "b", *MARKS])
                 writer.writeheader()
                 writer.writerows(sheet)
-        write_json(args.out / "key.json", keys)
-        done("reading", f"{sum(map(len, keys.values()))} pairs to read", args.out)
-        return
-    keys = read_json(args.sheets / "key.json", dict[str, list[Pair]])
-    problems = Problems("readers' sheets")
-    filled = {s: [read_sheet(reader / f"{s}.csv", len(keys[s]), problems) for reader in args.readers] for s in keys}
-    problems.raise_if_any()
-    found = {subset: shares(keys[subset], filled[subset]) for subset in keys}
-    write_json(args.sheets / "reading.json", found)
-    for subset, figures in found.items():
-        for name, figure in figures.items():
-            told = "; ".join(f"{r['share']:.1%} ({r['interval'][0]:.1%} to {r['interval'][1]:.1%})" for r in figure["readers"])
-            kappa_told = "undefined" if figure["kappa"] is None else f"{figure['kappa']:.2f}"
-            print(f"{subset:8} {name:20} {told}; kappa {kappa_told}")
+        write_json(out / "key.json", keys)
+        done("reading", f"{sum(map(len, keys.values()))} pairs to read", out)
+
+    run(make)
+
+
+@app.command("score", epilog="Example: python -m pipeline.reading score sheets sheets/ann sheets/ben")
+def score_sheets(
+    sheets: Annotated[Path, typer.Argument(help="The folder that `draw` made.")],
+    readers: Annotated[list[Path], typer.Argument(help="Folders with filled copies of the sheets.")],
+) -> None:
+    """Tell what the readers' marks come to: shares with intervals, kappa."""
+
+    def tell() -> None:
+        keys = read_json(sheets / "key.json", dict[str, list[Pair]])
+        problems = Problems("readers' sheets")
+        filled = {s: [read_sheet(reader / f"{s}.csv", len(keys[s]), problems) for reader in readers] for s in keys}
+        problems.raise_if_any()
+        found = {subset: shares(keys[subset], filled[subset]) for subset in keys}
+        write_json(sheets / "reading.json", found)
+        for subset, figures in found.items():
+            for name, figure in figures.items():
+                told = "; ".join(f"{r['share']:.1%} ({r['interval'][0]:.1%} to {r['interval'][1]:.1%})" for r in figure["readers"])
+                kappa_told = "undefined" if figure["kappa"] is None else f"{figure['kappa']:.2f}"
+                print(f"{subset:8} {name:20} {told}; kappa {kappa_told}")
+
+    run(tell)
 
 
 if __name__ == "__main__":
-    run(main)
+    app()

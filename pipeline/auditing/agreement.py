@@ -35,6 +35,7 @@ from pipeline.sources import gqa
 Evidence = Literal["other questions", "scene graph"]
 ALL = "all"
 SIDES = ("answerable", "unanswerable")
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,10 +281,11 @@ def drawn(found: Sequence[Trial], count: int, seed: int) -> list[Trial]:
     return some
 
 
+@app.command(epilog="Example: python -m pipeline.auditing.agreement --show 200 --seed 1")
 def main(
-    show: Annotated[int, typer.Option(help="Write so many of the verdicts out instead, half of them foreign.")] = 0,
-    seed: Annotated[int, typer.Option(help="Of the foreign pictures, and of the verdicts shown.")] = 20231001,
-    foreign: Annotated[int, typer.Option(help="Other pictures at which each question is tried.")] = 2,
+    show: Annotated[int, typer.Option(min=0, help="Write so many of the verdicts out instead, half of them foreign.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the foreign pictures, and of the verdicts shown.")] = 20231001,
+    foreign: Annotated[int, typer.Option(min=0, help="Other pictures at which each question is tried.")] = 2,
 ) -> None:
     """Tell how often the judge agrees with the source of the data set in use."""
     from pipeline.auditing.report import AGREEMENT, agreement_table
@@ -301,4 +303,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()

@@ -13,11 +13,12 @@ same text are one group, and a group is never on both sides of a fold.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import typer
 
 from pipeline.auditing.attackers import Attack, score, text_groups
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS
@@ -34,6 +35,7 @@ from pipeline.stages.balance import BalanceParams
 SUBSETS: tuple[Subset, ...] = ("pt-easy", "pt-hard")
 OURS, ALL, PAPER = "ours, balanced", "ours, all candidates", "the paper's"
 LIMITS = {"pt-easy": 0.75, "pt-hard": 0.65}  # of the worst attacker on ours, balanced
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 class Baseline(Record):
@@ -113,20 +115,24 @@ def measure(
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--repetitions", type=int, default=500, help="bootstrap samples of each interval")
-    parser.add_argument("--seed", type=int, default=20231001, help="of folds, samples and the paper's draws")
-    parser.add_argument("--most", type=int, default=20_000, help="pairs tried of each subset, drawn by lot")
-    parser.add_argument("--out", type=Path, help="a JSON file for the figures")
-    args = parser.parse_args()
-    slack = load("balance", BalanceParams).word_slack
-    found = measure(Folders(), args.folds, args.repetitions, args.seed, args.most, slack)
-    if args.out:
-        write_json(args.out, {"rules": found, "limits": LIMITS})
-    print(table(found))
+@app.command(epilog="Example: python -m pipeline.auditing.blind_baseline --out blind.json")
+def main(
+    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
+    repetitions: Annotated[int, typer.Option(min=1, help="Bootstrap samples of each interval.")] = 500,
+    seed: Annotated[int, typer.Option(min=0, help="Of folds, samples and the paper's draws.")] = 20231001,
+    most: Annotated[int, typer.Option(min=1, help="Pairs tried of each subset, drawn by lot.")] = 20_000,
+    out: Annotated[Path | None, typer.Option(help="A JSON file for the figures.")] = None,
+) -> None:
+    """Tell what models that see only the text can tell of perturbed questions, before anybody has judged one."""
+
+    def tell() -> None:
+        found = measure(Folders(), folds, repetitions, seed, most, load("balance", BalanceParams).word_slack)
+        if out:
+            write_json(out, {"rules": found, "limits": LIMITS})
+        print(table(found))
+
+    run(tell)
 
 
 if __name__ == "__main__":
-    run(main)
+    app()

@@ -13,13 +13,15 @@ taken that `choices` trusts.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Annotated
 
-from pipeline.core.errors import Problems, UserError, run
+import typer
+
+from pipeline.core.errors import Problems, run
 from pipeline.core.files import replacing
 from pipeline.judge.wordnet import choices
 from pipeline.judge.wordnet.dictionary import WordNet
@@ -35,6 +37,7 @@ _THINGS = frozenset((5, _ARTIFACT, _FOOD, _PERSON, _PLANT))
 _RIVAL = 0.25  # a sense tagged at least so often, relative to the commonest, may be meant as well
 _MENTIONS = 4  # a word in so many definitions is an everyday word
 _MENTIONS_OF_PARTS = 100  # a name of several such words is an everyday name
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,16 +220,18 @@ def table(rows: Mapping[str, Row]) -> str:
     return HEADER + "".join(lines)
 
 
-def main() -> None:
-    if len(sys.argv) != 2:
-        raise UserError(
-            "which WordNet? Give the folder of its dictionary files, for example: "
-            "python -m pipeline.judge.wordnet.derive /usr/share/wordnet")
-    rows = Derivation(WordNet(Path(sys.argv[1]))).rows()
-    with replacing(TABLE) as file:
-        file.write(table(rows).encode())
-    print(f"{len(rows):,} names in {TABLE.name}")
+@app.command(epilog="Example: python -m pipeline.judge.wordnet.derive /usr/share/wordnet")
+def main(folder: Annotated[Path, typer.Argument(help="Folder of WordNet 3.0's dictionary files.")]) -> None:
+    """Derive kinds.tsv, the table of synonyms and kinds of everyday things."""
+
+    def derive() -> None:
+        rows = Derivation(WordNet(folder)).rows()
+        with replacing(TABLE) as file:
+            file.write(table(rows).encode())
+        print(f"{len(rows):,} names in {TABLE.name}")
+
+    run(derive)
 
 
 if __name__ == "__main__":
-    run(main)
+    app()

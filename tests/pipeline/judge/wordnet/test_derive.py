@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from typer.testing import CliRunner
 
 from pipeline.core.errors import UserError
-from pipeline.judge.wordnet.derive import Derivation, table
+from pipeline.judge.wordnet.derive import Derivation, app, table
 from pipeline.judge.wordnet.dictionary import WordNet
 from pipeline.judge.wordnet.table import TABLE
 
@@ -148,9 +147,10 @@ def test_another_wordnet_is_refused_with_the_senses_that_it_lacks(folder):
 
 
 def test_without_a_folder_the_script_says_how_to_call_it():
-    ran = subprocess.run([sys.executable, "-m", "pipeline.judge.wordnet.derive"], capture_output=True, text=True, check=False)
-    assert ran.returncode == 1
-    assert ran.stderr.startswith("error: which WordNet?") and "Traceback" not in ran.stderr
+    ran = CliRunner().invoke(app, [])
+    assert ran.exit_code == 2
+    assert "Missing argument 'folder'" in ran.stderr
+    assert "derive /usr/share/wordnet" in CliRunner().invoke(app, ["--help"]).stdout
 
 
 @pytest.mark.skipif(not INSTALLED.is_dir(), reason="needs WordNet 3.0 in /usr/share/wordnet (package wordnet-base)")
