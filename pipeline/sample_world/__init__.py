@@ -6,5 +6,5 @@
     scenes      where things stand, and the relations that follow from the geometry
     questions   questions and answers with functional programs, from the complete truth
     build       writes data/sample/source and data/sample/truth
-    train_clip  trains the sample's own small CLIP
+    train_clip  trains the sample's own small CLIP (clip_trainer) on drawn train pictures and texts (clip_texts)
 """
