@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 import yaml
@@ -56,9 +57,18 @@ def convert(section: Any, kind: type[T], where: str) -> T:
         try:
             values[field.name] = msgspec.convert(section[name], field.type)
         except msgspec.ValidationError as error:
-            problems.add(name, f"{error} (got {section[name]!r})")
+            named = ", ".join(json.dumps(value) for value in _choices(field.type))
+            problems.add(name, f"{error} (got {section[name]!r})" + (f"; choose from {named}" if named else ""))
     problems.raise_if_any()
     return kind(**values)
+
+
+def _choices(kind: Any) -> list[Any]:
+    """The values that a type with a Literal names, alone, in a union or in a list; none of any other type."""
+    if get_origin(kind) is Literal:
+        return list(get_args(kind))
+    parts = [value for part in get_args(kind) for value in _choices(part)]
+    return [True, False, *parts] if parts and bool in get_args(kind) else parts
 
 
 def version(path: Path = PARAMS_FILE) -> str:

@@ -1,4 +1,4 @@
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 import pytest
@@ -31,6 +31,19 @@ def test_every_fault_of_a_section_is_told_at_once(tmp_path):
     assert caught.value.problems[1] == "sise: no such parameter; known are share, size"
     assert caught.value.problems[2] == "size: missing"
     assert caught.value.problems[3].startswith("share: Expected `float` <= 1")
+
+
+class Choosing(Params):
+    simulate: bool | Literal["rehearsal"] = False
+    kinds: tuple[Literal["n", "v"], ...] = ()
+
+
+def test_what_is_to_be_chosen_from_is_told(tmp_path):
+    path = write(tmp_path, "dataset: a\na: {collect: {simulate: rehearse, kinds: [x]}}\n")
+    with pytest.raises(UserError) as caught:
+        load("collect", Choosing, path)
+    assert caught.value.problems[1] == "simulate: Invalid enum value 'rehearse' (got 'rehearse'); choose from true, false, \"rehearsal\""
+    assert caught.value.problems[2].endswith('; choose from "n", "v"')
 
 
 @pytest.mark.parametrize(
