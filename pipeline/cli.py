@@ -17,7 +17,7 @@ app = typer.Typer(
 app.add_typer(annotate, name="annotate")
 
 
-@app.command(epilog="Example: rgqa explain clipeasy_n460556+202082119")
+@app.command(epilog="Example: rgqa explain 00095300 (of the sample; ids of items are in a release's rgqa/<subset>.json)")
 def explain(question_id: Annotated[str, typer.Argument(help="Id of an item, a candidate or a source question.")]) -> None:
     """Print the whole story of an item."""
     from pipeline.core.paths import Folders
@@ -55,7 +55,7 @@ def init(name: Annotated[str, typer.Argument(help="Name of the new data set: low
 
 @app.command(epilog="Example: rgqa vectors")
 def vectors() -> None:
-    """Keep the computed vectors for others."""
+    """Write the vectors that `embed` computed to data/<data set>/vectors/clip.safetensors, so that others need not."""
     from pipeline.stages.embed import export_vectors
 
     run(lambda: print(f"vectors: -> {export_vectors()}"))
@@ -65,12 +65,12 @@ def vectors() -> None:
 def score(
     benchmark: Annotated[Path, typer.Argument(help="A release's folder, a subset's JSON, or GQA's or VQA's file.")],
     predictions: Annotated[list[Path], typer.Argument(help="JSON, JSONL, CSV or Parquet; several are compared.")],
-    scores: Annotated[str, typer.Option(help="Groups of scores, comma between; all that fit if not given.")] = "",
+    scores: Annotated[str, typer.Option(help="Groups of scores, comma between (docs/scores.md); all that fit if not given.")] = "",
     subset: Annotated[list[str] | None, typer.Option(help="Subset of a release; may be repeated.")] = None,
     mode: Annotated[str, typer.Option(help="strict, or parity: the numbers of RGQA's published script.")] = "strict",
     match: Annotated[str, typer.Option(help="How answers are compared: case (letter case aside) or exact.")] = "case",
     bootstrap: Annotated[int, typer.Option(min=0, help="Repetitions for intervals, 0 for none.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
     threshold: Annotated[float, typer.Option(help="For scores at one fixed threshold.")] = 0.5,
     allow_missing: Annotated[bool, typer.Option("--allow-missing", help="Count items without a prediction as rejected.")] = False,
     free_text: Annotated[bool, typer.Option("--free-text", help="Read abstentions from the answers instead of confidences.")] = False,
@@ -82,7 +82,7 @@ def score(
     all_questions: Annotated[Path | None, typer.Option(help="GQA's unbalanced questions, for consistency.")] = None,
     choices: Annotated[Path | None, typer.Option(help="GQA's choices, for validity and plausibility.")] = None,
     scenes: Annotated[Path | None, typer.Option(help="GQA's scene graphs, for grounding.")] = None,
-    attention: Annotated[Path | None, typer.Option(help="The model's attention, for grounding.")] = None,
+    attention: Annotated[Path | None, typer.Option(help="The model's attention, for grounding (docs/scores.md).")] = None,
     human: Annotated[Path | None, typer.Option(help="People's judgements: a list of {question_id, accepted}.")] = None,
     run_log: Annotated[Path | None, typer.Option(help="JSON lines with seconds, items, memory_bytes.")] = None,
 ) -> None:

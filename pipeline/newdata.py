@@ -17,11 +17,23 @@ FOLDERS = {
     "annotations": "Exports of verdicts from Label Studio, as they come.",
 }
 RESERVED = {"release", "cache", "sample"}
+RELEASE = """\
+  release:                                # stage `release` wants all of these
+    title: {name}
+    origin: ""                            # where pictures and questions come from
+    licence: ""                           # of the data, e.g. CC BY 4.0
+    licence_url: ""
+    published: ""                         # YYYY-MM-DD
+    pictures: false                       # true if you may pass them on
+    fetch_recipe: ""                      # how others get the pictures, if you may not
+    folds: 5
+    seed: 20231001
+"""
 
 
 def init(name: str, root: Path = Path()) -> str:
-    """Create `data/<name>/` and a section of params.yaml, copied from the section `gqa`; say what to do next.
-    What is there already stays.
+    """Create `data/<name>/` and a section of params.yaml, copied from the section `gqa` but for what its `release` says of
+    GQA; say what to do next. What is there already stays.
 
     Raises:
         UserError: the name cannot be a folder's, or params.yaml has no section `gqa` to copy.
@@ -34,7 +46,8 @@ def init(name: str, root: Path = Path()) -> str:
         block = re.search(r"^gqa:.*\n((?:[ #].*\n|\n)*)", text, re.MULTILINE)
         if not block:
             raise UserError(f"{path}: no section `gqa` to copy the parameters from; run this from the project's root")
-        path.write_text(f"{text.rstrip()}\n\n{name}:\n{block.group(1).rstrip()}\n", encoding="utf-8")
+        section = re.sub(r"^  release:\n((?:    .*\n|\n)*)", RELEASE.format(name=name), block.group(1), flags=re.MULTILINE)
+        path.write_text(f"{text.rstrip()}\n\n{name}:\n{section.rstrip()}\n", encoding="utf-8")
     for folder, purpose in FOLDERS.items():
         place = root / DATA / name / folder
         place.mkdir(parents=True, exist_ok=True)
@@ -42,5 +55,5 @@ def init(name: str, root: Path = Path()) -> str:
             (place / "README.md").write_text(purpose + "\n", encoding="utf-8")
     return (
         f"{DATA / name} and section `{name}` of {PARAMS_FILE} are ready. Put pictures and questions into {Folders(name).source}, "
-        f"set `dataset: {name}` in {PARAMS_FILE}, and run dvc repro"
+        f"set `dataset: {name}` in {PARAMS_FILE}, and run dvc repro. Before a release fill in `{name}: release:` there"
     )

@@ -34,7 +34,7 @@ from pipeline.stages.balance import BalanceParams
 
 SUBSETS: tuple[Subset, ...] = ("pt-easy", "pt-hard")
 OURS, ALL, PAPER = "ours, balanced", "ours, all candidates", "the paper's"
-LIMITS = {"pt-easy": 0.75, "pt-hard": 0.65}  # of the worst attacker on ours, balanced
+LIMITS = {"pt-easy": 0.75, "pt-hard": 0.65}  # before annotation, of the worst attacker on ours, balanced
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
@@ -74,7 +74,7 @@ def baseline(
 
 def table(found: Mapping[str, Mapping[Subset, Baseline]]) -> str:
     """All figures (rules -> subset -> baseline) as a table in Markdown."""
-    lines = ["| subset | rules | pairs | " + " | ".join(TEXT_ATTACKERS) + " | worst | limit |"]
+    lines = ["| subset | rules | pairs | " + " | ".join(TEXT_ATTACKERS) + " | worst | limit before annotation |"]
     lines.append("|---" * (len(TEXT_ATTACKERS) + 5) + "|")
     for subset in SUBSETS:
         for rules, baselines in found.items():

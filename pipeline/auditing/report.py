@@ -42,7 +42,7 @@ _EXPLAINED = (
     "itself shows a little above 0.5."
 )
 _PAPER = (
-    "Rules of RGQA (ICCV 2023, section 3.1): no cap on how often a question is used, the last 50 for CLIP-Easy, blind "
+    "Rules of RGQA (ICCV 2023, section 3.1): no cap on how often a question is used, the very last for CLIP-Easy (50 in the paper), blind "
     "perturbation, CLIP subsets paired with any AQ of the same picture. Judged by the same simulated annotators."
 )
 

@@ -178,8 +178,8 @@ class Edit(Record):
 class Candidate(Record):
     """A pair that may be unanswerable. `question_id` is the source question, `picture_id` the picture it is
     asked of now. For PT subsets `text` and `program` are the edited ones and `picture_id` is the question's own.
-    `score` is the CLIP cosine rounded to 6 places (NaN is never written; PT candidates get theirs from rank's
-    model too, or null), `rank` the place among the picture's admissible questions, 1 = most similar."""
+    CLIP subsets have `score`, the CLIP cosine rounded to 6 places, and `rank`, the place among the picture's
+    admissible questions, 1 = most similar."""
 
     candidate_id: str
     subset: Subset
@@ -295,7 +295,7 @@ class AqCheck(Record):
 
 class Item(Record):
     """A released row. A UQ carries its candidate's id as `item_id`; an AQ its GQA id. `pair_id` joins an AQ and
-    its UQ (dual accuracy). `answer` is empty for a UQ."""
+    its UQ (dual accuracy). `answer` is empty for a UQ. `simulated`: the pair rests on simulated verdicts."""
 
     item_id: str
     subset: Subset

@@ -74,12 +74,12 @@ def items(subset: Subset, pairs: Sequence[Pair], questions: Mapping[str, Questio
         c, aq = pair.uq.candidate, pair.aq
         source = questions[c.question_id]
         common = {"subset": subset, "pair_id": f"{subset}+{aq.question_id}", "paired_because": pair.because,
-                  "rehearsal": pair.uq.rehearsal}
+                  "simulated": pair.uq.simulated, "rehearsal": pair.uq.rehearsal}
         rows[c.candidate_id] = Item(
             item_id=c.candidate_id, picture_id=c.picture_id, question_id=c.question_id, text=c.text, unanswerable=True, answer="",
             part=part[c.picture_id], structural=source.structural, semantic=source.semantic, detailed=source.detailed,
             category=pair.uq.judgement.category or pair.uq.reason, edits=c.edits, score=c.score, rank=c.rank,
-            verdict_ids=pair.uq.verdict_ids, simulated=pair.uq.simulated, **common)
+            verdict_ids=pair.uq.verdict_ids, **common)
         rows.setdefault(aq.question_id, Item(
             item_id=aq.question_id, picture_id=aq.picture_id, question_id=aq.question_id, text=aq.text, unanswerable=False, answer=aq.answer,
             part=part[aq.picture_id], structural=aq.structural, semantic=aq.semantic, detailed=aq.detailed, score=own.get(aq.question_id), **common))

@@ -39,7 +39,11 @@ from pipeline.releasing.sanity import sanity_predictions, score_predictions
 from pipeline.releasing.tables import write_table
 from pipeline.scoring.wheel import build_wheel
 
+SIMULATED = "VERDICTS SIMULATED BY PROGRAMS."
 REHEARSAL = "REHEARSAL, NO BENCHMARK: verdicts simulated from graphs that were put together from questions."
+
+
+Told = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class ReleaseParams(Params):
@@ -52,10 +56,10 @@ class ReleaseParams(Params):
         folds, seed: of the blind sanity predictions.
     """
 
-    title: str
-    origin: str
-    licence: str
-    licence_url: str
+    title: Told
+    origin: Told
+    licence: Told
+    licence_url: Told
     published: Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\d$")]
     pictures: bool = True
     fetch_recipe: str = ""
@@ -76,11 +80,11 @@ class Provenance(Record):
     votes_set_aside: int
 
 
-def canary(dataset: str, version: str, rehearsal: bool = False) -> str:
-    """A string that stands in every row and nowhere else: if a model knows it, it has seen the benchmark. In the rows
-    of a rehearsal it says what they are."""
-    mark = f"RGQA-CANARY {uuid.uuid5(uuid.NAMESPACE_URL, f'rgqa-pipeline/{dataset}/{version}')}"
-    return f"{REHEARSAL} {mark}" if rehearsal else mark
+def canary(dataset: str, version: str, simulated: bool = False, rehearsal: bool = False) -> str:
+    """A string that stands in every row and nowhere else: if a model knows it, it has seen the benchmark. Where people
+    judged nothing it says so."""
+    warning = f"{REHEARSAL} " if rehearsal else f"{SIMULATED} " if simulated else ""
+    return f"{warning}RGQA-CANARY {uuid.uuid5(uuid.NAMESPACE_URL, f'rgqa-pipeline/{dataset}/{version}')}"
 
 
 def provenance(items: Sequence[Item], questions: dict[str, Question], verified: dict[str, Verified]) -> Iterator[Provenance]:
@@ -124,7 +128,8 @@ def main() -> None:
         raise UserError(
             f'version {version!r}: a rehearsal, and nothing else, has a version that ends in "-rehearsal"; edit '
             + (f'params.yaml: version: "{version.partition("-")[0]}-rehearsal"' if rehearsal else "`version` in params.yaml"))
-    home, mark = folders.release(version), canary(folders.dataset, version, rehearsal)
+    home = folders.release(version)
+    mark = canary(folders.dataset, version, any(item.simulated for item in items), rehearsal)
 
     for subset in track(SUBSETS, "release", unit="subset"):
         _write_subset(home, [item for item in items if item.subset == subset], subset, pictures, mark, p)

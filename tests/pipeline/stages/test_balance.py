@@ -97,7 +97,7 @@ def test_items_tell_where_they_come_from(project):
     uq, aq = by_id["clip-easy", "clipeasy_B+A1"], by_id["clip-easy", "A1"]
     assert (uq.unanswerable, uq.answer, uq.picture_id, uq.question_id, uq.text, uq.score, uq.rank) == (True, "", "B", "A1", "a1", 0.25, 7)
     assert (uq.category, uq.verdict_ids, uq.simulated, uq.structural, uq.semantic, uq.detailed) == ("missing object", ("v1", "v2"), True, "query", "rel", "relS")
-    assert (aq.unanswerable, aq.answer, aq.picture_id, aq.text, aq.score, aq.rank, aq.category, aq.simulated) == (False, "answer A1", "A", "a1", 0.5, None, None, False)
+    assert (aq.unanswerable, aq.answer, aq.picture_id, aq.text, aq.score, aq.rank, aq.category, aq.simulated) == (False, "answer A1", "A", "a1", 0.5, None, None, True)
     assert uq.pair_id == aq.pair_id != by_id["clip-easy", "B1"].pair_id
     assert (uq.part, by_id["clip-easy", "D1"].part) == ("test", "dev")
     assert "answerable for A" in uq.paired_because

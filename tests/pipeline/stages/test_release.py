@@ -43,9 +43,10 @@ def test_the_rows_are_in_rgqas_own_format(release):
 
 
 def test_every_row_is_marked_as_simulated_and_carries_the_canary(release):
-    assert all(item.simulated for item in items(release) if item.unanswerable)
+    assert all(item.simulated for item in items(release))
     assert "verdicts of this release are simulated" in (release / "README.md").read_text()
-    mark = canary("tiny", "0.1.0")
+    mark = canary("tiny", "0.1.0", simulated=True)
+    assert mark.startswith("VERDICTS SIMULATED") and not canary("tiny", "0.1.0").startswith("VERDICTS")
     assert mark in (release / "README.md").read_text()
     for path in (release / "rgqa").glob("*.json"):
         assert {row["canary"] for row in json.loads(path.read_text())} == {mark}
