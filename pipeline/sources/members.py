@@ -52,7 +52,7 @@ def members(path: Path, name: str, problems: Problems) -> dict[str, msgspec.Raw]
         with path.open("rb") as file:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
-        problems.add(name, "no such file")
+        problems.add(name, "no such file; put it there, or leave its split out of `ingest` in params.yaml")
         return {}
     except IsADirectoryError:
         problems.add(name, "a folder where a file was expected")

@@ -126,6 +126,12 @@ def main() -> None:
             f"more than {MOST_TOLD}; annotators may learn it too",
             file=sys.stderr,
         )
+    if tasks and not made["filters_invalid"]:
+        print(
+            "warning: no filter question is known to be unanswerable, as nothing is known of these pictures: who calls every "
+            "question valid passes all of them; give programs or scene graphs, or annotations/known.jsonl of an earlier round",
+            file=sys.stderr,
+        )
     done("batch", f"{len(tasks):,} annotation tasks", out)
 
 

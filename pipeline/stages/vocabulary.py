@@ -11,11 +11,11 @@ come from the questions' programs.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from sys import intern
 from typing import Annotated
 
 import msgspec
@@ -61,8 +61,10 @@ def collect(
         graphs: makes the partial graphs, given the ids of the pictures that have a published one; by default of
             `questions`.
 
+    Where there are neither graphs nor programs it is empty.
+
     Raises:
-        UserError: neither graphs nor programs name any object.
+        UserError: graphs or programs are there, but name no object often enough.
     """
     programs = Programs(questions)
     names: dict[tuple[str, str], str] = {}
@@ -75,11 +77,11 @@ def collect(
     if not published:
         entries, places, weathers = from_questions(told, lexicon)
     kept = {name: entry for name, entry in sorted(entries.items()) if entry.count >= params.min_count}
-    if not kept:
+    told_of = sum(1 for _ in programs)
+    if not kept and (published or told_of):
         raise UserError(
-            f"the vocabulary is empty: {len(published):,} scene graphs and {sum(1 for _ in programs):,} programs of "
-            f"questions name no object at least {params.min_count} times; give scene graphs (of other pictures "
-            "will do), or questions with programs"
+            f"the vocabulary is empty: {len(published):,} scene graphs and {told_of:,} programs of questions name no object at "
+            f"least {params.min_count} times (vocabulary.min_count in params.yaml); lower it, or give more of either"
         )
     attributes: Counter[str] = Counter()
     relations: Counter[str] = Counter()
@@ -126,7 +128,7 @@ def _noted(
     """The scenes; on the way their objects' names and their pictures are noted."""
     for scene in track(scenes, "vocabulary: scenes", unit="scene"):
         published.add(scene.picture_id)
-        names.update(((scene.picture_id, thing.object_id), intern(thing.name)) for thing in scene.objects)
+        names.update(((scene.picture_id, thing.object_id), sys.intern(thing.name)) for thing in scene.objects)
         yield scene
 
 
@@ -183,6 +185,12 @@ def main() -> None:
     questions = Records(ingest / "questions.jsonl", Question)
     vocabulary = collect(scenes, questions, params, partial(write_graphs, folders))
     write_json(out / "vocabulary.json", vocabulary)
+    if not vocabulary.objects:
+        print(
+            "warning: neither scene graphs nor programs of questions: no names of objects and attributes are known, so pt-easy "
+            "stays empty and pt-hard has relations alone; graphs of other pictures will do (data/README.md)",
+            file=sys.stderr,
+        )
     done(
         "vocabulary",
         f"{len(vocabulary.objects):,} objects, {len(vocabulary.attributes):,} attributes, "

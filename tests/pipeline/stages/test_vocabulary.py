@@ -92,10 +92,25 @@ def test_without_graphs_the_answered_questions_are_counted():
     assert found.objects["cup"].subject_of == {"on": 1}
 
 
-@pytest.mark.parametrize("scenes, questions", [([], []), ([], [question("What is this?")]), (GRAPHS[:1], [])])
-def test_an_empty_vocabulary_is_an_error_that_says_what_to_give(scenes, questions):
-    with pytest.raises(UserError, match="the vocabulary is empty.*give scene graphs"):
+@pytest.mark.parametrize("scenes, questions", [(GRAPHS[:1], []), ([], [question("1", "select: cup (1)->query: color [0]", "red")])])
+def test_an_empty_vocabulary_is_an_error_that_says_what_to_do(scenes, questions):
+    with pytest.raises(UserError, match="the vocabulary is empty.*at least 5 times.*lower it"):
         collect(scenes, questions, VocabularyParams(min_count=5))
+
+
+def test_without_graphs_and_programs_nothing_is_known_of_names(tiny, set_params, capsys):
+    from pipeline.core.files import write_jsonl
+    from pipeline.core.records import Question, Scene
+    from pipeline.stages import vocabulary
+
+    ingest = tiny / "data/tiny/interim/ingest"
+    bare = Question(question_id="1", picture_id="n1", split="testdev", text="What is this?", answer="a cup")
+    write_jsonl(ingest / "questions.jsonl", [bare])
+    write_jsonl(ingest / "scenes.jsonl", list[Scene]())
+    write_jsonl(ingest / "unbalanced.jsonl", list[Question]())
+    set_params("vocabulary", min_count=3)
+    vocabulary.main()
+    assert "pt-easy stays empty" in capsys.readouterr().err
 
 
 def test_pictures_without_a_published_graph_get_a_partial_one_from_unbalanced_questions_too(tiny, set_params):
