@@ -77,11 +77,10 @@ def collect(
     if not published:
         entries, places, weathers = from_questions(told, lexicon)
     kept = {name: entry for name, entry in sorted(entries.items()) if entry.count >= params.min_count}
-    told_of = sum(1 for _ in programs)
-    if not kept and (published or told_of):
+    if not kept and (published or any(True for _ in programs)):
         raise UserError(
-            f"the vocabulary is empty: {len(published):,} scene graphs and {told_of:,} programs of questions name no object at "
-            f"least {params.min_count} times (vocabulary.min_count in params.yaml); lower it, or give more of either"
+            f"the vocabulary is empty: {len(published):,} scene graphs and {sum(1 for _ in programs):,} programs of questions name "
+            f"no object at least {params.min_count} times (vocabulary.min_count in params.yaml); lower it, or give more of either"
         )
     attributes: Counter[str] = Counter()
     relations: Counter[str] = Counter()

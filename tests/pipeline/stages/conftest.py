@@ -51,6 +51,18 @@ def bags_of_words(folder: Path, interim: Path) -> None:
     write_json(interim / "embed/embed.json", {"model": {"model": "bags of words", "weights_sha256": "00"}})
 
 
+def export(tasks, choose):
+    """A Label Studio export in which persons 1, 2 and 3 answered everything as `choose(person, question)` says."""
+
+    def result(name, choice):
+        return {"from_name": name, "to_name": "image", "type": "choices", "value": {"choices": [choice]}}
+
+    return [{"id": i, "data": {"task": task.task_id}, "annotations": [
+        {"id": 10 * i + who, "completed_by": who, "was_cancelled": False, "created_at": f"2025-01-01T00:00:00.{i:06}Z",
+         "result": [result("first", choose(who, task.first)), result("second", choose(who, task.second))]}
+        for who in (1, 2, 3)]} for i, task in enumerate(tasks)]  # fmt: skip
+
+
 @pytest.fixture(scope="session")
 def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project folder in which every stage has run on the tiny world; the release is data/release/tiny/0.1.0."""

@@ -13,7 +13,7 @@ from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.records import Item, Task
 from pipeline.releasing.check import check_release
 from tests.conftest import TINY
-from tests.pipeline.stages.conftest import PARAMS, bags_of_words
+from tests.pipeline.stages.conftest import PARAMS, bags_of_words, export
 
 
 @pytest.fixture
@@ -38,23 +38,6 @@ def run(*stages: str) -> None:
         importlib.import_module(f"pipeline.stages.{stage}").main()
 
 
-def everybody_says_what_is_expected(tasks: list[Task]) -> list[dict]:
-    """An export of Label Studio: three people who pass every filter and find every candidate unanswerable."""
-    def chosen(task: Task) -> list[dict]:
-        return [
-            {"from_name": name, "to_name": "image", "type": "choices", "value": {"choices": [question.expected or "invalid"]}}
-            for name, question in (("first", task.first), ("second", task.second))
-        ]
-
-    return [
-        {"id": i, "data": {"task": task.task_id}, "annotations": [
-            {"id": 10 * i + who, "completed_by": who, "was_cancelled": False, "created_at": f"2025-01-01T00:00:00.{i:06}Z", "result": chosen(task)}
-            for who in (1, 2, 3)
-        ]}
-        for i, task in enumerate(tasks)
-    ]
-
-
 def test_a_bare_table_goes_through_to_a_release_that_says_what_is_missing(bare, capsys):
     run("ingest", "vocabulary")
     assert "warning: neither scene graphs nor programs" in capsys.readouterr().err
@@ -64,7 +47,7 @@ def test_a_bare_table_goes_through_to_a_release_that_says_what_is_missing(bare, 
     screen = read_json(bare / "interim/screen/screen.json")
     assert screen["clip-hard"]["evidence"] == {"none": screen["clip-hard"]["in"]}  # and no evidence is not "no conflict"
     tasks = list(read_jsonl(bare / "interim/batch/tasks.jsonl", Task))
-    (bare / "annotations/a.json").write_text(json.dumps(everybody_says_what_is_expected(tasks)))
+    (bare / "annotations/a.json").write_text(json.dumps(export(tasks, lambda who, question: question.expected or "invalid")))
     run("collect", "balance", "paper", "audit", "release")
     release = Path("data/release/bare/0.1.0")
     check_release(release)

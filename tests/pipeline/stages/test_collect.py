@@ -11,6 +11,7 @@ from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.records import AqCheck, Screened, Task, Verdict, Verified
 from pipeline.stages import batch, collect
+from tests.pipeline.stages.conftest import export
 
 OUT = Path("data/tiny/interim/collect")
 EXPORTS = Path("data/tiny/annotations")
@@ -96,18 +97,6 @@ def test_without_verdicts_the_message_says_how_many_tasks_wait_and_what_to_run(b
     assert "make annotate" in caught.value.problems[2] and "rgqa annotate pull, then dvc repro" in caught.value.problems[2]
     assert "label_studio_tasks.json" in caught.value.problems[3] and "data/tiny/annotations/" in caught.value.problems[3]
     assert not OUT.exists()
-
-
-def export(tasks, choose):
-    """A Label Studio export in which persons 1, 2 and 3 answered everything as `choose(person, question)` says."""
-
-    def result(name, choice):
-        return {"from_name": name, "to_name": "image", "type": "choices", "value": {"choices": [choice]}}
-
-    return [{"id": i, "data": {"task": task.task_id}, "annotations": [
-        {"id": 10 * i + who, "completed_by": who, "was_cancelled": False, "created_at": f"2025-01-01T00:00:00.{i:06}Z",
-         "result": [result("first", choose(who, task.first)), result("second", choose(who, task.second))]}
-        for who in (1, 2, 3)]} for i, task in enumerate(tasks)]  # fmt: skip
 
 
 def collected_from(batched, set_params, choose):
