@@ -118,11 +118,12 @@ def aurocs_of_resampled(scores: np.ndarray, positive: np.ndarray, draws: np.ndar
 
 def out_of_fold(classifier, features, labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
     """Scores of `classifier()` for rows that it did not see, nor any of their group. NaN if there are fewer groups
-    than folds. Features are made from all rows, as they know no label. One thread, so that the last bits do not
-    depend on the machine's cores."""
+    than folds. Features are made from all rows, as they know no label. One thread and double precision, so that the
+    scores depend neither on the machine's cores nor on its instruction set."""
     from sklearn.model_selection import GroupKFold
     from threadpoolctl import threadpool_limits
 
+    features = features.astype(np.float64)
     result = np.full(len(labels), np.nan)
     if len(np.unique(groups)) < folds or len(np.unique(labels)) < 2:
         return result
