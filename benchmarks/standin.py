@@ -27,11 +27,11 @@ from pipeline.core.errors import Problems, run
 from pipeline.core.files import replacing
 from pipeline.core.progress import track
 from pipeline.core.records import Question, Split, Step
-from pipeline.judge.programs import SCENE, parse
-from pipeline.language.frames import FRAME_NOUNS, PRONOUNS
-from pipeline.language.nouns import article, number_of, plural, singular, words
+from pipeline.programs.operations import SCENE, parse
+from pipeline.words.frames import FRAME_NOUNS, PRONOUNS
+from pipeline.words.nouns import article, number_of, plural, singular, words
 from pipeline.perturbing.alignment import root
-from pipeline.sources import gqa
+from pipeline.sources import gqa_files
 
 SAMPLE = Path("data/sample/source")
 OBJECTS, ATTRIBUTES = 1_703, 617  # different ones in GQA's scene graphs
@@ -188,7 +188,7 @@ def make(
         distinct: see `DISTINCT`.
     """
     problems = Problems(str(source))
-    rows = sorted(gqa.questions(source, (split,), problems), key=lambda q: q.question_id)
+    rows = sorted(gqa_files.questions(source, (split,), problems), key=lambda q: q.question_id)
     problems.raise_if_any()
     rng = np.random.default_rng(seed)
     pools = Pools(rows, rng)

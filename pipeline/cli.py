@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from annotation.cli import app as annotate
+from annotation.annotate_cli import app as annotate
 from pipeline.core.errors import run
 
 app = typer.Typer(
@@ -21,7 +21,7 @@ app.add_typer(annotate, name="annotate")
 def explain(question_id: Annotated[str, typer.Argument(help="Id of an item, a candidate or a source question.")]) -> None:
     """Print the whole story of an item."""
     from pipeline.core.paths import Folders
-    from pipeline.explain import explain
+    from pipeline.commands.explain import explain
 
     run(lambda: print("\n".join(explain(question_id, Folders()))))
 
@@ -29,7 +29,7 @@ def explain(question_id: Annotated[str, typer.Argument(help="Id of an item, a ca
 @app.command(epilog="Example: rgqa check data/release/sample/1.0.0")
 def check(release: Annotated[Path, typer.Argument(help="A release's folder.")]) -> None:
     """Check that a release is whole."""
-    from pipeline.releasing.check import check_release
+    from pipeline.releasing.check_release import check_release
 
     run(lambda: print(f"check: {check_release(release)}"))
 
@@ -48,7 +48,7 @@ def publish(
 @app.command(epilog="Example: rgqa init birds")
 def init(name: Annotated[str, typer.Argument(help="Name of the new data set: lower-case letters, digits and dashes.")]) -> None:
     """Make room for a data set of your own."""
-    from pipeline.newdata import init
+    from pipeline.commands.new_data import init
 
     run(lambda: print(f"init: {init(name)}"))
 
@@ -87,7 +87,7 @@ def score(
     run_log: Annotated[Path | None, typer.Option(help="JSON lines with seconds, items, memory_bytes.")] = None,
 ) -> None:
     """Score predictions (docs/scores.md defines every score)."""
-    from pipeline.scoring.score import options_of, score
+    from pipeline.commands.score import options_of, score
 
     run(lambda: score(
         benchmark, predictions,
@@ -103,7 +103,7 @@ def report(
     gallery: Annotated[int, typer.Option(help="Items of each subset shown with their pictures, 0 to 25.")] = 12,
 ) -> None:
     """Write one HTML page that shows a whole run."""
-    from pipeline.reporting.page import report
+    from pipeline.reporting.report_page import report
 
     run(lambda: report(out, gallery))
 
@@ -124,7 +124,7 @@ def fetch(
     accept_changed: Annotated[bool, typer.Option("--accept-changed", help="Take what changed since it was first seen.")] = False,
 ) -> None:
     """Fetch GQA, of it only what a data set needs (docs/fetching.md)."""
-    from pipeline.fetching.fetch import fetch
+    from pipeline.sources.fetching.fetch import fetch
 
     run(lambda: fetch(
         what, split=split, origin=origin, archives=archives, data_set=into, jobs=jobs, dry_run=dry_run, all_of_it=whole, cache=cache,
@@ -149,7 +149,7 @@ def vqa(
     digits: Annotated[int, typer.Option(min=1, max=20, help="Of the pictures' numbers.")] = 12,
 ) -> None:
     """Questions with ten answers each, in the form of VQA v2."""
-    from pipeline.sources.vqa import convert
+    from pipeline.sources.vqa_files import convert
 
     run(lambda: print(f"convert: {convert(questions, annotations, into, split, prefix, digits)}"))
 

@@ -84,7 +84,7 @@ def vocabulary() -> Vocabulary:
 def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
     """The tiny project after screening: each question not on existence is a candidate at every other picture."""
     from pipeline.judge.judgement import evidence_for, judge
-    from pipeline.judge.names import Lexicon
+    from pipeline.words.lexicon import Lexicon
     from pipeline.judge.reconstruct import reconstruct
     from pipeline.stages import ingest
 

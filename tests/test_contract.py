@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from annotation.plan import AnnotateParams
+from annotation.study.plan import AnnotateParams
 from pipeline.core.params import Params, convert
 from tests.closure import ROOT, closure, imports
 
@@ -79,7 +79,7 @@ def test_the_one_section_that_is_no_stage_is_valid(dataset):
 def test_only_simulated_annotators_and_the_audit_open_the_truth():
     assert {stage for stage in DVC if "data/${dataset}/truth" in DVC[stage]["deps"]} == {"collect", "paper", "audit"}
     opening = {p for p in CODE if re.search(r"\.truth\b", (ROOT / p).read_text()) and "sample_world" not in p.parts}
-    assert opening <= {Path(p) for p in ("pipeline/core/paths.py", "pipeline/stages/collect.py", "pipeline/stages/paper.py", "pipeline/stages/audit.py", "pipeline/auditing/agreement.py", "pipeline/auditing/screening.py")}
+    assert opening <= {Path(p) for p in ("pipeline/core/paths.py", "pipeline/stages/collect.py", "pipeline/stages/paper.py", "pipeline/stages/audit.py", "pipeline/auditing/judge_agreement.py", "pipeline/auditing/screen_check.py")}
 
 
 def test_annotation_imports_nothing_of_the_pipeline_but_its_core():
@@ -94,16 +94,16 @@ def test_the_sample_world_is_not_used_by_any_stage():
 
 
 def test_the_checker_of_the_sample_shares_no_code_with_its_generator():
-    generator = closure(Path("pipeline/sample_world/questions.py"))
+    generator = closure(Path("sample_world/questions.py"))
     executor = {p for p in closure(Path("pipeline/judge/judgement.py"))}
     assert {p for p in generator & executor if "core" not in p.parts} == set()
 
 
 @pytest.mark.parametrize("library", ["spacy", "torch", "open_clip"])
 def test_heavy_libraries_have_one_door_each(library):
-    doors = {"spacy": {"pipeline/language", "pipeline/scorers"}, "torch": {"pipeline/encoders"}, "open_clip": {"pipeline/encoders"}}
+    doors = {"spacy": {"pipeline/words", "pipeline/scorers"}, "torch": {"pipeline/encoders"}, "open_clip": {"pipeline/encoders"}}
     users = [p for p in CODE if re.search(rf"^\s*(import|from) {library}\b", (ROOT / p).read_text(), re.MULTILINE)]
-    assert {p.parent.as_posix() for p in users} - {"pipeline/sample_world"} <= doors[library]  # scorers: spaCy's word vectors, an extra
+    assert {p.parent.as_posix() for p in users} - {"sample_world"} <= doors[library]  # scorers: spaCy's word vectors, an extra
 
 
 def test_importing_the_scorers_loads_numpy_alone():

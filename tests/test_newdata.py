@@ -3,7 +3,7 @@ import yaml
 
 from pipeline.core.errors import UserError
 from pipeline.core.params import load
-from pipeline.newdata import init
+from pipeline.commands.new_data import init
 from pipeline.stages.release import ReleaseParams
 
 PARAMS = "dataset: sample\nsample: {rank: {cap: 3}}\n\ngqa:\n  rank:\n    cap: 5   # why\n\n  tag: {}\n# end\n"

@@ -11,9 +11,9 @@ from secrets import token_urlsafe
 
 import msgspec
 
-from annotation.roster import Annotator
-from annotation.screen import HOTKEYS
-from annotation.secrets import HOME, Login, Secrets, read_secrets, write_secrets
+from annotation.study.roster import Annotator
+from annotation.client.task_screen import HOTKEYS
+from annotation.client.secrets import HOME, Login, Secrets, read_secrets, write_secrets
 from annotation.server import process
 
 ADMIN = "admin@rgqa.local"

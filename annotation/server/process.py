@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 import psutil
 
-from annotation.secrets import HOME
+from annotation.client.secrets import HOME
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, replacing, write_json
 from pipeline.core.paths import DATA

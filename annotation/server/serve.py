@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from annotation.invite import join
-from annotation.roster import Annotator, read_roster
-from annotation.secrets import HOME, Secrets, read_secrets
+from annotation.client.invite import join
+from annotation.study.roster import Annotator, read_roster
+from annotation.client.secrets import HOME, Secrets, read_secrets
 from annotation.server import accounts, environment, process
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
@@ -39,7 +39,7 @@ def serve(port: int) -> None:
         print(f"serve: Label Studio is running on {server.url}{elsewhere}", flush=True)
         secrets = missing_accounts(roster, server.port) or accounts.ensure(python, roster, server.port)
     try:
-        from annotation.push import push
+        from annotation.client.push import push
 
         push()
     finally:

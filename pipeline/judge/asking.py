@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pipeline.judge import values
-from pipeline.judge.facts import POSITIONS, Facts, Found, Thing
+from pipeline.judge.facts import Facts, Found, POSITIONS, Thing
 from pipeline.judge.finding import called, existing, related
-from pipeline.judge.programs import SCENE, Operation
-from pipeline.judge.values import NO, YES, YES_OR_NO, Answer, Truth, Void
-from pipeline.judge.wording import Program, clause, name_of, phrase
+from pipeline.programs.operations import Operation, SCENE
+from pipeline.judge.values import Answer, NO, Truth, Void, YES, YES_OR_NO
+from pipeline.programs.saying import Program, clause, name_of, phrase
 
 
 def exist(operation: Operation, inputs: list[Found], program: Program, facts: Facts) -> Answer:

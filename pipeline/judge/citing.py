@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pipeline.core.records import Record, Step
 from pipeline.judge.facts import Facts
-from pipeline.judge.names import Lexicon, singular
-from pipeline.judge.programs import SCENE, Operation, parse
+from pipeline.words.lexicon import Lexicon, singular
+from pipeline.programs.operations import Operation, SCENE, parse
 from pipeline.judge.reconstruct import Reconstructed, believe, left, statements_of
 from pipeline.judge.statements import Statement
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pipeline.core.records import Answerability, Category
 from pipeline.judge import asking, finding
 from pipeline.judge.facts import Facts, Found, Thing
-from pipeline.judge.programs import Operation
+from pipeline.programs.operations import Operation
 from pipeline.judge.values import Answer, Void
-from pipeline.judge.wording import phrase
+from pipeline.programs.saying import phrase
 
 
 @dataclass(frozen=True, slots=True)

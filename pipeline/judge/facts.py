@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pipeline.core.records import EvidenceSource, Scene
-from pipeline.judge.names import (
+from pipeline.words.lexicon import (
     ANTONYMS,
     ANYTHING,
     INVERSES,
-    OVERLAPPING,
     Lexicon,
+    OVERLAPPING,
     implied,
     location,
     relation,

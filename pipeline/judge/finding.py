@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pipeline.judge.facts import Facts, Found, Thing
-from pipeline.judge.programs import SCENE, Operation
+from pipeline.programs.operations import Operation, SCENE
 from pipeline.judge.values import Truth, Void, any_of, unless
-from pipeline.judge.wording import Program, clause, name_of, phrase
+from pipeline.programs.saying import Program, clause, name_of, phrase
 
 _SCENE = Found((Thing("", (SCENE,), SCENE),))
 

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass, field
 
 from pipeline.core.records import Question
-from pipeline.judge.names import ANTONYMS, relation, same_answer
-from pipeline.judge.programs import SCENE, Operation
+from pipeline.words.lexicon import ANTONYMS, relation, same_answer
+from pipeline.programs.operations import Operation, SCENE
 
 Program = tuple[Operation, ...]
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pipeline.core.records import Judgement, Question, Scene, Step
 from pipeline.judge.execute import execute
 from pipeline.judge.facts import Facts, facts_of
-from pipeline.judge.names import Lexicon
-from pipeline.judge.programs import parse
+from pipeline.words.lexicon import Lexicon
+from pipeline.programs.operations import parse
 from pipeline.judge.reconstruct import Reconstructed, facts_known, reconstruct
 
 Told = Mapping[str, Reconstructed] | Mapping[str, Sequence[Question]]  # of pictures, by their ids

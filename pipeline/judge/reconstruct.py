@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from pipeline.core.records import Question, Record, Split
-from pipeline.judge.facts import POSITIONS, Facts, Thing, Triple, deny, relate
-from pipeline.judge.names import OVERLAPPING, Lexicon, singular
+from pipeline.judge.facts import Facts, POSITIONS, Thing, Triple, deny, relate
+from pipeline.words.lexicon import Lexicon, OVERLAPPING, singular
 from pipeline.judge.statements import Statement, stated
 
 Stated = Mapping[Statement, Collection[str]]  # with the ids of the questions that state it

@@ -13,8 +13,8 @@ import msgspec
 
 from pipeline.core.records import Question
 from pipeline.judge import full_answers
-from pipeline.judge.names import ANYTHING, PRONOUNS, same_answer, singular, spoken
-from pipeline.judge.programs import FINDS, SCENE, TRUTHS, Operation, parse
+from pipeline.words.lexicon import ANYTHING, PRONOUNS, same_answer, singular, spoken
+from pipeline.programs.operations import FINDS, Operation, SCENE, TRUTHS, parse
 
 _ELSEWHERE = {"indoors": "outdoors", "outdoors": "indoors"}
 Ids = tuple[str, ...]

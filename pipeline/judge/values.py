@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.core.records import Category
-from pipeline.judge.names import spoken
+from pipeline.words.lexicon import spoken
 
 Truth = bool | None  # None: not known
 

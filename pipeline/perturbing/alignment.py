@@ -11,11 +11,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from pipeline.core.records import Word
-from pipeline.judge.programs import Operation
-from pipeline.language.frames import DETERMINERS, FRAME_NOUNS, PRONOUNS
-from pipeline.language.relations import spatial
+from pipeline.programs.operations import Operation
+from pipeline.words.frames import DETERMINERS, FRAME_NOUNS, PRONOUNS
+from pipeline.words.relations import spatial
 from pipeline.perturbing.sentence import Sentence, Span, sentence_of
-from pipeline.perturbing.spelling import attribute_forms, choice_forms, name_forms, relation_forms
+from pipeline.programs.spelling import attribute_forms, choice_forms, name_forms, relation_forms
 
 Place = tuple[int, int]  # tokens [first, last)
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pipeline.core.records import Subset
-from pipeline.language.frames import DEFINITE
-from pipeline.language.relations import ANTONYMS
+from pipeline.words.frames import DEFINITE
+from pipeline.words.relations import ANTONYMS
 from pipeline.perturbing.demands import Demands
 from pipeline.perturbing.fitting import (
     Swap,

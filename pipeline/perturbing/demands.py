@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.judge.programs import FINDS, Operation
+from pipeline.programs.operations import FINDS, Operation
 from pipeline.perturbing.alignment import root
 from pipeline.perturbing.slots import NO_LOOK, POSITIONS
 

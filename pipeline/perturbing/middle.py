@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.judge.programs import Operation
+from pipeline.programs.operations import Operation
 from pipeline.perturbing.fitting import Swap
 from pipeline.perturbing.sentence import Sentence
 from pipeline.perturbing.slots import Slot

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.judge.programs import Operation
+from pipeline.programs.operations import Operation
 from pipeline.perturbing.alignment import root
 from pipeline.perturbing.fitting import Swap
 from pipeline.perturbing.sentence import Sentence

@@ -9,12 +9,12 @@ from collections.abc import Callable, Container, Iterable, Mapping
 import numpy as np
 
 from pipeline.core.records import ObjectEntry, Vocabulary
-from pipeline.judge.names import relation as plain_relation
-from pipeline.judge.names import singular as judged
-from pipeline.judge.wordnet import table as wordnet
-from pipeline.language.frames import FRAME_NOUNS, PRONOUNS
-from pipeline.language.likeness import likeness
-from pipeline.language.nouns import Number, number_of, singular
+from pipeline.words.lexicon import relation as plain_relation
+from pipeline.words.lexicon import singular as judged
+from pipeline.words import kinds as wordnet
+from pipeline.words.frames import FRAME_NOUNS, PRONOUNS
+from pipeline.words.likeness import likeness
+from pipeline.words.nouns import Number, number_of, singular
 
 Fact = tuple[str, ...]  # ("attribute", "red"), ("type", "color"), ("relation", "on", "s")
 

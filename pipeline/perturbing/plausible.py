@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from pipeline.judge.names import relation as plain_relation
+from pipeline.words.lexicon import relation as plain_relation
 from pipeline.perturbing.demands import Demands
 from pipeline.perturbing.objects import ObjectTable
 

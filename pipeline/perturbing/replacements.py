@@ -15,11 +15,11 @@ import numpy as np
 
 from pipeline.core.records import Vocabulary
 from pipeline.judge.facts import Facts
-from pipeline.judge.names import relation as plain_relation
-from pipeline.judge.names import singular as judged
-from pipeline.language.likeness import similar
-from pipeline.language.nouns import Number
-from pipeline.language.relations import exclusive, spatial
+from pipeline.words.lexicon import relation as plain_relation
+from pipeline.words.lexicon import singular as judged
+from pipeline.words.likeness import similar
+from pipeline.words.nouns import Number
+from pipeline.words.relations import exclusive, spatial
 from pipeline.perturbing.demands import Demands
 from pipeline.perturbing.objects import ObjectTable
 from pipeline.perturbing.plausible import levels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pipeline.language.nouns import article
+from pipeline.words.nouns import article
 from pipeline.perturbing.fitting import Swap
 from pipeline.perturbing.sentence import Sentence
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipeline.core.records import Vocabulary
-from pipeline.judge.programs import Operation
-from pipeline.language.nouns import PAIRED, article, number_of, plural, singular
+from pipeline.programs.operations import Operation
+from pipeline.words.nouns import PAIRED, article, number_of, plural, singular
 from pipeline.perturbing.alignment import root
 from pipeline.perturbing.demands import Demands
 from pipeline.perturbing.fitting import Swap

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from pipeline.core.records import Word
-from pipeline.language.frames import DETERMINERS, FRAME_NOUNS
+from pipeline.words.frames import DETERMINERS, FRAME_NOUNS
 
 TOKEN = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*|'s|[^\sA-Za-z0-9]")
 Form = tuple[str, ...]  # a way to say something, as lower-case tokens

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.core.records import EditKind
-from pipeline.judge.programs import Operation
-from pipeline.language.agreement import BASE
-from pipeline.language.frames import DEFINITE, DETERMINERS, PORTIONS, PRONOUNS
-from pipeline.language.opposites import excluded
-from pipeline.language.relations import ANTONYMS, exclusive
+from pipeline.programs.operations import Operation
+from pipeline.words.concord import BASE
+from pipeline.words.frames import DEFINITE, DETERMINERS, PORTIONS, PRONOUNS
+from pipeline.words.opposites import excluded
+from pipeline.words.relations import ANTONYMS, exclusive
 from pipeline.perturbing.alignment import root
 from pipeline.perturbing.sentence import Sentence, Span
 

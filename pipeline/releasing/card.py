@@ -8,7 +8,7 @@ from pathlib import Path
 import jinja2
 import yaml
 
-from pipeline.core.records import SUBSETS, Item, Record
+from pipeline.core.records import Item, Record, SUBSETS
 
 HOW = {
     "clip-easy": "questions of other pictures, least similar to the picture by CLIP",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl
-from pipeline.releasing.check import check_release
+from pipeline.releasing.check_release import check_release
 from pipeline.releasing.checksums import SUMS
 from pipeline.stages.release import Provenance
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from pipeline.core.records import SUBSETS, Edit, Item, Record, Subset
+from pipeline.core.records import Edit, Item, Record, SUBSETS, Subset
 from pipeline.reporting.charts import Reach
-from pipeline.reporting.reading import Run
+from pipeline.reporting.run_files import Run
 from pipeline.stages.audit import TEXT_ATTACKS
 
 ATTACKERS = (*TEXT_ATTACKS, "first three words", "length", "picture", "CLIP score")  # in the order shown

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from pipeline.core.errors import Problems
-from pipeline.core.records import SUBSETS, Record, Subset
+from pipeline.core.records import Record, SUBSETS, Subset
 
 PROPOSING = ("rank", "perturb")
 UNANSWERABLE = "unanswerable"  # the one status of collect that goes on

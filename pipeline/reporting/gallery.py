@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from annotation.quality import answers, said
-from annotation.votes import reason_of
+from annotation.study.quality import answers, said
+from annotation.study.votes import reason_of
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Item, Judgement, Question, Record, Subset, Task, Verdict
 from pipeline.judge.citing import Cited, cite
-from pipeline.judge.names import Lexicon
-from pipeline.reporting.boxes import Concerned, concerned
+from pipeline.words.lexicon import Lexicon
+from pipeline.reporting.object_boxes import Concerned, concerned
 from pipeline.reporting.marking import Piece, marked
-from pipeline.reporting.pictures import LARGE, SMALL, data_uri
-from pipeline.reporting.reading import Run
+from pipeline.reporting.thumbnails import LARGE, SMALL, data_uri
+from pipeline.reporting.run_files import Run
 
 SEED = 20231001  # of the draw: the same run shows the same items
 MOST = 25  # items of a subset, so that the page stays below 10 MB

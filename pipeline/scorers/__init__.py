@@ -10,7 +10,7 @@ from .human import human_rejection, rejection_at_tpr
 from .masses import majority, masses, semantic_subjectivity, subjectivity
 from .matching import anls, exact_match, token_f1
 from .normalize import normalize_answer
-from .pairs import dual_accuracy
+from .dual_accuracy import dual_accuracy
 from .parity import published_scores
 from .realistic import realistic_scores
 from .reliability import best_effective_reliability, choose_threshold, effective_reliability
@@ -22,7 +22,7 @@ from .selective import (
     threshold_at_risk,
     threshold_transfer,
 )
-from .vqa import vqa3_plus, vqa_accuracy
+from .vqa_accuracy import vqa3_plus, vqa_accuracy
 from .wups import wups
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .check import arrays
+from .validation import arrays
 from .detection import aupr
 
 

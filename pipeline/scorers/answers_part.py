@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .gqa import gqa_diagnostics
+from .gqa_diagnostics import gqa_diagnostics
 from .join import Joined
 from .masses import majority, masses, semantic_subjectivity, subjectivity
 from .matching import anls, exact_match, token_f1
 from .realistic_part import calibration_of, selective_scores
 from .sweep import share
-from .vqa import most_frequent, vqa3_plus, vqa_accuracy
+from .vqa_accuracy import most_frequent, vqa3_plus, vqa_accuracy
 from .wups import wups
 
 if TYPE_CHECKING:
-    from .report import Options
+    from .model_report import Options
 
 THRESHOLDS = (0.7, 0.9)
 NO_CONFIDENCE = {"absent": "the predictions give no confidences"}

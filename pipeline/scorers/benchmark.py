@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from .check import Refused
+from .validation import Refused
 
 UNANSWERABLE = "UQ"
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from .check import arrays, fractions
+from .validation import arrays, fractions
 
 
 def expected_calibration_error(confidence, correct, *, bins: int = 15, binning: Literal["width", "mass"] = "width") -> float:

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from .benchmark import Benchmark, parse, path_bytes, read_benchmark
-from .check import Refused
+from .validation import Refused
 from .efficiency import read_run_log
 from .predictions import Predictions, read_predictions
-from .report import GROUPS, Options, score
-from .table import comparison, lines
-from .vectors import read_vectors, spacy_vectors
+from .model_report import GROUPS, Options, score
+from .text_table import comparison, lines
+from .word_vectors import read_vectors, spacy_vectors
 from .version import VERSION
 from .wups import read_wordnet
 

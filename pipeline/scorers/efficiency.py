@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from .benchmark import path_bytes
-from .check import Refused, arrays
+from .validation import Refused, arrays
 
 PERCENTILES = (50, 90, 95, 99)
 

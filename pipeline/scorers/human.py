@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .check import arrays
+from .validation import arrays
 from .sweep import sweep
 
 

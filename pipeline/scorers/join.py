@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from .abstention import is_abstention
-from .benchmark import UNANSWERABLE, Benchmark, Row
-from .check import Refused
+from .benchmark import Benchmark, Row, UNANSWERABLE
+from .validation import Refused
 from .predictions import Predictions
 
 SHOWN = 20

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from .check import strings
+from .validation import strings
 
 
 def majority(predictions: Iterable[str], answers: Iterable[Iterable[str]]) -> np.ndarray:

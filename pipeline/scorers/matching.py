@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .check import strings
+from .validation import strings
 from .normalize import Form, normalize_answer
 
 

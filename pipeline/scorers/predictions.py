@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .benchmark import parse, path_bytes
-from .check import Refused
+from .validation import Refused
 
 ID = ("questionId", "question_id", "id")
 ANSWER = ("prediction", "answer")

@@ -12,7 +12,7 @@ from .answerability import answerability_ap, answerability_f1
 from .calibration import brier_score, expected_calibration_error
 from .human import rejection_at_tpr
 from .join import Joined
-from .pairs import dual_accuracy, pairs_handled
+from .dual_accuracy import dual_accuracy, pairs_handled
 from .parity import published_scores
 from .realistic import realistic_scores, scores_of
 from .reliability import best_effective_reliability, choose_threshold, effective_reliability
@@ -20,7 +20,7 @@ from .selective import best_selection, coverage_at_risk, risk_coverage_auc, thre
 from .sweep import order, share, weighted_sweep
 
 if TYPE_CHECKING:
-    from .report import Options
+    from .model_report import Options
 
 RISKS = (0.01, 0.05, 0.1, 0.2)
 COSTS = (1, 10, 100)

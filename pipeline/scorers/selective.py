@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .check import arrays, fractions
+from .validation import arrays, fractions
 from .sweep import SLACK, order
 
 

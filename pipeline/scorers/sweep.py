@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .check import arrays
+from .validation import arrays
 
 # Counts are compared with a target like 0.95 x 40, which floating point may put a hair above 38.
 SLACK = 1e-12

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from .check import Refused, strings
+from .validation import Refused, strings
 
 DOWN_WEIGHT = 0.1  # what is left of a similarity below the threshold, as in the authors' script
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from pipeline.core.records import Candidate, Question, Step
-from pipeline.judge.names import same_answer
-from pipeline.judge.programs import SCENE, Operation, parse
-from pipeline.language.frames import DEFINITE
+from pipeline.words.lexicon import same_answer
+from pipeline.programs.operations import Operation, SCENE, parse
+from pipeline.words.frames import DEFINITE
 
 WITHOUT_EFFECT = "edited without effect"
 ASSERTED = "edits only what is asserted"

@@ -6,11 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from pipeline.judge.names import OVERLAPPING
-from pipeline.judge.programs import Operation
-from pipeline.language.frames import DETERMINERS
-from pipeline.language.likeness import similar
-from pipeline.language.relations import PREPOSITIONS, antonym
+from pipeline.words.lexicon import OVERLAPPING
+from pipeline.programs.operations import Operation
+from pipeline.words.frames import DETERMINERS
+from pipeline.words.likeness import similar
+from pipeline.words.relations import PREPOSITIONS, antonym
 
 GIVES_AWAY = "gives its answer away"
 CONTRADICTS = "contradicts itself"

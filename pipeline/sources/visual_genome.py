@@ -23,7 +23,7 @@ from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, replacing
 from pipeline.core.progress import track
 from pipeline.core.records import Relation, Scene, SceneObject, Split
-from pipeline.sources.vqa import place
+from pipeline.sources.vqa_files import place
 
 T = TypeVar("T")
 

@@ -17,12 +17,12 @@ import msgspec
 import numpy as np
 
 from pipeline.auditing import attackers
-from pipeline.auditing.agreement import agreement, read_source, trials
+from pipeline.auditing.judge_agreement import agreement, read_source, trials
 from pipeline.auditing.attackers import Attack
 from pipeline.auditing.margins import Margin, margin, overlap
-from pipeline.auditing.report import markdown
+from pipeline.auditing.audit_page import markdown
 from pipeline.auditing.resolution import smallest_auaf_difference
-from pipeline.auditing.screening import Screening, screening
+from pipeline.auditing.screen_check import Screening, screening
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS
 from pipeline.core import params
 from pipeline.core.errors import run
@@ -32,21 +32,21 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.randomness import generator
 from pipeline.core.records import (
-    SUBSETS,
     Candidate,
     Dropped,
     Item,
     Picture,
     Record,
+    SUBSETS,
     Screened,
     Subset,
     Vocabulary,
 )
 from pipeline.judge.facts import facts_of
 from pipeline.judge.judgement import judge
-from pipeline.judge.names import Lexicon
+from pipeline.words.lexicon import Lexicon
 from pipeline.screening.claims import HELD_ANSWERABLE
-from pipeline.sources import gqa
+from pipeline.sources import gqa_files
 
 Share = Annotated[float, msgspec.Meta(ge=0.5, le=1)]
 
@@ -146,7 +146,7 @@ def screen_against_truth(folders: Folders) -> dict[Subset, Screening]:
     vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
     splits = (picture.split for picture in read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture))
-    facts = {picture_id: facts_of(scene, lexicon) for picture_id, scene in gqa.truth(folders.truth, splits).items()}
+    facts = {picture_id: facts_of(scene, lexicon) for picture_id, scene in gqa_files.truth(folders.truth, splits).items()}
     candidates = [
         c for stage in ("rank", "perturb") for c in read_jsonl(folders.stage(stage) / "candidates.jsonl", Candidate) if c.program
     ]

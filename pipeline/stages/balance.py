@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from pipeline.auditing.margins import margin
-from pipeline.balancing.pairs import (
+from pipeline.balancing.pairing import (
     Pair,
     Paired,
     by_image,
@@ -35,7 +35,7 @@ from pipeline.core.params import Params
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.randomness import generator
-from pipeline.core.records import SUBSETS, AqCheck, Dropped, Item, OwnScore, Question, Subset, Verified
+from pipeline.core.records import AqCheck, Dropped, Item, OwnScore, Question, SUBSETS, Subset, Verified
 
 
 class BalanceParams(Params):
@@ -44,7 +44,7 @@ class BalanceParams(Params):
     Attributes:
         rule: "image_and_text" makes both margins equal, "image" is the paper's.
         word_slack: by how much, in PT subsets, a word may be put in more or less often than it is taken out, as a
-            share of the mean of both counts (`pipeline/balancing/words.py`); 2 leaves out nothing. Not under "image".
+            share of the mean of both counts (`pipeline/balancing/even_words.py`); 2 leaves out nothing. Not under "image".
         seed: of the AQs that `image` draws, and of what is left out for its words.
     """
 

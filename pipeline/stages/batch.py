@@ -22,8 +22,8 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from annotation.filter_questions import Pool, source_counts
-from annotation.tasks import make_tasks, shown
+from pipeline.batching.filter_questions import Pool, source_counts
+from pipeline.batching.tasks import make_tasks, shown
 from pipeline.auditing.attackers import score, word_ngrams
 from pipeline.batching import offers
 from pipeline.core.errors import run
@@ -35,7 +35,7 @@ from pipeline.core.randomness import generator
 from pipeline.core.records import Picture, Question, Scene, Screened, Task, Verified, Vocabulary
 from pipeline.core.rows import Singles
 from pipeline.judge.judgement import evidence_for
-from pipeline.judge.names import Lexicon
+from pipeline.words.lexicon import Lexicon
 from pipeline.judge.reconstruct import Reconstructed
 
 MOST_TOLD = 0.65  # AUROC up to which filters count as hidden among candidates

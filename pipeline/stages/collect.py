@@ -29,16 +29,16 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from annotation.another_vote import AnotherVote, another_vote, one_more, one_more_by_posterior
-from annotation.exports import read_exports
-from annotation.habits import Habits, Limits, habits
-from annotation.posteriors import Posterior, posteriors, usual
-from annotation.quality import Accuracy, accuracies, excluded, refuted
-from annotation.quality_report.page import page
-from annotation.quality_report.summary import Quality, summary
-from annotation.simulated import ANNOTATORS, annotate, rehearse
-from annotation.votes import Rule, SetAside, check_aqs, set_aside, verify
-from annotation.words import Words
+from annotation.study.another_vote import AnotherVote, another_vote, one_more, one_more_by_posterior
+from annotation.study.exports import read_exports
+from annotation.study.habits import Habits, Limits, habits
+from annotation.study.posteriors import Posterior, posteriors, usual
+from annotation.study.quality import Accuracy, accuracies, excluded, refuted
+from annotation.study.quality_page import page
+from annotation.study.quality_figures import Quality, summary
+from simulation.annotators import ANNOTATORS, annotate, rehearse
+from annotation.study.votes import Rule, SetAside, check_aqs, set_aside, verify
+from simulation.word_senses import Words
 from pipeline.core.errors import UserError, run
 from pipeline.core.files import read_json, read_jsonl, replacing, write_json, write_jsonl
 from pipeline.core.params import Params, load
@@ -59,9 +59,9 @@ from pipeline.core.records import (
 )
 from pipeline.judge.facts import facts_of
 from pipeline.judge.judgement import judge
-from pipeline.judge.names import Lexicon
+from pipeline.words.lexicon import Lexicon
 from pipeline.judge.reconstruct import Reconstructed, facts_known
-from pipeline.sources import gqa
+from pipeline.sources import gqa_files
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -235,7 +235,7 @@ def rounded(share: float) -> float | None:
 def simulated(folders: Folders, tasks: Sequence[Task], params: CollectParams) -> list[Verdict]:
     """Verdicts of the simulated annotators, who see the complete truth."""
     pictures = read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture)
-    truth = gqa.truth(folders.truth, (row.split for row in pictures))
+    truth = gqa_files.truth(folders.truth, (row.split for row in pictures))
     vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
     words = Words(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
     return annotate(tasks, truth, words, params.votes, params.seed)
@@ -280,7 +280,7 @@ def waiting(folders: Folders, tasks: int, exports: int, counts: Mapping[str, int
         f"{folders.annotations} holds {exports} exports"
         + (f" with annotations {dict(counts)}" if counts else ""),
         "have them judged: make annotate (docs/annotation.md), then rgqa annotate pull, then dvc repro",
-        f"or by hand: import {shown} into a project with annotation/interface.xml, and put its export into {folders.annotations}/",
+        f"or by hand: import {shown} into a project with annotation/client/interface.xml, and put its export into {folders.annotations}/",
     ]
 
 

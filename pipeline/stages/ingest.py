@@ -25,8 +25,8 @@ from pipeline.core.params import Params, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Picture, Question, Scene, Split
-from pipeline.sources import gqa, table
-from pipeline.sources.pictures import inspect, is_id, listing
+from pipeline.sources import gqa_files, own_table
+from pipeline.sources.picture_files import inspect, is_id, listing
 
 Format = Literal["gqa", "table"]
 
@@ -39,7 +39,7 @@ class IngestParams(Params):
     graph_splits: tuple[
         Split, ...
     ]  # scene graphs read: the vocabulary, and the evidence where they cover `split`
-    questions: gqa.Which = (
+    questions: gqa_files.Which = (
         "balanced"  # GQA only: those asked are the balanced ones (the paper's choice) or all of them
     )
     format: Literal["auto", "gqa", "table"] = "auto"  # auto: by what lies in source/
@@ -55,10 +55,10 @@ def format_of(source: Path, wanted: Literal["auto", "gqa", "table"]) -> Format:
         return wanted
     if (source / "questions1.2").is_dir():
         return "gqa"
-    if any((source / name).is_file() for name in table.FILES):
+    if any((source / name).is_file() for name in own_table.FILES):
         return "table"
     raise UserError(
-        f"{source}: neither GQA's files (a folder questions1.2) nor a table ({' or '.join(table.FILES)}); "
+        f"{source}: neither GQA's files (a folder questions1.2) nor a table ({' or '.join(own_table.FILES)}); "
         "data/README.md says what to put there"
     )
 
@@ -89,10 +89,10 @@ def faults(question: Question) -> list[str]:
 def unbalanced(source: Path, kind: Format, params: IngestParams, problems: Problems) -> Iterable[Question]:
     """GQA's questions of `split`, unbalanced ones too, if their file is there and nothing better tells of its
     pictures: no graphs are read, and not all questions are asked anyway."""
-    there = gqa.has_all_questions(source, params.split) if kind == "gqa" else False
+    there = gqa_files.has_all_questions(source, params.split) if kind == "gqa" else False
     if not there or params.questions == "all" or params.split in params.graph_splits:
         return ()
-    return gqa.questions(source, (params.split,), problems, "all")
+    return gqa_files.questions(source, (params.split,), problems, "all")
 
 
 def tidy(scene: Scene) -> tuple[Scene, int]:
@@ -161,9 +161,9 @@ def main() -> None:
     kind = format_of(source, params.format)
     problems = Problems(str(source))
     if kind == "gqa":
-        questions = gqa.questions(source, params.question_splits, problems, params.questions)
+        questions = gqa_files.questions(source, params.question_splits, problems, params.questions)
     else:
-        questions = table.questions(source, params.question_splits, problems, params.split)
+        questions = own_table.questions(source, params.question_splits, problems, params.split)
     splits = params.graph_splits if kind == "gqa" or (source / "sceneGraphs").is_dir() else ()
 
     telling = unbalanced(source, kind, params, problems)
@@ -194,7 +194,7 @@ def main() -> None:
                 counts[question.split, "unbalanced questions"] += 1
                 unbalanced_file.write(encode(question) + b"\n")
         for found in track(
-            gqa.scenes(source / "sceneGraphs", splits, problems), "ingest: scenes", unit="scene"
+            gqa_files.scenes(source / "sceneGraphs", splits, problems), "ingest: scenes", unit="scene"
         ):
             scene, dangling = tidy(found)
             counts[scene.split, "scenes"] += 1

@@ -17,11 +17,11 @@ from typing import Annotated
 
 import msgspec
 
-from annotation.filter_questions import existence
-from annotation.simulated import ANNOTATORS, annotate
-from annotation.tasks import task_of
-from annotation.votes import verify
-from annotation.words import Words
+from pipeline.batching.filter_questions import existence
+from simulation.annotators import ANNOTATORS, annotate
+from pipeline.batching.tasks import task_of
+from annotation.study.votes import verify
+from simulation.word_senses import Words
 from pipeline.core import params
 from pipeline.core.errors import run
 from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
@@ -29,23 +29,23 @@ from pipeline.core.params import Params
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.records import (
-    SUBSETS,
     Candidate,
     Item,
     Judgement,
     OwnScore,
     Picture,
     Question,
+    SUBSETS,
     Scene,
     Screened,
     Tagged,
     Verified,
     Vocabulary,
 )
-from pipeline.judge.programs import parse
-from pipeline.ranking.vectors import Vectors, read_vectors
+from pipeline.programs.operations import parse
+from pipeline.ranking.clip_vectors import Vectors, read_vectors
 from pipeline.screening import form
-from pipeline.sources import gqa
+from pipeline.sources import gqa_files
 from pipeline.stages.balance import BalanceParams, balance, items
 from pipeline.stages.perturb import PerturbParams, perturb
 from pipeline.stages.rank import RankParams, propose
@@ -112,7 +112,7 @@ def main() -> None:
     ingest, out = folders.stage("ingest"), folders.stage("paper")
     pictures = list(read_jsonl(ingest / "pictures.jsonl", Picture))
     known = any(folders.truth.glob("*.json"))
-    truth = gqa.truth(folders.truth, (picture.split for picture in pictures)) if known else {}
+    truth = gqa_files.truth(folders.truth, (picture.split for picture in pictures)) if known else {}
     released: list[Item] = []
     report: dict[str, object] = {"truth_known": known, "subsets": {}}
     if known:

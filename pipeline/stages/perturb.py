@@ -18,7 +18,7 @@ from typing import Annotated, Literal
 import msgspec
 import numpy as np
 
-from pipeline.core.candidates import Made, by_subset, counted, pictures_in_order, write_by_picture
+from pipeline.core.by_picture import Made, by_subset, counted, pictures_in_order, write_by_picture
 from pipeline.core.errors import run
 from pipeline.core.files import content_key, read_json, write_json
 from pipeline.core.params import Params, load
@@ -39,8 +39,8 @@ from pipeline.core.records import (
 from pipeline.core.rows import Groups, Singles
 from pipeline.judge.facts import Facts
 from pipeline.judge.judgement import Told, evidence_for
-from pipeline.judge.names import Lexicon
-from pipeline.judge.programs import parse
+from pipeline.words.lexicon import Lexicon
+from pipeline.programs.operations import parse
 from pipeline.judge.reconstruct import Reconstructed
 from pipeline.perturbing import blind
 from pipeline.perturbing.alignment import align

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import numpy as np
 
-from pipeline.balancing.parts import parts
+from pipeline.balancing.dev_test import parts
 from pipeline.core import params
 from pipeline.core.errors import Problems, UserError, run
 from pipeline.core.files import read_jsonl, write_json, write_jsonl
@@ -28,11 +28,11 @@ from pipeline.core.params import Params
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Candidate, OwnScore, Question, Subset, candidate_id
-from pipeline.ranking import report
+from pipeline.ranking import rank_figures
 from pipeline.ranking.admissible import QuestionTable, question_table
 from pipeline.ranking.draw import Drawn, evenly, paper_easy, paper_hard
-from pipeline.ranking.topk import ROWS, Ends, ends, scores_of
-from pipeline.ranking.vectors import Vectors, read_vectors
+from pipeline.ranking.topk import Ends, ROWS, ends, scores_of
+from pipeline.ranking.clip_vectors import Vectors, read_vectors
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
@@ -79,8 +79,8 @@ def propose(questions: Sequence[Question], vectors: Vectors, part: Mapping[str, 
     made = {subset: candidates(subset, pairs, found, table, ids, by_id) for subset, pairs in drawn.items()}
     wanted = {"clip-easy": p.easy_last, "clip-hard": p.hard_draw}
     return sorted((c for rows in made.values() for c in rows), key=lambda c: c.candidate_id), {
-        "pictures": len(ids), "pairs": report.pairs(table, len(ids)),
-        "subsets": {subset: report.figures(made[subset], drawn[subset], by_id, ids, wanted[subset]) for subset in drawn},
+        "pictures": len(ids), "pairs": rank_figures.pairs(table, len(ids)),
+        "subsets": {subset: rank_figures.figures(made[subset], drawn[subset], by_id, ids, wanted[subset]) for subset in drawn},
     }
 
 
@@ -135,7 +135,7 @@ def main() -> None:
     write_jsonl(folder / "candidates.jsonl", proposed)
     write_jsonl(folder / "own_scores.jsonl", own)
     write_json(folder / "parts.json", part)
-    write_json(folder / "rank.json", {**figures, "parts": Counter(part.values()), "own_score_quantiles": report.quantiles([o.score for o in own])})
+    write_json(folder / "rank.json", {**figures, "parts": Counter(part.values()), "own_score_quantiles": rank_figures.quantiles([o.score for o in own])})
     done("rank", f"{len(proposed):,} candidates", folder)
 
 

@@ -20,13 +20,13 @@ from pipeline.core.params import Params
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import (
-    SUBSETS,
     Dropped,
     Item,
     Judgement,
     Picture,
     Question,
     Record,
+    SUBSETS,
     Step,
     Verdict,
     Verified,
@@ -36,8 +36,8 @@ from pipeline.releasing.checksums import write_checksums
 from pipeline.releasing.croissant import croissant
 from pipeline.releasing.rgqa_format import rgqa_rows
 from pipeline.releasing.sanity import sanity_predictions, score_predictions
-from pipeline.releasing.tables import write_table
-from pipeline.scoring.wheel import build_wheel
+from pipeline.releasing.parquet_tables import write_table
+from pipeline.releasing.wheel import build_wheel
 
 SIMULATED = "VERDICTS SIMULATED BY PROGRAMS."
 REHEARSAL = "REHEARSAL, NO BENCHMARK: verdicts simulated from graphs that were put together from questions."

@@ -18,28 +18,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from pipeline.core.candidates import Made, by_subset, counted, pictures_in_order, write_by_picture
+from pipeline.core.by_picture import Made, by_subset, counted, pictures_in_order, write_by_picture
 from pipeline.core.errors import run
 from pipeline.core.files import read_json, write_json
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.records import (
-    SUBSETS,
     Candidate,
     Dropped,
     Judgement,
     Question,
+    SUBSETS,
     Scene,
     Screened,
     Vocabulary,
 )
 from pipeline.core.rows import Groups, Joined, Singles
 from pipeline.judge.judgement import Told, evidence_for, judge
-from pipeline.judge.names import Lexicon
-from pipeline.judge.programs import parse
+from pipeline.words.lexicon import Lexicon
+from pipeline.programs.operations import parse
 from pipeline.judge.reconstruct import Reconstructed
 from pipeline.screening import claims, form
-from pipeline.screening.wording import badly_said
+from pipeline.screening.slips import badly_said
 
 
 def conflict(

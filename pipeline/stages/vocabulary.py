@@ -28,12 +28,12 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import ObjectEntry, Question, Scene, Vocabulary
 from pipeline.core.rows import Groups, Joined, Records
-from pipeline.judge.names import Lexicon
-from pipeline.judge.programs import Operation, parse
+from pipeline.words.lexicon import Lexicon
+from pipeline.programs.operations import Operation, parse
 from pipeline.judge.reconstruct import Reconstructed, reconstruct
-from pipeline.language.counts import from_graphs, from_questions
-from pipeline.language.meanings import asked, attribute_types, categories, described
-from pipeline.language.nouns import number_of
+from pipeline.counting.seen import from_graphs, from_questions
+from pipeline.counting.meanings import asked, attribute_types, categories, described
+from pipeline.words.nouns import number_of
 
 
 class VocabularyParams(Params):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from annotation.roster import Annotator, write_roster
-from annotation.tasks import shown
+from annotation.study.roster import Annotator, write_roster
+from pipeline.batching.tasks import shown
 from pipeline.core.files import write_json, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Picture, Task, TaskQuestion

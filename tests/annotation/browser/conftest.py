@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from annotation.screen import HOTKEYS, instructions, interface
+from annotation.client.task_screen import HOTKEYS, instructions, interface
 from annotation.server.environment import ensure
 
 ROOT = Path(__file__).parents[3]

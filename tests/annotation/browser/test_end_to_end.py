@@ -17,13 +17,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from annotation.exports import Exported
-from annotation.secrets import read_secrets
-from annotation.simulated import view
-from annotation.words import Words
+from annotation.study.exports import Exported
+from annotation.client.secrets import read_secrets
+from simulation.annotators import view
+from simulation.word_senses import Words
 from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.records import Scene, Task, TaskQuestion, Verdict, Vocabulary
-from pipeline.sources import gqa
+from pipeline.sources import gqa_files
 from tests.annotation.browser.hands import answer, sent, texts
 from tests.pipeline.stages.conftest import PARAMS
 
@@ -90,7 +90,7 @@ class Eyes:
     def __init__(self, home: Path) -> None:
         known = read_json(home / "interim/vocabulary/vocabulary.json", Vocabulary)
         self.words = Words(categories=known.categories, attribute_types=known.attribute_types)
-        self.scenes: dict[str, Scene] = gqa.truth(home / "truth", ("testdev",))
+        self.scenes: dict[str, Scene] = gqa_files.truth(home / "truth", ("testdev",))
         self.programs: dict[tuple[str, str], TaskQuestion] = {
             (task.picture_id, question.text): question
             for task in read_jsonl(home / "interim/batch/tasks.jsonl", Task) for question in (task.first, task.second)

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 import requests
 
-from annotation.roster import read_roster
-from annotation.secrets import Secrets
+from annotation.study.roster import read_roster
+from annotation.client.secrets import Secrets
 from annotation.server import accounts, environment, process
 from pipeline.core.paths import Folders
 
@@ -73,7 +73,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 
 
 def made(folder: Path) -> Iterator[Studio]:
-    from annotation.invite import join
+    from annotation.client.invite import join
 
     pictures = folder / "data/tiny/source/images"
     shutil.copytree(ROOT / "tests/tiny/source/images", pictures)

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psutil
 import pytest
 
-from annotation.roster import read_roster
+from annotation.study.roster import read_roster
 from annotation.server import accounts, process
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
@@ -43,7 +43,7 @@ def test_answers_that_come_at_once_are_all_kept(studio: Studio) -> None:
 
 
 def test_who_leaves_is_logged_out_and_who_comes_back_has_the_same_account(studio: Studio) -> None:
-    from annotation.invite import join, part
+    from annotation.client.invite import join, part
 
     folders, port = Folders("tiny"), int(studio.url.rsplit(":")[-1])
     session = studio.login("ben")

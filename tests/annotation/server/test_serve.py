@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from annotation import invite as door
-from annotation.roster import read_roster
-from annotation.screen import HOTKEYS
-from annotation.secrets import HOME, read_secrets
+from annotation.client import invite as door
+from annotation.study.roster import read_roster
+from annotation.client.task_screen import HOTKEYS
+from annotation.client.secrets import HOME, read_secrets
 from annotation.server import accounts, environment, process, serve
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders

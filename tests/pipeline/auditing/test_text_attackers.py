@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from pipeline.auditing.text_attackers import (
-    TEXT_ATTACKERS,
     NgramModel,
+    TEXT_ATTACKERS,
     likelihood,
     word_pairs,
     word_pairs_bayes,

@@ -4,7 +4,7 @@ import pytest
 from pipeline.batching import offers
 from pipeline.core.records import Candidate, Judgement, Question, Screened, Step, Verified
 from pipeline.judge.judgement import evidence_for
-from pipeline.judge.names import Lexicon
+from pipeline.words.lexicon import Lexicon
 
 LEXICON = Lexicon({"animal": ("dog", "cat")}, {"red": "color"})
 

@@ -10,7 +10,7 @@ import re
 
 from pipeline.core.records import Question, Relation, Scene, SceneObject, Step
 from pipeline.judge.facts import Facts, facts_of
-from pipeline.judge.names import Lexicon
+from pipeline.words.lexicon import Lexicon
 
 LEXICON = Lexicon(
     {"furniture": ("table", "chair", "shelf"), "animal": ("dog", "cat"), "person": ("man", "woman"),

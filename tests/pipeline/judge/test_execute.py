@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.judge.execute import execute
-from pipeline.judge.programs import parse
+from pipeline.programs.operations import parse
 from tests.pipeline.judge.notation import facts, steps
 
 CATEGORIES = ("missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified")

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from pipeline.judge import full_answers
-from pipeline.judge.programs import parse
+from pipeline.programs.operations import parse
 from tests.pipeline.judge.notation import question
 
 

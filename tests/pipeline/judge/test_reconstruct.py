@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.judge.execute import execute
 from pipeline.judge.judgement import judge
-from pipeline.judge.programs import parse
+from pipeline.programs.operations import parse
 from pipeline.judge.reconstruct import Reconstructed, facts_known, reconstruct
 from tests.pipeline.judge.notation import LEXICON, question, steps
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.judge.execute import execute
-from pipeline.judge.programs import parse
+from pipeline.programs.operations import parse
 from pipeline.judge.values import Void, agreed, any_of, one_option, one_value, unless
 from tests.pipeline.judge.notation import facts, steps
 

@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.judge.programs import parse
+from pipeline.programs.operations import parse
 from pipeline.perturbing.alignment import align
 from tests.pipeline.perturbing.programs import program
 

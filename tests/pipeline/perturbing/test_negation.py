@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.judge.programs import parse
+from pipeline.programs.operations import parse
 from pipeline.perturbing.alignment import align
 from pipeline.perturbing.negation import affirm, deny
 from pipeline.perturbing.rewriting import rewrite

@@ -9,9 +9,9 @@ from __future__ import annotations
 import pytest
 
 from pipeline.core.records import Candidate, ObjectEntry, Vocabulary
-from pipeline.judge.programs import parse
-from pipeline.language.classes import WordClasses
-from pipeline.language.tagger import Tagger
+from pipeline.programs.operations import parse
+from pipeline.words.word_classes import WordClasses
+from pipeline.words.tagger import Tagger
 from pipeline.perturbing.alignment import align
 from pipeline.perturbing.middle import leave
 from pipeline.perturbing.negation import affirm

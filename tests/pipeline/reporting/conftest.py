@@ -12,7 +12,7 @@ import yaml
 
 from pipeline.core.params import version
 from pipeline.core.paths import Folders
-from pipeline.reporting.reading import Run, read_run
+from pipeline.reporting.run_files import Run, read_run
 from tests.conftest import TINY
 from tests.pipeline.stages.conftest import PARAMS, bags_of_words
 

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pipeline.core.records import Item
-from pipeline.reporting.charts import AQ, UQ, Reach, attack_svg, histogram_svg, span_of
+from pipeline.reporting.charts import AQ, Reach, UQ, attack_svg, histogram_svg, span_of
 from pipeline.reporting.clip_scores import histograms
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -3,8 +3,8 @@ import pytest
 from pipeline.core.records import Edit, Item
 from pipeline.reporting.figures import (
     RGQA_SIZES,
-    TABLE_1,
     Swap,
+    TABLE_1,
     categories,
     edits,
     mean_words,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline.scorers import anls, exact_match, normalize_answer, token_f1, vqa3_plus, vqa_accuracy
 from pipeline.scorers.matching import edit_distance
-from pipeline.scorers.vqa import most_frequent
+from pipeline.scorers.vqa_accuracy import most_frequent
 
 WORDS = st.sampled_from(["red", "blue", "dark red"])
 

@@ -3,8 +3,8 @@ import pytest
 from scipy.stats import wasserstein_distance
 
 from pipeline.scorers import majority, masses, semantic_subjectivity, subjectivity
-from pipeline.scorers.check import Refused
-from pipeline.scorers.vectors import read_vectors
+from pipeline.scorers.validation import Refused
+from pipeline.scorers.word_vectors import read_vectors
 
 # MaSSeS, Table 2: frequencies, those that SeS groups, prediction, MA, S, SeS, MaSSeS. The paper cuts off some values
 # (5/9 = 0.55, 7/9 = 0.77) and rounds others: within 0.01.

@@ -18,7 +18,7 @@ from pipeline.scorers import (
     is_abstention,
     rejection_at_tpr,
 )
-from pipeline.scorers.check import Refused
+from pipeline.scorers.validation import Refused
 from pipeline.scorers.efficiency import read_run_log
 
 AQ_UQ = np.array([True, False])

@@ -2,7 +2,7 @@ import subprocess
 import sys
 import zipfile
 
-from pipeline.scoring.wheel import build_wheel
+from pipeline.releasing.wheel import build_wheel
 
 
 def test_the_same_sources_give_the_same_wheel(tmp_path):

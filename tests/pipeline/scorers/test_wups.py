@@ -1,7 +1,7 @@
 import pytest
 
 from pipeline.scorers import wups
-from pipeline.scorers.check import Refused
+from pipeline.scorers.validation import Refused
 from pipeline.scorers.wups import Taxonomy, read_wordnet
 
 # entity - animal - dog - puppy

@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.records import Relation, SceneObject, Step
-from pipeline.sources import gqa
+from pipeline.sources import gqa_files
 
 QUESTION = {  # a real one in every field but the texts
     "semantic": [
@@ -51,7 +51,7 @@ def write(tmp_path, **files):
 
 def questions(tmp_path, splits=("val",), which="balanced"):
     problems = Problems("x")
-    return list(gqa.questions(tmp_path, splits, problems, which)), problems.lines
+    return list(gqa_files.questions(tmp_path, splits, problems, which)), problems.lines
 
 
 def test_a_question_keeps_its_leading_zeros_and_every_field(tmp_path):
@@ -138,7 +138,7 @@ def test_the_same_id_in_two_splits_is_told(tmp_path):
 
 def scenes(tmp_path, complete=False):
     problems = Problems("x")
-    return list(gqa.scenes(tmp_path / "sceneGraphs", ("val",), problems, complete)), problems.lines
+    return list(gqa_files.scenes(tmp_path / "sceneGraphs", ("val",), problems, complete)), problems.lines
 
 
 def test_a_scene_graph_keeps_objects_boxes_and_the_direction_of_relations(tmp_path):
@@ -198,7 +198,7 @@ def test_a_damaged_scene_graph_is_told_by_picture(tmp_path, text, message):
 
 def test_the_truth_of_all_splits_is_found_by_picture(tmp_path):
     write(tmp_path, truth__val_sceneGraphs={"n1": SCENE}, truth__train_sceneGraphs={"n2": SCENE})
-    found = gqa.truth(tmp_path / "truth", ["val", "train", "val"])
+    found = gqa_files.truth(tmp_path / "truth", ["val", "train", "val"])
     assert {picture_id: (scene.split, scene.complete) for picture_id, scene in found.items()} == {
         "n1": ("val", True),
         "n2": ("train", True),
@@ -208,7 +208,7 @@ def test_the_truth_of_all_splits_is_found_by_picture(tmp_path):
 def test_everything_wrong_with_the_truth_is_told_in_one_message(tmp_path):
     write(tmp_path, truth__val_sceneGraphs={"n1": SCENE | {"width": "wide"}})
     with pytest.raises(UserError) as caught:
-        gqa.truth(tmp_path / "truth", ["val", "testdev"])
+        gqa_files.truth(tmp_path / "truth", ["val", "testdev"])
     message = str(caught.value)
     assert (
         "truth/testdev_sceneGraphs.json: no such file" in message

@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.records import Relation, Scene, SceneObject
-from pipeline.sources import gqa, visual_genome
+from pipeline.sources import gqa_files, visual_genome
 
 GRAPH = {  # as in version 1.4, cut short
     "image_id": 2407890,
@@ -84,7 +84,7 @@ def test_the_converted_file_is_read_as_gqas(tmp_path, monkeypatch):
     said = visual_genome.convert(*files(tmp_path, graphs=[GRAPH, GRAPH | {"image_id": 5}], pictures=[PICTURE, PICTURE | {"image_id": 5}]), "vg", "train")
     assert said == "2 scene graphs -> data/vg/source/sceneGraphs/train_sceneGraphs.json"
     problems = Problems("x")
-    found = list(gqa.scenes(source / "sceneGraphs", ("train",), problems))
+    found = list(gqa_files.scenes(source / "sceneGraphs", ("train",), problems))
     assert problems.lines == []
     assert [scene.picture_id for scene in found] == ["2407890", "5"]
     assert found[0] == read(tmp_path)[0][0]

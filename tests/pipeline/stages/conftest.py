@@ -33,7 +33,7 @@ PARAMS = {
 
 def bags_of_words(folder: Path, interim: Path) -> None:
     """Vectors as embed writes them: a text is the sum of its words, a picture the sum of its objects' names."""
-    from pipeline.sources import gqa
+    from pipeline.sources import gqa_files
 
     def vector(words: list[str]) -> np.ndarray:
         rows = [np.random.default_rng(int.from_bytes(word.encode(), "big") % 2**32).normal(size=32) for word in words]
@@ -41,7 +41,7 @@ def bags_of_words(folder: Path, interim: Path) -> None:
         return (total / np.linalg.norm(total)).astype(np.float32)
 
     pictures = sorted(p.picture_id for p in read_jsonl(interim / "ingest/pictures.jsonl", Picture))
-    scenes = gqa.truth(folder / "truth", ("testdev",))
+    scenes = gqa_files.truth(folder / "truth", ("testdev",))
     texts = sorted({q.text for q in read_jsonl(interim / "ingest/questions.jsonl", Question) if q.picture_id in set(pictures)})
     (interim / "embed").mkdir(parents=True)
     np.save(interim / "embed/pictures.npy", np.array([vector([o.name for o in scenes[p].objects]) for p in pictures]))

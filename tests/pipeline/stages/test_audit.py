@@ -3,7 +3,7 @@ import json
 import numpy as np
 
 from pipeline.core.records import Item
-from pipeline.stages.audit import TEXT_ATTACKS, AuditParams, audit_subset, warnings
+from pipeline.stages.audit import AuditParams, TEXT_ATTACKS, audit_subset, warnings
 
 P = AuditParams(limits={"pt-easy": 0.65}, folds=3, repetitions=50)
 

@@ -11,7 +11,7 @@ import yaml
 
 from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.records import Item, Task
-from pipeline.releasing.check import check_release
+from pipeline.releasing.check_release import check_release
 from tests.conftest import TINY
 from tests.pipeline.stages.conftest import PARAMS, bags_of_words, export
 

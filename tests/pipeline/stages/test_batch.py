@@ -4,12 +4,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from annotation.sight import obstacle
-from annotation.words import Words
+from simulation.sight import obstacle
+from simulation.word_senses import Words
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, read_jsonl, write_jsonl
 from pipeline.core.records import Screened, Task, TaskQuestion, Verified
-from pipeline.sources import gqa
+from pipeline.sources import gqa_files
 from pipeline.stages import batch
 
 OUT = Path("data/tiny/interim/batch")
@@ -42,7 +42,7 @@ def test_every_filter_holds_in_the_complete_truth(screened, vocabulary):
     words = Words(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
     truth = {
         s.picture_id: s
-        for s in gqa.scenes(Path("data/tiny/truth"), ("testdev",), Problems("x"), complete=True)
+        for s in gqa_files.scenes(Path("data/tiny/truth"), ("testdev",), Problems("x"), complete=True)
     }
     wrong = []
     for task in tasks():

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from annotation import study
-from annotation.cli import app
-from annotation.quality_report import show
+from annotation.study import human_study
+from annotation.annotate_cli import app
+from annotation.client import show_quality
 from pipeline.core.files import read_jsonl
 from pipeline.scorers.command import score_files
-from pipeline.scorers.report import Options
+from pipeline.scorers.model_report import Options
 from pipeline.stages.release import Provenance
 
 HOME = Path("data/tiny/study/human")
@@ -35,7 +35,7 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
     told = run("study", "draw", "--each", "4", "--seed", "5")
     assert "wanted" in told or " 4 AQs, 4 UQs" in told
     items = {(r.item.subset, r.item.item_id): r.item for r in read_jsonl(copied / "provenance.jsonl", Provenance)}
-    drawn = list(read_jsonl(HOME / "drawn.jsonl", study.Drawn))
+    drawn = list(read_jsonl(HOME / "drawn.jsonl", human_study.Drawn))
     assert drawn
     for row in drawn:
         item = items[row.subset, row.question_id]
@@ -61,7 +61,7 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
 
 
 def test_the_report_is_told_in_the_terminal(copied, capsys):
-    show.report()
+    show_quality.report()
     told = capsys.readouterr().out
     assert told.startswith("SIMULATED VERDICTS")
     assert "report: for the browser -> data/tiny/interim/collect/quality.html" in told

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from pipeline.core.records import Candidate, ObjectEntry, Vocabulary
-from pipeline.language.classes import WordClasses
+from pipeline.words.word_classes import WordClasses
 from pipeline.stages.perturb import PerturbParams, perturb, report, tally
 from tests.pipeline.perturbing.programs import program, question
 

@@ -4,11 +4,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pipeline.balancing.parts import parts
+from pipeline.balancing.dev_test import parts
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.records import Candidate, OwnScore, Question, Step
-from pipeline.ranking.vectors import Vectors, read_vectors
+from pipeline.ranking.clip_vectors import Vectors, read_vectors
 from pipeline.stages import rank
 from pipeline.stages.rank import RankParams, own_scores, propose
 

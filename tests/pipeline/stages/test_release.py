@@ -12,8 +12,8 @@ from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Dropped, Item, Verdict
-from pipeline.explain import explain
-from pipeline.releasing.check import check_release
+from pipeline.commands.explain import explain
+from pipeline.releasing.check_release import check_release
 from pipeline.releasing.publish import publish
 from pipeline.stages import release as release_stage
 from pipeline.stages.release import Provenance, canary

@@ -10,7 +10,7 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from pipeline.core import candidates as core_candidates
+from pipeline.core import by_picture as core_candidates
 from pipeline.core.files import read_jsonl, write_jsonl
 from pipeline.core.parallel import Workers
 from pipeline.core.records import Candidate, Picture, Question, Screened, Tagged

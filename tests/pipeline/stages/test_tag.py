@@ -4,8 +4,8 @@ import pytest
 
 from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.records import ObjectEntry, Tagged, Vocabulary
-from pipeline.language.classes import WordClasses
-from pipeline.language.tagger import Tagger
+from pipeline.words.word_classes import WordClasses
+from pipeline.words.tagger import Tagger
 from pipeline.stages import ingest, perturb, tag, vocabulary
 
 VOCABULARY = Vocabulary(

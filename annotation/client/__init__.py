@@ -1,0 +1,1 @@
+"""Label Studio from outside: queues, tasks pushed, verdicts pulled, what people see."""

@@ -1,0 +1,1 @@
+"""What the commands of `rgqa` do that belong to no other room."""

@@ -1,0 +1,1 @@
+"""What scene graphs and programs tell of names, attributes and relations, counted for the vocabulary."""

@@ -1,0 +1,1 @@
+"""GQA's functional programs: read, their root, how their words are said."""

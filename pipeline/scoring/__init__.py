@@ -1,1 +1,0 @@
-"""What `rgqa score` and the release need beside the scorers: plots and the wheel."""

@@ -1,0 +1,1 @@
+"""The one place that knows words: number, forms, opposites, likeness, kinds, relations, taggers."""

@@ -1,0 +1,116 @@
+"""Names and attributes that may be said of one and the same thing; a swap between them need not change
+anything.
+
+Groups of words, each group on a line or after `;`: synonyms in the spirit of WordNet, and what people confuse
+in pictures. A name is also like any other with the same last word ("table", "side table").
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import lru_cache
+
+from pipeline.words.nouns import singular
+
+_NAMES = """
+couch, sofa, loveseat, armchair, recliner; chair, stool, armchair, seat, folding chair; bench, seat, table
+table, desk, counter, countertop, stand, nightstand, end table, side table, coffee table, tv stand
+cabinet, cupboard, drawer, dresser, closet, wardrobe; shelf, bookshelf, bookcase, rack
+television, tv, screen, monitor, display
+computer, laptop, desktop, monitor, notebook
+phone, telephone, cellphone, cell phone, smartphone, remote control
+remote control, controller, wii controller, wii
+refrigerator, fridge, freezer; stove, oven, range; cup, mug, glass, tumbler; bottle, jar, canister
+plate, dish, tray, platter, saucer, bowl
+vase, pot, jar, bottle; basket, bin, container; bag, backpack, purse, handbag, suitcase, luggage
+box, carton, crate, package, container, case, gift
+trash can, garbage can, trash bin, bin, bucket, container; bicycle, bike, cycle
+motorcycle, motorbike, bike, scooter, moped
+car, truck, van, suv, taxi, cab; bus, van, coach; train, locomotive, train car; airplane, plane, jet, aircraft
+boat, ship, canoe, kayak, sailboat
+pants, trousers, jeans, slacks, leggings, shorts, trunks
+shirt, t-shirt, blouse, top, jersey, sweater, sweatshirt, undershirt, uniform
+jacket, coat, blazer, hoodie, sweater, vest, suit, sweatshirt, uniform; hat, cap, helmet, beanie
+shoe, sneaker, boot, sandal, slipper
+glasses, sunglasses, goggles, eyeglasses; watch, bracelet, wristband; glove, mitt, mitten
+clothing, clothes, outfit, uniform, costume
+road, street, pavement, path, highway, asphalt; sidewalk, pavement, path, walkway
+ground, floor, dirt, grass, field, land, road; grass, lawn, field, plant
+sand, beach, ground; water, ocean, sea, lake, river, pond, pool, wave; hill, mountain; rock, stone, boulder
+tree, bush, plant, palm, pine, forest; leaf, plant; flower, plant, rose, tulip; bush, plant, shrub, hedge
+building, house, tower, skyscraper, store, shop, wall
+window, glass, pane, door; curtain, drape, blind; rug, carpet, mat
+blanket, quilt, comforter, sheet, bedspread, towel; pillow, cushion
+painting, picture, poster, photo, frame, artwork, photograph; sign, poster, banner
+lamp, light, light fixture, lantern; pole, post; fence, railing, gate, wall
+bird, pigeon, seagull, duck, goose, parrot; cow, bull, calf, cattle, ox; sheep, lamb, goat
+horse, pony, foal, donkey; dog, puppy; cat, kitten
+teddy bear, stuffed animal, bear, toy, doll; ball, baseball, football, soccer ball, tennis ball; bat, stick
+racket, paddle; umbrella, parasol
+donut, pastry, doughnut; cake, pie, dessert, pastry, cupcake; sandwich, burger, hamburger; bread, bun, roll
+food, fruit, vegetable, dessert, meat, fast food, baked good, plant
+device, appliance, machine, gadget, furniture
+dishes, container, bag, tableware, dishware, utensil, cooking utensil; vehicle, machine
+toy, ball, doll, decoration; plant, flower, tree, bush
+decoration, accessory, clothing; accessory, bag; weapon, tool; snow, ice; cloud, sky; sink, basin; faucet, tap
+orange, grapefruit, tangerine, lemon; paper, book, notebook, magazine, napkin; food, plate, bowl
+"""
+
+_ATTRIBUTES = """
+large, big, huge, giant, enormous, tall, long, wide, thick; small, little, tiny, short, thin, narrow
+gray, silver, white; gray, black, dark, charcoal; black, dark, navy, dark blue
+white, light, cream, beige, ivory, cream colored, off white, blond
+brown, tan, beige, khaki; brown, maroon, dark, dark brown; dark brown, black
+blond, blonde, yellow, golden, gold, tan, light brown, dirty blond; brown, brunette, light brown, dark brown
+red, maroon, burgundy; red, orange; red, pink; red, brown; orange, yellow, gold, peach; orange, brown
+pink, purple, magenta; purple, blue, violet, lavender
+blue, teal, turquoise, aqua; green, teal, olive; gold, yellow, brass, bronze; silver, metallic, gray
+wood, wooden, hardwood, bamboo, wicker
+metal, metallic, steel, iron, chrome, aluminum, copper, wire, mesh, stainless steel
+stone, concrete, rock, brick, cement, marble, granite, tile, asphalt, gravel; glass, plastic; plastic, rubber
+porcelain, ceramic, glass
+cloth, cotton, fabric, knit, denim, wool, linen; leather, fabric, vinyl; paper, cardboard
+sitting, resting, kneeling, crouching; standing, walking, waiting, posing; walking, running, jumping
+lying, resting, sleeping
+happy, smiling, laughing; round, circular, oval, curved; square, rectangular; clear, sunny, cloudless
+cloudy, overcast, partly cloudy
+young, little; old, adult, middle aged; dotted, floral; striped, plaid, checkered; closed, shut; on, lit
+dirty, stained; wet, rainy
+"""
+
+
+def _index(text: str) -> dict[str, frozenset[int]]:
+    """Word -> the numbers of its groups."""
+    index: dict[str, set[int]] = defaultdict(set)
+    for number, group in enumerate(text.replace("\n", ";").split(";")):
+        for word in filter(None, map(str.strip, group.split(","))):
+            index[word].add(number)
+    return {word: frozenset(numbers) for word, numbers in index.items()}
+
+
+_NAME_GROUPS, _ATTRIBUTE_GROUPS = _index(_NAMES), _index(_ATTRIBUTES)
+_NONE: frozenset[int] = frozenset()
+
+
+@lru_cache(maxsize=1 << 16)
+def likeness(name: str) -> frozenset[str | int]:
+    """What a name has in common with the names that it is like: its last word, its groups' numbers."""
+    word = singular(name)
+    return frozenset((word.rpartition(" ")[2], *_NAME_GROUPS.get(word, ())))
+
+
+def alike(a: str, b: str) -> bool:
+    """Whether two object names may name the same thing.
+
+    >>> alike("tables", "side table"), alike("sofa", "couch"), alike("dog", "cat")
+    (True, True, False)
+    """
+    return not likeness(a).isdisjoint(likeness(b))
+
+
+@lru_cache(maxsize=1 << 16)
+def similar(a: str, b: str) -> bool:
+    """Whether two attributes may be said of the same look: `light blue` and `blue`, `gray` and `silver`."""
+    return not set(a.split()).isdisjoint(b.split()) or not _ATTRIBUTE_GROUPS.get(a, _NONE).isdisjoint(
+        _ATTRIBUTE_GROUPS.get(b, _NONE)
+    )

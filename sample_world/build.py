@@ -1,0 +1,140 @@
+"""Write the embedded sample: pictures, scene graphs and questions in GQA's layout, and the truth about them.
+
+    python -m sample_world.build              write data/sample/source and data/sample/truth
+    python -m sample_world.build --check      say whether what lies there is what this code makes
+    python -m sample_world.build --all-truth  also the truth of train and val (not committed: it follows
+                                                       from the seed)
+
+Writes  source/images/<imageId>.jpg                    testdev pictures; JPEG, so that bytes hang on the encoder's
+                                                       version: --check compares pixels
+        source/sceneGraphs/{train,val}_sceneGraphs.json          incomplete on purpose (graphs.published)
+        source/questions1.2/{testdev,train,val}_balanced_questions.json
+        truth/testdev_sceneGraphs.json                 complete; for simulated annotators and the audit alone
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from PIL import Image
+
+from pipeline.core.errors import Problems, run
+from pipeline.core.files import replacing
+from pipeline.core.paths import Folders
+from pipeline.core.progress import done, track
+from pipeline.core.records import Scene
+from sample_world.drawing import render
+from sample_world.graphs import published, truth
+from sample_world.questions import questions, to_gqa
+from sample_world.scenes import SPLIT_SIZES, worlds
+
+SEED = 2023  # of everything in the sample; another seed gives another world
+QUESTIONS_PER_PICTURE = {"testdev": 13, "train": 3, "val": 3}  # testdev is what the benchmark is built from
+JPEG = {"quality": 88, "subsampling": 0, "optimize": True}  # 4:4:4, so that small coloured things keep their colour
+PIXEL_ROUNDING = 6  # of 255: largest difference of one pixel between two builds of one picture
+
+
+def documents(seed: int = SEED, all_truth: bool = False) -> Iterator[tuple[str, bytes]]:
+    """The JSON files, as (path below data/sample, bytes)."""
+    for split, count in SPLIT_SIZES.items():
+        scenes = [truth(world) for world in worlds(seed, split, count)]
+        asked = questions(scenes, seed, per_picture=QUESTIONS_PER_PICTURE[split])
+        yield (f"source/questions1.2/{split}_balanced_questions.json",
+               _json({question.question_id: to_gqa(question) for question in asked}))
+        if split != "testdev":
+            known = [published(scene, seed) for scene in scenes]
+            yield f"source/sceneGraphs/{split}_sceneGraphs.json", _json(_graphs(known))
+        if split == "testdev" or all_truth:
+            yield f"truth/{split}_sceneGraphs.json", _json(_graphs(scenes))
+
+
+def pictures(seed: int = SEED) -> Iterator[tuple[str, bytes]]:
+    """The testdev pictures, as (path below data/sample, JPEG bytes)."""
+    for world in worlds(seed, "testdev", SPLIT_SIZES["testdev"]):
+        file = io.BytesIO()
+        Image.fromarray(render(world)).save(file, "JPEG", **JPEG)
+        yield f"source/images/{world.picture_id}.jpg", file.getvalue()
+
+
+def graph_entry(scene: Scene) -> dict[str, Any]:
+    """A scene graph as an entry of GQA's scene graph files (its key is the picture's id)."""
+    told = {"location": scene.location, "weather": scene.weather}
+    return {"width": scene.width, "height": scene.height} | {key: value for key, value in told.items() if value} | {
+        "objects": {item.object_id: {
+            "name": item.name, "x": item.x, "y": item.y, "w": item.w, "h": item.h, "attributes": item.attributes,
+            "relations": [{"name": relation.name, "object": relation.object_id} for relation in item.relations],
+        } for item in scene.objects}}
+
+
+def differs(path: str, wanted: bytes, found: bytes) -> str | None:
+    """What tells two files of one path apart, or None: JSON by its bytes, pictures by their pixels."""
+    if not path.endswith(".jpg"):
+        return None if found == wanted else f"{len(found):,} bytes here, the code makes {len(wanted):,} others"
+    try:
+        here, made = (np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), np.int16) for data in (found, wanted))
+    except OSError as error:
+        return f"not a picture: {error}"
+    if here.shape != made.shape:
+        return f"shape {here.shape}, the code makes {made.shape}"
+    most = int(np.abs(here - made).max())
+    return None if most <= PIXEL_ROUNDING else f"pixels differ by up to {most} of 255"
+
+
+def check(home: Path, files: dict[str, bytes]) -> Problems:
+    """Compare the files below `home` with those that the code makes."""
+    problems = Problems(f"{home} is not what the code makes; run python -m sample_world.build")
+    for path, wanted in files.items():
+        if not (home / path).is_file():
+            problems.add(path, "missing")
+        elif said := differs(path, wanted, (home / path).read_bytes()):
+            problems.add(path, said)
+    for path in _strangers(home, files):
+        problems.add(path, "not made by the code")
+    return problems
+
+
+def _strangers(home: Path, files: dict[str, bytes]) -> list[str]:
+    """Files that an earlier build left. The truth of train and val may lie there or not."""
+    there = {str(path.relative_to(home)) for folder in ("source", "truth") for path in (home / folder).rglob("*")
+             if path.is_file()}
+    return sorted(there - files.keys() - {f"truth/{split}_sceneGraphs.json" for split in ("train", "val")})
+
+
+def _graphs(scenes: list[Scene]) -> dict[str, Any]:
+    return {scene.picture_id: graph_entry(scene) for scene in scenes}
+
+
+def _json(value: Any) -> bytes:
+    """Compact, keys sorted, one newline at the end."""
+    return msgspec.json.encode(value, order="sorted") + b"\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m sample_world.build", description="Write the embedded sample, or check it.")
+    parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    parser.add_argument("--all-truth", action="store_true", help="write the truth of train and val, too")
+    options = parser.parse_args()
+    home = Folders("sample").home
+    files = dict(documents(all_truth=options.all_truth))
+    files |= dict(track(pictures(), "drawing", SPLIT_SIZES["testdev"], "picture"))
+    if options.check:
+        check(home, files).raise_if_any()
+        done("build --check", f"{len(files)} files as the code makes them", home)
+        return
+    for path, data in files.items():
+        with replacing(home / path) as file:
+            file.write(data)
+    for path in _strangers(home, files):
+        (home / path).unlink()
+    done("build", f"{len(files)} files, {sum(map(len, files.values())) / 1e6:.1f} MB", home)
+
+
+if __name__ == "__main__":
+    run(main)

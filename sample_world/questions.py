@@ -1,0 +1,194 @@
+"""Questions about complete scenes, in GQA's schema: text, program, answer, entailed and equivalent questions.
+
+A picture's questions depend on the seed and on its own scene alone. Types are drawn in GQA's proportions,
+yes and no by the toss of a coin. Every answer follows from the complete graph, and every "the" has one clear
+referent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from pipeline.core.randomness import generator
+from pipeline.core.records import Question, Scene
+from sample_world.families import comparisons, existence, kinds, looks, positions, relating
+from sample_world.families import scene as whole
+from sample_world.ontology import INDOORS
+from sample_world.phrasing import drawn
+from sample_world.program_builder import semantic_string
+from sample_world.proposals import Asker, Proposal
+from sample_world.references import Fact
+from sample_world.view import ANTONYMS, View
+
+Family = Callable[[Asker], Proposal | None]
+# Shares of the families of questions, after the proportions of GQA's balanced questions, and how many of a
+# family a picture may have. Where a scene has no question of a family the draw is repeated, so that rare ones
+# have larger shares here than among the questions.
+_FAMILIES: tuple[tuple[Family, float, int], ...] = (
+    (looks.query_look, 17, 4), (looks.verify_look, 5.5, 2), (looks.choose_look, 5.5, 2),
+    (looks.verify_two_looks, 8, 2), (positions.query_position, 2.5, 1), (positions.verify_position, 1.5, 1),
+    (positions.choose_position, 1.5, 1),
+    (kinds.query_category, 3, 1), (kinds.query_category_with_look, 5, 2), (kinds.query_called, 6, 2),
+    (kinds.query_who, 1.8, 1), (kinds.choose_kind, 4, 1),
+    (relating.query_subject, 10, 2), (relating.query_object, 5, 2),
+    (relating.query_category_subject, 6, 2), (relating.query_category_object, 4, 1),
+    (relating.verify_relation, 7, 2), (relating.choose_relation, 5, 1),
+    (existence.exists_name, 1, 1), (existence.exists_look, 4, 2), (existence.exists_beside, 3, 1),
+    (existence.exists_two, 2, 1), (existence.exists_look_of_either, 3, 1),
+    (comparisons.verify_both, 2, 1), (comparisons.compare, 5.5, 1), (comparisons.query_common, 2.5, 1),
+    (whole.query_place, 1.2, 1), (whole.query_weather, 1, 1), (whole.verify_scene, 1.2, 1),
+    (whole.choose_scene, 1.2, 1),
+)
+SHARES = {family: share for family, share, _ in _FAMILIES}
+MOST = {family: most for family, _, most in _FAMILIES}
+ATTEMPTS = 60  # draws per question before a picture is left with fewer
+SAME_TARGET = 3  # questions about one object, at most
+LONGEST = 22  # words of a question; GQA's have at most 25
+REPHRASED = 0.4  # share of pictures that try to ask one question again in other words
+
+# GQA's detailed types: (structural, semantic) -> names. A final C stands for the twin whose answer is "no".
+_TYPES = {
+    ("query", "attr"): "directWhich directOf how material activity positionQuery",
+    ("query", "cat"): "category categoryThis categoryThat categoryAttr activityWho",
+    ("query", "rel"): "relS relO categoryRelS categoryRelO",
+    ("query", "global"): "place weather",
+    ("verify", "attr"): "verifyAttr verifyAttrC verifyAttrK verifyAttrKC materialVerify materialVerifyC "
+                        "positionVerify positionVerifyC",
+    ("verify", "rel"): "relVerify relVerifyCr relVerifyCop existRelS existRelSC existRelSRC",
+    ("verify", "obj"): "exist existC existAttr existAttrC existThat existThatC existMaterial existMaterialC "
+                       "existThatNot existThatNotC",
+    ("verify", "global"): "locationVerify locationVerifyC weatherVerify weatherVerifyC placeVerify "
+                          "placeVerifyC",
+    ("choose", "attr"): "chooseAttr activityChoose materialChoose positionChoose",
+    ("choose", "rel"): "relChooser categoryRelSChoose categoryRelOChoose",
+    ("choose", "cat"): "categoryThisChoose categoryThatChoose",
+    ("choose", "global"): "locationChoose weatherChoose placeChoose",
+    ("logical", "obj"): "existAnd existAndC existOr existOrC existAttrOr existAttrOrC existThatOr "
+                        "existThatOrC",
+    ("logical", "attr"): "verifyAttrs verifyAttrsC verifyAttrAnd verifyAttrAndC",
+    ("compare", "attr"): "twoSame twoSameC twoDifferent twoDifferentC twoSameMaterial twoSameMaterialC "
+                         "twoCommon",
+}
+TYPES: dict[str, tuple[str, str]] = {name: kind for kind, names in _TYPES.items() for name in names.split()}
+
+
+class SampleQuestion(Question, frozen=True, kw_only=True):
+    """A question together with GQA's annotations of its answer and its full answer."""
+
+    answer_annotations: dict[str, str]
+    full_answer_annotations: dict[str, str]
+
+
+def questions(scenes: Sequence[Scene], seed: int, per_picture: int = 12) -> list[SampleQuestion]:
+    """Questions of every scene, in the order of the scenes; ids are the picture's digits and two more.
+
+    Raises:
+        ValueError: a scene is not complete, so that what is not listed may still be there.
+    """
+    incomplete = [scene.picture_id for scene in scenes if not scene.complete]
+    if incomplete:
+        raise ValueError(f"questions need complete scenes; not complete: {', '.join(incomplete[:10])}")
+    return [question for scene in scenes for question in _of_scene(scene, seed, per_picture)]
+
+
+def _of_scene(scene: Scene, seed: int, count: int) -> list[SampleQuestion]:
+    chosen = _draw(Asker(View(scene), generator(seed, "questions", scene.picture_id)), count)
+    prefix = "".join(character for character in scene.picture_id if character.isdigit())
+    numbered = {f"{prefix}{number:02d}": proposal for number, proposal in enumerate(chosen)}
+    return [
+        SampleQuestion(
+            question_id=i, picture_id=scene.picture_id, split=scene.split, text=one.text, answer=one.answer,
+            full_answer=one.full_answer, structural=TYPES[one.detailed][0], semantic=TYPES[one.detailed][1],
+            detailed=one.detailed, group_global=one.group_global, group_local=one.group_local,
+            program=one.program, annotations=one.marks, answer_annotations=one.answer_marks,
+            full_answer_annotations=one.full_marks,
+            entailed=tuple(j for j, other in numbered.items() if j != i and entails(one, other)),
+            equivalent=(i, *(j for j, other in numbered.items() if j != i and _same(one, other))))
+        for i, one in numbered.items()
+    ]
+
+
+def _draw(ask: Asker, count: int) -> list[Proposal]:
+    """Draw families by their shares until there are `count` questions of different texts and topics."""
+    chosen: list[Proposal] = []
+    used: Counter[Any] = Counter()
+    for _ in range(count * ATTEMPTS):
+        if len(chosen) == count:
+            break
+        family = drawn(ask.rng, SHARES)
+        found = family(ask) if used[family] < MOST[family] else None
+        if found is None or not _short(found) or used["text", found.text] or used["topic", found.topic]:
+            continue
+        if found.target and used["target", found.target] >= SAME_TARGET:
+            continue
+        chosen.append(found)
+        used.update([family, ("text", found.text), ("topic", found.topic), ("target", found.target)])
+        if len(chosen) == 1 and count > 1 and ask.chance(REPHRASED):
+            chosen += _rephrased(ask, family, found)
+    return chosen
+
+
+def _rephrased(ask: Asker, family: Family, first: Proposal) -> list[Proposal]:
+    """The same question in other words, if a few draws of its family find it."""
+    again = (family(ask) for _ in range(ATTEMPTS // 2))
+    return next(([other] for other in again
+                 if other and other.text != first.text and _same(first, other) and _short(other)), [])
+
+
+def _short(proposal: Proposal) -> bool:
+    return len(proposal.text.split()) <= LONGEST
+
+
+def _same(one: Proposal, other: Proposal) -> bool:
+    """Whether two questions ask the same of the same objects."""
+    alike = (one.topic, one.answer) == (other.topic, other.answer)
+    return alike and entails(one, other) and entails(other, one)
+
+
+def entails(one: Proposal, other: Proposal) -> bool:
+    """Whether whoever knows the answer to the first question, and what it presupposes, knows the other's.
+
+    Objects are told apart by their ids, as in GQA, in whatever words the other question refers to them."""
+    known = _closure(one.asserts)
+    return any(needed <= known for needed in other.needs)
+
+
+def _closure(facts: Iterable[Fact]) -> set[Fact]:
+    """The facts and what follows from each: converses of relations, existence from a name, indoors from a
+    kitchen."""
+    known = set(facts)
+    for fact in facts:
+        match fact:
+            case ("rel", a, name, b) if name in ANTONYMS:
+                opposite = ANTONYMS[name]
+                known |= {("rel", b, opposite, a), ("no rel", a, opposite, b), ("no rel", b, name, a)}
+            case ("name", _, name):
+                known.add(("some", name))
+            case ("place", name):
+                known.add(("location", "indoors" if name in INDOORS else "outdoors"))
+            case ("weather", _):
+                known.add(("location", "outdoors"))
+    return known
+
+
+def to_gqa(question: SampleQuestion) -> dict[str, Any]:
+    """The question as an entry of GQA's question files (its key is the question's id)."""
+    return {
+        "imageId": question.picture_id,
+        "question": question.text,
+        "answer": question.answer,
+        "fullAnswer": question.full_answer,
+        "isBalanced": question.balanced,
+        "groups": {"global": question.group_global or None, "local": question.group_local},
+        "types": {"detailed": question.detailed, "semantic": question.semantic,
+                  "structural": question.structural},
+        "semantic": [{"operation": step.operation, "argument": step.argument,
+                      "dependencies": list(step.dependencies)} for step in question.program],
+        "semanticStr": semantic_string(question.program),
+        "annotations": {"question": question.annotations, "answer": question.answer_annotations,
+                        "fullAnswer": question.full_answer_annotations},
+        "entailed": list(question.entailed),
+        "equivalent": list(question.equivalent),
+    }

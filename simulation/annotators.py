@@ -1,0 +1,128 @@
+"""Eight simulated annotators who see the complete truth and err each in their own measure.
+
+They stand in for people in the embedded sample, so that the whole pipeline runs; all they say is marked
+`simulated`. They never see what the judge of the pipeline thinks, nor which question is the filter. Where nobody
+knows the truth, they can rehearse with what somebody else tells them of the pictures, marked `rehearsal`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from pipeline.batching.filter_questions import OF_THE_SCENE
+from simulation.sight import Unclear, obstacle
+from simulation.word_senses import Words
+from pipeline.core.files import content_key
+from pipeline.core.progress import track
+from pipeline.core.randomness import generator
+from pipeline.core.records import Choice, Record, Scene, Task, TaskQuestion, Verdict
+
+
+class Annotator(Record):
+    """How often someone errs.
+
+    Attributes:
+        misses: share of unanswerable questions taken for valid.
+        false_alarms: share of answerable questions taken for invalid. Lower, as in doubt one says valid.
+        hesitates: share of questions answered "unsure" where one cannot tell, instead of "valid".
+    """
+
+    name: str
+    misses: float
+    false_alarms: float
+    hesitates: float
+
+
+ANNOTATORS = (
+    Annotator(name="simulated-1", misses=0.02, false_alarms=0.005, hesitates=0.2),
+    Annotator(name="simulated-2", misses=0.03, false_alarms=0.01, hesitates=0.5),
+    Annotator(name="simulated-3", misses=0.04, false_alarms=0.01, hesitates=0.3),
+    Annotator(name="simulated-4", misses=0.05, false_alarms=0.02, hesitates=0.6),
+    Annotator(name="simulated-5", misses=0.06, false_alarms=0.02, hesitates=0.1),
+    Annotator(name="simulated-6", misses=0.08, false_alarms=0.03, hesitates=0.4),
+    Annotator(name="simulated-7", misses=0.12, false_alarms=0.04, hesitates=0.2),
+    Annotator(
+        name="simulated-8", misses=0.45, false_alarms=0.40, hesitates=0.1
+    ),  # the careless one: near random
+)
+
+
+def annotate(
+    tasks: Sequence[Task], truth: Mapping[str, Scene], words: Words, votes: int, seed: int
+) -> list[Verdict]:
+    """The verdicts of `votes` annotators, drawn by lot, on each task; sorted by verdict id.
+
+    Args:
+        truth: picture id -> complete scene graph. At a picture without one, nobody can tell anything.
+    """
+    return _given(tasks, lambda question, picture_id: view(question, truth.get(picture_id), words), votes, seed)
+
+
+def rehearse(
+    tasks: Sequence[Task], look: Callable[[TaskQuestion, str], str], votes: int, seed: int
+) -> list[Verdict]:
+    """The same where the truth is not known. The verdicts and the annotators' names say that it is a rehearsal.
+
+    Args:
+        look: what to find of a question at a picture (its id), as `view` tells it.
+    """
+    rows = _given(tasks, lambda question, at: "" if question.text in OF_THE_SCENE else look(question, at), votes, seed)
+    return [
+        msgspec.structs.replace(row, annotator=row.annotator.replace("simulated", "rehearsal"), rehearsal=True)
+        for row in rows
+    ]
+
+
+def _given(
+    tasks: Sequence[Task], look: Callable[[TaskQuestion, str], str], votes: int, seed: int
+) -> list[Verdict]:
+    answered = dict.fromkeys(range(len(ANNOTATORS)), 0)
+    verdicts = []
+    for task in track(tasks, "collect: simulated annotators", unit="task"):
+        views = [look(question, task.picture_id) for question in (task.first, task.second)]
+        rng = generator(seed, "simulated", task.task_id)
+        for who in sorted(rng.permutation(len(ANNOTATORS))[:votes].tolist()):
+            annotator = ANNOTATORS[who]
+            (first, why_first), (second, why_second) = (choose(seen, annotator, rng) for seen in views)
+            verdicts.append(
+                Verdict(
+                    verdict_id=content_key("verdict", task.task_id, annotator.name),
+                    task_id=task.task_id,
+                    annotator=annotator.name,
+                    first=first,
+                    second=second,
+                    first_reason=why_first,
+                    second_reason=why_second,
+                    order=answered[who],
+                    simulated=True,
+                )
+            )
+            answered[who] += 1
+    return sorted(verdicts, key=lambda verdict: verdict.verdict_id)
+
+
+def view(question: TaskQuestion, scene: Scene | None, words: Words) -> str:
+    """What a faultless annotator would find: "" for an answer, a category for none, "unclear"."""
+    if question.text in OF_THE_SCENE:
+        return ""
+    if scene is None:
+        return "unclear"
+    try:
+        return obstacle(question.program, scene, words) or ""
+    except Unclear:
+        return "unclear"
+
+
+def choose(seen: str, annotator: Annotator, rng: np.random.Generator) -> tuple[Choice, str]:
+    """What the annotator says, and why if invalid. Always three draws, so that no choice shifts the next."""
+    errs, hesitates, invents = rng.random(3)
+    if seen == "unclear":
+        return ("unsure" if hesitates < annotator.hesitates else "valid"), ""
+    if seen:
+        return ("valid", "") if errs < annotator.misses else ("invalid", seen)
+    if errs < annotator.false_alarms:
+        return "invalid", "missing object" if invents < 0.5 else "no valid answer"
+    return "valid", ""

@@ -1,0 +1,1 @@
+"""What is measured now and then: blind reading, agreement of the judge, blind baseline."""

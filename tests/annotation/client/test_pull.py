@@ -1,0 +1,234 @@
+import errno
+import json
+
+import pytest
+
+from annotation.study.exports import pseudonym
+from annotation.client.pull import pull
+from annotation.client.push import push
+from annotation.study.roster import write_roster
+from pipeline.core.errors import UserError
+from pipeline.core.files import read_json
+from pipeline.core.paths import Folders
+from tests.annotation.client.test_push import ANN, BEN, CYD, message, task_of
+
+
+def path():
+    return Folders().annotations / "pulled.json"
+
+
+def rows():
+    """(task, person, annotation number, first answer) of pulled.json, in its order."""
+    return [
+        (row["data"]["task"], annotation["completed_by"], annotation["id"], (annotation["result"] or [{"value": {"choices": ["-"]}}])[0]["value"]["choices"][0])
+        for row in json.loads(path().read_bytes())
+        for annotation in row["annotations"]
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def pushed(study):
+    push()
+    return study
+
+
+def answer(fake, title, place, **more):
+    """An annotation on the task at some place of a queue; returns the task and the annotation."""
+    task = fake.in_project(title)[place]
+    return task, fake.annotate(task, **more)
+
+
+def test_what_was_given_lands_in_one_sorted_file_under_pseudonyms(pushed):
+    given = [answer(pushed, title, place) for title in (CYD, ANN) for place in (5, 0)]
+    pull()
+    names = ["annotator-03"] * 2 + ["annotator-01"] * 2
+    expected = [(task["data"]["task"], name, made["id"], "valid") for (task, made), name in zip(given, names, strict=True)]
+    assert rows() == sorted(expected)
+    assert "@" not in path().read_text()
+
+
+def test_the_file_is_an_export_as_label_studio_writes_it(pushed):
+    task, made = answer(pushed, ANN, 0)
+    pull()
+    assert read_json(path()) == [{"data": {"task": task["data"]["task"]}, "annotations": [made | {"completed_by": "annotator-01"}]}]
+
+
+def test_a_second_pull_gives_the_same_bytes_and_does_not_touch_the_file(pushed):
+    for place in range(4):
+        answer(pushed, ANN, place)
+    pull()
+    before = path().read_bytes(), path().stat().st_mtime_ns
+    pull()
+    assert (path().read_bytes(), path().stat().st_mtime_ns) == before
+
+
+def test_skipped_and_empty_ones_are_pulled_as_they_are(pushed):
+    answer(pushed, ANN, 0, was_cancelled=True, result=[])
+    answer(pushed, ANN, 1, result=[])
+    pull()
+    found = {annotation["was_cancelled"]: annotation["result"] for row in read_json(path()) for annotation in row["annotations"]}
+    assert found == {True: [], False: []}
+
+
+def test_a_corrected_verdict_is_added_and_the_earlier_one_stays(pushed, capsys):
+    _, made = answer(pushed, ANN, 0)
+    pull()
+    made["result"] = pushed.annotate({"annotations": []}, first="invalid")["result"]
+    made["updated_at"] = "2026-02-01T00:00:00.000000Z"
+    pull()
+    assert [row[3] for row in rows()] == ["valid", "invalid"]
+    assert "1 complete, 1 corrected later" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("lost", ["annotation", "task", "project"])
+def test_what_vanishes_on_the_server_stays(pushed, lost):
+    task, _ = answer(pushed, ANN, 0)
+    answer(pushed, BEN, 0)
+    pull()
+    before = path().read_bytes()
+    if lost == "annotation":
+        task["annotations"].clear()
+    elif lost == "task":
+        del pushed.tasks[task["id"]]
+    else:
+        del pushed.projects[task["project"]]
+    pull()
+    assert path().read_bytes() == before
+
+
+def test_an_annotator_whose_account_is_deleted_keeps_the_verdicts(pushed):
+    pushed.people[7] = "ann@example.org"
+    _, made = answer(pushed, ANN, 0, person=7)
+    pull()
+    before = path().read_bytes()
+    pushed.people[8] = pushed.people.pop(7)  # the account was made anew
+    made["completed_by"] = None
+    pull()
+    assert path().read_bytes() == before
+
+
+def test_somebody_else_in_a_queue_is_told_apart(pushed):
+    pushed.people[7] = "Ann@example.org"
+    answer(pushed, ANN, 0, person=7)
+    answer(pushed, ANN, 1, person=1)
+    pull()
+    assert sorted(row[1] for row in rows()) == sorted(["annotator-01", pseudonym(1)])
+
+
+def test_in_a_shared_project_people_get_pseudonyms_of_their_own(study):
+    write_roster(Folders(), [])
+    push()
+    answer(study, "RGQA tiny", 0, person=7)
+    answer(study, "RGQA tiny", 0, person=8)
+    pull()
+    assert sorted(row[1] for row in rows()) == sorted([pseudonym(7), pseudonym(8)])
+
+
+def test_a_task_in_two_queues_is_one_row_with_both_verdicts(pushed):
+    key = next(iter(set(pushed.keys(ANN)) & set(pushed.keys(BEN))))
+    pushed.annotate(task_of(pushed, ANN, key))
+    pushed.annotate(task_of(pushed, BEN, key), person=8)
+    pull()
+    assert [(row[0], row[1]) for row in rows()] == [(key, "annotator-01"), (key, "annotator-02")]
+
+
+def test_many_pages_are_pulled_without_loss_while_people_go_on(pushed, monkeypatch):
+    monkeypatch.setattr("annotation.client.label_studio.PAGE", 3)
+    for place in range(10):
+        answer(pushed, ANN, place * 2)
+    meanwhile = iter(range(1, 20, 2))
+
+    def go_on(method, address, number):
+        if address == "/api/tasks/" and number in (2, 3):  # an answer on a task of an earlier page
+            answer(pushed, ANN, next(meanwhile))
+
+    pushed.after = go_on
+    pull()
+    assert len({row[0] for row in rows()}) >= 10
+    assert len(rows()) == len(set(rows()))
+    pushed.after = lambda *_: None
+    pull()
+    assert len(rows()) == 12
+
+
+def test_a_pull_that_breaks_off_keeps_the_other_queues_and_what_was_there(pushed):
+    answer(pushed, ANN, 0)
+    pull()
+    before = rows()
+    answer(pushed, BEN, 0)
+    answer(pushed, CYD, 0)
+    pushed.requests.clear()
+    # The second queue's first request; reading is tried again by itself, so the connection breaks twice.
+    pushed.fault = lambda method, address, number: "drop" if address == "/api/users/" and number in (2, 3) else None
+    with pytest.raises(UserError, match="broke off"):
+        pull()
+    assert set(before) < set(rows())
+    assert {row[1] for row in rows()} == {"annotator-01", "annotator-03"}
+    pushed.fault = lambda *_: None
+    pull()
+    assert {row[1] for row in rows()} == {"annotator-01", "annotator-02", "annotator-03"}
+
+
+def test_one_broken_connection_is_mended_by_asking_again(pushed):
+    answer(pushed, ANN, 0)
+    pushed.requests.clear()
+    pushed.fault = lambda method, address, n: "drop" if address == "/api/tasks/" and n == 1 else None
+    pull()
+    assert len(rows()) == 1
+
+
+def test_a_damaged_file_is_told_and_not_overwritten(pushed):
+    answer(pushed, ANN, 0)
+    path().parent.mkdir(parents=True, exist_ok=True)
+    path().write_text('[{"data"')
+    with pytest.raises(UserError, match=r"pulled.json: not valid JSON"):
+        pull()
+    assert path().read_text() == '[{"data"'
+
+
+def test_a_full_disk_loses_nothing(pushed, monkeypatch):
+    answer(pushed, ANN, 0)
+    pull()
+    before = path().read_bytes()
+    answer(pushed, ANN, 1)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path()))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            pull()
+    assert path().read_bytes() == before
+    assert [file.name for file in path().parent.iterdir()] == ["pulled.json"]
+    pull()
+    assert len(rows()) == 2
+
+
+def test_nothing_given_yet_writes_nothing(pushed, capsys):
+    pull()
+    assert not path().exists()
+    assert "0 new annotations, 0 in all" in capsys.readouterr().out
+
+
+def test_a_server_without_projects_is_no_mistake(study, capsys):
+    pull()
+    assert "0 new annotations" in capsys.readouterr().out
+
+
+def test_what_comes_next_is_said(pushed, capsys):
+    answer(pushed, ANN, 0)
+    capsys.readouterr()
+    pull()
+    out = capsys.readouterr().out
+    assert "1 new annotations, 1 in all" in out
+    assert "verdicts of annotator-01 1" in out
+    assert out.endswith("pull: next: dvc repro\n")
+
+
+def test_a_label_that_was_renamed_by_hand_is_told_and_kept(pushed):
+    answer(pushed, ANN, 0, first="okay")
+    with pytest.raises(UserError) as caught:
+        pull()
+    assert "1 annotations say `first`: 'okay', `second`: 'invalid'" in message(caught)
+    assert rows()[0][3] == "okay"

@@ -1,0 +1,423 @@
+import json
+from collections import Counter
+
+import pytest
+
+from annotation.study.exports import Annotation, Exported
+from annotation.study.plan import Assignment
+from annotation.client.pull import add, earlier, lines
+from annotation.client.push import push
+from annotation.study.roster import read_roster, write_roster
+from annotation.client.task_screen import interface
+from pipeline.core.errors import UserError
+from pipeline.core.files import read_jsonl, write_json, write_jsonl
+from pipeline.core.paths import Folders
+from pipeline.core.records import Verdict
+from tests.annotation.conftest import made_task, people, write_batch
+from tests.annotation.fake_label_studio import TOKEN
+
+TITLES = {f"annotator-0{number}": f"RGQA tiny: annotator-0{number}" for number in (1, 2, 3)}
+ANN, BEN, CYD = TITLES.values()
+
+
+def everything(fake):
+    """Title -> keys in the order of the tasks' numbers."""
+    return {project["title"]: fake.keys(project["title"]) for project in fake.projects.values()}
+
+
+def planned():
+    """Title -> keys as in plan.jsonl."""
+    rows = {title: [] for title in TITLES.values()}
+    for row in read_jsonl(Folders().study / "plan.jsonl", Assignment):
+        rows[TITLES[row.annotator]].append(row.task_id)
+    return rows
+
+
+def task_of(fake, title, key):
+    return next(task for task in fake.in_project(title) if task["data"]["task"] == key)
+
+
+def message(caught):
+    return "\n".join(caught.value.problems)
+
+
+def leave(name):
+    import msgspec
+
+    write_roster(Folders(), [msgspec.structs.replace(p, active=p.active and p.name != name) for p in read_roster(Folders())])
+
+
+def test_every_annotator_gets_a_project_with_the_planned_tasks_in_the_planned_order(study):
+    push()
+    assert everything(study) == planned()
+    assert Counter(key for row in planned().values() for key in row) == {f"t{number:04}": 2 for number in range(40)}
+
+
+def test_what_the_browser_receives_betrays_nothing(study):
+    push()
+    for task in study.tasks.values():
+        number = int(task["data"]["task"][1:])
+        assert task["data"] == {
+            "task": f"t{number:04}",
+            "image": f"/data/local-files/?d=tiny/source/images/n{number % 5}.png",
+            "first": f"What color is cup {number}?",
+            "second": f"Is there a dog {number}?",
+        }
+
+
+def test_a_project_is_set_up_for_independent_verdicts_in_the_planned_order(study):
+    push()
+    project = study.project(ANN)
+    assert project["label_config"] == interface()
+    assert (project["show_instruction"], project["show_skip_button"]) == (True, True)
+    assert (project["enable_empty_annotation"], project["show_collab_predictions"]) == (False, False)
+    assert (project["sampling"], project["maximum_annotations"]) == ("Sequential sampling", 1)
+    assert "valid" in project["expert_instruction"]
+
+
+def test_a_second_push_changes_nothing(study):
+    push()
+    before = everything(study)
+    study.requests.clear()
+    push()
+    assert everything(study) == before
+    assert {method for method, _ in study.requests} == {"GET"}
+
+
+def test_only_the_folder_of_the_pictures_is_served_and_only_once(study, tiny):
+    push()
+    push()
+    assert [row["path"] for row in study.storages] == [str(tiny / "data/tiny/source/images")] * 3
+
+
+def test_pictures_can_lie_on_a_web_server(study, set_params):
+    set_params("annotate", pictures="https://example.org/rgqa/")
+    push()
+    assert study.storages == []
+    images = {task["data"]["image"] for task in study.tasks.values()}
+    assert images == {f"https://example.org/rgqa/tiny/source/images/n{number}.png" for number in range(5)}
+
+
+def test_with_an_empty_roster_all_share_one_project_with_all_tasks(study, set_params):
+    write_roster(Folders(), [])
+    set_params("annotate", votes=3)
+    push()
+    push()
+    assert {title: sorted(keys) for title, keys in everything(study).items()} == {"RGQA tiny": [f"t{n:04}" for n in range(40)]}
+    assert study.project("RGQA tiny")["maximum_annotations"] == 3
+
+
+def test_in_a_shared_project_what_was_touched_is_not_put_in_again(study):
+    write_roster(Folders(), [])
+    push()
+    judged, skipped, begun = study.in_project("RGQA tiny")[:3]
+    study.annotate(judged)
+    study.annotate(skipped, was_cancelled=True, result=[])
+    begun["drafts"] = 1
+    push()
+    assert len(study.keys("RGQA tiny")) == 40
+
+
+@pytest.mark.parametrize("carried_out", [False, True])
+def test_a_push_that_broke_off_is_finished_by_the_next(study, monkeypatch, carried_out):
+    monkeypatch.setattr("annotation.client.contents.BATCH", 7)
+    number = 0
+
+    def drop(method, path, _):
+        nonlocal number
+        number += path.endswith("/import")
+        return "drop" if path.endswith("/import") and number == 3 else None
+
+    setattr(study, "after" if carried_out else "fault", drop)
+    with pytest.raises(UserError, match=r"broke off .*what was done is kept, run the same command again"):
+        push()
+    study.fault = study.after = lambda *_: None
+    push()
+    assert {title: sorted(keys) for title, keys in everything(study).items()} == {t: sorted(k) for t, k in planned().items()}
+
+
+def test_a_batch_that_was_half_imported_is_completed(study):
+    push()
+    before = everything(study)
+    for key in before[BEN][5:17]:
+        del study.tasks[task_of(study, BEN, key)["id"]]
+    push()
+    assert {title: sorted(keys) for title, keys in everything(study).items()} == {t: sorted(k) for t, k in before.items()}
+
+
+def test_copies_without_an_answer_go_and_the_one_with_it_stays(study, capsys):
+    push()
+    title, key = ANN, planned()[ANN][0]
+    first = task_of(study, title, key)
+    copy = study.put(first["project"], first["data"])
+    study.annotate(copy)
+    for number in range(3):
+        task = task_of(study, BEN, planned()[BEN][number])
+        study.put(task["project"], task["data"])
+    push()
+    assert [task["id"] for task in study.in_project(title) if task["data"]["task"] == key] == [copy["id"]]
+    assert len(study.keys(BEN)) == len(set(study.keys(BEN)))
+    assert "3 open tasks taken out (3 of them copies)" in capsys.readouterr().out
+
+
+def test_copies_that_were_both_judged_stay_and_are_told(study, capsys):
+    push()
+    key = planned()[ANN][0]
+    first = task_of(study, ANN, key)
+    copy = study.put(first["project"], first["data"])
+    study.annotate(first)
+    study.annotate(copy)
+    push()
+    assert {first["id"], copy["id"]} <= set(study.tasks)
+    assert f"1 tasks were judged in two copies; both stay, the last verdict counts: {key}" in capsys.readouterr().err
+
+
+def test_answers_skips_and_drafts_stay_when_somebody_leaves_and_open_tasks_go_to_others(study):
+    push()
+    judged, skipped, begun = planned()[CYD][:3]
+    study.annotate(task_of(study, CYD, judged))
+    study.annotate(task_of(study, CYD, skipped), was_cancelled=True, result=[])
+    task_of(study, CYD, begun)["drafts"] = 1
+    leave("cyd")
+    push()
+    assert sorted(study.keys(CYD)) == sorted([judged, skipped, begun])
+    count = Counter(study.keys(ANN) + study.keys(BEN))
+    assert count == {f"t{n:04}": 1 if f"t{n:04}" == judged else 2 for n in range(40)}  # cyd's verdict is one of two votes
+
+
+def test_begun_tasks_do_not_move_when_somebody_joins(study):
+    push()
+    for task in study.in_project(ANN):
+        task["drafts"] = 1
+    write_roster(Folders(), people("ann", "ben", "cyd", "dan"))
+    push()
+    keys = everything(study)
+    assert len(keys["RGQA tiny: annotator-04"]) > 5
+    assert Counter(key for row in keys.values() for key in row) == {f"t{number:04}": 2 for number in range(40)}
+
+
+def test_an_answer_that_arrives_while_tasks_are_taken_out_stays(study):
+    push()
+    key = planned()[CYD][0]
+    leave("cyd")
+    task = task_of(study, CYD, key)
+    study.fault = lambda method, path, number: (
+        study.annotate(task) and None if path == "/api/dm/actions/" and not task["annotations"] else None
+    )
+    push()
+    assert study.keys(CYD) == [key]
+    assert len(task["annotations"]) == 1
+
+
+def test_tasks_of_an_earlier_batch_go_unless_somebody_touched_them(study):
+    push()
+    judged = "t0000"
+    title = next(title for title, keys in planned().items() if judged in keys)
+    study.annotate(task_of(study, title, judged))
+    write_batch([made_task(number) for number in range(20, 60)])
+    push()
+    keys = Counter(key for row in everything(study).values() for key in row)
+    assert keys == {f"t{n:04}": 2 for n in range(20, 60)} | {judged: 1}
+
+
+def test_settings_that_were_changed_by_hand_are_put_right(study, capsys):
+    push()
+    study.project(ANN)["label_config"] = interface().replace('"valid"', '"okay"')
+    study.project(ANN)["show_collab_predictions"] = True
+    push()
+    assert study.project(ANN)["label_config"] == interface()
+    assert "annotator-01: settings put right: label_config, show_collab_predictions" in capsys.readouterr().out
+
+
+def test_spaces_in_the_interface_do_not_count_as_a_change(study, capsys):
+    push()
+    study.project(ANN)["label_config"] = interface().replace("\n", "\n  ")
+    push()
+    assert "put right" not in capsys.readouterr().out
+
+
+def test_instructions_that_the_server_cleans_are_no_change_each_time(study, capsys):
+    study.cleans = True
+    push()
+    push()
+    assert "put right" not in capsys.readouterr().out
+
+
+def test_an_interface_that_verdicts_hold_fast_is_told_and_the_other_queues_are_brought_up_to_date(study):
+    push()
+    study.project(ANN)["label_config"] = interface().replace('"valid"', '"okay"')
+    del study.tasks[task_of(study, BEN, planned()[BEN][0])["id"]]
+    study.refuse_settings = True
+    with pytest.raises(UserError) as caught:
+        push()
+    assert "annotator-01: the labelling interface of project `RGQA tiny: annotator-01` was changed" in message(caught)
+    assert "Created annotations" in message(caught)
+    assert sorted(study.keys(BEN)) == sorted(planned()[BEN])
+
+
+def test_tasks_that_are_not_ours_stay_and_are_told(study, capsys):
+    push()
+    study.put(study.project(ANN)["id"], {"text": "made by hand"})
+    push()
+    assert {"text": "made by hand"} in [task["data"] for task in study.in_project(ANN)]
+    assert "1 tasks are not ours" in capsys.readouterr().err
+
+
+def test_two_projects_of_one_title_are_told(study):
+    push()
+    twin = dict(study.project(BEN), id=999)
+    study.projects[999] = twin
+    with pytest.raises(UserError, match=r"has 2 projects `RGQA tiny: annotator-02` \(numbers \d+, 999\), and one is expected"):
+        push()
+
+
+def test_verdicts_that_were_pulled_count_even_when_the_project_is_gone(study):
+    push()
+    key = planned()[ANN][0]
+    path = Folders().annotations / "pulled.json"
+    kept = earlier(path)
+    add(kept, Exported(data={"task": key}, annotations=[Annotation(id=1, completed_by="annotator-01")]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(lines(kept)))
+    number = study.project(ANN)["id"]
+    del study.projects[number]
+    study.tasks = {task["id"]: task for task in study.tasks.values() if task["project"] != number}
+    push()
+    assert key not in study.keys(ANN)
+    assert Counter(k for row in everything(study).values() for k in row)[key] == 1
+
+
+def test_tasks_that_need_another_vote_are_offered_to_somebody_else(study):
+    push()
+    key = "t0000"
+    had = [title for title, keys in planned().items() if key in keys]
+    for title in had:
+        study.annotate(task_of(study, title, key))
+    home = Folders().stage("collect")
+    write_json(home / "collect.json", {"simulated": False, "annotators": {"annotator-01": {"excluded": False, "right": 1}}})
+    write_jsonl(home / "verdicts.jsonl", [
+        Verdict(verdict_id=str(n), task_id=key, annotator=f"annotator-0{n}", first="valid", second="valid") for n in (1, 2)
+    ])  # fmt: skip
+    row = {"task_id": key, "candidate_id": "c0", "votes_counted": 1, "votes_wanted": 2, "reason": "votes were set aside"}
+    write_json(home / "another_vote.json", [row])
+    push()
+    assert [title for title, keys in everything(study).items() if key in keys and title not in had] == [
+        title for title in TITLES.values() if title not in had
+    ]
+
+
+def test_too_few_people_are_told(study, capsys):
+    write_roster(Folders(), people("ann"))
+    push()
+    assert "40 votes cannot be planned (40 tasks lack 1): annotate.votes is 2, and 1 annotators are active" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("step", ["looking", "importing"])
+def test_a_server_that_fails_is_told_in_its_own_words(study, step):
+    where = "/api/projects/" if step == "looking" else "/import"
+    study.fault = lambda method, path, number: (
+        (500, "application/json", b'{"detail": "database is locked"}') if path.endswith(where) else None
+    )
+    with pytest.raises(UserError) as caught:
+        push()
+    assert "says: database is locked (status 500); what was done is kept" in message(caught)
+
+
+HTML = (200, "text/html", b"<!doctype html><title>Welcome</title>")
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (HTML, "answers, but not as a Label Studio does"),
+        ((404, "text/html", b"<h1>Not Found</h1>"), "answers, but is no Label Studio; check the address (LABEL_STUDIO_URL)"),
+        ((502, "text/html", b"<h1>Bad Gateway</h1>"), "answers, but is in trouble (status 502)"),
+        ((301, "text/html", b""), "sends us on to"),
+        ((200, "application/json", b'{"hello": 1}'), "answers, but is no Label Studio"),
+        ((403, "application/json", b'{"detail": "no"}'), "does not allow this with this token (no)"),
+        ("drop", "broke off"),
+    ],
+)
+def test_a_server_that_is_no_label_studio_is_told(study, fault, expected):
+    study.fault = lambda *_: fault
+    with pytest.raises(UserError) as caught:
+        push()
+    assert expected in message(caught)
+
+
+def test_nobody_at_the_address_is_told(study, monkeypatch):
+    study.close()
+    with pytest.raises(UserError, match=r"no server answers at http://127.0.0.1:\d+ "):
+        push()
+    monkeypatch.setenv("LABEL_STUDIO_URL", "localhost")
+    with pytest.raises(UserError, match="localhost is no address of a server"):
+        push()
+
+
+def test_a_wrong_token_is_told(study, monkeypatch):
+    monkeypatch.setenv("LABEL_STUDIO_TOKEN", "wrong")
+    with pytest.raises(UserError, match=r"does not accept the token \(Invalid token.\).*make a new one in Label Studio"):
+        push()
+
+
+def personal_token(expires, signature):
+    import base64
+
+    parts = [{"alg": "HS256"}, {"token_type": "refresh", "exp": expires}]
+    return ".".join([*(base64.urlsafe_b64encode(json.dumps(p).encode()).rstrip(b"=").decode() for p in parts), signature])
+
+
+def test_a_personal_token_opens_the_server_too(study, monkeypatch):
+    monkeypatch.setenv("LABEL_STUDIO_TOKEN", personal_token(4_000_000_000, "good"))
+    push()
+    assert len(study.tasks) == 80
+    assert ("POST", "/api/token/refresh/") in study.requests
+
+
+@pytest.mark.parametrize(("expires", "signature"), [(1_000_000_000, "good"), (4_000_000_000, "called-back")])
+def test_a_personal_token_that_expired_or_was_called_back_is_told(study, monkeypatch, expires, signature):
+    monkeypatch.setenv("LABEL_STUDIO_TOKEN", personal_token(expires, signature))
+    with pytest.raises(UserError, match="does not accept the token .*expired"):
+        push()
+
+
+def test_another_version_is_warned_of_once(study, capsys):
+    study.release = "1.19.0"
+    push()
+    assert capsys.readouterr().err.count("this is Label Studio 1.19.0; tested with 1.23") == 1
+
+
+def test_a_server_that_takes_fewer_tasks_than_it_was_sent_is_told(study):
+    study.after = lambda method, path, number: (201, "application/json", b'{"task_count": 3}') if path.endswith("/import") else None
+    with pytest.raises(UserError, match="took 3 of 2[0-9] tasks"):
+        push()
+
+
+def test_a_server_that_loses_tasks_is_told_by_counting(study):
+    def lose(method, path, number):
+        if path.endswith("/import"):
+            del study.tasks[max(study.tasks)]
+
+    study.after = lose
+    with pytest.raises(UserError, match=r"holds 2\d tasks and should hold 2\d"):
+        push()
+
+
+def test_an_answer_that_does_not_come_is_told(study):
+    import time
+
+    from annotation.client.label_studio import LabelStudio
+
+    study.fault = lambda method, path, number: time.sleep(0.5) if path.endswith("/import") else None
+    with pytest.raises(UserError, match="gave no answer within 0 seconds"):
+        push(lambda connection: LabelStudio(connection, answer_seconds=0.2))
+
+
+def test_nothing_secret_is_printed(study, capsys, monkeypatch):
+    push()
+    monkeypatch.setenv("LABEL_STUDIO_TOKEN", "wrong" + TOKEN)
+    with pytest.raises(UserError) as caught:
+        push()
+    out = capsys.readouterr()
+    assert TOKEN not in out.out + out.err + message(caught)
+    assert "example.org" not in out.out + out.err

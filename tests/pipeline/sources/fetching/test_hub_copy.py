@@ -1,0 +1,98 @@
+import hashlib
+import io
+import json
+
+import pytest
+from PIL import Image
+
+from pipeline.core.errors import UserError
+from tests.pipeline.sources.fetching.conftest import PICTURES, TESTDEV, jpeg, parquet
+
+
+def listed(server, folder, data):
+    """Put one Parquet file on the hub in place of what a folder has."""
+    path = f"{folder}/x.parquet"
+    server.files[f"/datasets/lmms-lab/GQA/resolve/main/{path}"] = data
+    entry = {"type": "file", "size": len(data), "path": path, "lfs": {"oid": hashlib.sha256(data).hexdigest()}}
+    server.files[f"/api/datasets/lmms-lab/GQA/tree/main/{folder}"] = json.dumps([entry]).encode()
+    return f"/datasets/lmms-lab/GQA/resolve/main/{path}"
+
+
+def images(**changed):
+    return [{"id": name, "image": {"bytes": changed.get(name, jpeg(PICTURES.index(name))), "path": None}} for name in TESTDEV]
+
+
+def png():
+    file = io.BytesIO()
+    Image.new("RGB", (40, 20)).save(file, "PNG")
+    return file.getvalue()
+
+
+def test_a_picture_keeps_its_format(get, server, project):
+    listed(server, "testdev_balanced_images", parquet(images(n2=png())))
+    get(origin="hub")
+    assert sorted(path.name for path in (project / "data/gqa/source/images").iterdir()) == ["n1.jpg", "n2.png", "n3.jpg"]
+    count = len(server.log)
+    get(origin="hub")
+    assert not any("resolve" in path for path, _ in server.log[count:])
+    (project / "data/gqa/source/images/n2.png").write_bytes(png()[:-1] + b"x")  # damaged since
+    get(origin="hub")
+    assert (project / "data/gqa/source/images/n2.png").read_bytes() == png()
+
+
+def test_pictures_that_are_missing_or_none_are_all_told_and_the_others_written(get, server, project):
+    listed(server, "testdev_balanced_images", parquet(images(n2=b"<html>")[:2]))
+    with pytest.raises(UserError) as caught:
+        get(origin="hub")
+    assert caught.value.problems[1:] == [
+        "picture n2 of testdev_balanced_images: neither JPEG nor PNG",
+        "picture n3: not in testdev_balanced_images of the hub",
+    ]
+    assert [path.name for path in (project / "data/gqa/source/images").iterdir()] == ["n1.jpg"]
+
+
+def test_a_file_that_has_not_the_stated_sum_is_not_used(get, server, project):
+    data = parquet(images())
+    path = listed(server, "testdev_balanced_images", data)
+    server.files[path] = data[:100] + bytes([data[100] ^ 1]) + data[101:]
+    with pytest.raises(UserError, match="x.parquet: damaged, or changed meanwhile"):
+        get(origin="hub")
+    server.files[path] = data
+    get(origin="hub")
+
+
+def test_a_list_that_points_out_of_its_folder_is_refused(get, server):
+    entry = {"type": "file", "size": 1, "path": "testdev_balanced_instructions/../../x.parquet"}
+    server.files["/api/datasets/lmms-lab/GQA/tree/main/testdev_balanced_instructions"] = json.dumps([entry]).encode()
+    with pytest.raises(UserError, match="is not a file of this folder"):
+        get(origin="hub")
+
+
+def test_a_list_that_is_none_is_told(get, server):
+    server.files["/api/datasets/lmms-lab/GQA/tree/main/testdev_balanced_instructions"] = b"<html>"
+    with pytest.raises(UserError, match="not the hub's list of files"):
+        get(origin="hub")
+
+
+def test_after_a_break_only_the_parquet_files_not_yet_written_out_are_fetched(get, server, project):
+    second = "/datasets/lmms-lab/GQA/resolve/main/testdev_balanced_images/testdev-00001-of-00002.parquet"
+    server.faults[second] = [500] * 9
+    with pytest.raises(UserError, match="the server answers 500"):
+        get(origin="hub")
+    assert [path.name for path in (project / "data/gqa/source/images").iterdir()] == ["n1.jpg"]
+    server.faults.clear()
+    count = len(server.log)
+    get(origin="hub")
+    assert {path for path, _ in server.log[count:] if "resolve" in path} == {second}
+    assert len(list((project / "data/gqa/source/images").iterdir())) == 3
+
+
+def test_a_picture_lost_after_a_break_is_fetched_all_the_same(get, server, project):
+    second = "/datasets/lmms-lab/GQA/resolve/main/testdev_balanced_images/testdev-00001-of-00002.parquet"
+    server.faults[second] = [500] * 9
+    with pytest.raises(UserError):
+        get(origin="hub")
+    (project / "data/gqa/source/images/n1.jpg").unlink()
+    server.faults.clear()
+    get(origin="hub")
+    assert len(list((project / "data/gqa/source/images").iterdir())) == 3

@@ -1,0 +1,302 @@
+"""What the pictures of the sample world show: every look of every kind, in its box, unlike the others."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from sample_world import drawing
+from sample_world.ontology import (
+    AGES,
+    BY_NAME,
+    COLORS,
+    INDOORS,
+    KINDS,
+    Kind,
+    MATERIALS,
+    OUTDOORS,
+    PATTERNS,
+    STATES,
+    WEATHERS,
+)
+from sample_world.things import DRAWINGS
+from sample_world.things.ink import band, rect, tones
+from sample_world.things.look import Look
+from sample_world.things.surfaces import definitions
+from sample_world.world import ANCHORS, HEIGHT, HORIZON, Thing, WIDTH, World
+
+SIZE = 64  # pixels of the square pictures compared here; in a scene things are 20 to 190 pixels wide
+SEEN = 24  # a difference of colour (of 255) that the eye notices on a flat ground
+
+
+GROUND = "#e3efe6"
+
+
+def plain(kind: Kind, **looks) -> Thing:
+    """A thing with the first of each look that its kind must have; a material where there is a choice."""
+    must = {
+        "color": kind.colors[0] if kind.colors else None,
+        "material": kind.materials[0] if len(kind.materials) > 1 else None,
+        "state": STATES[kind.state][0] if kind.state else None,
+        "pose": kind.poses[0] if kind.poses else None,
+    } | looks
+    size = drawing.natural_size(kind.name, must["pose"] or must["state"])
+    return Thing("t", kind.name, (0, 0, *size), "floor", **must)
+
+
+def variants(kind: Kind) -> list[Thing]:
+    """The plain thing, then things that differ from it in one look each: every look of the kind is there."""
+    base = plain(kind)
+    looks = [{"color": color} for color in (kind.colors or ())[1:]]
+    looks += [{"state": STATES[kind.state][1]}] if kind.state else []
+    looks += [{"pose": pose} for pose in kind.poses[1:]]
+    looks += [{"material": material} for material in kind.materials if material != base.material]
+    looks += [{"pattern": pattern} for pattern in PATTERNS if kind.patterned]
+    looks += [{"age": "old"}] if kind.ages else []
+    return [base, *(plain(kind, **look) for look in looks)]
+
+
+@cache
+def picture(thing: Thing) -> np.ndarray:
+    return drawing.render_thing(thing, SIZE, GROUND).astype(int)
+
+
+def world(*things: Thing, place: str = "office", weather: str = "") -> World:
+    return World("p1", "train", place, weather, things)
+
+
+def away(pixels: np.ndarray, color: str) -> np.ndarray:
+    """For each pixel the largest difference of its red, green and blue from a colour."""
+    return np.abs(pixels - np.array(list(bytes.fromhex(color[1:])))).max(axis=2)
+
+
+def test_every_kind_of_the_ontology_has_a_drawing_and_nothing_else_has():
+    assert set(DRAWINGS) == set(BY_NAME)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_look_fills_its_box_and_stays_inside_it(kind):
+    for thing in variants(kind):
+        marked = away(picture(thing), GROUND) > 8
+        side = 1.08 * max(thing.box[2:])  # render_thing leaves 4 % on each side of the longer edge
+        pixel = SIZE / side
+        width, height = thing.box[2] * pixel, thing.box[3] * pixel
+        rows, columns = np.flatnonzero(marked.any(axis=1)), np.flatnonzero(marked.any(axis=0))
+        # a pixel of tolerance for antialiasing, and 2 % of the picture for outlines on the box's edge
+        slack = 1 + 0.02 * SIZE
+        assert rows[0] >= (SIZE - height) / 2 - slack and rows[-1] <= (SIZE + height) / 2 + slack, thing
+        assert columns[0] >= (SIZE - width) / 2 - slack and columns[-1] <= (SIZE + width) / 2 + slack, thing
+        # what is said of places (on, next to, behind) holds as drawn: the drawing reaches the box's edges
+        assert rows[-1] - rows[0] >= 0.9 * height - 2 and columns[-1] - columns[0] >= 0.9 * width - 2, thing
+        assert marked.sum() >= 0.12 * width * height, thing
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_any_two_looks_of_a_kind_can_be_told_apart(kind):
+    shown = [picture(thing) for thing in variants(kind)]
+    things = variants(kind)
+    area = [(away(pixels, GROUND) > 8).sum() for pixels in shown]
+    for i in range(len(shown)):
+        for j in range(i):
+            # a material's grain or gloss is the subtlest look: it must change at least a 30th of the thing
+            differs = (np.abs(shown[i] - shown[j]).max(axis=2) > SEEN).sum()
+            assert differs >= min(area[i], area[j]) / 30, (things[i], things[j])
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.colors], ids=lambda kind: kind.name)
+def test_the_colour_that_is_said_is_the_colour_that_is_seen(kind):
+    for color in kind.colors:
+        thing = plain(kind, color=color, material=None)
+        pixels = picture(thing)
+        drawn = away(pixels, GROUND) > 8
+        # light and shade move a colour by up to 0.22 of the way to white and 0.22 to black
+        alike = {name: (drawn & (away(pixels, COLORS[name]) < 56)).sum() for name in COLORS}
+        assert alike[color] >= 0.06 * drawn.sum(), (thing, alike)
+
+
+@pytest.mark.parametrize("color", COLORS)
+def test_every_material_and_every_pattern_has_a_surface_of_its_own(color):
+    def patch(**looks) -> np.ndarray:
+        part = Look(color, tones(COLORS[color]), fine=True, **looks).part(rect(2, 2, 44, 44))
+        svg = drawing._document(band(0, 48, GROUND) + definitions(part) + part, 0, 0, 48, 48)
+        return drawing._pixels(svg, 48, 48)[4:44, 4:44, :3].astype(int)
+
+    surfaces = [patch(material=material) for material in (None, *MATERIALS)]
+    surfaces += [patch(pattern=pattern) for pattern in PATTERNS]
+    for i in range(len(surfaces)):
+        for j in range(i):
+            # the grain of wood is lines of a seventh of the surface; the least contrast is brown on brown
+            assert (np.abs(surfaces[i] - surfaces[j]).max(axis=2) > SEEN / 2).mean() > 0.1, (color, i, j)
+    for grained in (patch(material=material) for material in ("wood", "leather", "stone")):
+        assert (np.abs(grained - np.median(grained, axis=(0, 1))).max(axis=2) > SEEN / 2).mean() > 0.05, color
+
+
+def test_glass_keeps_its_colour():
+    names = list(COLORS)
+    palette = np.array([list(bytes.fromhex(COLORS[name][1:])) for name in names])
+    for kind in (kind for kind in KINDS if "glass" in kind.materials):
+        for color in set(kind.colors) - {"white", "gray"}:  # which are also the colours of reflections
+            pixels = picture(plain(kind, color=color, material="glass"))
+            seen = pixels[away(pixels, GROUND) > 24]
+            nearest = np.abs(seen[:, None] - palette).sum(axis=2).argmin(axis=1)
+            counts = dict(zip(names, np.bincount(nearest, minlength=len(names)), strict=True))
+            del counts["white"], counts["gray"]
+            assert max(counts, key=counts.get) == color, (kind.name, color, counts)
+
+
+def test_clothes_cover_what_people_wear_below_them():
+    for name in ("man", "woman", "boy", "girl"):
+        for pose in BY_NAME[name].poses:
+            person = plain(BY_NAME[name], pose=pose)
+            _, _, w, h = person.box
+            person = replace(person, box=(10, 10, 2 * w, 2 * h))
+            worn = [
+                Thing(
+                    part,
+                    kind,
+                    (10 + 2 * w * x, 10 + 2 * h * y, 2 * w * dx, 2 * h * dy),
+                    rests,
+                    color="green" if kind == "shirt" else "blue",
+                )
+                for part, kind, rests in (("body", "shirt", "body"), ("legs", "jeans", "legs"))
+                for x, y, dx, dy in (ANCHORS[pose][part],)
+            ]
+            bare = drawing.render(world(person), 2 * WIDTH, 2 * HEIGHT).astype(int)
+            dressed = drawing.render(world(person, *worn), 2 * WIDTH, 2 * HEIGHT).astype(int)
+            for underclothes in ("#d3d6da", "#4a4f5a"):
+                before, after = ((away(pixels, underclothes) < 6).sum() for pixels in (bare, dressed))
+                assert after <= 0.06 * before, (name, pose, underclothes, before, after)
+
+
+def test_a_mirrored_thing_is_the_same_thing_the_other_way_round():
+    for kind in KINDS:
+        thing = plain(kind)
+        flipped = picture(replace(thing, mirrored=True))[:, ::-1]
+        assert np.abs(picture(thing) - flipped).mean() < 8, (
+            kind.name
+        )  # edges are smoothed a little differently
+    dog = plain(BY_NAME["dog"])
+    assert np.abs(picture(dog) - picture(replace(dog, mirrored=True))).mean() > 30
+
+
+def test_a_later_thing_covers_an_earlier_one():
+    red, blue = (
+        Thing(c, "box", (100, 200, 116, 100), "floor", color=c, state="closed") for c in ("red", "blue")
+    )
+    red_last, blue_last = drawing.render(world(blue, red)), drawing.render(world(red, blue))
+    assert tuple(red_last[280, 150] > 150) == (True, False, False)
+    assert tuple(blue_last[280, 150] > 150) == (False, False, True)
+
+
+def test_people_differ_by_their_ids_but_their_ages_show_all_the_same():
+    for name in ("man", "woman"):
+        young, old = (
+            [replace(plain(BY_NAME[name], age=age), object_id=str(i)) for i in range(12)] for age in AGES
+        )
+        assert len({picture(person).tobytes() for person in young}) > 4
+        grays = []
+        for person in (*young, *old):  # light gray hair: no other part of a head is gray
+            pixels = drawing.render_thing(person, 400).astype(int)[20:100]
+            grays.append((away(pixels, "#e4e5e8") < 4).sum())
+        assert max(grays[:12]) < 20 and min(grays[12:]) > 200
+
+
+def test_every_place_and_every_weather_has_its_own_background():
+    places = [world(place=place) for place in INDOORS]
+    places += [world(place=place, weather=weather) for place in OUTDOORS for weather in WEATHERS]
+    shown = [drawing.render(each, 224, 168).astype(int) for each in places]
+    for i in range(len(shown)):
+        for j in range(i):
+            share = (np.abs(shown[i] - shown[j]).max(axis=2) > SEEN).mean()
+            assert share > 0.02, (places[i], places[j])
+
+
+def test_the_floor_begins_at_the_horizon():
+    for place in INDOORS:
+        pixels = drawing.render(world(place=place)).astype(int)
+        wall, floor = pixels[HORIZON - 6, 3], pixels[HORIZON + 4, 3]
+        assert np.abs(wall - floor).max() > SEEN
+
+
+def test_a_picture_has_the_size_asked_for_and_shows_what_the_svg_shows():
+    things = [
+        replace(plain(kind), box=(60 * i, 120, *plain(kind).box[2:])) for i, kind in enumerate(KINDS[4:11])
+    ]
+    scene = world(*things, place="farm", weather="rainy")
+    assert drawing.render(scene, 128, 96).shape == (96, 128, 3)
+    assert drawing.render(scene).dtype == np.uint8
+    direct = drawing._pixels(drawing.scene_svg(scene), WIDTH, HEIGHT)[:, :, :3].astype(int)
+    assert np.abs(direct - drawing.render(scene)).max() <= 2
+
+
+def test_svg_is_well_formed_and_holds_no_text_or_anything_from_outside():
+    things = [
+        replace(thing, object_id='"><script>alert(1)</script>') for kind in KINDS for thing in variants(kind)
+    ]
+    svg = drawing.scene_svg(world(*things))
+    tags = {element.tag.split("}")[1] for element in ElementTree.fromstring(svg).iter()}
+    assert tags <= {"svg", "g", "defs", "path", "rect", "ellipse", "linearGradient", "stop", "pattern"}
+    assert "script" not in svg and "href" not in svg
+
+
+def test_the_same_scene_gives_the_same_bytes_in_another_process():
+    code = (
+        "import hashlib; from tests.sample_world.test_drawing import *; "
+        "print(hashlib.sha256(drawing.render(world(*(plain(k) for k in KINDS))).tobytes()).hexdigest())"
+    )
+    digests = {
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    }
+    assert len(digests) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"kind": "dragon"}, "no kind 'dragon'"),
+        ({"color": "mauve"}, "color 'mauve'"),
+        ({"color": '"/><image href="file:///etc/passwd"/>'}, "color"),
+        ({"color": None}, "color None"),
+        ({"material": "glass"}, "material 'glass'"),
+        ({"pattern": "striped"}, "pattern 'striped'"),
+        ({"state": "ajar"}, "state 'ajar'"),
+        ({"pose": "standing"}, "pose 'standing'"),
+        ({"age": "old"}, "age 'old'"),
+        ({"box": (0, 0, math.nan, 10)}, "box"),
+        ({"box": (0, math.inf, 10, 10)}, "box"),
+        ({"box": (0, 0, 0, 10)}, "box"),
+        ({"box": (0, 0, 10)}, "box"),
+    ],
+)
+def test_what_a_kind_cannot_look_like_is_refused(wrong, said):
+    cabinet = plain(BY_NAME["cabinet"])
+    with pytest.raises(ValueError, match=said):
+        drawing.thing_svg(replace(cabinet, **wrong))
+
+
+def test_all_that_is_wrong_with_a_thing_is_said_at_once():
+    with pytest.raises(ValueError, match=r"color 'mauve'.*pose 'flying'.*box"):
+        drawing.thing_svg(replace(plain(BY_NAME["dog"]), color="mauve", pose="flying", box=(0, 0, -1, 1)))
+
+
+@pytest.mark.parametrize(
+    ("place", "weather"), [("moon", ""), ("office", "rainy"), ("park", ""), ("park", "foggy"), ("", "sunny")]
+)
+def test_a_place_or_weather_that_does_not_exist_is_refused(place, weather):
+    with pytest.raises(ValueError, match="place|weather"):
+        drawing.render(world(place=place, weather=weather))
+    with pytest.raises(ValueError, match="place|weather"):
+        drawing.scene_svg(world(place=place, weather=weather))
+
+
+def test_a_picture_without_pixels_is_refused():
+    with pytest.raises(ValueError, match="0 x 96"):
+        drawing.render(world(), 0, 96)

@@ -1,0 +1,38 @@
+from studies.blind_baseline import ALL, OURS, PAPER, baseline, table
+from pipeline.core.records import Candidate, Question, candidate_id
+
+
+def pairs(new, count=60):
+    questions, candidates = {}, []
+    for i in range(count):
+        common = {"question_id": f"q{i}", "picture_id": f"n{i}"}
+        questions[f"q{i}"] = Question(**common, split="testdev", text=f"Where is the cup number {i}?", answer="left")
+        candidates.append(
+            Candidate(**common, candidate_id=candidate_id("pt-easy", f"n{i}", f"q{i}"), subset="pt-easy", text=f"Where is the {new} number {i}?")
+        )
+    return candidates, questions
+
+
+def test_a_word_that_only_edited_questions_have_gives_them_away():
+    found = baseline(*pairs("unicorn"), folds=5, repetitions=50, seed=1, most=1000)
+    assert (found.questions, found.candidates, found.pairs) == (60, 60, 60)
+    assert found.attacks["word n-grams"].auroc == found.worst == 1.0
+
+
+def test_edited_questions_that_read_like_their_originals_tell_nothing():
+    found = baseline(*pairs("cup"), folds=5, repetitions=50, seed=1, most=1000)
+    assert {attack.auroc for attack in found.attacks.values()} == {0.5}
+    assert found.worst == 0.5
+
+
+def test_of_many_pairs_some_are_drawn_each_with_its_original():
+    found = baseline(*pairs("unicorn"), folds=5, repetitions=50, seed=1, most=25)
+    assert (found.candidates, found.pairs, found.attacks["word n-grams"].groups) == (60, 25, 25)
+
+
+def test_the_table_has_a_row_for_each_subset_and_rule():
+    one = baseline(*pairs("unicorn", 20), folds=5, repetitions=50, seed=1, most=1000)
+    text = table({rules: {"pt-easy": one, "pt-hard": one} for rules in (OURS, ALL, PAPER)})
+    lines = text.split("\n")
+    assert len(lines) == 8 and len({line.count("|") for line in lines}) == 1
+    assert "| pt-hard | ours, balanced | 20 | 1.000 [1.00, 1.00] |" in text and "| 1.000 | 0.65 |" in text
