@@ -10,15 +10,19 @@ import typer
 from pipeline.core.errors import run
 
 app = typer.Typer(
-    help="The people's half: a Label Studio, its tasks and verdicts.", epilog="Example: rgqa annotate serve",
-    no_args_is_help=True, rich_markup_mode=None,
+    help="The people's half: a Label Studio, its tasks and verdicts.",
+    epilog="Example: rgqa annotate serve",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 
 @app.command(epilog="Example: rgqa annotate serve")
 def serve(
     port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 8080,
-    stop: Annotated[bool, typer.Option("--stop", help="Stop the server; all that people did is kept.")] = False,
+    stop: Annotated[
+        bool, typer.Option("--stop", help="Stop the server; all that people did is kept.")
+    ] = False,
 ) -> None:
     """Start a Label Studio of our own, make the projects and push the tasks."""
     from annotation.server import serve
@@ -30,7 +34,9 @@ def serve(
 def invite(
     names: Annotated[list[str], typer.Argument(help="Names of annotators.")],
     share: Annotated[float, typer.Option(help="How much they take of the work, beside others' 1.")] = 1.0,
-    leave: Annotated[bool, typer.Option("--leave", help="They leave: their open tasks go to others.")] = False,
+    leave: Annotated[
+        bool, typer.Option("--leave", help="They leave: their open tasks go to others.")
+    ] = False,
 ) -> None:
     """Let annotators join or leave, each with an account and a queue of their own."""
     from annotation.client.invite import invite
@@ -70,16 +76,22 @@ def report() -> None:
     run(report)
 
 
-study = typer.Typer(help="The human study: how well do people reject?", no_args_is_help=True, rich_markup_mode=None)
+study = typer.Typer(
+    help="The human study: how well do people reject?", no_args_is_help=True, rich_markup_mode=None
+)
 app.add_typer(study, name="study")
 
 
 @study.command(epilog="Example: rgqa annotate study draw --each 50 --seed 1")
 def draw(
-    release: Annotated[Path | None, typer.Option(help="A release's folder; by default the version in params.yaml.")] = None,
+    release: Annotated[
+        Path | None, typer.Option(help="A release's folder; by default the version in params.yaml.")
+    ] = None,
     each: Annotated[int, typer.Option(min=1, help="AQs, and UQs, of each subset.")] = 50,
     seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
-    pictures: Annotated[str, typer.Option(help="What stands before a picture's path in data/, on a server elsewhere.")] = "",
+    pictures: Annotated[
+        str, typer.Option(help="What stands before a picture's path in data/, on a server elsewhere.")
+    ] = "",
 ) -> None:
     """Draw AQs and UQs of a release as tasks with one question each."""
     from annotation.study.human_study import LOCAL, draw
@@ -88,7 +100,9 @@ def draw(
 
 
 @study.command(epilog="Example: rgqa annotate study score export.json")
-def score(exports: Annotated[list[Path], typer.Argument(help="Exports of the study's project, format JSON.")]) -> None:
+def score(
+    exports: Annotated[list[Path], typer.Argument(help="Exports of the study's project, format JSON.")],
+) -> None:
     """Write what people said for `rgqa score --human`, and print their rates."""
     from annotation.study.human_study import score
 

@@ -29,8 +29,8 @@ from annotation.client.label_studio import BATCH, LabelStudio
 from annotation.client.pull import pull
 from annotation.client.push import push
 from annotation.client.queues import queues
-from annotation.study.roster import Annotator, write_roster
 from annotation.client.secrets import Connection
+from annotation.study.roster import Annotator, write_roster
 from pipeline.batching.tasks import shown
 from pipeline.core.errors import UserError, run
 from pipeline.core.files import read_json, write_json, write_jsonl
@@ -46,13 +46,17 @@ TARGET = 60  # seconds for 40,000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("label_studio", type=Path, help="the executable label-studio")
     parser.add_argument("--tasks", type=int, default=40_000)
     a = parser.parse_args()
     executable = a.label_studio.absolute()
     if not executable.is_file():
-        raise UserError(f"{executable}: no such file; `make annotate` sets up .venv-label-studio/bin/label-studio")
+        raise UserError(
+            f"{executable}: no such file; `make annotate` sets up .venv-label-studio/bin/label-studio"
+        )
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         Path("params.yaml").write_text(PARAMS)
@@ -81,7 +85,17 @@ def start(executable: Path, home: Path) -> subprocess.Popen:
         "LABEL_STUDIO_COLLECT_ANALYTICS": "false",
         "LABEL_STUDIO_LATEST_VERSION_CHECK": "false",
     }
-    command = [executable, "start", "--no-browser", "--port", str(port), "--internal-host", "127.0.0.1", "--log-level", "ERROR"]
+    command = [
+        executable,
+        "start",
+        "--no-browser",
+        "--port",
+        str(port),
+        "--internal-host",
+        "127.0.0.1",
+        "--log-level",
+        "ERROR",
+    ]
     log = (home / "log").open("wb")
     server = subprocess.Popen(command, env={**os.environ, **names}, stdout=log, stderr=log)
     os.environ["LABEL_STUDIO_URL"], os.environ["LABEL_STUDIO_TOKEN"] = f"http://127.0.0.1:{port}", token
@@ -104,12 +118,16 @@ def measure(count: int) -> None:
     write_jsonl(home / "tasks.jsonl", tasks)
     write_json(home / "label_studio_tasks.json", [shown(task, picture(task)) for task in tasks])
     rows = [msgspec.to_builtins(row) for row in read_json(home / "label_studio_tasks.json", list[Shown])]
-    people = [Annotator(name=f"b{n}", pseudonym=f"annotator-0{n}", email=f"b{n}@example.org") for n in range(1, 5)]
+    people = [
+        Annotator(name=f"b{n}", pseudonym=f"annotator-0{n}", email=f"b{n}@example.org") for n in range(1, 5)
+    ]
     write_roster(folders, people)
     print(f"{count:,} tasks, {len(msgspec.json.encode(rows)) / 1e6:.1f} MB; target {TARGET} s for 40,000")
     found, _ = queues(folders)
     server = LabelStudio(found[0].connection)
-    bare_project = server.made({"title": "bare", "label_config": "<View><Text name='t' value='$first'/></View>"})
+    bare_project = server.made(
+        {"title": "bare", "label_config": "<View><Text name='t' value='$first'/></View>"}
+    )
 
     bare = timed(lambda: server.put(bare_project, rows))
     pushed = timed(push)
@@ -123,7 +141,9 @@ def measure(count: int) -> None:
         keys = [task.key for task in server.tasks(project)]
         server.delete(project, [task.id for task in server.tasks(project)])
         for begin in range(0, len(keys), BATCH):
-            server.put(project, [by_key[key] | {"annotations": [ANSWER]} for key in keys[begin : begin + BATCH]])
+            server.put(
+                project, [by_key[key] | {"annotations": [ANSWER]} for key in keys[begin : begin + BATCH]]
+            )
     pulled = timed(pull)
     bare = timed(lambda: [export(server, queue.title) for queue in found])
     tell("pull", pulled, bare, count)
@@ -136,7 +156,13 @@ def measure(count: int) -> None:
 ANSWER = {
     "lead_time": 5.0,
     "result": [
-        {"from_name": name, "to_name": "image", "type": "choices", "value": {"choices": ["valid"]}, "meta": {"text": ["benchmark"]}}
+        {
+            "from_name": name,
+            "to_name": "image",
+            "type": "choices",
+            "value": {"choices": ["valid"]},
+            "meta": {"text": ["benchmark"]},
+        }
         for name in ("first", "second")
     ],
 }
@@ -144,11 +170,20 @@ ANSWER = {
 
 def made(number: int) -> Task:
     first = TaskQuestion(
-        key=f"a{number}", text=f"What color is the umbrella next to bench {number}?", role="candidate", candidate_id=f"c{number}"
+        key=f"a{number}",
+        text=f"What color is the umbrella next to bench {number}?",
+        role="candidate",
+        candidate_id=f"c{number}",
     )
-    second = TaskQuestion(key=f"b{number}", text="Is there a red cup on the table?", role="filter", expected="valid")
+    second = TaskQuestion(
+        key=f"b{number}", text="Is there a red cup on the table?", role="filter", expected="valid"
+    )
     return Task(
-        task_id=f"{number:016x}", picture_id=f"n{number % 400}", subset=SUBSETS[number % 4], first=first, second=second
+        task_id=f"{number:016x}",
+        picture_id=f"n{number % 400}",
+        subset=SUBSETS[number % 4],
+        first=first,
+        second=second,
     )
 
 

@@ -25,9 +25,14 @@ def main() -> None:
     confidence, picture = rng.random(PREDICTIONS), rng.integers(0, PICTURES, PREDICTIONS)
     start = time.perf_counter()
     by = order(confidence)
-    found = [scores_of(weighted_sweep(by, correct, answerable, picture, w))["auaf"] for w in draws(PICTURES, REPETITIONS, 0, PREDICTIONS)]
+    found = [
+        scores_of(weighted_sweep(by, correct, answerable, picture, w))["auaf"]
+        for w in draws(PICTURES, REPETITIONS, 0, PREDICTIONS)
+    ]
     seconds = time.perf_counter() - start
-    print(f"{REPETITIONS:,} repetitions of eight scores: {seconds:.2f} s; AUAF {np.concatenate(found).mean():.4f}")
+    print(
+        f"{REPETITIONS:,} repetitions of eight scores: {seconds:.2f} s; AUAF {np.concatenate(found).mean():.4f}"
+    )
     members = [np.flatnonzero(picture == p) for p in range(PICTURES)]
     start = time.perf_counter()
     for _ in range(PLAIN):

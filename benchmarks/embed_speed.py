@@ -54,7 +54,10 @@ def peer(model: str, texts: list[str]) -> np.ndarray:
     network.eval()
     started = time.perf_counter()
     with torch.inference_mode():
-        rows = [network.encode_text(tokenizer(texts[i : i + BATCH]), normalize=True).numpy() for i in range(0, len(texts), BATCH)]
+        rows = [
+            network.encode_text(tokenizer(texts[i : i + BATCH]), normalize=True).numpy()
+            for i in range(0, len(texts), BATCH)
+        ]
     peer.seconds = time.perf_counter() - started
     return np.concatenate(rows)
 
@@ -63,7 +66,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--questions", type=int, default=256)
     count = parser.parse_args().questions
-    asked = read_json(Folders("sample").source / "questions1.2" / "testdev_balanced_questions.json", dict[str, dict])
+    asked = read_json(
+        Folders("sample").source / "questions1.2" / "testdev_balanced_questions.json", dict[str, dict]
+    )
     distinct = sorted({question["question"] for question in asked.values()})
     texts = [text for text in distinct[:: max(1, len(distinct) * 2 // count)][: count // 2] for _ in range(2)]
     with tempfile.TemporaryDirectory() as name:
@@ -76,7 +81,9 @@ def main() -> None:
         theirs = peer(model, texts)
     print(f"{len(texts)} questions, {len(set(texts))} distinct, ViT-B-32's text tower, CPU")
     print(f"  every question at full context   {len(texts) / peer.seconds:7.1f} questions/s")
-    print(f"  distinct, cut to the batch       {len(texts) / seconds:7.1f} questions/s   {peer.seconds / seconds:.1f} times as fast")
+    print(
+        f"  distinct, cut to the batch       {len(texts) / seconds:7.1f} questions/s   {peer.seconds / seconds:.1f} times as fast"
+    )
     print(f"  largest difference of a vector's component {np.abs(mine - theirs).max():.1e}")
 
 

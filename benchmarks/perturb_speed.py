@@ -35,9 +35,13 @@ ROOT = Path(__file__).parent.parent
 STAGES = ("ingest", "vocabulary", "tag", "perturb", "screen")
 LIMIT = standin.QUESTIONS / (12 * 60)
 ROWS = {  # of perturb and screen
-    "ingest/questions": Question, "tag/tags": Tagged, "perturb/candidates": Candidate, "perturb/unperturbed": Dropped,
-    "screen/screened": Screened, "screen/dropped": Dropped,
-}  # fmt: skip
+    "ingest/questions": Question,
+    "tag/tags": Tagged,
+    "perturb/candidates": Candidate,
+    "perturb/unperturbed": Dropped,
+    "screen/screened": Screened,
+    "screen/dropped": Dropped,
+}
 
 
 class Cost(NamedTuple):
@@ -115,8 +119,10 @@ def measure(folder: Path, questions: int) -> None:
     _tell("perturb and screen", both, questions)
     bare = read_and_write(interim)
     print(f"limits: {LIMIT:,.0f} questions/s on two cores, 2 GB")
-    print(f"perturb and screen, in seconds of processors: {both.processors / costs['tag'].processors:.1f} times tag, "
-          f"{both.processors / bare:.1f} times reading and writing the same rows ({bare:.1f})")  # fmt: skip
+    print(
+        f"perturb and screen, in seconds of processors: {both.processors / costs['tag'].processors:.1f} times tag, "
+        f"{both.processors / bare:.1f} times reading and writing the same rows ({bare:.1f})"
+    )
 
 
 def _tell(what: str, cost: Cost, questions: int) -> None:

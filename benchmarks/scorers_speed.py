@@ -60,17 +60,38 @@ def against_argsort(n: int) -> None:
 def from_files(folder: Path) -> None:
     confidence, correct, answerable = arrays(PREDICTIONS)
     rows = [
-        {"img_id": f"n{i % 398}", "question_id": str(i), "sent": "What is it?", "label": {"red" if answerable[i] else "UQ": 1.0}}
+        {
+            "img_id": f"n{i % 398}",
+            "question_id": str(i),
+            "sent": "What is it?",
+            "label": {"red" if answerable[i] else "UQ": 1.0},
+        }
         for i in range(PREDICTIONS)
     ]
-    said = [{"questionId": str(i), "prediction": "red" if correct[i] else "blue", "confidence": float(confidence[i])} for i in range(PREDICTIONS)]
+    said = [
+        {
+            "questionId": str(i),
+            "prediction": "red" if correct[i] else "blue",
+            "confidence": float(confidence[i]),
+        }
+        for i in range(PREDICTIONS)
+    ]
     (folder / "clip-easy.json").write_text(json.dumps(rows))
     (folder / "model.json").write_text(json.dumps(said))
-    command = [sys.executable, "-m", "pipeline.scorers.command", str(folder / "clip-easy.json"), str(folder / "model.json"), "--bootstrap"]
+    command = [
+        sys.executable,
+        "-m",
+        "pipeline.scorers.command",
+        str(folder / "clip-easy.json"),
+        str(folder / "model.json"),
+        "--bootstrap",
+    ]
     for repetitions, limit in (("0", "0.6 s"), ("1000", "5 s more than without")):
         whole = [*command, repetitions]
         seconds = best_of(lambda whole=whole: subprocess.run(whole, check=True, capture_output=True), 3)
-        print(f"files of {PREDICTIONS:,} predictions to printed numbers, {repetitions} repetitions: {seconds:.2f} s (limit {limit})")
+        print(
+            f"files of {PREDICTIONS:,} predictions to printed numbers, {repetitions} repetitions: {seconds:.2f} s (limit {limit})"
+        )
 
 
 def main() -> None:

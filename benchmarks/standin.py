@@ -27,11 +27,11 @@ from pipeline.core.errors import Problems, run
 from pipeline.core.files import replacing
 from pipeline.core.progress import track
 from pipeline.core.records import Question, Split, Step
+from pipeline.perturbing.alignment import root
 from pipeline.programs.operations import SCENE, parse
+from pipeline.sources import gqa_files
 from pipeline.words.frames import FRAME_NOUNS, PRONOUNS
 from pipeline.words.nouns import article, number_of, plural, singular, words
-from pipeline.perturbing.alignment import root
-from pipeline.sources import gqa_files
 
 SAMPLE = Path("data/sample/source")
 OBJECTS, ATTRIBUTES = 1_703, 617  # different ones in GQA's scene graphs

@@ -16,19 +16,23 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.core.errors import Problems, run
-from pipeline.words.word_classes import WordClasses
-from pipeline.words.tagger import BATCH, MODEL, Tagger
 from pipeline.sources import gqa_files
 from pipeline.stages.tag import tag
 from pipeline.stages.vocabulary import VocabularyParams, collect
+from pipeline.words.tagger import BATCH, MODEL, Tagger
+from pipeline.words.word_classes import WordClasses
 
 SOURCE = Path("data/sample/source")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--questions", type=int, default=4000)
-    parser.add_argument("--distinct", type=float, default=0.5, help="share of questions whose text is their own")
+    parser.add_argument(
+        "--distinct", type=float, default=0.5, help="share of questions whose text is their own"
+    )
     a = parser.parse_args()
     problems = Problems("sample")
     questions = list(gqa_files.questions(SOURCE, ("testdev", "train", "val"), problems))

@@ -1,6 +1,6 @@
 """How fast is VQA accuracy? Limit: at least 10 times faster than a loop over answers, the same numbers.
 
-    python benchmarks/vqa_accuracy.py
+python benchmarks/vqa_accuracy.py
 """
 
 from __future__ import annotations
@@ -13,7 +13,18 @@ from pipeline.scorers import vqa_accuracy
 from pipeline.scorers.normalize import _corrected
 
 QUESTIONS, PEOPLE = 20_000, 10
-WORDS = ("yes", "no", "two", "the dog", "black-and-white", "dont know", "1,000", "red.", "a man", "in front of it")
+WORDS = (
+    "yes",
+    "no",
+    "two",
+    "the dog",
+    "black-and-white",
+    "dont know",
+    "1,000",
+    "red.",
+    "a man",
+    "in front of it",
+)
 
 
 def plain(said: list[str], people: list[list[str]]) -> np.ndarray:
@@ -22,7 +33,9 @@ def plain(said: list[str], people: list[list[str]]) -> np.ndarray:
     normalise = _corrected.__wrapped__
     for text, answers in zip(said, people, strict=True):
         text, answers = normalise(text), [normalise(a) for a in answers]
-        scores = [min(sum(a == text for j, a in enumerate(answers) if j != i) / 3, 1) for i in range(len(answers))]
+        scores = [
+            min(sum(a == text for j, a in enumerate(answers) if j != i) / 3, 1) for i in range(len(answers))
+        ]
         found.append(sum(scores) / len(scores))
     return np.array(found)
 
@@ -40,8 +53,10 @@ def main() -> None:
     middle = time.perf_counter()
     theirs = plain(said, people)
     end = time.perf_counter()
-    print(f"{QUESTIONS:,} questions of {PEOPLE} answers: {middle - start:.2f} s, plain loop {end - middle:.2f} s, "
-          f"{(end - middle) / (middle - start):.1f} times; largest difference {np.abs(ours - theirs).max():.1e}")
+    print(
+        f"{QUESTIONS:,} questions of {PEOPLE} answers: {middle - start:.2f} s, plain loop {end - middle:.2f} s, "
+        f"{(end - middle) / (middle - start):.1f} times; largest difference {np.abs(ours - theirs).max():.1e}"
+    )
 
 
 if __name__ == "__main__":

@@ -12,16 +12,23 @@ from pipeline.core.errors import run
 
 app = typer.Typer(
     help="Build test sets of unanswerable questions about images. The pipeline itself runs with `dvc repro`.",
-    no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
 )
 app.add_typer(annotate, name="annotate")
 
 
-@app.command(epilog="Example: rgqa explain 00095300 (of the sample; ids of items are in a release's rgqa/<subset>.json)")
-def explain(question_id: Annotated[str, typer.Argument(help="Id of an item, a candidate or a source question.")]) -> None:
+@app.command(
+    epilog="Example: rgqa explain 00095300 (of the sample; ids of items are in a release's rgqa/<subset>.json)"
+)
+def explain(
+    question_id: Annotated[str, typer.Argument(help="Id of an item, a candidate or a source question.")],
+) -> None:
     """Print the whole story of an item."""
-    from pipeline.core.paths import Folders
     from pipeline.commands.explain import explain
+    from pipeline.core.paths import Folders
 
     run(lambda: print("\n".join(explain(question_id, Folders()))))
 
@@ -46,7 +53,11 @@ def publish(
 
 
 @app.command(epilog="Example: rgqa init birds")
-def init(name: Annotated[str, typer.Argument(help="Name of the new data set: lower-case letters, digits and dashes.")]) -> None:
+def init(
+    name: Annotated[
+        str, typer.Argument(help="Name of the new data set: lower-case letters, digits and dashes.")
+    ],
+) -> None:
     """Make room for a data set of your own."""
     from pipeline.commands.new_data import init
 
@@ -63,44 +74,98 @@ def vectors() -> None:
 
 @app.command(epilog="Example: rgqa score data/release/sample/1.0.0 model.json --plots plots")
 def score(
-    benchmark: Annotated[Path, typer.Argument(help="A release's folder, a subset's JSON, or GQA's or VQA's file.")],
-    predictions: Annotated[list[Path], typer.Argument(help="JSON, JSONL, CSV or Parquet; several are compared.")],
-    scores: Annotated[str, typer.Option(help="Groups of scores, comma between (docs/scores.md); all that fit if not given.")] = "",
+    benchmark: Annotated[
+        Path, typer.Argument(help="A release's folder, a subset's JSON, or GQA's or VQA's file.")
+    ],
+    predictions: Annotated[
+        list[Path], typer.Argument(help="JSON, JSONL, CSV or Parquet; several are compared.")
+    ],
+    scores: Annotated[
+        str, typer.Option(help="Groups of scores, comma between (docs/scores.md); all that fit if not given.")
+    ] = "",
     subset: Annotated[list[str] | None, typer.Option(help="Subset of a release; may be repeated.")] = None,
-    mode: Annotated[str, typer.Option(help="strict, or parity: the numbers of RGQA's published script.")] = "strict",
-    match: Annotated[str, typer.Option(help="How answers are compared: case (letter case aside) or exact.")] = "case",
+    mode: Annotated[
+        str, typer.Option(help="strict, or parity: the numbers of RGQA's published script.")
+    ] = "strict",
+    match: Annotated[
+        str, typer.Option(help="How answers are compared: case (letter case aside) or exact.")
+    ] = "case",
     bootstrap: Annotated[int, typer.Option(min=0, help="Repetitions for intervals, 0 for none.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
     threshold: Annotated[float, typer.Option(help="For scores at one fixed threshold.")] = 0.5,
-    allow_missing: Annotated[bool, typer.Option("--allow-missing", help="Count items without a prediction as rejected.")] = False,
-    free_text: Annotated[bool, typer.Option("--free-text", help="Read abstentions from the answers instead of confidences.")] = False,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Count items without a prediction as rejected.")
+    ] = False,
+    free_text: Annotated[
+        bool, typer.Option("--free-text", help="Read abstentions from the answers instead of confidences.")
+    ] = False,
     json: Annotated[Path | None, typer.Option(help="Write every number, unrounded.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for scores.json and scores.txt.")] = None,
     plots: Annotated[Path | None, typer.Option(help="Folder for plots, as SVG and PNG.")] = None,
-    vectors: Annotated[str | None, typer.Option(help="Word vectors (text file or spaCy model), for MaSSeS.")] = None,
+    vectors: Annotated[
+        str | None, typer.Option(help="Word vectors (text file or spaCy model), for MaSSeS.")
+    ] = None,
     wordnet: Annotated[Path | None, typer.Option(help="WordNet's folder dict, for WUPS.")] = None,
-    all_questions: Annotated[Path | None, typer.Option(help="GQA's unbalanced questions, for consistency.")] = None,
-    choices: Annotated[Path | None, typer.Option(help="GQA's choices, for validity and plausibility.")] = None,
+    all_questions: Annotated[
+        Path | None, typer.Option(help="GQA's unbalanced questions, for consistency.")
+    ] = None,
+    choices: Annotated[
+        Path | None, typer.Option(help="GQA's choices, for validity and plausibility.")
+    ] = None,
     scenes: Annotated[Path | None, typer.Option(help="GQA's scene graphs, for grounding.")] = None,
-    attention: Annotated[Path | None, typer.Option(help="The model's attention, for grounding (docs/scores.md).")] = None,
-    human: Annotated[Path | None, typer.Option(help="People's judgements: a list of {question_id, accepted}.")] = None,
-    run_log: Annotated[Path | None, typer.Option(help="JSON lines with seconds, items, memory_bytes.")] = None,
+    attention: Annotated[
+        Path | None, typer.Option(help="The model's attention, for grounding (docs/scores.md).")
+    ] = None,
+    human: Annotated[
+        Path | None, typer.Option(help="People's judgements: a list of {question_id, accepted}.")
+    ] = None,
+    run_log: Annotated[
+        Path | None, typer.Option(help="JSON lines with seconds, items, memory_bytes.")
+    ] = None,
 ) -> None:
     """Score predictions (docs/scores.md defines every score)."""
     from pipeline.commands.score import options_of, score
 
-    run(lambda: score(
-        benchmark, predictions,
-        options_of(scores, mode=mode, match=match, repetitions=bootstrap, seed=seed, threshold=threshold, allow_missing=allow_missing, free_text=free_text),
-        subsets=subset or (), json_file=json, folder=out, plots=plots, vectors=vectors, wordnet=wordnet,
-        files={"all_questions": all_questions, "choices": choices, "scenes": scenes, "attention": attention, "human": human, "run_log": run_log},
-    ))
+    run(
+        lambda: score(
+            benchmark,
+            predictions,
+            options_of(
+                scores,
+                mode=mode,
+                match=match,
+                repetitions=bootstrap,
+                seed=seed,
+                threshold=threshold,
+                allow_missing=allow_missing,
+                free_text=free_text,
+            ),
+            subsets=subset or (),
+            json_file=json,
+            folder=out,
+            plots=plots,
+            vectors=vectors,
+            wordnet=wordnet,
+            files={
+                "all_questions": all_questions,
+                "choices": choices,
+                "scenes": scenes,
+                "attention": attention,
+                "human": human,
+                "run_log": run_log,
+            },
+        )
+    )
 
 
 @app.command(epilog="Example: rgqa report --gallery 6")
 def report(
-    out: Annotated[Path | None, typer.Option(help="The page; data/<data set>/report.html if not given.")] = None,
-    gallery: Annotated[int, typer.Option(help="Items of each subset shown with their pictures, 0 to 25.")] = 12,
+    out: Annotated[
+        Path | None, typer.Option(help="The page; data/<data set>/report.html if not given.")
+    ] = None,
+    gallery: Annotated[
+        int, typer.Option(help="Items of each subset shown with their pictures, 0 to 25.")
+    ] = 12,
 ) -> None:
     """Write one HTML page that shows a whole run."""
     from pipeline.reporting.report_page import report
@@ -111,41 +176,74 @@ def report(
 @app.command(epilog="Example: rgqa fetch gqa --split testdev --dry-run")
 def fetch(
     what: Annotated[str, typer.Argument(help="What to fetch: gqa.")],
-    split: Annotated[str | None, typer.Option(help="Whose pictures: testdev, val or train; as params.yaml says if not given.")] = None,
-    origin: Annotated[str, typer.Option("--from", help="official, hub, or a copy of the archives: web address or folder.")] = "official",
-    archives: Annotated[str | None, typer.Option(help="Address of the archives, if not the authors'.")] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(help="Whose pictures: testdev, val or train; as params.yaml says if not given."),
+    ] = None,
+    origin: Annotated[
+        str, typer.Option("--from", help="official, hub, or a copy of the archives: web address or folder.")
+    ] = "official",
+    archives: Annotated[
+        str | None, typer.Option(help="Address of the archives, if not the authors'.")
+    ] = None,
     into: Annotated[str, typer.Option(help="Name of the data set that is fetched for.")] = "gqa",
     jobs: Annotated[int, typer.Option(min=1, max=32, help="Requests at the same time.")] = 8,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be fetched, and how much.")] = False,
-    whole: Annotated[bool, typer.Option("--whole", help="Fetch archives whole, from servers that ignore byte ranges.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be fetched, and how much.")
+    ] = False,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Fetch archives whole, from servers that ignore byte ranges.")
+    ] = False,
     cache: Annotated[Path | None, typer.Option(help="Folder that keeps all that is received.")] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Take all from the cache, ask no server.")] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Take all from the cache, ask no server.")
+    ] = False,
     choices: Annotated[bool, typer.Option("--choices", help="The choices of GQA's evaluation, too.")] = False,
-    accept_changed: Annotated[bool, typer.Option("--accept-changed", help="Take what changed since it was first seen.")] = False,
+    accept_changed: Annotated[
+        bool, typer.Option("--accept-changed", help="Take what changed since it was first seen.")
+    ] = False,
 ) -> None:
     """Fetch GQA, of it only what a data set needs (docs/fetching.md)."""
     from pipeline.sources.fetching.fetch import fetch
 
-    run(lambda: fetch(
-        what, split=split, origin=origin, archives=archives, data_set=into, jobs=jobs, dry_run=dry_run, all_of_it=whole, cache=cache,
-        offline=offline, choices=choices, accept_changed=accept_changed,
-    ))
+    run(
+        lambda: fetch(
+            what,
+            split=split,
+            origin=origin,
+            archives=archives,
+            data_set=into,
+            jobs=jobs,
+            dry_run=dry_run,
+            all_of_it=whole,
+            cache=cache,
+            offline=offline,
+            choices=choices,
+            accept_changed=accept_changed,
+        )
+    )
 
 
 convert = typer.Typer(
-    help="Write other sources in the form that the pipeline reads.", no_args_is_help=True, rich_markup_mode=None,
+    help="Write other sources in the form that the pipeline reads.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
     epilog="Example: rgqa convert vqa questions.json annotations.json --into vqa",
 )
 app.add_typer(convert, name="convert")
 
 
-@convert.command(epilog="Example: rgqa convert vqa v2_OpenEnded_mscoco_val2014_questions.json v2_mscoco_val2014_annotations.json --into vqa")
+@convert.command(
+    epilog="Example: rgqa convert vqa v2_OpenEnded_mscoco_val2014_questions.json v2_mscoco_val2014_annotations.json --into vqa"
+)
 def vqa(
     questions: Annotated[Path, typer.Argument(help="File of questions, in the form of VQA v2.")],
     annotations: Annotated[Path, typer.Argument(help="File of annotations, in the form of VQA v2.")],
     into: Annotated[str, typer.Option(help="Name of the data set.")],
     split: Annotated[str, typer.Option(help="testdev, train, val or test.")] = "val",
-    prefix: Annotated[str | None, typer.Option(help="Of the pictures' names; COCO_<subtype>_ if not given.")] = None,
+    prefix: Annotated[
+        str | None, typer.Option(help="Of the pictures' names; COCO_<subtype>_ if not given.")
+    ] = None,
     digits: Annotated[int, typer.Option(min=1, max=20, help="Of the pictures' numbers.")] = 12,
 ) -> None:
     """Questions with ten answers each, in the form of VQA v2."""
@@ -154,7 +252,9 @@ def vqa(
     run(lambda: print(f"convert: {convert(questions, annotations, into, split, prefix, digits)}"))
 
 
-@convert.command(epilog="Example: rgqa convert visual-genome scene_graphs.json image_data.json --into vqa --split train")
+@convert.command(
+    epilog="Example: rgqa convert visual-genome scene_graphs.json image_data.json --into vqa --split train"
+)
 def visual_genome(
     graphs: Annotated[Path, typer.Argument(help="Visual Genome's scene_graphs.json.")],
     pictures: Annotated[Path, typer.Argument(help="Visual Genome's image_data.json.")],

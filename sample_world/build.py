@@ -36,7 +36,11 @@ from sample_world.scenes import SPLIT_SIZES, worlds
 
 SEED = 2023  # of everything in the sample; another seed gives another world
 QUESTIONS_PER_PICTURE = {"testdev": 13, "train": 3, "val": 3}  # testdev is what the benchmark is built from
-JPEG = {"quality": 88, "subsampling": 0, "optimize": True}  # 4:4:4, so that small coloured things keep their colour
+JPEG = {
+    "quality": 88,
+    "subsampling": 0,
+    "optimize": True,
+}  # 4:4:4, so that small coloured things keep their colour
 PIXEL_ROUNDING = 6  # of 255: largest difference of one pixel between two builds of one picture
 
 
@@ -45,8 +49,10 @@ def documents(seed: int = SEED, all_truth: bool = False) -> Iterator[tuple[str, 
     for split, count in SPLIT_SIZES.items():
         scenes = [truth(world) for world in worlds(seed, split, count)]
         asked = questions(scenes, seed, per_picture=QUESTIONS_PER_PICTURE[split])
-        yield (f"source/questions1.2/{split}_balanced_questions.json",
-               _json({question.question_id: to_gqa(question) for question in asked}))
+        yield (
+            f"source/questions1.2/{split}_balanced_questions.json",
+            _json({question.question_id: to_gqa(question) for question in asked}),
+        )
         if split != "testdev":
             known = [published(scene, seed) for scene in scenes]
             yield f"source/sceneGraphs/{split}_sceneGraphs.json", _json(_graphs(known))
@@ -65,19 +71,38 @@ def pictures(seed: int = SEED) -> Iterator[tuple[str, bytes]]:
 def graph_entry(scene: Scene) -> dict[str, Any]:
     """A scene graph as an entry of GQA's scene graph files (its key is the picture's id)."""
     told = {"location": scene.location, "weather": scene.weather}
-    return {"width": scene.width, "height": scene.height} | {key: value for key, value in told.items() if value} | {
-        "objects": {item.object_id: {
-            "name": item.name, "x": item.x, "y": item.y, "w": item.w, "h": item.h, "attributes": item.attributes,
-            "relations": [{"name": relation.name, "object": relation.object_id} for relation in item.relations],
-        } for item in scene.objects}}
+    return (
+        {"width": scene.width, "height": scene.height}
+        | {key: value for key, value in told.items() if value}
+        | {
+            "objects": {
+                item.object_id: {
+                    "name": item.name,
+                    "x": item.x,
+                    "y": item.y,
+                    "w": item.w,
+                    "h": item.h,
+                    "attributes": item.attributes,
+                    "relations": [
+                        {"name": relation.name, "object": relation.object_id} for relation in item.relations
+                    ],
+                }
+                for item in scene.objects
+            }
+        }
+    )
 
 
 def differs(path: str, wanted: bytes, found: bytes) -> str | None:
     """What tells two files of one path apart, or None: JSON by its bytes, pictures by their pixels."""
     if not path.endswith(".jpg"):
-        return None if found == wanted else f"{len(found):,} bytes here, the code makes {len(wanted):,} others"
+        return (
+            None if found == wanted else f"{len(found):,} bytes here, the code makes {len(wanted):,} others"
+        )
     try:
-        here, made = (np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), np.int16) for data in (found, wanted))
+        here, made = (
+            np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), np.int16) for data in (found, wanted)
+        )
     except OSError as error:
         return f"not a picture: {error}"
     if here.shape != made.shape:
@@ -101,8 +126,12 @@ def check(home: Path, files: dict[str, bytes]) -> Problems:
 
 def _strangers(home: Path, files: dict[str, bytes]) -> list[str]:
     """Files that an earlier build left. The truth of train and val may lie there or not."""
-    there = {str(path.relative_to(home)) for folder in ("source", "truth") for path in (home / folder).rglob("*")
-             if path.is_file()}
+    there = {
+        str(path.relative_to(home))
+        for folder in ("source", "truth")
+        for path in (home / folder).rglob("*")
+        if path.is_file()
+    }
     return sorted(there - files.keys() - {f"truth/{split}_sceneGraphs.json" for split in ("train", "val")})
 
 
@@ -117,7 +146,8 @@ def _json(value: Any) -> bytes:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m sample_world.build", description="Write the embedded sample, or check it.")
+        prog="python -m sample_world.build", description="Write the embedded sample, or check it."
+    )
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     parser.add_argument("--all-truth", action="store_true", help="write the truth of train and val, too")
     options = parser.parse_args()

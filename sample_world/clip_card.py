@@ -21,9 +21,9 @@ from pipeline.core.records import Question, Vocabulary
 from pipeline.encoders import clip
 from pipeline.judge.facts import facts_of
 from pipeline.judge.judgement import judge
-from pipeline.words.lexicon import Lexicon
 from pipeline.ranking.admissible import is_existence
 from pipeline.sources import gqa_files
+from pipeline.words.lexicon import Lexicon
 
 RECALLS = (1, 5, 10)
 
@@ -40,9 +40,13 @@ def figures(scores: np.ndarray, own: np.ndarray, answerable: np.ndarray) -> dict
     others[np.arange(len(own)), own] = False
     wins, ceiling = own_wins(scores, own), np.where(answerable, 0.5, 1.0)
     reached, possible = float(wins[others].mean()), float(ceiling[others].mean())
-    place = (scores >= scores[np.arange(len(own)), own][:, None]).sum(1)  # 1 = best; a tie counts against the model
+    place = (scores >= scores[np.arange(len(own)), own][:, None]).sum(
+        1
+    )  # 1 = best; a tie counts against the model
     return {
-        "probability": reached, "ceiling": possible, "share": (reached - 0.5) / (possible - 0.5),
+        "probability": reached,
+        "ceiling": possible,
+        "share": (reached - 0.5) / (possible - 0.5),
         "probability_unanswerable": float(wins[others & ~answerable].mean()),
         **{f"recall_{k}": float((place <= k).mean()) for k in RECALLS},
     }
@@ -51,15 +55,22 @@ def figures(scores: np.ndarray, own: np.ndarray, answerable: np.ndarray) -> dict
 def measure(folders: Folders) -> tuple[dict[str, float], int, int]:
     """Figures, how many questions and pictures."""
     problems = Problems(str(folders.source))
-    asked: Sequence[Question] = [q for q in gqa_files.questions(folders.source, ("testdev",), problems, "balanced") if not is_existence(q)]
+    asked: Sequence[Question] = [
+        q
+        for q in gqa_files.questions(folders.source, ("testdev",), problems, "balanced")
+        if not is_existence(q)
+    ]
     problems.raise_if_any()
     scenes = list(gqa_files.truth(folders.truth, ("testdev",)).values())
     vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
     facts = [facts_of(scene, lexicon) for scene in scenes]
-    answerable = np.array([
-        [judge(q.program, known, q.text).answerability == "answerable" for known in facts] for q in track(asked, "clip_card: truth", len(asked))
-    ])
+    answerable = np.array(
+        [
+            [judge(q.program, known, q.text).answerability == "answerable" for known in facts]
+            for q in track(asked, "clip_card: truth", len(asked))
+        ]
+    )
     encoder = clip.load(f"local-dir:{folders.clip}", device="cpu")
     paths = [folders.source / "images" / f"{scene.picture_id}.jpg" for scene in scenes]
     pictures, texts = encoder.picture_table(paths, 32), encoder.text_table([q.text for q in asked], 128)
@@ -103,12 +114,23 @@ def main() -> None:
     weights = folders.clip / "open_clip_model.safetensors"
     training = read_json(folders.clip / "training.json", list[dict[str, int]])
     text = CARD.format(
-        size=weights.stat().st_size / 1e6, sha=sha256_file(weights), pictures=pictures, questions=questions, **found,
-        run="; then ".join(", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in one.items() if value) for one in training),
+        size=weights.stat().st_size / 1e6,
+        sha=sha256_file(weights),
+        pictures=pictures,
+        questions=questions,
+        **found,
+        run="; then ".join(
+            ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in one.items() if value)
+            for one in training
+        ),
         **{f"chance_{k}": k / pictures for k in RECALLS},
     )
     write_text(folders.clip / "MODEL_CARD.md", text)
-    done("clip_card", f"{found['probability']:.3f} of at most {found['ceiling']:.3f}: {found['share']:.1%} of the way", folders.clip / "MODEL_CARD.md")
+    done(
+        "clip_card",
+        f"{found['probability']:.3f} of at most {found['ceiling']:.3f}: {found['share']:.1%} of the way",
+        folders.clip / "MODEL_CARD.md",
+    )
 
 
 if __name__ == "__main__":

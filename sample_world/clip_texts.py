@@ -64,7 +64,11 @@ def draw_chunk(number: int) -> None:
 def load(chunks: int) -> tuple[list[np.ndarray], list[Drawn]]:
     """Pictures uint8 [CHUNK, 3, *SIZE] of each chunk, left on the disk until they are needed, and what is known of them."""
     paths = [WORK / f"train-{number:03d}.npy" for number in range(chunks)]
-    rows = [row for path in paths for row in msgspec.json.decode(path.with_suffix(".json").read_bytes(), type=list[Drawn])]
+    rows = [
+        row
+        for path in paths
+        for row in msgspec.json.decode(path.with_suffix(".json").read_bytes(), type=list[Drawn])
+    ]
     return [np.load(path, mmap_mode="r") for path in paths], rows
 
 
@@ -78,7 +82,13 @@ class Texts:
         def known(text: str) -> int:
             return number.setdefault(text, len(number))
 
-        self.phrases = np.array([[known(noun_phrase(o, share, rng)) for share in (1.0, 0.5, 0.5)] for row in rows for o in row.scene.objects])
+        self.phrases = np.array(
+            [
+                [known(noun_phrase(o, share, rng)) for share in (1.0, 0.5, 0.5)]
+                for row in rows
+                for o in row.scene.objects
+            ]
+        )
         self.questions = np.array([known(text) for row in rows for text in row.questions])
         self.first_thing = np.cumsum([0] + [len(row.scene.objects) for row in rows])
         self.first_question = np.cumsum([0] + [len(row.questions) for row in rows])

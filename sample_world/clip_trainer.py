@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from pipeline.core.files import replacing, write_json
-from sample_world.clip_texts import CHUNK, Drawn, SEED, SIZE, Texts
+from sample_world.clip_texts import CHUNK, SEED, SIZE, Drawn, Texts
 from sample_world.world import HEIGHT, WIDTH
 
 SMALL = (144, 192)  # height, width of pictures in the second phase
@@ -29,11 +29,25 @@ CONTEXT = 48
 DIMENSION = 256
 MODEL = {
     "embed_dim": DIMENSION,
-    "vision_cfg": {"timm_model_name": "regnetx_002", "timm_model_pretrained": False, "timm_pool": "avgmax", "timm_proj": "mlp", "image_size": list(SIZE)},
+    "vision_cfg": {
+        "timm_model_name": "regnetx_002",
+        "timm_model_pretrained": False,
+        "timm_pool": "avgmax",
+        "timm_proj": "mlp",
+        "image_size": list(SIZE),
+    },
     "text_cfg": {"context_length": CONTEXT, "vocab_size": 49408, "width": 64, "heads": 2, "layers": 2},
 }
 MEAN, STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
-PREPROCESS = {"size": list(SIZE), "mode": "RGB", "mean": MEAN, "std": STD, "interpolation": "bicubic", "resize_mode": "squash", "fill_color": 0}
+PREPROCESS = {
+    "size": list(SIZE),
+    "mode": "RGB",
+    "mean": MEAN,
+    "std": STD,
+    "interpolation": "bicubic",
+    "resize_mode": "squash",
+    "fill_color": 0,
+}
 
 
 class Teller(nn.Module):
@@ -57,41 +71,58 @@ class Trainer:
     `aids` are for training alone: the teller, and what turns cells of the tower's maps into vectors.
     """
 
-    def __init__(self, pictures: Sequence[np.ndarray], rows: Sequence[Drawn], start: Path | None = None) -> None:
+    def __init__(
+        self, pictures: Sequence[np.ndarray], rows: Sequence[Drawn], start: Path | None = None
+    ) -> None:
         torch.manual_seed(SEED)
         self.pictures, self.scenes = pictures, len(rows)
         self.texts = Texts(rows, open_clip.SimpleTokenizer(context_length=CONTEXT))
-        self.centres = np.array([((o.x + o.w / 2) / WIDTH, (o.y + o.h / 2) / HEIGHT) for row in rows for o in row.scene.objects])
+        self.centres = np.array(
+            [((o.x + o.w / 2) / WIDTH, (o.y + o.h / 2) / HEIGHT) for row in rows for o in row.scene.objects]
+        )
         self.model = open_clip.CLIP(DIMENSION, MODEL["vision_cfg"], MODEL["text_cfg"]).train()
         if start:
             self._begin_with(start)
         self.model.visual.to(memory_format=torch.channels_last)
         self._drop_unused_tokens()
         fine, near = (self.model.visual.trunk.feature_info[stage]["num_chs"] for stage in (FINE + 1, -1))
-        self.aids = nn.ModuleDict({
-            "teller": Teller(), "fine": nn.Linear(fine, DIMENSION, bias=False), "near": nn.Linear(near, DIMENSION, bias=False)})
+        self.aids = nn.ModuleDict(
+            {
+                "teller": Teller(),
+                "fine": nn.Linear(fine, DIMENSION, bias=False),
+                "near": nn.Linear(near, DIMENSION, bias=False),
+            }
+        )
         self.loss = open_clip.ClipLoss()
         named = [*self.model.named_parameters(), *self.aids.named_parameters()]
         decayed = [p for name, p in named if p.ndim > 1 and "embedding" not in name]
         others = [p for name, p in named if p.ndim <= 1 or "embedding" in name]
         self.optimiser = torch.optim.AdamW(
-            [{"params": decayed, "weight_decay": 0.05}, {"params": others, "weight_decay": 0.0}], betas=(0.9, 0.98), fused=True)
+            [{"params": decayed, "weight_decay": 0.05}, {"params": others, "weight_decay": 0.0}],
+            betas=(0.9, 0.98),
+            fused=True,
+        )
         self.mean, self.std = (torch.tensor(v).view(1, 3, 1, 1) * 255 for v in (MEAN, STD))
 
     def _begin_with(self, start: Path) -> None:
         """Take over the weights of an earlier run, as far as its model is built alike."""
         here, earlier = self.model.state_dict(), load_file(start / "open_clip_model.safetensors")
-        fitting = {name: value for name, value in earlier.items() if name in here and here[name].shape == value.shape}
+        fitting = {
+            name: value for name, value in earlier.items() if name in here and here[name].shape == value.shape
+        }
         self.model.load_state_dict(fitting, strict=False)
         if anew := sorted(here.keys() - fitting.keys() - {"attn_mask"}):
             print(f"not in {start}, so begun anew: {', '.join(anew)}", flush=True)
 
     def _drop_unused_tokens(self) -> None:
         """Train the rows of the token table that the texts of this world use, in the same order; `export` puts them back."""
-        self.used = self.texts.tokens.unique()  # sorted: padding stays 0, and the end of text stays the greatest
+        self.used = (
+            self.texts.tokens.unique()
+        )  # sorted: padding stays 0, and the end of text stays the greatest
         self.texts.tokens = torch.searchsorted(self.used, self.texts.tokens)
         self.model.token_embedding = nn.Embedding.from_pretrained(
-            self.model.token_embedding.weight[self.used].detach(), freeze=False)
+            self.model.token_embedding.weight[self.used].detach(), freeze=False
+        )
 
     def text_step(self, rng: np.random.Generator, rate: float) -> float:
         """Questions and one more noun phrase against their scenes as told."""
@@ -114,7 +145,9 @@ class Trainer:
         """Encode all texts, and all scenes as told, for the phases of pictures."""
         with torch.no_grad():
             every = np.arange(len(self.texts.tokens))
-            self.locked = torch.cat([self._encode(part) for part in np.array_split(every, 1 + len(every) // 1024)])
+            self.locked = torch.cat(
+                [self._encode(part) for part in np.array_split(every, 1 + len(every) // 1024)]
+            )
             scenes = np.array_split(np.arange(self.scenes), 1 + self.scenes // 1024)
             self.told = torch.cat([self._told(part, lambda chosen: self.locked[chosen]) for part in scenes])
 
@@ -177,11 +210,18 @@ class Trainer:
         with torch.autocast("cpu", torch.bfloat16), attention.sdpa_kernel(attention.SDPBackend.MATH):
             x = model.token_embedding(tokens[:, :length]) + model.positional_embedding[:length]
             x = model.transformer(x, attn_mask=model.attn_mask[:length, :length])
-        x = model.ln_final(x[torch.arange(len(x)), tokens[:, :length].argmax(-1)].float()) @ model.text_projection
+        x = (
+            model.ln_final(x[torch.arange(len(x)), tokens[:, :length].argmax(-1)].float())
+            @ model.text_projection
+        )
         return functional.normalize(x, dim=-1)[place]
 
     def state(self) -> dict[str, Any]:
-        return {"model": self.model.state_dict(), "aids": self.aids.state_dict(), "optimiser": self.optimiser.state_dict()}
+        return {
+            "model": self.model.state_dict(),
+            "aids": self.aids.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         self.model.load_state_dict(state["model"])
@@ -196,7 +236,9 @@ class Trainer:
         state = self.model.state_dict()
         state.pop("attn_mask", None)
         rows = state["token_embedding.weight"]
-        state["token_embedding.weight"] = rows.new_zeros(MODEL["text_cfg"]["vocab_size"], rows.shape[1]).index_copy(0, self.used, rows)
+        state["token_embedding.weight"] = rows.new_zeros(
+            MODEL["text_cfg"]["vocab_size"], rows.shape[1]
+        ).index_copy(0, self.used, rows)
         weights = {name: v.half().contiguous() if v.is_floating_point() else v for name, v in state.items()}
         with replacing(folder / "open_clip_model.safetensors") as file:
             file.write(save(weights))

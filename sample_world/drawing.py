@@ -27,7 +27,7 @@ from sample_world.things.ink import number, tones
 from sample_world.things.look import Look
 from sample_world.things.people import COMPLEXIONS
 from sample_world.things.surfaces import definitions
-from sample_world.world import HEIGHT, LOOK_SCALE, Thing, WIDTH, World
+from sample_world.world import HEIGHT, LOOK_SCALE, WIDTH, Thing, World
 
 NATURAL = "#8a8f96"  # tones given to kinds that have no colour of their own to choose
 FINE = 62  # things at most this wide or tall at middle size get narrow stripes, small dots, fine grain

@@ -9,11 +9,11 @@ from __future__ import annotations
 import msgspec
 
 from pipeline.judge.execute import execute
-from pipeline.words.lexicon import Lexicon, OVERLAPPING
-from pipeline.programs.operations import FINDS, Operation
 from pipeline.judge.reconstruct import believe
 from pipeline.judge.statements import Statement, named, of_program
+from pipeline.programs.operations import FINDS, Operation
 from pipeline.programs.saying import Program
+from pipeline.words.lexicon import OVERLAPPING, Lexicon
 
 Answered = tuple[Program, str]  # a question's parsed program and its answer
 
@@ -27,7 +27,10 @@ def why_not(one: Answered, other: Answered, lexicon: Lexicon) -> str:
     handles = []  # "#21" is said of the thing less often than its own names, so that it is not what it is called
     for operation in grounded:
         if operation.name.startswith("#"):
-            handles += [*named(operation.name, operation.object_ids), Statement("alone", value=operation.name)]
+            handles += [
+                *named(operation.name, operation.object_ids),
+                Statement("alone", value=operation.name),
+            ]
     said = list(of_program(program, answer))
     said += _exactly(said, grounded, lexicon)
     facts, _ = believe(dict.fromkeys(said, ("", "")) | dict.fromkeys(handles, ("",)), lexicon)
@@ -59,7 +62,7 @@ def _grounded(program: Program) -> Program:
         if ids and not asks_whether:
             alias = "#" + ",".join(ids)
             operation = msgspec.structs.replace(operation, name=alias, object_ids=ids)
-            if operation.verb == "select" or operation.verb in FINDS and not operation.asserted:
+            if operation.verb == "select" or (operation.verb in FINDS and not operation.asserted):
                 operation = Operation(verb="select", name=alias, object_ids=ids)
         grounded.append(operation)
     return tuple(grounded)
@@ -69,5 +72,12 @@ def _asked(program: Program, index: int = -1) -> tuple:
     """What a step asks, whatever the order of its inputs and options."""
     operation = program[index]
     inputs = tuple(sorted(_asked(program, i) for i in operation.inputs))
-    return (operation.verb, operation.type, operation.name, tuple(sorted(operation.values)),
-            operation.negated, operation.subject, inputs)
+    return (
+        operation.verb,
+        operation.type,
+        operation.name,
+        tuple(sorted(operation.values)),
+        operation.negated,
+        operation.subject,
+        inputs,
+    )

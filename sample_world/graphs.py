@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from pipeline.core.randomness import generator
 from pipeline.core.records import Relation, Scene, SceneObject
-from sample_world.placing import Box, covered
 from sample_world.layout import family
-from sample_world.world import HEIGHT, Thing, WIDTH, World
+from sample_world.placing import Box, covered
+from sample_world.world import HEIGHT, WIDTH, Thing, World
 
 MOST_OVERLAP = 0.2  # of the smaller width (height): more than this, and neither is left of (above) the other
 FAR_APART = 0.5  # of the picture's height (width): more than this, and left/right (above/below) is not said
@@ -31,8 +31,13 @@ COVERS = 0.1  # of the box behind
 OMITTED = 0.2  # of the facts of a scene
 OMITTED_OBJECTS = 0.05  # of the objects; the facts lost with them count
 _PRESENT = ("color", "material", "pattern", "size", "state", "pose", "age")
-_INVERSE = {"to the left of": "to the right of", "above": "below", "in front of": "behind", "near": "near",
-            "next to": "next to"}
+_INVERSE = {
+    "to the left of": "to the right of",
+    "above": "below",
+    "in front of": "behind",
+    "near": "near",
+    "next to": "next to",
+}
 
 
 def truth(world: World) -> Scene:
@@ -40,9 +45,15 @@ def truth(world: World) -> Scene:
     relations = relations_of(world)
     objects = [_scene_object(thing, tuple(relations[thing.object_id])) for thing in world.things]
     return Scene(
-        picture_id=world.picture_id, split=world.split, width=WIDTH, height=HEIGHT,
-        objects=tuple(sorted(objects, key=lambda item: item.object_id)), location=world.place, weather=world.weather,
-        complete=True)
+        picture_id=world.picture_id,
+        split=world.split,
+        width=WIDTH,
+        height=HEIGHT,
+        objects=tuple(sorted(objects, key=lambda item: item.object_id)),
+        location=world.place,
+        weather=world.weather,
+        complete=True,
+    )
 
 
 def relations_of(world: World) -> dict[str, list[Relation]]:
@@ -60,7 +71,7 @@ def relations_of(world: World) -> dict[str, list[Relation]]:
         if back.host:
             for name, subject, other in _with_host(back, by_id[back.host]):
                 add(name, subject, other)
-        for front in world.things[place + 1:]:
+        for front in world.things[place + 1 :]:
             if back.object_id in families[front.object_id] or front.object_id in families[back.object_id]:
                 continue
             for first, second in ((back, front), (front, back)):
@@ -74,8 +85,10 @@ def relations_of(world: World) -> dict[str, list[Relation]]:
             apart = not set(families[back.object_id]) & set(families[front.object_id])
             if apart and covered(back.box, front.box) >= COVERS:
                 add("in front of", front, back)
-    return {subject: [Relation(name=name, object_id=other) for other, name in sorted(pairs)]
-            for subject, pairs in found.items()}
+    return {
+        subject: [Relation(name=name, object_id=other) for other, name in sorted(pairs)]
+        for subject, pairs in found.items()
+    }
 
 
 def left_of(first: Box, second: Box) -> bool:
@@ -94,7 +107,8 @@ def above(first: Box, second: Box) -> bool:
 def near(first: Thing, second: Thing) -> bool:
     """Whether two things on the floor, or on one supporter, are next to each other."""
     same_ground = first.rests == second.rests and (
-        first.rests == "floor" or first.rests == "top" and first.host == second.host)
+        first.rests == "floor" or (first.rests == "top" and first.host == second.host)
+    )
     gap = max(first.box[0], second.box[0]) - min(first.box[0] + first.box[2], second.box[0] + second.box[2])
     depth = abs(first.box[1] + first.box[3] - second.box[1] - second.box[3])
     return same_ground and gap < NEAR and depth < NEAR
@@ -103,7 +117,9 @@ def near(first: Thing, second: Thing) -> bool:
 def _before(start: float, length: float, other_start: float, other_length: float) -> bool:
     """Whether one interval lies before another, with an overlap of at most a fifth of the shorter one."""
     shared = start + length - other_start
-    return start + length / 2 < other_start + other_length / 2 and shared <= MOST_OVERLAP * min(length, other_length)
+    return start + length / 2 < other_start + other_length / 2 and shared <= MOST_OVERLAP * min(
+        length, other_length
+    )
 
 
 def _with_host(thing: Thing, host: Thing) -> list[tuple[str, Thing, Thing]]:
@@ -123,8 +139,15 @@ def _scene_object(thing: Thing, relations: tuple[Relation, ...]) -> SceneObject:
     left, top = max(round(x), 0), max(round(y), 0)
     looks = (getattr(thing, name) for name in _PRESENT)
     return SceneObject(
-        object_id=thing.object_id, name=thing.kind, x=left, y=top, w=min(round(x + w), WIDTH) - left,
-        h=min(round(y + h), HEIGHT) - top, attributes=tuple(value for value in looks if value), relations=relations)
+        object_id=thing.object_id,
+        name=thing.kind,
+        x=left,
+        y=top,
+        w=min(round(x + w), WIDTH) - left,
+        h=min(round(y + h), HEIGHT) - top,
+        attributes=tuple(value for value in looks if value),
+        relations=relations,
+    )
 
 
 # A fact of a scene graph, as it is counted: ("object", id), ("attribute", id, value) or ("relation", id, name, id).
@@ -160,19 +183,34 @@ def published(scene: Scene, seed: int) -> Scene:
         if draw < OMITTED_OBJECTS and len(gone) + len(lost) <= wanted:
             gone |= lost
     rest = [fact for fact in every if fact not in gone and fact[0] != "object"]
-    for place in rng.permutation(len(rest))[:wanted - len(gone)]:
+    for place in rng.permutation(len(rest))[: wanted - len(gone)]:
         gone.add(rest[place])
     kept = tuple(_without(item, gone) for item in scene.objects if ("object", item.object_id) not in gone)
     return Scene(
-        picture_id=scene.picture_id, split=scene.split, width=scene.width, height=scene.height, objects=kept,
-        location=scene.location, weather=scene.weather, complete=False)
+        picture_id=scene.picture_id,
+        split=scene.split,
+        width=scene.width,
+        height=scene.height,
+        objects=kept,
+        location=scene.location,
+        weather=scene.weather,
+        complete=False,
+    )
 
 
 def _without(item: SceneObject, gone: set[Fact]) -> SceneObject:
     return SceneObject(
-        object_id=item.object_id, name=item.name, x=item.x, y=item.y, w=item.w, h=item.h,
-        attributes=tuple(value for value in item.attributes if ("attribute", item.object_id, value) not in gone),
-        relations=tuple(r for r in item.relations if _relation_fact(item.object_id, r) not in gone))
+        object_id=item.object_id,
+        name=item.name,
+        x=item.x,
+        y=item.y,
+        w=item.w,
+        h=item.h,
+        attributes=tuple(
+            value for value in item.attributes if ("attribute", item.object_id, value) not in gone
+        ),
+        relations=tuple(r for r in item.relations if _relation_fact(item.object_id, r) not in gone),
+    )
 
 
 def _relation_fact(subject: str, relation: Relation) -> Fact:

@@ -37,8 +37,11 @@ def painted(things: list[Thing]) -> list[Thing]:
     def group(thing: Thing) -> list[Thing]:
         behind, before = [], []
         for other in sorted(carried.get(thing.object_id, ()), key=_carried_order):
-            hidden_by_host = other.rests == "floor" or (other.rests == "inside" and thing.kind == "vase") or (
-                other.rests == "hand" and other.kind == "umbrella")
+            hidden_by_host = (
+                other.rests == "floor"
+                or (other.rests == "inside" and thing.kind == "vase")
+                or (other.rests == "hand" and other.kind == "umbrella")
+            )
             (behind if hidden_by_host else before).extend(group(other))
         return [*behind, thing, *before]
 
@@ -61,7 +64,7 @@ def fits(things: list[Thing]) -> bool:
     order = painted(things)
     for place, back in enumerate(order):
         hidden = by_own = 0.0
-        for front in order[place + 1:]:
+        for front in order[place + 1 :]:
             share = covered(back.box, front.box)
             if not share:
                 continue
@@ -96,8 +99,10 @@ def _may_meet(back: Thing, front: Thing, families: dict[str, list[str]], by_id: 
         return False
     if "hand" in (back.rests, front.rests):  # else it is not clear who holds it
         other = front if back.rests == "hand" else back
-        if any(by_id[member].pose and by_id[member].rests != "hand" and member in families[other.object_id]
-               for member in families[other.object_id]):
+        if any(
+            by_id[member].pose and by_id[member].rests != "hand" and member in families[other.object_id]
+            for member in families[other.object_id]
+        ):
             return False
     if roots[0].rests == "wall":
         return True
@@ -108,7 +113,11 @@ def _may_meet(back: Thing, front: Thing, families: dict[str, list[str]], by_id: 
 def _most_hidden(thing: Thing) -> float:
     if thing.rests in ("head", "body", "legs"):
         return MOST_HIDDEN_CLOTHES
-    return 0.0 if thing.box[2] * thing.box[3] < NEVER_HIDDEN or thing.rests in ("hand", "inside") else MOST_HIDDEN
+    return (
+        0.0
+        if thing.box[2] * thing.box[3] < NEVER_HIDDEN or thing.rests in ("hand", "inside")
+        else MOST_HIDDEN
+    )
 
 
 def _seems_to_stand_on(thing: Thing, other: Thing, families: dict[str, list[str]]) -> bool:

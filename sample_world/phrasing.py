@@ -23,15 +23,25 @@ Phrase = tuple[tuple[str, str], ...]
 
 # How one thing of a category is called. Categories that are missing here do not go well into a question.
 CATEGORY_NOUNS: dict[str, tuple[str, ...]] = {
-    "person": ("person",), "animal": ("animal",), "furniture": ("piece of furniture", "item of furniture"),
-    "appliance": ("appliance",), "device": ("device",), "dishes": ("dish",), "container": ("container",),
-    "fruit": ("fruit",), "food": ("food",), "clothing": ("piece of clothing", "clothing item"),
-    "vehicle": ("vehicle",), "toy": ("toy",), "plant": ("plant",),
+    "person": ("person",),
+    "animal": ("animal",),
+    "furniture": ("piece of furniture", "item of furniture"),
+    "appliance": ("appliance",),
+    "device": ("device",),
+    "dishes": ("dish",),
+    "container": ("container",),
+    "fruit": ("fruit",),
+    "food": ("food",),
+    "clothing": ("piece of clothing", "clothing item"),
+    "vehicle": ("vehicle",),
+    "toy": ("toy",),
+    "plant": ("plant",),
 }
 # What follows "What" or "Which" when the kind is asked for; of a person one asks "Who".
 CATEGORY_KINDS: dict[str, tuple[str, ...]] = {
     category: (*nouns, *nouns, f"kind of {nouns[0]}", f"type of {nouns[0]}")
-    for category, nouns in CATEGORY_NOUNS.items() if category not in ("person", "furniture", "clothing")
+    for category, nouns in CATEGORY_NOUNS.items()
+    if category not in ("person", "furniture", "clothing")
 } | {
     category: (*CATEGORY_NOUNS[category], f"kind of {category}", f"type of {category}")
     for category in ("furniture", "clothing")
@@ -39,8 +49,10 @@ CATEGORY_KINDS: dict[str, tuple[str, ...]] = {
 
 IMAGE = "<picture/image/photo/photograph/scene>"
 PHOTO = "<picture/image/photo/photograph>"
-THERE = ("</there/in the picture/in the image/in the photo/in the photograph/in the scene/in this picture"
-         "/in this photo>")
+THERE = (
+    "</there/in the picture/in the image/in the photo/in the photograph/in the scene/in this picture"
+    "/in this photo>"
+)
 VERBS = {  # relation -> (after "is", after "he", after "does he")
     "wearing": ("wearing", "wears", "wear"),
     "holding": ("holding", "holds", "hold"),
@@ -121,7 +133,7 @@ def fill(template: str, rng: np.random.Generator, slots: Mapping[str, Phrase]) -
     for place, token in enumerate(tokens):
         if token[0] == "[":
             singular, plural = token[1:-1].split("|")
-            beside = ["", *tokens, ""][place:place + 3:2]
+            beside = ["", *tokens, ""][place : place + 3 : 2]
             subject = next(_slot(other) for other in beside if _slot(other))
             phrase += words(plural if _takes_are(slots[subject]) else singular)
         elif slot := _slot(token):

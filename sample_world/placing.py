@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from sample_world.world import ANCHORS, HEIGHT, HORIZON, RIMS, SURFACES, WIDTH, Thing
 from sample_world.world_habits import Look
-from sample_world.world import ANCHORS, HEIGHT, HORIZON, RIMS, SURFACES, Thing, WIDTH
 
 Box = tuple[float, float, float, float]  # x, y, w, h
 
 MARGIN = 4  # pixels that stay free along the picture's border
 SUN = (325.0, 0.0, 123.0, 100.0)  # where the sun is drawn; nothing flies there
-_HELD_AT = {"umbrella": (0.5, 0.93), "teddy bear": (0.5, 0.3)}  # the point of a held thing that lies in the hand
+_HELD_AT = {
+    "umbrella": (0.5, 0.93),
+    "teddy bear": (0.5, 0.3),
+}  # the point of a held thing that lies in the hand
 
 
 def perspective(base: float) -> float:
@@ -109,8 +112,12 @@ def held_box(look: Look, kind: str, person: Thing, side: str, scale: float) -> B
     hand = ANCHORS[person.pose or "standing"][f"{side} hand"]
     at = _HELD_AT.get(kind, (0.5, 0.5))
     width, height = look.width * scale, look.height * scale
-    return (person.box[0] + hand[0] * person.box[2] - at[0] * width,
-            person.box[1] + hand[1] * person.box[3] - at[1] * height, width, height)
+    return (
+        person.box[0] + hand[0] * person.box[2] - at[0] * width,
+        person.box[1] + hand[1] * person.box[3] - at[1] * height,
+        width,
+        height,
+    )
 
 
 def worn_box(part: str, person: Thing) -> Box:

@@ -32,8 +32,12 @@ def join(program: Program, operation: str, argument: str, dependencies: Iterable
 def after(first: Program, second: Program) -> Program:
     """Both programs in one, the second one's dependencies moved along."""
     shift = len(first)
-    return first + tuple(Step(operation=s.operation, argument=s.argument,
-                              dependencies=tuple(d + shift for d in s.dependencies)) for s in second)
+    return first + tuple(
+        Step(
+            operation=s.operation, argument=s.argument, dependencies=tuple(d + shift for d in s.dependencies)
+        )
+        for s in second
+    )
 
 
 def typed(operation: str, value: str) -> str:
@@ -55,6 +59,7 @@ def combine(operation: str, first: Program, second: Program) -> Program:
 
 def semantic_string(program: Sequence[Step]) -> str:
     """`select: furniture (17)->filter color: brown [0]->query: name [1]`."""
+
     def said(step: Step) -> str:
         return f"{step.operation}: {step.argument}"
 

@@ -19,9 +19,9 @@ from pipeline.core.errors import UserError
 from pipeline.core.records import Step
 from pipeline.judge.execute import Outcome, execute
 from pipeline.judge.facts import Facts, Thing
-from pipeline.words.lexicon import Lexicon, singular, spoken
-from pipeline.programs.operations import FINDS, Operation, SCENE, parse
+from pipeline.programs.operations import FINDS, SCENE, Operation, parse
 from pipeline.programs.saying import Program
+from pipeline.words.lexicon import Lexicon, singular, spoken
 from sample_world.entailment import why_not
 from sample_world.ontology import ATTRIBUTE_TYPES, CATEGORIES
 
@@ -91,7 +91,7 @@ def _ids(
                 if object_id not in found:
                     yield f"step {index}: {object_id} is not among what {operation.verb} finds"
         last = index == len(program) - 1
-        if operation.verb == "relate" and not operation.asserted or operation.type == "rel" and last:
+        if (operation.verb == "relate" and not operation.asserted) or (operation.type == "rel" and last):
             for mine, theirs in product(operation.object_ids, meant[operation.inputs[0]]):
                 pair = things.get(mine), things.get(theirs)
                 if None not in pair and not _related_so(operation, answer if last else "yes", *pair, facts):
@@ -111,12 +111,13 @@ def _annotations(entry: Entry, program: Program, things: Mapping[str, Thing]) ->
     in_program = {object_id for operation in program for object_id in operation.object_ids}
     marks = entry.annotations
     for kind, text, words in (
-        ("question", entry.question, marks.question), ("answer", entry.answer, marks.answer),
+        ("question", entry.question, marks.question),
+        ("answer", entry.answer, marks.answer),
         ("full answer", entry.full_answer, marks.full_answer),
     ):
         for position, object_id in words.items():
             start, _, end = position.partition(":")
-            span = text.split()[int(start):int(end or int(start) + 1)]
+            span = text.split()[int(start) : int(end or int(start) + 1)]
             if object_id not in things:
                 yield f"the {kind} is annotated with {object_id}, which is no object of the picture"
             elif not _names(span, things[object_id]):

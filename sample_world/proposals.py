@@ -15,11 +15,11 @@ from sample_world.ontology import (
     BY_NAME,
     COLORS,
     KINDS,
-    Kind,
     MATERIALS,
     PATTERNS,
     SIZES,
     STATES,
+    Kind,
 )
 from sample_world.phrasing import Phrase, drawn, fill, pick, positions, sentence, words
 from sample_world.program_builder import Program
@@ -28,7 +28,12 @@ from sample_world.view import View
 
 T = TypeVar("T")
 _VALUES = STATES | {
-    "color": tuple(COLORS), "material": MATERIALS, "pattern": PATTERNS, "size": SIZES, "age": AGES}
+    "color": tuple(COLORS),
+    "material": MATERIALS,
+    "pattern": PATTERNS,
+    "size": SIZES,
+    "age": AGES,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,12 +100,28 @@ class Asker:
         name = self.pick(sorted({relation for _, relation, _ in found}))
         return self.pick([triple for triple in found if triple[1] == name])
 
-    def refer(self, object_id: str, *, hide: Iterable[str] = (), avoid: Iterable[str] = (),
-              depth: int | None = None, plain: bool = False, category: float = 0.15) -> Reference | None:
+    def refer(
+        self,
+        object_id: str,
+        *,
+        hide: Iterable[str] = (),
+        avoid: Iterable[str] = (),
+        depth: int | None = None,
+        plain: bool = False,
+        category: float = 0.15,
+    ) -> Reference | None:
         """A clear reference; it chains one relation at most, two now and then (see `references.describe`)."""
         depth = (2 if self.chance(0.12) else 1) if depth is None else depth
-        return describe(self.view, self.rng, object_id, hide=hide, avoid=avoid, depth=depth, plain=plain,
-                        category=category)
+        return describe(
+            self.view,
+            self.rng,
+            object_id,
+            hide=hide,
+            avoid=avoid,
+            depth=depth,
+            plain=plain,
+            category=category,
+        )
 
     def named(self, object_id: str) -> Phrase:
         """`the cup`: as full answers name an object."""
@@ -118,14 +139,30 @@ class Asker:
     def absent_kind(self, suits: Callable[[Kind], bool] = lambda _: True) -> str | None:
         """Name of a kind that suits and could well be in such a place, but is not in this picture."""
         there = {item.name for item in self.view.scene.objects}
-        names = [kind.name for kind in KINDS
-                 if self.view.scene.location in kind.places and kind.name not in there and suits(kind)]
+        names = [
+            kind.name
+            for kind in KINDS
+            if self.view.scene.location in kind.places and kind.name not in there and suits(kind)
+        ]
         return self.pick(names) if names else None
 
-    def propose(self, detailed: str, templates: Sequence[str], program: Program, answer: str, full: str, *,
-                slots: Mapping[str, Phrase], local: str, topic: tuple[str, ...], asserts: Iterable[Fact],
-                needs: Iterable[Iterable[Fact]], group: str = "", target: str = "",
-                names: str = "") -> Proposal | None:
+    def propose(
+        self,
+        detailed: str,
+        templates: Sequence[str],
+        program: Program,
+        answer: str,
+        full: str,
+        *,
+        slots: Mapping[str, Phrase],
+        local: str,
+        topic: tuple[str, ...],
+        asserts: Iterable[Fact],
+        needs: Iterable[Iterable[Fact]],
+        group: str = "",
+        target: str = "",
+        names: str = "",
+    ) -> Proposal | None:
         """Put one of the templates and the full answer into words; `names` is what object the answer names.
 
         None when the text of an open question has the answer in it, or when two words stand side by side that
@@ -139,10 +176,21 @@ class Asker:
             return None
         span = "0" if " " not in answer else f"0:{len(answer.split())}"
         return Proposal(
-            detailed=detailed, text=text, answer=answer, full_answer=sentence(told) + ".", program=program,
-            marks=positions(asked), full_marks=positions(told), answer_marks={span: names} if names else {},
-            group_global=group, group_local=local, asserts=frozenset(asserts),
-            needs=tuple(frozenset(facts) for facts in needs), target=target, topic=topic)
+            detailed=detailed,
+            text=text,
+            answer=answer,
+            full_answer=sentence(told) + ".",
+            program=program,
+            marks=positions(asked),
+            full_marks=positions(told),
+            answer_marks={span: names} if names else {},
+            group_global=group,
+            group_local=local,
+            asserts=frozenset(asserts),
+            needs=tuple(frozenset(facts) for facts in needs),
+            target=target,
+            topic=topic,
+        )
 
 
 def _clash(one: tuple[str, str], two: tuple[str, str]) -> bool:

@@ -27,18 +27,35 @@ Family = Callable[[Asker], Proposal | None]
 # family a picture may have. Where a scene has no question of a family the draw is repeated, so that rare ones
 # have larger shares here than among the questions.
 _FAMILIES: tuple[tuple[Family, float, int], ...] = (
-    (looks.query_look, 17, 4), (looks.verify_look, 5.5, 2), (looks.choose_look, 5.5, 2),
-    (looks.verify_two_looks, 8, 2), (positions.query_position, 2.5, 1), (positions.verify_position, 1.5, 1),
+    (looks.query_look, 17, 4),
+    (looks.verify_look, 5.5, 2),
+    (looks.choose_look, 5.5, 2),
+    (looks.verify_two_looks, 8, 2),
+    (positions.query_position, 2.5, 1),
+    (positions.verify_position, 1.5, 1),
     (positions.choose_position, 1.5, 1),
-    (kinds.query_category, 3, 1), (kinds.query_category_with_look, 5, 2), (kinds.query_called, 6, 2),
-    (kinds.query_who, 1.8, 1), (kinds.choose_kind, 4, 1),
-    (relating.query_subject, 10, 2), (relating.query_object, 5, 2),
-    (relating.query_category_subject, 6, 2), (relating.query_category_object, 4, 1),
-    (relating.verify_relation, 7, 2), (relating.choose_relation, 5, 1),
-    (existence.exists_name, 1, 1), (existence.exists_look, 4, 2), (existence.exists_beside, 3, 1),
-    (existence.exists_two, 2, 1), (existence.exists_look_of_either, 3, 1),
-    (comparisons.verify_both, 2, 1), (comparisons.compare, 5.5, 1), (comparisons.query_common, 2.5, 1),
-    (whole.query_place, 1.2, 1), (whole.query_weather, 1, 1), (whole.verify_scene, 1.2, 1),
+    (kinds.query_category, 3, 1),
+    (kinds.query_category_with_look, 5, 2),
+    (kinds.query_called, 6, 2),
+    (kinds.query_who, 1.8, 1),
+    (kinds.choose_kind, 4, 1),
+    (relating.query_subject, 10, 2),
+    (relating.query_object, 5, 2),
+    (relating.query_category_subject, 6, 2),
+    (relating.query_category_object, 4, 1),
+    (relating.verify_relation, 7, 2),
+    (relating.choose_relation, 5, 1),
+    (existence.exists_name, 1, 1),
+    (existence.exists_look, 4, 2),
+    (existence.exists_beside, 3, 1),
+    (existence.exists_two, 2, 1),
+    (existence.exists_look_of_either, 3, 1),
+    (comparisons.verify_both, 2, 1),
+    (comparisons.compare, 5.5, 1),
+    (comparisons.query_common, 2.5, 1),
+    (whole.query_place, 1.2, 1),
+    (whole.query_weather, 1, 1),
+    (whole.verify_scene, 1.2, 1),
     (whole.choose_scene, 1.2, 1),
 )
 SHARES = {family: share for family, share, _ in _FAMILIES}
@@ -55,21 +72,21 @@ _TYPES = {
     ("query", "rel"): "relS relO categoryRelS categoryRelO",
     ("query", "global"): "place weather",
     ("verify", "attr"): "verifyAttr verifyAttrC verifyAttrK verifyAttrKC materialVerify materialVerifyC "
-                        "positionVerify positionVerifyC",
+    "positionVerify positionVerifyC",
     ("verify", "rel"): "relVerify relVerifyCr relVerifyCop existRelS existRelSC existRelSRC",
     ("verify", "obj"): "exist existC existAttr existAttrC existThat existThatC existMaterial existMaterialC "
-                       "existThatNot existThatNotC",
+    "existThatNot existThatNotC",
     ("verify", "global"): "locationVerify locationVerifyC weatherVerify weatherVerifyC placeVerify "
-                          "placeVerifyC",
+    "placeVerifyC",
     ("choose", "attr"): "chooseAttr activityChoose materialChoose positionChoose",
     ("choose", "rel"): "relChooser categoryRelSChoose categoryRelOChoose",
     ("choose", "cat"): "categoryThisChoose categoryThatChoose",
     ("choose", "global"): "locationChoose weatherChoose placeChoose",
     ("logical", "obj"): "existAnd existAndC existOr existOrC existAttrOr existAttrOrC existThatOr "
-                        "existThatOrC",
+    "existThatOrC",
     ("logical", "attr"): "verifyAttrs verifyAttrsC verifyAttrAnd verifyAttrAndC",
     ("compare", "attr"): "twoSame twoSameC twoDifferent twoDifferentC twoSameMaterial twoSameMaterialC "
-                         "twoCommon",
+    "twoCommon",
 }
 TYPES: dict[str, tuple[str, str]] = {name: kind for kind, names in _TYPES.items() for name in names.split()}
 
@@ -99,13 +116,24 @@ def _of_scene(scene: Scene, seed: int, count: int) -> list[SampleQuestion]:
     numbered = {f"{prefix}{number:02d}": proposal for number, proposal in enumerate(chosen)}
     return [
         SampleQuestion(
-            question_id=i, picture_id=scene.picture_id, split=scene.split, text=one.text, answer=one.answer,
-            full_answer=one.full_answer, structural=TYPES[one.detailed][0], semantic=TYPES[one.detailed][1],
-            detailed=one.detailed, group_global=one.group_global, group_local=one.group_local,
-            program=one.program, annotations=one.marks, answer_annotations=one.answer_marks,
+            question_id=i,
+            picture_id=scene.picture_id,
+            split=scene.split,
+            text=one.text,
+            answer=one.answer,
+            full_answer=one.full_answer,
+            structural=TYPES[one.detailed][0],
+            semantic=TYPES[one.detailed][1],
+            detailed=one.detailed,
+            group_global=one.group_global,
+            group_local=one.group_local,
+            program=one.program,
+            annotations=one.marks,
+            answer_annotations=one.answer_marks,
             full_answer_annotations=one.full_marks,
             entailed=tuple(j for j, other in numbered.items() if j != i and entails(one, other)),
-            equivalent=(i, *(j for j, other in numbered.items() if j != i and _same(one, other))))
+            equivalent=(i, *(j for j, other in numbered.items() if j != i and _same(one, other))),
+        )
         for i, one in numbered.items()
     ]
 
@@ -133,8 +161,14 @@ def _draw(ask: Asker, count: int) -> list[Proposal]:
 def _rephrased(ask: Asker, family: Family, first: Proposal) -> list[Proposal]:
     """The same question in other words, if a few draws of its family find it."""
     again = (family(ask) for _ in range(ATTEMPTS // 2))
-    return next(([other] for other in again
-                 if other and other.text != first.text and _same(first, other) and _short(other)), [])
+    return next(
+        (
+            [other]
+            for other in again
+            if other and other.text != first.text and _same(first, other) and _short(other)
+        ),
+        [],
+    )
 
 
 def _short(proposal: Proposal) -> bool:
@@ -182,13 +216,21 @@ def to_gqa(question: SampleQuestion) -> dict[str, Any]:
         "fullAnswer": question.full_answer,
         "isBalanced": question.balanced,
         "groups": {"global": question.group_global or None, "local": question.group_local},
-        "types": {"detailed": question.detailed, "semantic": question.semantic,
-                  "structural": question.structural},
-        "semantic": [{"operation": step.operation, "argument": step.argument,
-                      "dependencies": list(step.dependencies)} for step in question.program],
+        "types": {
+            "detailed": question.detailed,
+            "semantic": question.semantic,
+            "structural": question.structural,
+        },
+        "semantic": [
+            {"operation": step.operation, "argument": step.argument, "dependencies": list(step.dependencies)}
+            for step in question.program
+        ],
         "semanticStr": semantic_string(question.program),
-        "annotations": {"question": question.annotations, "answer": question.answer_annotations,
-                        "fullAnswer": question.full_answer_annotations},
+        "annotations": {
+            "question": question.annotations,
+            "answer": question.answer_annotations,
+            "fullAnswer": question.full_answer_annotations,
+        },
         "entailed": list(question.entailed),
         "equivalent": list(question.equivalent),
     }

@@ -16,8 +16,8 @@ from pipeline.core.records import Step
 from sample_world.ontology import ATTRIBUTE_TYPES, BY_NAME, CATEGORIES
 from sample_world.phrasing import (
     CATEGORY_NOUNS,
-    Phrase,
     VERBS,
+    Phrase,
     adjective,
     category_of,
     drawn,
@@ -65,7 +65,7 @@ class Reference:
         """Whether a question may go on with a place. "Is the bench to the right of the couch behind the girl?"
         can be read in two ways; with "that is to the right" it cannot."""
         named = [place for place, word in enumerate(self.words) if word[1] == self.object_id]
-        following = self.words[named[-1] + 1:][:1]
+        following = self.words[named[-1] + 1 :][:1]
         return not following or following[0][0] in ("that", "who", "the")
 
     @property
@@ -79,9 +79,17 @@ def name_facts(view: View, object_id: str, noun: str) -> set[Fact]:
     return facts | {("name", object_id, BY_NAME[noun].category)} if noun == view.name(object_id) else facts
 
 
-def describe(view: View, rng: np.random.Generator, object_id: str, *, hide: Iterable[str] = (),
-             avoid: Iterable[str] = (), depth: int = 1, category: float = 0.15,
-             plain: bool = False) -> Reference | None:
+def describe(
+    view: View,
+    rng: np.random.Generator,
+    object_id: str,
+    *,
+    hide: Iterable[str] = (),
+    avoid: Iterable[str] = (),
+    depth: int = 1,
+    category: float = 0.15,
+    plain: bool = False,
+) -> Reference | None:
     """Draw a clear reference to an object, or None when a few attempts find none.
 
     Args:
@@ -105,13 +113,24 @@ def describe(view: View, rng: np.random.Generator, object_id: str, *, hide: Iter
 
 def _bare(view: View, rng: np.random.Generator, object_id: str, noun: str) -> Reference:
     said = pick(rng, CATEGORY_NOUNS[noun]) if noun in CATEGORY_NOUNS else noun
-    return Reference(object_id=object_id, noun=noun, words=words(said, object_id),
-                     program=chain(f"{noun} ({object_id})"),
-                     facts=frozenset(name_facts(view, object_id, noun)))
+    return Reference(
+        object_id=object_id,
+        noun=noun,
+        words=words(said, object_id),
+        program=chain(f"{noun} ({object_id})"),
+        facts=frozenset(name_facts(view, object_id, noun)),
+    )
 
 
-def _attempt(view: View, rng: np.random.Generator, base: Reference, shape: str, hidden: frozenset[str],
-             avoided: frozenset[str], depth: int) -> Reference | None:
+def _attempt(
+    view: View,
+    rng: np.random.Generator,
+    base: Reference,
+    shape: str,
+    hidden: frozenset[str],
+    avoided: frozenset[str],
+    depth: int,
+) -> Reference | None:
     rivals = [j for j in view.called(base.noun, strict=False) if j != base.object_id]
     match shape:
         case "attributes":
@@ -128,8 +147,9 @@ def _attempt(view: View, rng: np.random.Generator, base: Reference, shape: str, 
     return None if rivals else base
 
 
-def _with_attributes(view: View, rng: np.random.Generator, base: Reference, rivals: list[str],
-                     hidden: frozenset[str]) -> Reference | None:
+def _with_attributes(
+    view: View, rng: np.random.Generator, base: Reference, rivals: list[str], hidden: frozenset[str]
+) -> Reference | None:
     """One attribute, now and then two; before the noun, or after it when nothing else follows."""
     hidden |= base.told
     if base.noun == "person":
@@ -153,9 +173,13 @@ def _with_attributes(view: View, rng: np.random.Generator, base: Reference, riva
     for value in front + last:
         program = filter_by(program, value)
     return replace(
-        base, words=(*said, *base.words, *(_clause(rng, base, last[0]) if last else ())), program=program,
-        told=base.told | {ATTRIBUTE_TYPES[v] for v in chosen}, tail=base.tail or bool(last),
-        facts=base.facts | {("attr", base.object_id, v) for v in chosen})
+        base,
+        words=(*said, *base.words, *(_clause(rng, base, last[0]) if last else ())),
+        program=program,
+        told=base.told | {ATTRIBUTE_TYPES[v] for v in chosen},
+        tail=base.tail or bool(last),
+        facts=base.facts | {("attr", base.object_id, v) for v in chosen},
+    )
 
 
 def _clause(rng: np.random.Generator, base: Reference, value: str) -> Phrase:
@@ -168,24 +192,33 @@ def _clause(rng: np.random.Generator, base: Reference, value: str) -> Phrase:
     return words(pick(rng, starts) + said)
 
 
-def _with_negation(view: View, rng: np.random.Generator, base: Reference, rivals: list[str],
-                   hidden: frozenset[str]) -> Reference | None:
+def _with_negation(
+    view: View, rng: np.random.Generator, base: Reference, rivals: list[str], hidden: frozenset[str]
+) -> Reference | None:
     """`the chair that is not red`: all others are red."""
     own = view.values[base.object_id]
     kinds = [kind for kind in ("color", "material", "pose", "pattern") if kind in own and kind not in hidden]
     others = {kind: {view.values[j].get(kind) for j in rivals} for kind in kinds}
-    options = [(kind, *found) for kind, found in others.items()
-               if len(found) == 1 and not found & {None, own[kind]}]
+    options = [
+        (kind, *found) for kind, found in others.items() if len(found) == 1 and not found & {None, own[kind]}
+    ]
     if not options:
         return None
     kind, value = pick(rng, options)
     said = words(f"that {'are' if base.plural else 'is'} not {predicate(value)}")
-    return replace(base, words=(*base.words, *said), program=filter_by(base.program, value, negated=True),
-                   told=frozenset({kind}), tail=True, facts=base.facts | {("not", base.object_id, value)})
+    return replace(
+        base,
+        words=(*base.words, *said),
+        program=filter_by(base.program, value, negated=True),
+        told=frozenset({kind}),
+        tail=True,
+        facts=base.facts | {("not", base.object_id, value)},
+    )
 
 
-def _with_position(view: View, rng: np.random.Generator, base: Reference, rivals: list[str],
-                   hidden: frozenset[str]) -> Reference | None:
+def _with_position(
+    view: View, rng: np.random.Generator, base: Reference, rivals: list[str], hidden: frozenset[str]
+) -> Reference | None:
     """`the dog on the left of the picture`."""
     where = view.position(base.object_id, "hposition")
     unclear = any(view.position(j, "hposition") in (where, None) for j in rivals)
@@ -194,17 +227,31 @@ def _with_position(view: View, rng: np.random.Generator, base: Reference, rivals
     of = pick(rng, ("", "", "of the image", "of the picture", "of the photo"))
     start = pick(rng, ("", f"that {'are' if base.plural else 'is'}"))
     side = "in the middle" if where == "middle" else f"on the {where} {pick(rng, ('', 'side'))}"
-    return replace(base, words=(*base.words, *words(f"{start} {side} {of}")), tail=True,
-                   told=frozenset({"hposition"}), program=then(base.program, "filter hposition", where),
-                   facts=base.facts | {("position", base.object_id, where)})
+    return replace(
+        base,
+        words=(*base.words, *words(f"{start} {side} {of}")),
+        tail=True,
+        told=frozenset({"hposition"}),
+        program=then(base.program, "filter hposition", where),
+        facts=base.facts | {("position", base.object_id, where)},
+    )
 
 
-def _with_relation(view: View, rng: np.random.Generator, base: Reference, rivals: list[str],
-                   avoided: frozenset[str], depth: int) -> tuple[Reference, list[str]] | None:
+def _with_relation(
+    view: View,
+    rng: np.random.Generator,
+    base: Reference,
+    rivals: list[str],
+    avoided: frozenset[str],
+    depth: int,
+) -> tuple[Reference, list[str]] | None:
     """`the cup on the red table`, `the hat the man is wearing`; and the rivals that are left."""
     i = base.object_id
-    around = [(relation, b, role) for relation, b, role in view.around[i]
-              if b not in avoided and (relation in VERBS or not view.together(i, b))]
+    around = [
+        (relation, b, role)
+        for relation, b, role in view.around[i]
+        if b not in avoided and (relation in VERBS or not view.together(i, b))
+    ]
     if not around:
         return None
     # The relation is drawn before the landmark: there are many more left and right than on and in.
@@ -219,13 +266,18 @@ def _with_relation(view: View, rng: np.random.Generator, base: Reference, rivals
         rivals = [j for j in view.related(base.noun, relation, landmark, role, strict=False) if j != i]
     triple = (i, relation, landmark) if role == "s" else (landmark, relation, i)
     return replace(
-        base, words=(*base.words, *_relative_clause(rng, relation, mark, role, base)), tail=True,
-        program=then(mark.program, "relate", f"{base.noun},{relation},{role} ({i})"), told=frozenset(posed),
-        facts=base.facts | mark.facts | {("rel", *triple)}), rivals
+        base,
+        words=(*base.words, *_relative_clause(rng, relation, mark, role, base)),
+        tail=True,
+        program=then(mark.program, "relate", f"{base.noun},{relation},{role} ({i})"),
+        told=frozenset(posed),
+        facts=base.facts | mark.facts | {("rel", *triple)},
+    ), rivals
 
 
-def _relative_clause(rng: np.random.Generator, relation: str, mark: Reference, role: str,
-                     head: Reference) -> Phrase:
+def _relative_clause(
+    rng: np.random.Generator, relation: str, mark: Reference, role: str, head: Reference
+) -> Phrase:
     """What follows the noun to say its relation to the landmark."""
     if role == "o":  # the hat (that) the man is wearing
         said = f"{'are' if mark.plural else 'is'} {VERBS.get(relation, (relation,))[0]}"
@@ -235,6 +287,11 @@ def _relative_clause(rng: np.random.Generator, relation: str, mark: Reference, r
     if relation in VERBS:
         ing, third, bare = VERBS[relation]
         who = "who" if head.noun in ("person", *CATEGORIES["person"]) else "that"
-        options = (ing, ing, f"that {be} {ing}", f"{who} {be} {ing}",
-                   f"that {bare if head.plural else third}")
+        options = (
+            ing,
+            ing,
+            f"that {be} {ing}",
+            f"{who} {be} {ing}",
+            f"that {bare if head.plural else third}",
+        )
     return (*words(pick(rng, options)), *mark.the)

@@ -11,10 +11,10 @@ from collections.abc import Callable
 import numpy as np
 
 from sample_world import layout, placing, world_habits
-from sample_world.placing import Box
-from sample_world.world_habits import Look, drawn, weighted
 from sample_world.ontology import BY_NAME, INDOORS, KINDS, Kind
+from sample_world.placing import Box
 from sample_world.world import HORIZON, SURFACES, Thing
+from sample_world.world_habits import Look, drawn, weighted
 
 _LEAST, _MOST = 8, 12  # things planned in a scene
 _CROWDED = 0.25  # chance that a thing may cover another or be covered, where the picture allows it
@@ -46,10 +46,12 @@ class Plan:
         if rng.random() < 0.6:
             self._add_inside(self._content())
         actions: tuple[Callable[[], Thing | None], ...] = (
-            lambda: self._add_top(self._kind("top")), self._add_twin,
+            lambda: self._add_top(self._kind("top")),
+            self._add_twin,
             lambda: self._add_floor(self._kind("floor", lambda kind: kind.category != "person")),
             lambda: self._add_far(self._kind("wall" if self.place in INDOORS else "sky")),
-            lambda: self._add_inside(self._content()), self._add_under,
+            lambda: self._add_inside(self._content()),
+            self._add_under,
         )
         for _ in range(60):
             if len(self.things) >= self.wanted:
@@ -60,8 +62,14 @@ class Plan:
 
     def _kind(self, rests: str, condition: Callable[[Kind], bool] = lambda kind: True) -> Kind | None:
         """A kind that may rest so in this place."""
-        kinds = [kind for kind in KINDS if rests in kind.rests and self.place in kind.places and condition(kind)
-                 and (rests != "floor" or world_habits.depths(kind, self.place))]
+        kinds = [
+            kind
+            for kind in KINDS
+            if rests in kind.rests
+            and self.place in kind.places
+            and condition(kind)
+            and (rests != "floor" or world_habits.depths(kind, self.place))
+        ]
         if not kinds:
             return None
         return drawn(self.rng, kinds, [world_habits.popularity(kind) for kind in kinds])
@@ -92,11 +100,16 @@ class Plan:
                 return self._add_held(kind, person)
             return self._add_worn(kind, person) if person else None
         if where == "inside":
-            containers = [name for name in world_habits.CONTAINERS[kind.name] if self.place in BY_NAME[name].places]
+            containers = [
+                name for name in world_habits.CONTAINERS[kind.name] if self.place in BY_NAME[name].places
+            ]
             return self._add_inside(kind) if containers and self._add(BY_NAME[containers[0]]) else None
         if not self._add_top(kind):
-            supporters = [name for name in world_habits.SUPPORTERS[kind.name]
-                          if self.place in BY_NAME[name].places and "floor" in BY_NAME[name].rests]
+            supporters = [
+                name
+                for name in world_habits.SUPPORTERS[kind.name]
+                if self.place in BY_NAME[name].places and "floor" in BY_NAME[name].rests
+            ]
             if supporters and self._add_floor(BY_NAME[weighted(self.rng, supporters, 0.6)]):
                 return self._add_top(kind)
         return None
@@ -120,9 +133,13 @@ class Plan:
     def _add_top(self, kind: Kind | None) -> Thing | None:
         if kind is None:
             return None
-        hosts = [host for host in self._hosts(world_habits.SUPPORTERS[kind.name])
-                 if host.rests in ("floor", "top") and (host.kind, host.state) != ("box", "open")
-                 and not (host.kind == "chair" and self._loaded(host))]
+        hosts = [
+            host
+            for host in self._hosts(world_habits.SUPPORTERS[kind.name])
+            if host.rests in ("floor", "top")
+            and (host.kind, host.state) != ("box", "open")
+            and not (host.kind == "chair" and self._loaded(host))
+        ]
         if not hosts:
             return None
         host = hosts[int(self.rng.integers(len(hosts)))]
@@ -133,8 +150,11 @@ class Plan:
     def _add_inside(self, kind: Kind | None) -> Thing | None:
         if kind is None or kind.name not in world_habits.CONTAINERS:
             return None
-        hosts = [host for host in self._hosts(world_habits.CONTAINERS[kind.name]) if not self._loaded(host)
-                 and host.state not in ("closed", "empty")]
+        hosts = [
+            host
+            for host in self._hosts(world_habits.CONTAINERS[kind.name])
+            if not self._loaded(host) and host.state not in ("closed", "empty")
+        ]
         if not hosts:
             return None
         host = hosts[int(self.rng.integers(len(hosts)))]
@@ -142,14 +162,21 @@ class Plan:
         return self._try(kind, "inside", host, lambda look: placing.inside_box(self.rng, look, host, scale))
 
     def _add_under(self) -> Thing | None:
-        hosts = [host for host in self._hosts(("table",)) if not any(
-            thing.host == host.object_id and thing.rests == "floor" for thing in self.things)]
+        hosts = [
+            host
+            for host in self._hosts(("table",))
+            if not any(thing.host == host.object_id and thing.rests == "floor" for thing in self.things)
+        ]
         kinds = [name for name in world_habits.UNDER_TABLES if self.place in BY_NAME[name].places]
         if not hosts:
             return None
         kind = BY_NAME[weighted(self.rng, kinds, 0.8)]
-        return self._try(kind, "floor", hosts[0],
-                         lambda look: placing.under_box(self.rng, look, hosts[0], self._scale(hosts[0])))
+        return self._try(
+            kind,
+            "floor",
+            hosts[0],
+            lambda look: placing.under_box(self.rng, look, hosts[0], self._scale(hosts[0])),
+        )
 
     def _add_person(self, kind: Kind) -> Thing | None:
         """A person with clothes, who sits on a seat, stands or sits on the floor, and may hold something."""
@@ -157,12 +184,19 @@ class Plan:
         seats = [host for host in self._hosts(world_habits.SEATS) if host.rests == "floor"]
         if seats and rng.random() < 0.7:
             seat = seats[int(rng.integers(len(seats)))]
-            person = self._try(kind, "top", seat, lambda look: placing.seat_box(rng, look, seat, self._scale(seat)),
-                               pose="sitting")
+            person = self._try(
+                kind,
+                "top",
+                seat,
+                lambda look: placing.seat_box(rng, look, seat, self._scale(seat)),
+                pose="sitting",
+            )
         else:
             pose = "sitting" if rng.random() < 0.15 else "standing"
             depths = world_habits.depths(kind, self.place)
-            person = self._try(kind, "floor", None, lambda look: placing.floor_box(rng, look, depths), pose=pose)
+            person = self._try(
+                kind, "floor", None, lambda look: placing.floor_box(rng, look, depths), pose=pose
+            )
         if person is None:
             return None
         if self._add_worn(BY_NAME["shirt"], person) is None:
@@ -179,7 +213,9 @@ class Plan:
         return person
 
     def _add_worn(self, kind: Kind, person: Thing) -> Thing | None:
-        rests, part = {"hat": ("head", "hat"), "shirt": ("body", "body"), "jeans": ("legs", "legs")}[kind.name]
+        rests, part = {"hat": ("head", "hat"), "shirt": ("body", "body"), "jeans": ("legs", "legs")}[
+            kind.name
+        ]
         for worn in self.things:
             if worn.host == person.object_id and worn.kind == kind.name:
                 return worn
@@ -197,8 +233,12 @@ class Plan:
 
     def _add_twin(self) -> Thing | None:
         """A second thing of a kind that is there, with other looks."""
-        single = [thing for thing in self.things if thing.rests not in (*_WORN, "hand")
-                  and sum(other.kind == thing.kind for other in self.things) == 1]
+        single = [
+            thing
+            for thing in self.things
+            if thing.rests not in (*_WORN, "hand")
+            and sum(other.kind == thing.kind for other in self.things) == 1
+        ]
         if not single:
             return None
         first = single[int(self.rng.integers(len(single)))]
@@ -222,25 +262,47 @@ class Plan:
     def _loaded(self, host: Thing) -> bool:
         return any(thing.host == host.object_id for thing in self.things)
 
-    def _try(self, kind: Kind, rests: str, host: Thing | None, make_box: Callable[[Look], Box | None],
-             pose: str | None = None) -> Thing | None:
+    def _try(
+        self,
+        kind: Kind,
+        rests: str,
+        host: Thing | None,
+        make_box: Callable[[Look], Box | None],
+        pose: str | None = None,
+    ) -> Thing | None:
         """Try several looks and boxes; add and return the first thing that fits in with what is there."""
         if kind.name in world_habits.SINGLE and self._hosts((kind.name,)):
             return None
         for _ in range(12):
             looks = world_habits.look(self.rng, kind, rests, pose)
             box = make_box(looks)
-            if box is None or (rests not in _WORN and not world_habits.distinguishable(kind, looks, self.things)):
+            if box is None or (
+                rests not in _WORN and not world_habits.distinguishable(kind, looks, self.things)
+            ):
                 continue
             if rests == "sky" and self.weather == "sunny" and placing.overlap(box, placing.SUN):
                 continue
-            if host is None and self.rng.random() > _CROWDED and any(
-                    placing.overlap(box, other.box) for other in self.things):
+            if (
+                host is None
+                and self.rng.random() > _CROWDED
+                and any(placing.overlap(box, other.box) for other in self.things)
+            ):
                 continue
             thing = Thing(
-                f"{len(self.things):02d}", kind.name, box, rests, looks.color, looks.material, looks.pattern,
-                looks.size, looks.state, looks.pose, looks.age, host=host.object_id if host else None,
-                mirrored=bool(self.rng.random() < 0.5))
+                f"{len(self.things):02d}",
+                kind.name,
+                box,
+                rests,
+                looks.color,
+                looks.material,
+                looks.pattern,
+                looks.size,
+                looks.state,
+                looks.pose,
+                looks.age,
+                host=host.object_id if host else None,
+                mirrored=bool(self.rng.random() < 0.5),
+            )
             if layout.fits([*self.things, thing]):
                 self.things.append(thing)
                 return thing

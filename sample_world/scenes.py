@@ -56,12 +56,16 @@ def scene(seed: int, picture_id: str, split: str, index: int) -> World:
         plan = Plan(rng, featured)
         plan.fill()
         if _FEWEST <= len(plan.things) <= _ROOM and any(thing.kind == featured.name for thing in plan.things):
-            return World(picture_id, split, plan.place, plan.weather, tuple(_numbered(plan.things, split, index)))
+            return World(
+                picture_id, split, plan.place, plan.weather, tuple(_numbered(plan.things, split, index))
+            )
     raise AssertionError("attempts do not end")
 
 
 def _numbered(things: list[Thing], split: str, index: int) -> list[Thing]:
     """The things in painting order, with ids that no other picture uses."""
     order = painted(things)
-    ids = {thing.object_id: f"{_SPLIT_DIGIT[split]}{index * _ROOM + place}" for place, thing in enumerate(order)}
+    ids = {
+        thing.object_id: f"{_SPLIT_DIGIT[split]}{index * _ROOM + place}" for place, thing in enumerate(order)
+    }
     return [replace(thing, object_id=ids[thing.object_id], host=ids.get(thing.host or "")) for thing in order]

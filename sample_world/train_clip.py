@@ -79,9 +79,13 @@ def train(trainer: Trainer, text_steps: int, small_steps: int, picture_steps: in
 def main(
     chunks: Annotated[int, typer.Option(min=1, help=f"Drawn train pictures, in units of {CHUNK}.")] = 200,
     text_steps: Annotated[int, typer.Option(min=0, help="Steps of texts alone.")] = 3000,
-    small_steps: Annotated[int, typer.Option(min=0, help="Steps of small pictures with their things and texts.")] = 6000,
+    small_steps: Annotated[
+        int, typer.Option(min=0, help="Steps of small pictures with their things and texts.")
+    ] = 6000,
     picture_steps: Annotated[int, typer.Option(min=0, help="Steps of full-sized ones.")] = 5000,
-    start: Annotated[Path | None, typer.Option(help="A folder with the weights of an earlier run, to go on from.")] = None,
+    start: Annotated[
+        Path | None, typer.Option(help="A folder with the weights of an earlier run, to go on from.")
+    ] = None,
     threads: Annotated[int, typer.Option(min=1, help="Processors used.")] = 2,
 ) -> None:
     """Train the sample's own small CLIP on drawn train pictures and their texts; writes data/sample/clip."""
@@ -99,9 +103,17 @@ def main(
         torch.set_num_threads(threads)
         train(Trainer(*load(chunks), start=start), text_steps, small_steps, picture_steps)
         run_now = {
-            "pictures": chunks * CHUNK, "text_steps": text_steps, "small_steps": small_steps, "picture_steps": picture_steps}
+            "pictures": chunks * CHUNK,
+            "text_steps": text_steps,
+            "small_steps": small_steps,
+            "picture_steps": picture_steps,
+        }
         write_json(TARGET / "training.json", [*earlier, run_now])
-        done("train_clip", f"{chunks * CHUNK:,} pictures, {text_steps:,} + {small_steps:,} + {picture_steps:,} steps", TARGET)
+        done(
+            "train_clip",
+            f"{chunks * CHUNK:,} pictures, {text_steps:,} + {small_steps:,} + {picture_steps:,} steps",
+            TARGET,
+        )
 
     run(make)
 

@@ -18,8 +18,8 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Scene, SceneObject, Split
 from pipeline.judge.facts import facts_of
-from sample_world.proof import Entry, LEXICON, faults_of
 from pipeline.sources.gqa_files import scenes as read_scenes
+from sample_world.proof import LEXICON, Entry, faults_of
 
 PUBLISHED: tuple[Split, ...] = ("train", "val")
 SPLITS: tuple[Split, ...] = ("testdev", *PUBLISHED)
@@ -74,7 +74,8 @@ def load(home: Path) -> tuple[dict[Split, dict[str, Entry]], dict[Split, dict[st
     problems = Problems(f"{home}: files that cannot be read")
     entries = {
         split: read_json(home / f"source/questions1.2/{split}_balanced_questions.json", dict[str, Entry])
-        for split in SPLITS}
+        for split in SPLITS
+    }
     truths = {"testdev": list(read_scenes(home / "truth", ("testdev",), problems, complete=True))}
     published = list(read_scenes(home / "source/sceneGraphs", PUBLISHED, problems))
     problems.raise_if_any()

@@ -13,8 +13,14 @@ ANTONYMS |= {right: left for left, right in ANTONYMS.items()}
 FUZZY = ("near", "next to")
 BORDER = 0.04  # of the picture's side: no place is told of a centre so near the border between two
 # What people may also call by the category.
-_WIDER = {"food": ("fruit",), "fruit": ("food",), "device": ("appliance",), "appliance": ("device",),
-          "dishes": ("container",), "container": ("dishes", "bag")}
+_WIDER = {
+    "food": ("fruit",),
+    "fruit": ("food",),
+    "device": ("appliance",),
+    "appliance": ("device",),
+    "dishes": ("container",),
+    "container": ("dishes", "bag"),
+}
 
 
 class View:
@@ -30,10 +36,15 @@ class View:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.objects = {item.object_id: item for item in scene.objects}
-        self.values = {i: {ATTRIBUTE_TYPES[value]: value for value in item.attributes}
-                       for i, item in self.objects.items()}
-        self.relations = {(item.object_id, relation.name, relation.object_id)
-                          for item in scene.objects for relation in item.relations}
+        self.values = {
+            i: {ATTRIBUTE_TYPES[value]: value for value in item.attributes}
+            for i, item in self.objects.items()
+        }
+        self.relations = {
+            (item.object_id, relation.name, relation.object_id)
+            for item in scene.objects
+            for relation in item.relations
+        }
         self.subjects: dict[tuple[str, str], list[str]] = defaultdict(list)
         self.targets: dict[tuple[str, str], list[str]] = defaultdict(list)
         self.around: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
@@ -54,7 +65,7 @@ class View:
         return [i for i, item in self.objects.items() if noun == "_" or item.name in members]
 
     def position(self, object_id: str, axis: str) -> str | None:
-        """"left", "middle" or "right" ("top" or "bottom"); None near a border, or between top and bottom."""
+        """ "left", "middle" or "right" ("top" or "bottom"); None near a border, or between top and bottom."""
         item = self.objects[object_id]
         if axis == "hposition":
             centre, names = (item.x + item.w / 2) / self.scene.width, ("left", "middle", "right")
@@ -67,9 +78,11 @@ class View:
     def related(self, noun: str, relation: str, landmark: str, role: str, strict: bool = True) -> list[str]:
         """Ids of what is called `noun` and stands in the relation to the landmark, as its subject (role "s")
         or object ("o"). Not strict: also what people might call so, or might say to lie that way."""
+
         def holds(i: str) -> bool:
             triple = (i, relation, landmark) if role == "s" else (landmark, relation, i)
             return triple in self.relations or (not strict and self._lies(*triple))
+
         return [i for i in self.called(noun, strict) if i != landmark and holds(i)]
 
     def together(self, a: str, b: str) -> bool:

@@ -13,28 +13,62 @@ from typing import TypeVar
 
 import numpy as np
 
-from sample_world.ontology import Kind, PATTERNS, STATES
+from sample_world.ontology import PATTERNS, STATES, Kind
 from sample_world.world import LOOK_SCALE, Thing
 
 T = TypeVar("T")
 
 # Commonest first; the kind's other colours follow in the order of the ontology, rarer and rarer.
 _USUAL_COLORS: dict[str, tuple[str, ...]] = {
-    "chair": ("brown", "black", "red", "blue"), "couch": ("gray", "brown", "blue", "red"),
-    "bed": ("white", "blue", "pink"), "lamp": ("yellow", "white", "black"), "clock": ("black", "white", "red"),
-    "cup": ("white", "blue", "red"), "plate": ("white", "blue", "green"), "bowl": ("white", "blue", "brown"),
-    "vase": ("blue", "white", "green"), "box": ("brown", "white", "red"), "backpack": ("blue", "black", "red"),
-    "hat": ("black", "red", "blue"), "shirt": ("white", "blue", "red", "black", "green"),
-    "car": ("red", "white", "black", "blue"), "bicycle": ("red", "blue", "black"), "boat": ("white", "red", "blue"),
-    "ball": ("red", "blue", "orange", "white"), "kite": ("red", "yellow", "purple"),
-    "umbrella": ("black", "red", "blue", "yellow"), "book": ("blue", "red", "green"),
-    "curtain": ("red", "white", "green"), "cat": ("orange", "gray", "black"),
+    "chair": ("brown", "black", "red", "blue"),
+    "couch": ("gray", "brown", "blue", "red"),
+    "bed": ("white", "blue", "pink"),
+    "lamp": ("yellow", "white", "black"),
+    "clock": ("black", "white", "red"),
+    "cup": ("white", "blue", "red"),
+    "plate": ("white", "blue", "green"),
+    "bowl": ("white", "blue", "brown"),
+    "vase": ("blue", "white", "green"),
+    "box": ("brown", "white", "red"),
+    "backpack": ("blue", "black", "red"),
+    "hat": ("black", "red", "blue"),
+    "shirt": ("white", "blue", "red", "black", "green"),
+    "car": ("red", "white", "black", "blue"),
+    "bicycle": ("red", "blue", "black"),
+    "boat": ("white", "red", "blue"),
+    "ball": ("red", "blue", "orange", "white"),
+    "kite": ("red", "yellow", "purple"),
+    "umbrella": ("black", "red", "blue", "yellow"),
+    "book": ("blue", "red", "green"),
+    "curtain": ("red", "white", "green"),
+    "cat": ("orange", "gray", "black"),
 }
 _COLOR_SKEW = 0.72  # each colour is this much as likely as the one before it
-_STRONG_SKEW = {"apple": 0.35, "banana": 0.2, "pear": 0.4, "stove": 0.5, "refrigerator": 0.5, "television": 0.4,
-                "sheep": 0.4, "table": 0.55, "jeans": 0.45, "fire hydrant": 0.5, "basket": 0.5}
-_STATE_ODDS = {"laptop": 0.75, "umbrella": 0.85, "refrigerator": 0.35, "cabinet": 0.3, "trash can": 0.3, "box": 0.5,
-               "window": 0.4, "lamp": 0.6, "television": 0.6, "stove": 0.5}  # of the first state of STATES
+_STRONG_SKEW = {
+    "apple": 0.35,
+    "banana": 0.2,
+    "pear": 0.4,
+    "stove": 0.5,
+    "refrigerator": 0.5,
+    "television": 0.4,
+    "sheep": 0.4,
+    "table": 0.55,
+    "jeans": 0.45,
+    "fire hydrant": 0.5,
+    "basket": 0.5,
+}
+_STATE_ODDS = {
+    "laptop": 0.75,
+    "umbrella": 0.85,
+    "refrigerator": 0.35,
+    "cabinet": 0.3,
+    "trash can": 0.3,
+    "box": 0.5,
+    "window": 0.4,
+    "lamp": 0.6,
+    "television": 0.6,
+    "stove": 0.5,
+}  # of the first state of STATES
 _SIZE_ODDS = (0.22, 0.56, 0.22)  # small, middle, large
 _SIZE_FACTOR = {"small": 0.70, None: 1.0, "large": 1.32}
 _BIG = 3000  # square pixels; kinds that are larger vary less: a large sheep stays smaller than a horse
@@ -44,49 +78,115 @@ _PATTERN_ODDS = 0.4
 _PLAIN_MATERIALS = ("glass", "leather", "metal", "stone")  # these show their surface, never a pattern
 
 # Two things of one kind in a picture differ in colour, and never by one of these pairs.
-_ALIKE = {frozenset(pair) for pair in (
-    ("red", "orange"), ("orange", "yellow"), ("orange", "brown"), ("red", "pink"), ("pink", "purple"),
-    ("white", "gray"), ("gray", "black"), ("blue", "purple"), ("brown", "red"), ("brown", "black"),
-)}
+_ALIKE = {
+    frozenset(pair)
+    for pair in (
+        ("red", "orange"),
+        ("orange", "yellow"),
+        ("orange", "brown"),
+        ("red", "pink"),
+        ("pink", "purple"),
+        ("white", "gray"),
+        ("gray", "black"),
+        ("blue", "purple"),
+        ("brown", "red"),
+        ("brown", "black"),
+    )
+}
 
 # Where on the floor a kind stands: (nearest to the wall, nearest to the viewer) as y of its lower edge.
 _DEPTHS: dict[str, tuple[int, int]] = {
-    "couch": (222, 262), "bed": (232, 285), "shelf": (208, 232), "cabinet": (208, 236), "refrigerator": (208, 230),
-    "stove": (208, 232), "table": (240, 308), "chair": (240, 318), "bench": (228, 290), "tree": (202, 226),
-    "bush": (206, 250), "traffic light": (204, 232), "fire hydrant": (240, 312), "trash can": (222, 306),
-    "car": (240, 306), "bus": (236, 290), "bicycle": (236, 316), "boat": (206, 234), "tractor": (226, 296),
-    "horse": (232, 312), "cow": (226, 308), "sheep": (226, 316), "duck": (256, 326), "dog": (246, 326),
-    "cat": (256, 328), "ball": (256, 328), "umbrella": (262, 328), "flower": (236, 328), "bottle": (280, 328),
-    "man": (238, 328), "woman": (238, 328), "boy": (246, 328), "girl": (246, 328),
+    "couch": (222, 262),
+    "bed": (232, 285),
+    "shelf": (208, 232),
+    "cabinet": (208, 236),
+    "refrigerator": (208, 230),
+    "stove": (208, 232),
+    "table": (240, 308),
+    "chair": (240, 318),
+    "bench": (228, 290),
+    "tree": (202, 226),
+    "bush": (206, 250),
+    "traffic light": (204, 232),
+    "fire hydrant": (240, 312),
+    "trash can": (222, 306),
+    "car": (240, 306),
+    "bus": (236, 290),
+    "bicycle": (236, 316),
+    "boat": (206, 234),
+    "tractor": (226, 296),
+    "horse": (232, 312),
+    "cow": (226, 308),
+    "sheep": (226, 316),
+    "duck": (256, 326),
+    "dog": (246, 326),
+    "cat": (256, 328),
+    "ball": (256, 328),
+    "umbrella": (262, 328),
+    "flower": (236, 328),
+    "bottle": (280, 328),
+    "man": (238, 328),
+    "woman": (238, 328),
+    "boy": (246, 328),
+    "girl": (246, 328),
 }
 _USUAL_DEPTH = (250, 326)
 _SIDEWALK = (200, 226)  # of the street
 _ON_SIDEWALK = ("bench", "fire hydrant", "trash can", "flower", "tree", "bush", "traffic light")
 # These stand on the ground only where it is natural: an umbrella stuck in the sand, flowers that grow.
-_STANDS_IN = {"umbrella": ("beach",), "flower": ("park", "farm", "street"), "bottle": ("park", "beach", "farm")}
+_STANDS_IN = {
+    "umbrella": ("beach",),
+    "flower": ("park", "farm", "street"),
+    "bottle": ("park", "beach", "farm"),
+}
 # How common a kind is beside others of its place.
-_POPULARITY = {"chair": 2.0, "shelf": 0.5, "cabinet": 0.6, "bottle": 0.6, "bird": 0.7, "cup": 1.5, "plate": 1.5,
-               "pizza": 1.3, "cake": 1.3, "laptop": 1.4, "lamp": 1.4, "car": 1.5}
+_POPULARITY = {
+    "chair": 2.0,
+    "shelf": 0.5,
+    "cabinet": 0.6,
+    "bottle": 0.6,
+    "bird": 0.7,
+    "cup": 1.5,
+    "plate": 1.5,
+    "pizza": 1.3,
+    "cake": 1.3,
+    "laptop": 1.4,
+    "lamp": 1.4,
+    "car": 1.5,
+}
 
 # What stands on what; the first are the commonest. Kinds that may rest on top and are not listed stand on tables.
 SUPPORTERS: dict[str, tuple[str, ...]] = {
-    "cup": ("table", "bench", "shelf", "cabinet"), "plate": ("table", "stove"),
+    "cup": ("table", "bench", "shelf", "cabinet"),
+    "plate": ("table", "stove"),
     "bowl": ("table", "cabinet", "stove", "shelf"),
-    "bottle": ("table", "bench", "box", "cabinet", "shelf"), "vase": ("table", "cabinet", "shelf"),
-    "basket": ("table", "bench", "box", "bed"), "box": ("table", "bench", "cabinet", "bed"),
+    "bottle": ("table", "bench", "box", "cabinet", "shelf"),
+    "vase": ("table", "cabinet", "shelf"),
+    "basket": ("table", "bench", "box", "bed"),
+    "box": ("table", "bench", "cabinet", "bed"),
     "backpack": ("bed", "couch", "bench", "chair"),
-    "apple": ("table", "plate", "box", "bench", "cabinet"), "banana": ("table", "plate", "box", "bench", "shelf"),
-    "pear": ("table", "plate", "box", "bench", "cabinet"), "pizza": ("table", "plate", "stove", "bench"),
-    "cake": ("table", "plate", "bench"), "sandwich": ("table", "plate", "bench", "cabinet"),
-    "hat": ("chair", "bed", "bench", "box", "couch", "cabinet"), "ball": ("box", "bed", "couch", "chair"),
-    "teddy bear": ("bed", "couch", "chair", "bench"), "book": ("table", "shelf", "bed", "couch", "bench", "chair"),
-    "lamp": ("table", "cabinet", "shelf"), "television": ("cabinet", "shelf", "table"),
-    "laptop": ("table", "bed", "couch", "cabinet"), "clock": ("cabinet", "shelf", "table"),
-    "telephone": ("table", "cabinet", "shelf"), "cat": ("couch", "bed", "chair", "bench", "table"),
+    "apple": ("table", "plate", "box", "bench", "cabinet"),
+    "banana": ("table", "plate", "box", "bench", "shelf"),
+    "pear": ("table", "plate", "box", "bench", "cabinet"),
+    "pizza": ("table", "plate", "stove", "bench"),
+    "cake": ("table", "plate", "bench"),
+    "sandwich": ("table", "plate", "bench", "cabinet"),
+    "hat": ("chair", "bed", "bench", "box", "couch", "cabinet"),
+    "ball": ("box", "bed", "couch", "chair"),
+    "teddy bear": ("bed", "couch", "chair", "bench"),
+    "book": ("table", "shelf", "bed", "couch", "bench", "chair"),
+    "lamp": ("table", "cabinet", "shelf"),
+    "television": ("cabinet", "shelf", "table"),
+    "laptop": ("table", "bed", "couch", "cabinet"),
+    "clock": ("cabinet", "shelf", "table"),
+    "telephone": ("table", "cabinet", "shelf"),
+    "cat": ("couch", "bed", "chair", "bench", "table"),
     "bird": ("bench", "box", "table"),
 }
 CONTAINERS: dict[str, tuple[str, ...]] = {
-    "apple": ("bowl", "basket", "box"), "banana": ("bowl", "basket", "box"), "pear": ("bowl", "basket", "box"),
+    "apple": ("bowl", "basket", "box"),
+    "banana": ("bowl", "basket", "box"),
+    "pear": ("bowl", "basket", "box"),
     "flower": ("vase",),
 }
 # One of them is enough for a room.
@@ -173,7 +273,7 @@ def distinguishable(kind: Kind, look: Look, others: Iterable[Thing]) -> bool:
 
 def weighted(rng: np.random.Generator, items: Sequence[T], skew: float) -> T:
     """Draw one of `items`, each `skew` times as likely as the one before it."""
-    return drawn(rng, items, [skew ** place for place in range(len(items))])
+    return drawn(rng, items, [skew**place for place in range(len(items))])
 
 
 def drawn(rng: np.random.Generator, items: Sequence[T], odds: Sequence[float]) -> T:

@@ -13,12 +13,12 @@ import msgspec
 import numpy as np
 
 from pipeline.batching.filter_questions import OF_THE_SCENE
-from simulation.sight import Unclear, obstacle
-from simulation.word_senses import Words
 from pipeline.core.files import content_key
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Choice, Record, Scene, Task, TaskQuestion, Verdict
+from simulation.sight import Unclear, obstacle
+from simulation.word_senses import Words
 
 
 class Annotator(Record):
@@ -58,7 +58,9 @@ def annotate(
     Args:
         truth: picture id -> complete scene graph. At a picture without one, nobody can tell anything.
     """
-    return _given(tasks, lambda question, picture_id: view(question, truth.get(picture_id), words), votes, seed)
+    return _given(
+        tasks, lambda question, picture_id: view(question, truth.get(picture_id), words), votes, seed
+    )
 
 
 def rehearse(
@@ -69,9 +71,13 @@ def rehearse(
     Args:
         look: what to find of a question at a picture (its id), as `view` tells it.
     """
-    rows = _given(tasks, lambda question, at: "" if question.text in OF_THE_SCENE else look(question, at), votes, seed)
+    rows = _given(
+        tasks, lambda question, at: "" if question.text in OF_THE_SCENE else look(question, at), votes, seed
+    )
     return [
-        msgspec.structs.replace(row, annotator=row.annotator.replace("simulated", "rehearsal"), rehearsal=True)
+        msgspec.structs.replace(
+            row, annotator=row.annotator.replace("simulated", "rehearsal"), rehearsal=True
+        )
         for row in rows
     ]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from simulation.word_senses import ANYTHING, Words, forms, same_relation
 from pipeline.core.records import Category, Scene, SceneObject, Step
+from simulation.word_senses import ANYTHING, Words, forms, same_relation
 
 BORDER = 0.04  # of the picture: nearer than this to a border between left, middle and right, one cannot tell
 SCENE = "scene"

@@ -48,11 +48,18 @@ class Baseline(Record):
 
     @property
     def worst(self) -> float:
-        return max((attack.auroc for attack in self.attacks.values() if attack.auroc is not None), default=0.5)
+        return max(
+            (attack.auroc for attack in self.attacks.values() if attack.auroc is not None), default=0.5
+        )
 
 
 def baseline(
-    candidates: Sequence[Candidate], questions: Mapping[str, Question], folds: int, repetitions: int, seed: int, most: int
+    candidates: Sequence[Candidate],
+    questions: Mapping[str, Question],
+    folds: int,
+    repetitions: int,
+    seed: int,
+    most: int,
 ) -> Baseline:
     """Attack one subset's candidates.
 
@@ -74,16 +81,23 @@ def baseline(
 
 def table(found: Mapping[str, Mapping[Subset, Baseline]]) -> str:
     """All figures (rules -> subset -> baseline) as a table in Markdown."""
-    lines = ["| subset | rules | pairs | " + " | ".join(TEXT_ATTACKERS) + " | worst | limit before annotation |"]
+    lines = [
+        "| subset | rules | pairs | " + " | ".join(TEXT_ATTACKERS) + " | worst | limit before annotation |"
+    ]
     lines.append("|---" * (len(TEXT_ATTACKERS) + 5) + "|")
     for subset in SUBSETS:
         for rules, baselines in found.items():
             one = baselines[subset]
             cells = [
-                "-" if a.auroc is None else f"{a.auroc:.3f} [{a.low:.2f}, {a.high:.2f}]" for a in one.attacks.values()
+                "-" if a.auroc is None else f"{a.auroc:.3f} [{a.low:.2f}, {a.high:.2f}]"
+                for a in one.attacks.values()
             ]
             limit = f"{LIMITS[subset]:.2f}" if rules == OURS else ""
-            lines.append(f"| {subset} | {rules} | {one.pairs:,} | " + " | ".join(cells) + f" | {one.worst:.3f} | {limit} |")
+            lines.append(
+                f"| {subset} | {rules} | {one.pairs:,} | "
+                + " | ".join(cells)
+                + f" | {one.worst:.3f} | {limit} |"
+            )
     return "\n".join(lines)
 
 
@@ -97,7 +111,9 @@ def measure(
     if not screened.exists():
         raise UserError(f"{screened} is missing; run `dvc repro screen`")
     shown = {picture.picture_id for picture in read_jsonl(ingest / "pictures.jsonl", Picture)}
-    questions = {q.question_id: q for q in read_jsonl(ingest / "questions.jsonl", Question) if q.picture_id in shown}
+    questions = {
+        q.question_id: q for q in read_jsonl(ingest / "questions.jsonl", Question) if q.picture_id in shown
+    }
     vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
     tags = {row.text: row.words for row in read_jsonl(folders.stage("tag") / "tags.jsonl", Tagged)}
     ours = [row.candidate for row in read_jsonl(screened, Screened) if row.candidate.subset in SUBSETS]
@@ -107,10 +123,14 @@ def measure(
     for subset in SUBSETS:
         made[ALL][subset] = [row for row in ours if row.subset == subset]
         made[PAPER][subset] = [row for row in theirs if row.subset == subset]
-        stays = even([row.edits for row in made[ALL][subset]], slack, generator(seed, "balance words", subset))
+        stays = even(
+            [row.edits for row in made[ALL][subset]], slack, generator(seed, "balance words", subset)
+        )
         made[OURS][subset] = [row for row, stay in zip(made[ALL][subset], stays, strict=True) if stay]
     found: dict[str, dict[Subset, Baseline]] = {rules: {} for rules in made}
-    for rules, subset in track([(rules, subset) for rules in made for subset in SUBSETS], "blind baseline", unit="set"):
+    for rules, subset in track(
+        [(rules, subset) for rules in made for subset in SUBSETS], "blind baseline", unit="set"
+    ):
         found[rules][subset] = baseline(made[rules][subset], questions, folds, repetitions, seed, most)
     return found
 

@@ -44,9 +44,14 @@ class Pair(Record):
     edited: str
 
 
-def draw(screened: Sequence[Screened], originals: Mapping[str, str], subset: str, count: int, seed: int) -> tuple[list[Pair], list[dict]]:
+def draw(
+    screened: Sequence[Screened], originals: Mapping[str, str], subset: str, count: int, seed: int
+) -> tuple[list[Pair], list[dict]]:
     """`count` pairs of a subset, no text twice, drawn by lot: the key and the rows of the sheet."""
-    rows = sorted((row.candidate for row in screened if row.candidate.subset == subset), key=lambda row: row.candidate_id)
+    rows = sorted(
+        (row.candidate for row in screened if row.candidate.subset == subset),
+        key=lambda row: row.candidate_id,
+    )
     rng = generator(seed, "reading", subset)
     seen: set[str] = set()
     key, sheet = [], []
@@ -58,7 +63,14 @@ def draw(screened: Sequence[Screened], originals: Mapping[str, str], subset: str
         edited = "ab"[int(rng.integers(2))]
         texts = (row.text, originals[row.question_id])
         key.append(Pair(candidate_id=row.candidate_id, edited=edited))
-        sheet.append({"row": len(key), "a": texts[edited == "b"], "b": texts[edited == "a"], **dict.fromkeys(MARKS, "")})
+        sheet.append(
+            {
+                "row": len(key),
+                "a": texts[edited == "b"],
+                "b": texts[edited == "a"],
+                **dict.fromkeys(MARKS, ""),
+            }
+        )
     return key, sheet
 
 
@@ -67,9 +79,15 @@ def shares(key: Sequence[Pair], readers: Sequence[Sequence[Mapping[str, str]]]) 
 
     Figures: `grammatical` (the edited text), `original grammatical`, `changed`, `presupposition` (where is p), `frame word`.
     """
+
     def figure(marks: Sequence[bool]) -> dict:
         right = sum(marks)
-        return {"right": right, "of": len(marks), "share": right / len(marks), "interval": wilson(right, len(marks))}
+        return {
+            "right": right,
+            "of": len(marks),
+            "share": right / len(marks),
+            "interval": wilson(right, len(marks)),
+        }
 
     asked = {
         "grammatical": lambda row, pair: row[f"{pair.edited}_good"] == "y",
@@ -81,7 +99,10 @@ def shares(key: Sequence[Pair], readers: Sequence[Sequence[Mapping[str, str]]]) 
     found = {}
     for name, ask in asked.items():
         marks = [[ask(row, pair) for row, pair in zip(reader, key, strict=True)] for reader in readers]
-        found[name] = {"readers": [figure(row) for row in marks], "kappa": kappa(*marks[:2]) if len(marks) > 1 else None}
+        found[name] = {
+            "readers": [figure(row) for row in marks],
+            "kappa": kappa(*marks[:2]) if len(marks) > 1 else None,
+        }
     return found
 
 
@@ -106,7 +127,10 @@ def read_sheet(path: Path, rows: int, problems: Problems) -> list[dict[str, str]
             if mark == "where" and row.get("changed") == "n":
                 continue
             if value not in letters or len(value) != 1:
-                problems.add(f"{path}, row {row.get('row')}", f"{mark} is {value!r}, wanted one of {', '.join(letters)}")
+                problems.add(
+                    f"{path}, row {row.get('row')}",
+                    f"{mark} is {value!r}, wanted one of {', '.join(letters)}",
+                )
     return sheet
 
 
@@ -123,7 +147,10 @@ def draw_sheets(
             raise UserError(f"{out}: sheets are there already; name another folder")
         folders = Folders()
         screened = list(read_jsonl(folders.stage("screen") / "screened.jsonl", Screened))
-        originals = {row.question_id: row.text for row in read_jsonl(folders.stage("ingest") / "questions.jsonl", Question)}
+        originals = {
+            row.question_id: row.text
+            for row in read_jsonl(folders.stage("ingest") / "questions.jsonl", Question)
+        }
         keys = {}
         out.mkdir(parents=True, exist_ok=True)
         for subset in SUBSETS:
@@ -148,13 +175,18 @@ def score_sheets(
     def tell() -> None:
         keys = read_json(sheets / "key.json", dict[str, list[Pair]])
         problems = Problems("readers' sheets")
-        filled = {s: [read_sheet(reader / f"{s}.csv", len(keys[s]), problems) for reader in readers] for s in keys}
+        filled = {
+            s: [read_sheet(reader / f"{s}.csv", len(keys[s]), problems) for reader in readers] for s in keys
+        }
         problems.raise_if_any()
         found = {subset: shares(keys[subset], filled[subset]) for subset in keys}
         write_json(sheets / "reading.json", found)
         for subset, figures in found.items():
             for name, figure in figures.items():
-                told = "; ".join(f"{r['share']:.1%} ({r['interval'][0]:.1%} to {r['interval'][1]:.1%})" for r in figure["readers"])
+                told = "; ".join(
+                    f"{r['share']:.1%} ({r['interval'][0]:.1%} to {r['interval'][1]:.1%})"
+                    for r in figure["readers"]
+                )
                 kappa_told = "undefined" if figure["kappa"] is None else f"{figure['kappa']:.2f}"
                 print(f"{subset:8} {name:20} {told}; kappa {kappa_told}")
 

@@ -1,6 +1,6 @@
 """Which of the project's own files a module needs, found by reading its imports (late ones too).
 
-    python -m tests.closure     writes each stage's code into its `deps` in dvc.yaml
+python -m tests.closure     writes each stage's code into its `deps` in dvc.yaml
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def imports(path: Path) -> frozenset[Path]:
             base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
             module = ".".join(part for part in (base, node.module) if part)
             names |= {module} | {f"{module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and FILE_NAME.fullmatch(node.value):
+        elif (
+            isinstance(node, ast.Constant) and isinstance(node.value, str) and FILE_NAME.fullmatch(node.value)
+        ):
             beside.add(path.with_name(node.value))
     own = {name for name in names if name.split(".")[0] in PACKAGES}
     files = {file for name in own if (file := file_of(name))}
@@ -93,7 +95,9 @@ def with_code_deps(text: str) -> str:
     """dvc.yaml with the code of each stage's `deps` as its imports have it."""
     for stage in yaml.safe_load(text)["stages"]:
         lines = "".join(f"      - {dep}\n" for dep in code_deps(stage))
-        text = re.sub(rf"(?m)(^  {stage}:\n(?:    .*\n)*?    deps:\n)(?:      - (?!data/).*\n)*", rf"\g<1>{lines}", text)
+        text = re.sub(
+            rf"(?m)(^  {stage}:\n(?:    .*\n)*?    deps:\n)(?:      - (?!data/).*\n)*", rf"\g<1>{lines}", text
+        )
     return text
 
 

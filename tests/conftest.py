@@ -34,7 +34,44 @@ TYPES = {
     "age": "old young",
 }
 ATTRIBUTE_TYPES = {attribute: kind for kind, attributes in TYPES.items() for attribute in attributes.split()}
-NAMES = ["table", "cup", "apple", "banana", "chair", "window", "couch", "dog", "cat", "lamp", "painting", "book", "man", "woman", "boy", "girl", "hat", "ball", "bench", "tree", "car", "bus", "umbrella", "boat", "kite", "horse", "sheep", "tractor", "laptop", "bottle", "clock", "shelf", "bed", "box", "curtain", "jeans"]
+NAMES = [
+    "table",
+    "cup",
+    "apple",
+    "banana",
+    "chair",
+    "window",
+    "couch",
+    "dog",
+    "cat",
+    "lamp",
+    "painting",
+    "book",
+    "man",
+    "woman",
+    "boy",
+    "girl",
+    "hat",
+    "ball",
+    "bench",
+    "tree",
+    "car",
+    "bus",
+    "umbrella",
+    "boat",
+    "kite",
+    "horse",
+    "sheep",
+    "tractor",
+    "laptop",
+    "bottle",
+    "clock",
+    "shelf",
+    "bed",
+    "box",
+    "curtain",
+    "jeans",
+]
 
 
 @pytest.fixture
@@ -84,9 +121,9 @@ def vocabulary() -> Vocabulary:
 def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
     """The tiny project after screening: each question not on existence is a candidate at every other picture."""
     from pipeline.judge.judgement import evidence_for, judge
-    from pipeline.words.lexicon import Lexicon
     from pipeline.judge.reconstruct import reconstruct
     from pipeline.stages import ingest
+    from pipeline.words.lexicon import Lexicon
 
     ingest.main()
     home = tiny / "data/tiny/interim"

@@ -13,12 +13,16 @@ BEGIN, END = "<!-- stages: begin (made by `python -m tests.readme_stages`) -->",
 
 def table() -> str:
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
-    rows = "\n".join(f"| [`{name}`](pipeline/stages/{name}.py) | {stage['desc']} |" for name, stage in stages.items())
+    rows = "\n".join(
+        f"| [`{name}`](pipeline/stages/{name}.py) | {stage['desc']} |" for name, stage in stages.items()
+    )
     return f"| stage | what it does |\n|---|---|\n{rows}\n"
 
 
 def with_table(readme: str) -> str:
-    return re.sub(f"{re.escape(BEGIN)}.*{re.escape(END)}", f"{BEGIN}\n{table()}{END}", readme, flags=re.DOTALL)
+    return re.sub(
+        f"{re.escape(BEGIN)}.*{re.escape(END)}", f"{BEGIN}\n{table()}{END}", readme, flags=re.DOTALL
+    )
 
 
 if __name__ == "__main__":

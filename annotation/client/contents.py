@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 
 from annotation.client.label_studio import BATCH, LabelStudio, Listed, Project
-from annotation.study.plan import AnnotateParams
 from annotation.client.queues import Queue, settings
+from annotation.study.plan import AnnotateParams
 from pipeline.core.errors import UserError
 from pipeline.core.paths import DATA, Folders
 from pipeline.core.progress import track
@@ -76,11 +76,15 @@ def sorted_out(
     project: Project, copies: Mapping[str, list[Listed]], drafts: set[int], known: set[str], strange: int = 0
 ) -> Found:
     """Tell judged, skipped, open, doubled and outdated tasks apart."""
-    found = Found(project=project, total=strange + sum(len(rows) for rows in copies.values()), strange=strange)
+    found = Found(
+        project=project, total=strange + sum(len(rows) for rows in copies.values()), strange=strange
+    )
     for key, rows in copies.items():
         judged = [row for row in rows if row.total_annotations]
         begun = [row for row in rows if not row.total_annotations and row.id in drafts]
-        skipped = [row for row in rows if row not in judged and row not in begun and row.cancelled_annotations]
+        skipped = [
+            row for row in rows if row not in judged and row not in begun and row.cancelled_annotations
+        ]
         free = [row.id for row in rows if row not in judged and row not in begun and row not in skipped]
         for row, place in ((judged, found.judged), (begun, found.begun), (skipped, found.skipped)):
             if row:
@@ -114,7 +118,10 @@ def bring(
     if params.pictures == "local" and not server.own:
         server.serve_pictures(project, picture_folders(shown))
     if found.strange:
-        print(f"push: {queue.name}: {found.strange} tasks are not ours (made by hand?); they stay", file=sys.stderr)
+        print(
+            f"push: {queue.name}: {found.strange} tasks are not ours (made by hand?); they stay",
+            file=sys.stderr,
+        )
     if found.twice:
         print(
             f"push: {queue.name}: {len(found.twice)} tasks were judged in two copies; both stay, the last verdict counts: "
@@ -142,5 +149,7 @@ def bring(
 
 def picture_folders(shown: Mapping[str, Shown]) -> list[Path]:
     """The folders of the pictures on this machine, without those that lie in another of them."""
-    folders = sorted({(DATA / row.data["image"].removeprefix(LOCAL)).parent.absolute() for row in shown.values()})
+    folders = sorted(
+        {(DATA / row.data["image"].removeprefix(LOCAL)).parent.absolute() for row in shown.values()}
+    )
     return [folder for folder in folders if not any(other in folder.parents for other in folders)]

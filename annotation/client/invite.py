@@ -29,8 +29,10 @@ def invite(names: Sequence[str], share: float = 1.0, leave: bool = False) -> Non
     part(folders, names) if leave else join(folders, names, share)
     roster = read_roster(folders)
     if os.environ.get("LABEL_STUDIO_URL"):
-        print(f"invite: the roster has {sum(person.active for person in roster)} active annotators; accounts on "
-              f"{os.environ['LABEL_STUDIO_URL']} are made there by hand, with these addresses:")
+        print(
+            f"invite: the roster has {sum(person.active for person in roster)} active annotators; accounts on "
+            f"{os.environ['LABEL_STUDIO_URL']} are made there by hand, with these addresses:"
+        )
         print("\n".join(f"  {person.name}: {person.email}" for person in roster if person.name in names))
         return
     from annotation.server import accounts, environment, process
@@ -40,7 +42,11 @@ def invite(names: Sequence[str], share: float = 1.0, leave: bool = False) -> Non
     secrets = accounts.ensure(environment.ensure(), chosen, server.port if server else 8080)
     for person in chosen:
         login = secrets.annotators[person.name]
-        said = "left; the account is closed" if leave else f"{secrets.url}   {login.email}   password {login.password}"
+        said = (
+            "left; the account is closed"
+            if leave
+            else f"{secrets.url}   {login.email}   password {login.password}"
+        )
         print(f"invite: {person.name} ({person.pseudonym}): {said}")
     print("invite: next: rgqa annotate push" if server else "invite: next: rgqa annotate serve")
 
@@ -52,7 +58,9 @@ def join(folders: Folders, names: Sequence[str], share: float = 1.0) -> None:
         problems.add("--share", f"must be greater than 0, got {share}")
     for name in names:
         if not NAME.fullmatch(name):
-            problems.add(repr(name), "a name has letters, digits, dots and dashes, and begins with a letter or digit")
+            problems.add(
+                repr(name), "a name has letters, digits, dots and dashes, and begins with a letter or digit"
+            )
     problems.raise_if_any()
     roster = {person.name: person for person in read_roster(folders)}
     for name in names:
@@ -60,7 +68,9 @@ def join(folders: Folders, names: Sequence[str], share: float = 1.0) -> None:
             roster[name] = msgspec.structs.replace(roster[name], share=share, active=True)
         else:
             pseudonym = f"annotator-{len(roster) + 1:02d}"
-            roster[name] = Annotator(name=name, pseudonym=pseudonym, email=f"{name.lower()}@rgqa.local", share=share)
+            roster[name] = Annotator(
+                name=name, pseudonym=pseudonym, email=f"{name.lower()}@rgqa.local", share=share
+            )
     write_roster(folders, list(roster.values()))
 
 

@@ -93,14 +93,18 @@ class LabelStudio:
         with self._told():
             client = httpx.Client(timeout=httpx.Timeout(answer_seconds, connect=10))
             sdk = Sdk(base_url=f"{self.url}/", api_key=connection.token, httpx_client=client, max_retries=0)
-        self._http = sdk._client_wrapper.httpx_client  # adds the token, and fetches an access token for a personal one
+        self._http = (
+            sdk._client_wrapper.httpx_client
+        )  # adds the token, and fetches an access token for a personal one
 
     def check(self) -> str:
         """The server's version, after a look at address and token."""
         answer = self._ask("GET", "api/version")
         release = answer.get("release") if isinstance(answer, dict) else None
         if not isinstance(release, str):
-            raise UserError(f"{self.url} answers, but is no Label Studio; check the address (LABEL_STUDIO_URL)")
+            raise UserError(
+                f"{self.url} answers, but is no Label Studio; check the address (LABEL_STUDIO_URL)"
+            )
         self._ask("GET", "api/current-user/whoami")
         return release
 
@@ -118,7 +122,9 @@ class LabelStudio:
         """
         found, number = [], 1
         while True:
-            page = self._ask("GET", "api/projects/", {"title": title, "page": number, "page_size": 100}, kind=_Projects)
+            page = self._ask(
+                "GET", "api/projects/", {"title": title, "page": number, "page_size": 100}, kind=_Projects
+            )
             found += [project for project in page.results if project.title == title]
             if not page.next:
                 break
@@ -147,7 +153,9 @@ class LabelStudio:
         wrong = [name for name, value in settings.items() if not same(name, now.get(name), value)]
         if wrong:
             try:
-                then = self._ask("PATCH", f"api/projects/{project.id}/", body={name: settings[name] for name in wrong})
+                then = self._ask(
+                    "PATCH", f"api/projects/{project.id}/", body={name: settings[name] for name in wrong}
+                )
             except UserError as error:
                 if "label_config" not in wrong:
                     raise
@@ -177,7 +185,10 @@ class LabelStudio:
 
     def judged(self, project: Project) -> Iterator[Listed]:
         """The tasks with annotations, cancelled ones too; bounded memory: one page at a time."""
-        for condition in ([_over("total_annotations", 0)], [_is("total_annotations", 0), _over("cancelled_annotations", 0)]):
+        for condition in (
+            [_over("total_annotations", 0)],
+            [_is("total_annotations", 0), _over("cancelled_annotations", 0)],
+        ):
             yield from self._pages(project, VERDICTS, condition, fields="all")
 
     def put(self, project: Project, tasks: Sequence[Mapping[str, Any]]) -> None:
@@ -189,9 +200,13 @@ class LabelStudio:
         answer = self._ask("POST", f"api/projects/{project.id}/import", body=tasks)
         taken = answer.get("task_count")
         if taken is None and "import" in answer:
-            raise UserError(f"{self.url} imports in the background (a paid edition); push cannot verify that: not supported")
+            raise UserError(
+                f"{self.url} imports in the background (a paid edition); push cannot verify that: not supported"
+            )
         if taken != len(tasks):
-            raise UserError(f"{self.url} took {taken} of {len(tasks)} tasks; run the same command again: it puts what is missing")
+            raise UserError(
+                f"{self.url} took {taken} of {len(tasks)} tasks; run the same command again: it puts what is missing"
+            )
 
     def delete(self, project: Project, numbers: Sequence[int]) -> int:
         """Delete those of some tasks that have no annotation and no draft at that moment; return how many there were."""
@@ -217,7 +232,12 @@ class LabelStudio:
         there = {row.get("path") for row in known}
         for folder in folders:
             if str(folder) not in there:
-                record = {"project": project.id, "title": "RGQA pictures", "path": str(folder), "regex_filter": "^$"}
+                record = {
+                    "project": project.id,
+                    "title": "RGQA pictures",
+                    "path": str(folder),
+                    "regex_filter": "^$",
+                }
                 try:
                     self._ask("POST", "api/storages/localfiles/", body=record)
                 except UserError as error:
@@ -256,7 +276,9 @@ class LabelStudio:
                 return
             last = page.tasks[-1].id
 
-    def _ask(self, method: str, path: str, params: Mapping | None = None, body: Any = None, kind: Any = Any) -> Any:
+    def _ask(
+        self, method: str, path: str, params: Mapping | None = None, body: Any = None, kind: Any = Any
+    ) -> Any:
         """One request and its answer as `kind`. Only reading is tried a second time."""
         with self._told():
             answer = self._http.request(
@@ -268,7 +290,9 @@ class LabelStudio:
                 request_options={"max_retries": 1 if method == "GET" else 0},
             )
         if answer.status_code >= 300:
-            raise UserError(self._refusal(answer.status_code, answer.headers.get("location", ""), answer.content))
+            raise UserError(
+                self._refusal(answer.status_code, answer.headers.get("location", ""), answer.content)
+            )
         if not answer.content:
             return None
         try:
@@ -294,7 +318,9 @@ class LabelStudio:
             return f"{self.url} sends us on to {location}; set LABEL_STUDIO_URL to the address that answers itself"
         if said is None:
             what = "is no Label Studio" if status < 500 else f"is in trouble (status {status})"
-            return f"{self.url} answers, but {what}; check the address (LABEL_STUDIO_URL) and the server's log"
+            return (
+                f"{self.url} answers, but {what}; check the address (LABEL_STUDIO_URL) and the server's log"
+            )
         return f"{self.url} says: {said} (status {status}); what was done is kept"
 
     @contextmanager
@@ -310,16 +336,24 @@ class LabelStudio:
             body = error.body if isinstance(error.body, dict) else {}
             raise UserError(self._refusal(error.status_code or 401, "", msgspec.json.encode(body))) from error
         except httpx.ConnectError as error:
-            start = "start it with: rgqa annotate serve" if self.own else "check the address (LABEL_STUDIO_URL)"
+            start = (
+                "start it with: rgqa annotate serve" if self.own else "check the address (LABEL_STUDIO_URL)"
+            )
             raise UserError(f"no server answers at {self.url} ({error}); {start}") from error
         except httpx.TimeoutException as error:
-            raise UserError(f"{self.url} gave no answer within {self.answer_seconds:.0f} seconds; {again}") from error
+            raise UserError(
+                f"{self.url} gave no answer within {self.answer_seconds:.0f} seconds; {again}"
+            ) from error
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-            raise UserError(f"{self.url} is no address of a server ({error}); set LABEL_STUDIO_URL") from error
+            raise UserError(
+                f"{self.url} is no address of a server ({error}); set LABEL_STUDIO_URL"
+            ) from error
         except httpx.HTTPError as error:
             raise UserError(f"{self.url} broke off ({type(error).__name__}: {error}); {again}") from error
         except ValueError as error:  # the SDK reads the answer to a token as JSON, whatever it is
-            raise UserError(f"{self.url} answers, but is no Label Studio; check the address (LABEL_STUDIO_URL)") from error
+            raise UserError(
+                f"{self.url} answers, but is no Label Studio; check the address (LABEL_STUDIO_URL)"
+            ) from error
 
 
 def other_version(release: str) -> str | None:

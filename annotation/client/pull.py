@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from annotation.study.exports import Annotation, Exported, PULLED, pseudonym, read_exports
 from annotation.client.label_studio import LabelStudio
 from annotation.client.queues import Opener, Queue, Servers, queues
+from annotation.study.exports import PULLED, Annotation, Exported, pseudonym, read_exports
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, read_jsonl, replacing
 from pipeline.core.paths import Folders
@@ -72,7 +72,11 @@ def given(server: LabelStudio, queue: Queue) -> Iterator[Exported]:
     project = server.project(queue.title)
     if project is None:
         return
-    owners = {number for number, email in server.people().items() if queue.annotator and email == queue.annotator.email.lower()}
+    owners = {
+        number
+        for number, email in server.people().items()
+        if queue.annotator and email == queue.annotator.email.lower()
+    }
     for row in server.judged(project):
         if row.key is None:
             continue
@@ -118,7 +122,9 @@ def earlier(path: Any) -> Kept:
 
 def add(kept: Kept, row: Exported) -> None:
     """Add the annotations of a task that are not there yet, or not in this version."""
-    kept[row.data["task"]].update(msgspec.json.encode(annotation, order="sorted") for annotation in row.annotations)
+    kept[row.data["task"]].update(
+        msgspec.json.encode(annotation, order="sorted") for annotation in row.annotations
+    )
 
 
 def lines(kept: Kept) -> Iterator[bytes]:
@@ -127,7 +133,14 @@ def lines(kept: Kept) -> Iterator[bytes]:
     for task_id in sorted(kept):
         rows = sorted(kept[task_id], key=_place)
         if rows:
-            yield opening + b'{"data":{"task":' + msgspec.json.encode(task_id) + b'},"annotations":[' + b",".join(rows) + b"]}"
+            yield (
+                opening
+                + b'{"data":{"task":'
+                + msgspec.json.encode(task_id)
+                + b'},"annotations":['
+                + b",".join(rows)
+                + b"]}"
+            )
             opening = b",\n"
     yield b"[]\n" if opening == b"[\n" else b"\n]\n"
 

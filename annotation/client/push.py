@@ -15,13 +15,13 @@ from collections.abc import Mapping
 
 import msgspec
 
-from annotation.study.another_vote import AnotherVote
-from annotation.client.contents import Found, LOCAL, Shown, bring, look
-from annotation.study.exports import Exported, PULLED
+from annotation.client.contents import LOCAL, Found, Shown, bring, look
 from annotation.client.label_studio import LabelStudio
-from annotation.study.plan import AnnotateParams, Assignment, Given, Plan, plan
 from annotation.client.qualify import qualify
 from annotation.client.queues import Opener, Queue, Servers, queues
+from annotation.study.another_vote import AnotherVote
+from annotation.study.exports import PULLED, Exported
+from annotation.study.plan import AnnotateParams, Assignment, Given, Plan, plan
 from annotation.study.roster import read_roster
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, read_jsonl, write_jsonl
@@ -53,29 +53,51 @@ def push(opener: Opener = LabelStudio) -> None:
     tasks, shown = batch(folders, params)
     all_queues, unreachable = queues(folders)
     servers = Servers(opener)
-    found = {queue: look(servers.of(queue), queue, set(shown)) for queue in track(all_queues, "push: looking", unit="queue")}
+    found = {
+        queue: look(servers.of(queue), queue, set(shown))
+        for queue in track(all_queues, "push: looking", unit="queue")
+    }
     if all_queues[0].annotator is None:
         planned = Plan(queues={"everybody": shared_order(tasks, params)}, short={})
     else:
         out = qualify(servers, all_queues, tasks, shown, folders, params)
-        roster = [msgspec.structs.replace(person, active=person.active and person.pseudonym not in out) for person in read_roster(folders)]
+        roster = [
+            msgspec.structs.replace(person, active=person.active and person.pseudonym not in out)
+            for person in read_roster(folders)
+        ]
         planned = plan(tasks, roster, params, given(folders, found, set(shown)))
         write_jsonl(
             folders.study / "plan.jsonl",
-            (Assignment(annotator=name, task_id=key) for name, row in sorted(planned.queues.items()) for key in row),
+            (
+                Assignment(annotator=name, task_id=key)
+                for name, row in sorted(planned.queues.items())
+                for key in row
+            ),
         )
     problems = Problems("push")
     for line in unreachable:
         problems.add("roster", line)
     for queue in all_queues:
         try:
-            bring(servers.of(queue), queue, found[queue], planned.queues.get(queue.name, []), shown, folders, params)
+            bring(
+                servers.of(queue),
+                queue,
+                found[queue],
+                planned.queues.get(queue.name, []),
+                shown,
+                folders,
+                params,
+            )
         except UserError as error:
             problems.lines += [f"{queue.name}: {line}" for line in error.problems]
     tell_short(planned, params)
     problems.raise_if_any()
     pushed = sum(len(row) for row in planned.queues.values())
-    done("push", f"{pushed:,} open tasks in {len(planned.queues)} queues", ", ".join(sorted({q.connection.url for q in all_queues})))
+    done(
+        "push",
+        f"{pushed:,} open tasks in {len(planned.queues)} queues",
+        ", ".join(sorted({q.connection.url for q in all_queues})),
+    )
 
 
 def batch(folders: Folders, params: AnnotateParams) -> tuple[list[Task], dict[str, Shown]]:
@@ -86,7 +108,9 @@ def batch(folders: Folders, params: AnnotateParams) -> tuple[list[Task], dict[st
         raise UserError(f"{home}/tasks.jsonl holds no tasks; run: dvc repro")
     shown = {row.data["task"]: row for row in read_json(home / "label_studio_tasks.json", list[Shown])}
     if shown.keys() != {task.task_id for task in tasks}:
-        raise UserError(f"{home}: tasks.jsonl and label_studio_tasks.json hold different tasks; run: dvc repro")
+        raise UserError(
+            f"{home}: tasks.jsonl and label_studio_tasks.json hold different tasks; run: dvc repro"
+        )
     for row in shown.values():
         if params.pictures != "local":
             row.data["image"] = f"{params.pictures.rstrip('/')}/{row.data['image'].removeprefix(LOCAL)}"
@@ -104,7 +128,9 @@ def given(folders: Folders, found: Mapping[Queue, Found], known: set[str]) -> Gi
             judged[key].add(queue.name)
         for key in row.skipped & known:
             skipped[key].add(queue.name)
-        held[queue.name] = sorted(row.open, key=lambda key, row=row: row.open[key]) if queue.name in active else []
+        held[queue.name] = (
+            sorted(row.open, key=lambda key, row=row: row.open[key]) if queue.name in active else []
+        )
     path = folders.study / "plan.jsonl"
     for line in read_jsonl(path, Assignment) if path.exists() else ():
         if line.annotator in held and line.task_id in known:

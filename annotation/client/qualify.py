@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from annotation.client.contents import Shown, bring, look
+from annotation.client.pull import given
+from annotation.client.queues import Queue, Servers
 from annotation.study.exports import verdicts_of
 from annotation.study.plan import AnnotateParams
-from annotation.client.pull import given
 from annotation.study.qualification import Score, passed, qualification, scores
-from annotation.client.queues import Queue, Servers
 from pipeline.core.paths import Folders
 from pipeline.core.records import Task
 
@@ -38,7 +38,14 @@ def qualify(
     known = {task.task_id: task for task in qualification(tasks, params.qualification, params.seed)}
     image = {task.picture_id: shown[task.task_id].data["image"] for task in tasks}
     rows = {
-        key: Shown({"task": key, "image": image[task.picture_id], "first": task.first.text, "second": task.second.text})
+        key: Shown(
+            {
+                "task": key,
+                "image": image[task.picture_id],
+                "first": task.first.text,
+                "second": task.second.text,
+            }
+        )
         for key, task in known.items()
     }
     out = set()
@@ -49,7 +56,11 @@ def qualify(
         server = servers.of(round_)
         bring(server, round_, look(server, round_, set(rows)), list(rows), rows, folders, params)
         verdicts, _ = verdicts_of(given(server, round_), known)
-        found = {queue.name: scores(list(known.values()), verdicts).get(queue.name, Score(right=0, answered=0, asked=2 * len(known)))}
+        found = {
+            queue.name: scores(list(known.values()), verdicts).get(
+                queue.name, Score(right=0, answered=0, asked=2 * len(known))
+            )
+        }
         if not passed(found, params.qualification_share):
             out.add(queue.name)
         tell(queue.name, found[queue.name], queue.name not in out)

@@ -10,10 +10,10 @@ import sys
 from collections.abc import Callable, Mapping
 
 from annotation.client.label_studio import LabelStudio, other_version
+from annotation.client.secrets import Connection, connection
+from annotation.client.task_screen import instructions, interface
 from annotation.study.plan import AnnotateParams
 from annotation.study.roster import Annotator, read_roster
-from annotation.client.task_screen import instructions, interface
-from annotation.client.secrets import Connection, connection
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
 from pipeline.core.records import Record

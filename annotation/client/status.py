@@ -9,13 +9,13 @@ from itertools import pairwise
 from math import isnan, nan
 
 from annotation.client.contents import look
-from annotation.study.exports import verdicts_of
 from annotation.client.label_studio import LabelStudio
-from annotation.study.plan import AnnotateParams
 from annotation.client.pull import given
 from annotation.client.push import batch
-from annotation.study.quality import Accuracy, accuracies, refuted
 from annotation.client.queues import Opener, Servers, queues
+from annotation.study.exports import verdicts_of
+from annotation.study.plan import AnnotateParams
+from annotation.study.quality import Accuracy, accuracies, refuted
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
@@ -106,7 +106,11 @@ def status(opener: Opener = LabelStudio) -> None:
             )
         )
     if rows:
-        show(rows, accuracies(by_id, verdicts, refuted(by_id, verdicts)), sorted({task.subset for task in tasks}))
+        show(
+            rows,
+            accuracies(by_id, verdicts, refuted(by_id, verdicts)),
+            sorted({task.subset for task in tasks}),
+        )
     problems.raise_if_any()
 
 
@@ -129,7 +133,10 @@ def show(rows: Sequence[Progress], filters: Mapping[str, Accuracy], subsets: Seq
         done, left = sum(row.done.values()), sum(row.open.values())
         table.add_row(
             row.name if row.active else f"{row.name} (left)",
-            *(f"{row.done.get(name, 0):,} / {row.done.get(name, 0) + row.open.get(name, 0):,}" for name in subsets),
+            *(
+                f"{row.done.get(name, 0):,} / {row.done.get(name, 0) + row.open.get(name, 0):,}"
+                for name in subsets
+            ),
             f"{done:,} / {done + left:,}",
             f"{row.skipped:,}",
             _number(row.per_hour, 0),
@@ -153,7 +160,9 @@ def show(rows: Sequence[Progress], filters: Mapping[str, Accuracy], subsets: Seq
     )
     Console(width=None if Console().is_terminal else 160).print(table)
     if hours and not isnan(sum(hours)):
-        print(f"status: the last one is done after {max(hours):.1f} more hours of work; pauses over {IDLE // 60} minutes not counted")
+        print(
+            f"status: the last one is done after {max(hours):.1f} more hours of work; pauses over {IDLE // 60} minutes not counted"
+        )
     for name in sorted(filters.keys() - {row.name for row in rows}):
         print(f"status: {name} answered too: filter questions right {_filters(filters[name])}")
 

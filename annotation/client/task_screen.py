@@ -79,7 +79,9 @@ def _html(path: Path, number: int, problems: Problems) -> tuple[str, str]:
         try:
             sheet.append(_background(name, path.parent / token.attrs["src"]))
         except (OSError, ValueError) as error:
-            problems.add(f"{path}, picture {token.attrs['src']}", f"{error}; put a JPEG, PNG, GIF or WEBP file there")
+            problems.add(
+                f"{path}, picture {token.attrs['src']}", f"{error}; put a JPEG, PNG, GIF or WEBP file there"
+            )
         caption = html.escape(token.content)
         return f'<span class="picture {name}" title="{caption}"></span><span class="caption">{caption}</span>'
 

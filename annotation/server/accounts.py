@@ -11,10 +11,10 @@ from secrets import token_urlsafe
 
 import msgspec
 
-from annotation.study.roster import Annotator
-from annotation.client.task_screen import HOTKEYS
 from annotation.client.secrets import HOME, Login, Secrets, read_secrets, write_secrets
+from annotation.client.task_screen import HOTKEYS
 from annotation.server import process
+from annotation.study.roster import Annotator
 
 ADMIN = "admin@rgqa.local"
 
@@ -44,8 +44,12 @@ def ensure(python: Path, annotators: Sequence[Annotator], port: int, home: Path 
             login = logins.get(person.name) or Login(email=person.email, password=token_urlsafe(9), token="")
             wanted[person.name] = {**msgspec.to_builtins(login), "active": person.active, "hotkeys": HOTKEYS}
         question = {"admin": msgspec.to_builtins(admin), "annotators": wanted}
-        known = msgspec.json.decode(process.ask(python, "accounts", msgspec.json.encode(question), home), type=Known)
-        secrets = Secrets(url=f"http://127.0.0.1:{port}", admin=known.admin, annotators=logins | known.annotators)
+        known = msgspec.json.decode(
+            process.ask(python, "accounts", msgspec.json.encode(question), home), type=Known
+        )
+        secrets = Secrets(
+            url=f"http://127.0.0.1:{port}", admin=known.admin, annotators=logins | known.annotators
+        )
         if secrets != before:
             write_secrets(secrets, path)
         return secrets

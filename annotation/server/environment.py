@@ -70,5 +70,9 @@ def call(command: list[str], folder: Path) -> None:
     """Run a step of the set-up; what was done so far is kept, and the next call goes on from there."""
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
-        said = done.stderr.strip().splitlines()[-10:] or [f"{Path(command[0]).name} ended with code {done.returncode}"]
-        raise UserError([f"Label Studio cannot be set up in {folder}/; mend this and run the same command again:", *said])
+        said = done.stderr.strip().splitlines()[-10:] or [
+            f"{Path(command[0]).name} ended with code {done.returncode}"
+        ]
+        raise UserError(
+            [f"Label Studio cannot be set up in {folder}/; mend this and run the same command again:", *said]
+        )

@@ -67,8 +67,13 @@ def start(python: Path, port: int, home: Path = HOME) -> Server:
     log = home / "server.log"
     with log.open("ab") as output:
         child = subprocess.Popen(
-            [python.absolute(), "-m", INSIDE, "serve", str(port)], env=environment(home=home),
-            stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, umask=0o077,
+            [python.absolute(), "-m", INSIDE, "serve", str(port)],
+            env=environment(home=home),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            umask=0o077,
         )
     server = Server(pid=child.pid, created=psutil.Process(child.pid).create_time(), port=port)
     write_json(home / "server.json", server)
@@ -80,7 +85,9 @@ def start(python: Path, port: int, home: Path = HOME) -> Server:
             raise UserError(["Label Studio ended while it started; the end of its log:", *tail(log)])
         if time.monotonic() - begun > START_SECONDS:
             stop(home)
-            raise UserError([f"Label Studio did not answer in {START_SECONDS} seconds; the end of its log:", *tail(log)])
+            raise UserError(
+                [f"Label Studio did not answer in {START_SECONDS} seconds; the end of its log:", *tail(log)]
+            )
         print(".", end="", flush=True)
         time.sleep(1)
     print(f" {time.monotonic() - begun:.0f} s", flush=True)
@@ -130,11 +137,17 @@ def ask(python: Path, command: str, question: bytes, home: Path = HOME) -> bytes
         UserError: it failed; the end of what it said is shown.
     """
     done = subprocess.run(
-        [python.absolute(), "-m", INSIDE, command], env=environment(home=home), input=question, capture_output=True,
-        umask=0o077, check=False,
+        [python.absolute(), "-m", INSIDE, command],
+        env=environment(home=home),
+        input=question,
+        capture_output=True,
+        umask=0o077,
+        check=False,
     )
     if done.returncode != 0:
-        raise UserError([f"Label Studio could not do it ({command}):", *reason(done.stderr.decode(errors="replace"))])
+        raise UserError(
+            [f"Label Studio could not do it ({command}):", *reason(done.stderr.decode(errors="replace"))]
+        )
     return done.stdout
 
 
@@ -145,9 +158,13 @@ def reason(said: str) -> list[str]:
     return lines[-10:]
 
 
-def environment(outside: Mapping[str, str] = os.environ, home: Path = HOME, data: Path = DATA) -> dict[str, str]:
+def environment(
+    outside: Mapping[str, str] = os.environ, home: Path = HOME, data: Path = DATA
+) -> dict[str, str]:
     """What Label Studio's Python sees: little, as it reads names like HOST and DEBUG for its own."""
-    kept = {name: outside[name] for name in ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ") if name in outside}
+    kept = {
+        name: outside[name] for name in ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ") if name in outside
+    }
     folder = str(home.absolute())
     return {
         **kept,

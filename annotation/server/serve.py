@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 
 from annotation.client.invite import join
-from annotation.study.roster import Annotator, read_roster
 from annotation.client.secrets import HOME, Secrets, read_secrets
 from annotation.server import accounts, environment, process
+from annotation.study.roster import Annotator, read_roster
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
 
@@ -35,7 +35,9 @@ def serve(port: int) -> None:
         with process.alone():
             server = process.running() or process.start(python, port)
     else:
-        elsewhere = "" if server.port == port else f" (not on {port}: to move it, rgqa annotate serve --stop first)"
+        elsewhere = (
+            "" if server.port == port else f" (not on {port}: to move it, rgqa annotate serve --stop first)"
+        )
         print(f"serve: Label Studio is running on {server.url}{elsewhere}", flush=True)
         secrets = missing_accounts(roster, server.port) or accounts.ensure(python, roster, server.port)
     try:

@@ -14,7 +14,7 @@ import krippendorff
 import numpy as np
 
 from annotation.study.quality import candidate_choice, candidate_of, said
-from pipeline.core.records import Record, SUBSETS, Subset, Task, Verdict
+from pipeline.core.records import SUBSETS, Record, Subset, Task, Verdict
 
 VERDICTS = ("valid", "invalid")
 
@@ -94,7 +94,10 @@ def kappa(table: np.ndarray) -> float | None:
     total = table.sum()
     if not total:
         return None
-    observed, chance = np.trace(table) * total, table.sum(axis=1) @ table.sum(axis=0)  # both times total squared
+    observed, chance = (
+        np.trace(table) * total,
+        table.sum(axis=1) @ table.sum(axis=0),
+    )  # both times total squared
     return None if chance == total**2 else float((observed - chance) / (total**2 - chance))
 
 

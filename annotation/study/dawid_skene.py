@@ -56,7 +56,9 @@ def dawid_skene(
     [[1.0, 0.0], [0.0, 1.0]]
     """
     if not len(item) or not len(item) == len(annotator) == len(response):
-        raise ValueError(f"{len(item)} items, {len(annotator)} annotators, {len(response)} responses: wanted as many of each")
+        raise ValueError(
+            f"{len(item)} items, {len(annotator)} annotators, {len(response)} responses: wanted as many of each"
+        )
     votes = np.zeros((item.max() + 1, responses))
     np.add.at(votes, (item, response), 1)
     posterior = votes[:, :classes] + votes[:, classes:].sum(axis=1, keepdims=True) / classes
@@ -73,7 +75,11 @@ def dawid_skene(
         with np.errstate(divide="ignore"):  # a probability of 0 rules a class out
             spoken, begun = np.log(confusion), np.log(prior)
         logs = np.stack(
-            [begun[c] + np.bincount(item, spoken[annotator, c, response], len(votes)) for c in range(classes)], axis=1
+            [
+                begun[c] + np.bincount(item, spoken[annotator, c, response], len(votes))
+                for c in range(classes)
+            ],
+            axis=1,
         )
         logs -= logs.max(axis=1, keepdims=True)
         new = np.exp(logs)

@@ -94,13 +94,21 @@ def read_exports(paths: Iterable[Path], tasks: Mapping[str, Task]) -> tuple[list
             wanted = "wanted: Label Studio's export format JSON or JSON_MIN, with the tasks of push"
             problems.add(str(path), f"{str(error).removeprefix(f'{path}: ')} ({wanted})")
             continue
-        given += [_Given(str(path), str(row.data["task"]), annotation) for row in rows for annotation in row.annotations]
+        given += [
+            _Given(str(path), str(row.data["task"]), annotation)
+            for row in rows
+            for annotation in row.annotations
+        ]
     return _counted(given, tasks, problems)
 
 
 def verdicts_of(rows: Iterable[Exported], tasks: Mapping[str, Task]) -> tuple[list[Verdict], dict[str, int]]:
     """The same for rows that are at hand already."""
-    given = [_Given("verdicts", str(row.data.get("task")), annotation) for row in rows for annotation in row.annotations]
+    given = [
+        _Given("verdicts", str(row.data.get("task")), annotation)
+        for row in rows
+        for annotation in row.annotations
+    ]
     return _counted(given, tasks, Problems("verdicts"))
 
 
@@ -112,7 +120,11 @@ def read(path: Path, tasks: Mapping[str, Task]) -> list[Exported]:
     """
     rows = read_json(path)
     try:
-        if isinstance(rows, list) and rows and all(isinstance(row, dict) and "annotation_id" in row for row in rows):
+        if (
+            isinstance(rows, list)
+            and rows
+            and all(isinstance(row, dict) and "annotation_id" in row for row in rows)
+        ):
             return [_from_min(row, tasks.get(row.task)) for row in msgspec.convert(rows, list[_Min])]
         found = msgspec.convert(rows, list[Exported])
     except msgspec.ValidationError as error:
@@ -131,9 +143,13 @@ def _from_min(row: _Min, task: Task | None) -> Exported:
         if isinstance(value, str) and value != texts.get(name)  # a question without an answer keeps its text
     ]
     annotation = Annotation(
-        id=row.annotation_id, completed_by=row.annotator, result=result, lead_time=row.lead_time,
-        created_at=row.created_at, updated_at=row.updated_at,
-    )  # fmt: skip
+        id=row.annotation_id,
+        completed_by=row.annotator,
+        result=result,
+        lead_time=row.lead_time,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )
     return Exported(data={"task": row.task}, annotations=[annotation])
 
 

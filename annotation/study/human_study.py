@@ -27,7 +27,7 @@ from pipeline.core.files import content_key, read_json, read_jsonl, write_json, 
 from pipeline.core.paths import DATA, Folders
 from pipeline.core.progress import done
 from pipeline.core.randomness import generator
-from pipeline.core.records import Item, Picture, Record, SUBSETS, Subset
+from pipeline.core.records import SUBSETS, Item, Picture, Record, Subset
 
 EACH = 50  # AQs and UQs of a subset, as in the paper
 LOCAL = "/data/local-files/?d="
@@ -123,7 +123,9 @@ def _spread(rows: Sequence[Item], size: int, shown: Counter[str]) -> list[Item]:
     return taken
 
 
-def tasks(drawn: Iterable[Drawn], pictures: Mapping[str, Picture], address: str = LOCAL) -> list[dict[str, dict[str, str]]]:
+def tasks(
+    drawn: Iterable[Drawn], pictures: Mapping[str, Picture], address: str = LOCAL
+) -> list[dict[str, dict[str, str]]]:
     """The tasks as Label Studio imports them: nothing in them tells AQs and UQs, or subsets, apart.
 
     Args:
@@ -154,11 +156,15 @@ def draw(release: Path | None = None, each: int = EACH, seed: int = 0, address: 
     release = release or folders.release(params.version())
     home = folders.study / "human"
     if not (release / "provenance.jsonl").is_file():
-        raise UserError(f"{release}: no release is there (no provenance.jsonl); make it with dvc repro, or name its folder")
+        raise UserError(
+            f"{release}: no release is there (no provenance.jsonl); make it with dvc repro, or name its folder"
+        )
     drawn = choose((row.item for row in read_jsonl(release / "provenance.jsonl", _Provenance)), each, seed)
     if not drawn:
         raise UserError(f"{release}: no subset has both AQs and UQs in its test part; nothing can be drawn")
-    pictures = {row.picture_id: row for row in read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture)}
+    pictures = {
+        row.picture_id: row for row in read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture)
+    }
     problems = Problems(f"{release}: its pictures are not those of data set {folders.dataset}")
     for picture_id in sorted({row.picture_id for row in drawn} - set(pictures)):
         problems.add(picture_id, "no such picture")
@@ -175,7 +181,9 @@ def draw(release: Path | None = None, each: int = EACH, seed: int = 0, address: 
         short = "" if count == 2 * each else f" ({each} of each were wanted; the release has no more)"
         print(f"study: {subset}: {count // 2} AQs, {count // 2} UQs{short}")
     done("study", f"{len(drawn):,} tasks", home / "tasks.json")
-    print(f"study: set up a project with {home / 'study.xml'}, import tasks.json, have it judged, export it as JSON")
+    print(
+        f"study: set up a project with {home / 'study.xml'}, import tasks.json, have it judged, export it as JSON"
+    )
     print("study: then run: rgqa annotate study score EXPORT.json")
 
 
@@ -213,11 +221,17 @@ def read_judgements(paths: Iterable[Path], drawn: Mapping[str, Drawn]) -> tuple[
                     key = task, pseudonym(annotation.completed_by)
                     last[key] = max(last.get(key, (("", ""), False)), (when, ANSWERS[said]))
     if not counts["complete"] and not problems.lines:
-        problems.add("all exports", f"no judgement of this study in them: {dict(sorted(counts.items())) or 'nothing at all'}")
+        problems.add(
+            "all exports",
+            f"no judgement of this study in them: {dict(sorted(counts.items())) or 'nothing at all'}",
+        )
     problems.raise_if_any()
     counts["replaced by a later one"] = counts["complete"] - len(last)
     counts["complete"] = len(last)
-    given = [Given(task=task, person=person, accepted=accepted) for (task, person), (_, accepted) in sorted(last.items())]
+    given = [
+        Given(task=task, person=person, accepted=accepted)
+        for (task, person), (_, accepted) in sorted(last.items())
+    ]
     return given, {kind: count for kind, count in sorted(counts.items()) if count}
 
 
@@ -276,7 +290,9 @@ def score(exports: Sequence[Path]) -> None:
     print("\n".join(table(results(given, drawn))))
     print(f"study: annotations: {', '.join(f'{count:,} {kind}' for kind, count in counts.items())}")
     done("study", f"{len(given):,} judgements", home / "judgements")
-    print(f"study: beside a model: rgqa score RELEASE model.json --subset SUBSET --human {home / 'judgements'}/SUBSET.json")
+    print(
+        f"study: beside a model: rgqa score RELEASE model.json --subset SUBSET --human {home / 'judgements'}/SUBSET.json"
+    )
 
 
 def table(rows: Sequence[Result]) -> list[str]:
@@ -299,4 +315,7 @@ def table(rows: Sequence[Result]) -> list[str]:
         )
         for row in rows
     ]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in cells
+    ]

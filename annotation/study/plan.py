@@ -32,7 +32,9 @@ class AnnotateParams(Params):
     overlap: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0  # share of the tasks that everybody judges
     most_tasks: Annotated[int, msgspec.Meta(ge=0)] = 0  # per annotator; 0 = no limit
     qualification: Annotated[int, msgspec.Meta(ge=0)] = 0  # tasks of known answers to pass first; 0 = none
-    qualification_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.8  # of their questions to be answered as known
+    qualification_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = (
+        0.8  # of their questions to be answered as known
+    )
     seed: int = 0
     # `local`: pictures are served by Label Studio from data/. Else the address that stands before a picture's path
     # below data/, for a server elsewhere.
@@ -76,7 +78,9 @@ class Plan(Record):
     short: dict[str, int]
 
 
-def plan(tasks: Sequence[Task], roster: Sequence[Annotator], params: AnnotateParams, given: Given | None = None) -> Plan:
+def plan(
+    tasks: Sequence[Task], roster: Sequence[Annotator], params: AnnotateParams, given: Given | None = None
+) -> Plan:
     """Share out the tasks among those who are active."""
     return _Planner(tasks, roster, params, given or Given()).made()
 
@@ -89,7 +93,9 @@ def overlapping(tasks: Sequence[Task], params: AnnotateParams) -> set[str]:
     return {
         key
         for keys in by_subset.values()
-        for key in sorted(keys, key=lambda key: lot(params.seed, "overlap", key))[: round(params.overlap * len(keys))]
+        for key in sorted(keys, key=lambda key: lot(params.seed, "overlap", key))[
+            : round(params.overlap * len(keys))
+        ]
     }
 
 
@@ -101,7 +107,9 @@ def lot(seed: int, *key: str) -> str:
 class _Planner:
     """The plan while it is made: who has what, and how much everybody has."""
 
-    def __init__(self, tasks: Sequence[Task], roster: Sequence[Annotator], params: AnnotateParams, given: Given) -> None:
+    def __init__(
+        self, tasks: Sequence[Task], roster: Sequence[Annotator], params: AnnotateParams, given: Given
+    ) -> None:
         self.params, self.given = params, given
         self.task = {task.task_id: task for task in tasks}
         self.share = {
@@ -114,9 +122,7 @@ class _Planner:
         keys = [names[i] for i in generator(params.seed, "annotate", "order").permutation(len(names))]
         # Tasks for all come first: if people may take only so many tasks, these are the ones that tell agreement.
         self.keys = sorted(keys, key=lambda key: key not in together)
-        self.barred = {
-            key: {*given.judged.get(key, ()), *given.skipped.get(key, ())} for key in self.task
-        }
+        self.barred = {key: {*given.judged.get(key, ()), *given.skipped.get(key, ())} for key in self.task}
         self.missing = {key: self._missing(key, key in together) for key in self.keys}
         self.having: dict[str, list[str]] = {key: [] for key in self.task}  # open, by task
         self.load: dict[str, Counter[str]] = {name: Counter() for name in self.share}  # open, by subset
@@ -149,15 +155,26 @@ class _Planner:
         for name, row in queues.items():
             place = {key: i for i, key in enumerate(self.given.held.get(name, ()))}
             # What is there already keeps its place; what is new comes after it, drawn by lot.
-            row.sort(key=lambda key, place=place, name=name: (place.get(key, inf), lot(self.params.seed, name, key)))
+            row.sort(
+                key=lambda key, place=place, name=name: (
+                    place.get(key, inf),
+                    lot(self.params.seed, name, key),
+                )
+            )
         return Plan(queues=queues, short=short)
 
     def _keep(self) -> None:
         """Leave open tasks where they are, as far as they are still wanted."""
         held = {name: set(row) for name, row in self.given.held.items() if name in self.share}
         for key in self.keys:
-            holders = [name for name in held if key in held[name] and name not in self.barred[key] and self.room[name] > 0]
-            holders.sort(key=lambda name: (self.total[name] / self.share[name], lot(self.params.seed, key, name)))
+            holders = [
+                name
+                for name in held
+                if key in held[name] and name not in self.barred[key] and self.room[name] > 0
+            ]
+            holders.sort(
+                key=lambda name: (self.total[name] / self.share[name], lot(self.params.seed, key, name))
+            )
             for name in holders[: self.missing[key]]:
                 self._give(key, name)
 
@@ -216,7 +233,9 @@ class _Planner:
         """Move open tasks from those who have too many to those who have too few."""
         everything, shares = sum(self.total.values()), sum(self.share.values())
         quota = {name: everything * share / shares for name, share in self.share.items()}
-        uneven = [name for name in quota if abs(self.total[name] - quota[name]) > max(LEAST, SLACK * quota[name])]
+        uneven = [
+            name for name in quota if abs(self.total[name] - quota[name]) > max(LEAST, SLACK * quota[name])
+        ]
         if not uneven:
             return
         near = {
@@ -245,7 +264,11 @@ class _Planner:
         ]:
             _, giver, taker = min(pairs)
             found = next(
-                (key for key in reversed(movable[giver]) if taker not in self.having[key] and taker not in self.barred[key]),
+                (
+                    key
+                    for key in reversed(movable[giver])
+                    if taker not in self.having[key] and taker not in self.barred[key]
+                ),
                 None,
             )
             if found is None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from annotation.study.dawid_skene import dawid_skene
 from annotation.study.quality import candidate_choice, candidate_of
-from pipeline.core.records import Choice, Record, SUBSETS, Subset, Task, Verdict
+from pipeline.core.records import SUBSETS, Choice, Record, Subset, Task, Verdict
 
 RESPONSES = get_args(Choice)  # valid, invalid, unsure: the first two name the classes
 

@@ -89,7 +89,9 @@ def passed(found: Mapping[str, Score], least: float) -> set[str]:
     return {annotator for annotator, row in found.items() if row.answered == row.asked and row.share >= least}
 
 
-def _pair(questions: list[TaskQuestion], picture_id: str, seed: int) -> tuple[TaskQuestion, TaskQuestion] | None:
+def _pair(
+    questions: list[TaskQuestion], picture_id: str, seed: int
+) -> tuple[TaskQuestion, TaskQuestion] | None:
     """Two questions of a picture: of different verdicts if possible, of no template if possible; None if there is one."""
     if len(questions) < 2:
         return None

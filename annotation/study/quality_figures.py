@@ -14,7 +14,7 @@ from annotation.study.habits import Habits
 from annotation.study.posteriors import Table
 from annotation.study.quality import Accuracy, filter_choice, said
 from annotation.study.votes import SetAside, Status
-from pipeline.core.records import Choice, Record, SUBSETS, Subset, Task, Verdict, Verified
+from pipeline.core.records import SUBSETS, Choice, Record, Subset, Task, Verdict, Verified
 
 
 class AnnotatorRow(Record):

@@ -7,8 +7,8 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from annotation.study.quality_plots import plots
 from annotation.study.quality_figures import Quality
+from annotation.study.quality_plots import plots
 
 RULES = {
     "majority": "more than half of the votes that count say so",
@@ -30,7 +30,9 @@ def page(quality: Quality) -> str:
     )
     environment.filters |= {"percent": percent, "places": places, "number": "{:,}".format}
     drawn = {name: Markup(svg) for name, svg in plots(quality).items()}  # Vega escapes the text in its SVG
-    return environment.get_template("quality.html.jinja").render(q=quality, plots=drawn, rule=RULES[quality.settings["rule"]])
+    return environment.get_template("quality.html.jinja").render(
+        q=quality, plots=drawn, rule=RULES[quality.settings["rule"]]
+    )
 
 
 def percent(share: float | None, count: int = 1) -> str:

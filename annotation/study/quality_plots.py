@@ -69,15 +69,20 @@ def accuracy(quality: Quality) -> alt.LayerChart:
         if row.accuracy is not None
     ]
     least = _chart([{"least": quality.settings["min_filter_accuracy"]}])
-    base = _chart(rows).encode(y=alt.Y("annotator:N", sort=None, title=None), color=_two("counts", "excluded"))
+    base = _chart(rows).encode(
+        y=alt.Y("annotator:N", sort=None, title=None), color=_two("counts", "excluded")
+    )
     lowest = min([0.5, quality.settings["min_filter_accuracy"], *(row["low"] for row in rows)])
     share = alt.Scale(domain=[floor(10 * lowest) / 10, 1], zero=False)
     interval = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", scale=share, axis=alt.Axis(format="%", title="accuracy on filter questions")), x2="high:Q"
+        x=alt.X("low:Q", scale=share, axis=alt.Axis(format="%", title="accuracy on filter questions")),
+        x2="high:Q",
     )
     point = base.mark_point(filled=True, size=70, opacity=1).encode(
         x=alt.X("accuracy:Q", scale=share),
-        shape=alt.Shape("state:N", scale=alt.Scale(domain=["counts", "excluded"], range=["circle", "cross"]), title=None),
+        shape=alt.Shape(
+            "state:N", scale=alt.Scale(domain=["counts", "excluded"], range=["circle", "cross"]), title=None
+        ),
     )
     line = least.mark_rule(strokeDash=[5, 4], color=GREY).encode(x=alt.X("least:Q", scale=share))
     return (line + interval + point).properties(width=WIDTH, height=alt.Step(22))
@@ -93,15 +98,25 @@ def pace_of(quality: Quality) -> alt.LayerChart:
         if pace.known
     ]
     base = _chart(rows).encode(
-        y=alt.Y("annotator:N", title=None), yOffset=alt.YOffset("state:N", sort=list(clocks)), color=_two(*clocks)
+        y=alt.Y("annotator:N", title=None),
+        yOffset=alt.YOffset("state:N", sort=list(clocks)),
+        color=_two(*clocks),
     )
     axis = alt.Axis(title="seconds for a task (logarithmic)", grid=True, tickCount=6, format="~g")
-    interval = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", scale=alt.Scale(type="log"), axis=axis), x2="high:Q")
+    interval = base.mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q", scale=alt.Scale(type="log"), axis=axis), x2="high:Q"
+    )
     point = base.mark_point(filled=True, size=60, opacity=1).encode(
         x="median:Q",
-        shape=alt.Shape("state:N", scale=alt.Scale(domain=list(clocks), range=["circle", "square"]), title=None),
+        shape=alt.Shape(
+            "state:N", scale=alt.Scale(domain=list(clocks), range=["circle", "square"]), title=None
+        ),
     )
-    line = _chart([{"fast": quality.settings["fast_seconds"]}]).mark_rule(strokeDash=[5, 4], color=GREY).encode(x="fast:Q")
+    line = (
+        _chart([{"fast": quality.settings["fast_seconds"]}])
+        .mark_rule(strokeDash=[5, 4], color=GREY)
+        .encode(x="fast:Q")
+    )
     return (line + interval + point).properties(width=WIDTH, height=alt.Step(15))
 
 
@@ -119,15 +134,26 @@ def votes(quality: Quality) -> alt.FacetChart:
     """Candidates by the votes that count: how many of how many say invalid, and what that comes to. (A title of the
     axis would not fit a facet of few rows; the caption says it.)"""
     rows = [
-        {"subset": row.subset, "votes": f"{vote.invalid} of {vote.counted}", "state": vote.status, "candidates": vote.candidates}
+        {
+            "subset": row.subset,
+            "votes": f"{vote.invalid} of {vote.counted}",
+            "state": vote.status,
+            "candidates": vote.candidates,
+        }
         for row in quality.subsets
         for vote in row.votes
     ]
-    order = sorted({(vote.counted, vote.invalid) for row in quality.subsets for vote in row.votes}, reverse=True)
-    chart = _chart(rows).mark_bar().encode(
-        x=alt.X("candidates:Q", title="candidates", axis=alt.Axis(tickCount=4, format="~s")),
-        y=alt.Y("votes:N", sort=[f"{invalid} of {counted}" for counted, invalid in order], title=None),
-        color=_colour("state", STATUS),
+    order = sorted(
+        {(vote.counted, vote.invalid) for row in quality.subsets for vote in row.votes}, reverse=True
+    )
+    chart = (
+        _chart(rows)
+        .mark_bar()
+        .encode(
+            x=alt.X("candidates:Q", title="candidates", axis=alt.Axis(tickCount=4, format="~s")),
+            y=alt.Y("votes:N", sort=[f"{invalid} of {counted}" for counted, invalid in order], title=None),
+            color=_colour("state", STATUS),
+        )
     )
     return chart.properties(width=300, height=alt.Step(17)).facet(
         facet=alt.Facet("subset:N", sort=[row.subset for row in quality.subsets], title=None), columns=2
@@ -183,12 +209,22 @@ def _colour(field: str, colours: dict[str, str]) -> alt.Color:
 
 
 def _stacked(
-    rows: Sequence[dict[str, Any]], row: str, part: str, count: str, colours: dict[str, str], title: str, sort: Any
+    rows: Sequence[dict[str, Any]],
+    row: str,
+    part: str,
+    count: str,
+    colours: dict[str, str],
+    title: str,
+    sort: Any,
 ) -> alt.Chart:
-    bars = _chart(rows).mark_bar().encode(
-        x=alt.X(f"{count}:Q", stack="normalize", axis=alt.Axis(format="%", title=title)),
-        y=alt.Y(f"{row}:N", sort=sort, title=None),
-        color=_colour(part, colours),
-        order="place:Q",
+    bars = (
+        _chart(rows)
+        .mark_bar()
+        .encode(
+            x=alt.X(f"{count}:Q", stack="normalize", axis=alt.Axis(format="%", title=title)),
+            y=alt.Y(f"{row}:N", sort=sort, title=None),
+            color=_colour(part, colours),
+            order="place:Q",
+        )
     )
     return bars.properties(width=WIDTH, height=alt.Step(20))

@@ -142,7 +142,9 @@ def commonest(reasons: Iterable[str]) -> Category | None:
     return min(counts, key=lambda reason: (-counts[reason], reason)) if counts else None
 
 
-def check_aqs(tasks: Mapping[str, Task], verdicts: Iterable[Verdict], excluded: Collection[str]) -> list[AqCheck]:
+def check_aqs(
+    tasks: Mapping[str, Task], verdicts: Iterable[Verdict], excluded: Collection[str]
+) -> list[AqCheck]:
     """What annotators that are not excluded said of the pictures' own questions that served as filters.
 
     Verified or refuted by more than half of at least two votes, else open. Sorted by question id.

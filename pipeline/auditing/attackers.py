@@ -42,16 +42,22 @@ def text_groups(texts: Sequence[str], question_ids: Sequence[str]) -> np.ndarray
     return np.array([root("text " + text) for text in texts])
 
 
-def word_ngrams(texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
+def word_ngrams(
+    texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int
+) -> np.ndarray:
     """Scores [n] of TF-IDF word 1-3-grams with logistic regression."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 
-    features = TfidfVectorizer(ngram_range=(1, 3), token_pattern=r"[^\s]+", sublinear_tf=True).fit_transform(texts)
+    features = TfidfVectorizer(ngram_range=(1, 3), token_pattern=r"[^\s]+", sublinear_tf=True).fit_transform(
+        texts
+    )
     return out_of_fold(lambda: LogisticRegression(C=10, max_iter=500), features, labels, groups, folds, seed)
 
 
-def character_ngrams(texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
+def character_ngrams(
+    texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int
+) -> np.ndarray:
     """Scores [n] of TF-IDF character 2-5-grams, reduced to 48 dimensions, with boosted trees."""
     from sklearn.decomposition import TruncatedSVD
     from sklearn.ensemble import HistGradientBoostingClassifier
@@ -63,22 +69,35 @@ def character_ngrams(texts: Sequence[str], labels: np.ndarray, groups: np.ndarra
         features = TruncatedSVD(min(48, grams.shape[1]), random_state=seed).fit_transform(grams)
     return out_of_fold(
         lambda: HistGradientBoostingClassifier(max_iter=80, random_state=seed, early_stopping=False),
-        features, labels, groups, folds, seed,
+        features,
+        labels,
+        groups,
+        folds,
+        seed,
     )
 
 
-def first_words(texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
+def first_words(
+    texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int
+) -> np.ndarray:
     """Scores [n] of the first one, two and three words, each start a feature, with logistic regression."""
     from sklearn.feature_extraction import DictVectorizer
     from sklearn.linear_model import LogisticRegression
 
     starts = [{" ".join(text.lower().split()[:n]): 1 for n in (1, 2, 3)} for text in texts]
     return out_of_fold(
-        lambda: LogisticRegression(max_iter=500), DictVectorizer().fit_transform(starts), labels, groups, folds, seed
+        lambda: LogisticRegression(max_iter=500),
+        DictVectorizer().fit_transform(starts),
+        labels,
+        groups,
+        folds,
+        seed,
     )
 
 
-def vectors(features: np.ndarray, labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
+def vectors(
+    features: np.ndarray, labels: np.ndarray, groups: np.ndarray, folds: int, seed: int
+) -> np.ndarray:
     """Scores [n] of a vector per row [n, d] (a picture's, say) with logistic regression."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
@@ -87,7 +106,9 @@ def vectors(features: np.ndarray, labels: np.ndarray, groups: np.ndarray, folds:
     return out_of_fold(lambda: LogisticRegression(C=0.1, max_iter=500), scaled, labels, groups, folds, seed)
 
 
-def score(scores: np.ndarray, labels: np.ndarray, groups: np.ndarray, repetitions: int, rng: np.random.Generator) -> Attack:
+def score(
+    scores: np.ndarray, labels: np.ndarray, groups: np.ndarray, repetitions: int, rng: np.random.Generator
+) -> Attack:
     """Two-sided AUROC of scores [n] for labels [n] (1 = UQ), with an interval over resampled groups [n]."""
     from pipeline.scorers import auroc
 
@@ -100,10 +121,17 @@ def score(scores: np.ndarray, labels: np.ndarray, groups: np.ndarray, repetition
     samples = aurocs_of_resampled(scores, labels == 1, draws, index)
     samples = 1 - samples if flip else samples
     low, high = np.nanquantile(samples, [0.025, 0.975])
-    return Attack(auroc=round(max(plain, 1 - plain), 4), low=round(float(low), 4), high=round(float(high), 4), groups=len(names))
+    return Attack(
+        auroc=round(max(plain, 1 - plain), 4),
+        low=round(float(low), 4),
+        high=round(float(high), 4),
+        groups=len(names),
+    )
 
 
-def aurocs_of_resampled(scores: np.ndarray, positive: np.ndarray, draws: np.ndarray, group: np.ndarray) -> np.ndarray:
+def aurocs_of_resampled(
+    scores: np.ndarray, positive: np.ndarray, draws: np.ndarray, group: np.ndarray
+) -> np.ndarray:
     """AUROC [r] of rows [n] whose groups [n] occur `draws` [r, g] times, without repeating rows; ties counted half."""
     levels, level = np.unique(scores, return_inverse=True)
     result = np.full(len(draws), np.nan)
@@ -116,7 +144,9 @@ def aurocs_of_resampled(scores: np.ndarray, positive: np.ndarray, draws: np.ndar
     return result
 
 
-def out_of_fold(classifier, features, labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
+def out_of_fold(
+    classifier, features, labels: np.ndarray, groups: np.ndarray, folds: int, seed: int
+) -> np.ndarray:
     """Scores of `classifier()` for rows that it did not see, nor any of their group. NaN if there are fewer groups
     than folds. Features are made from all rows, as they know no label. One thread and double precision, so that the
     scores depend neither on the machine's cores nor on its instruction set."""

@@ -26,11 +26,11 @@ from pipeline.core.records import Answerability, Picture, Question, Record, Scen
 from pipeline.judge.citing import cite
 from pipeline.judge.execute import Outcome, execute
 from pipeline.judge.facts import Facts, facts_of
-from pipeline.words.lexicon import Lexicon, same_answer
-from pipeline.programs.operations import Operation, parse
 from pipeline.judge.reconstruct import Known, Reconstructed, facts_known
+from pipeline.programs.operations import Operation, parse
 from pipeline.screening.claims import always_answerable
 from pipeline.sources import gqa_files
+from pipeline.words.lexicon import Lexicon, same_answer
 
 Evidence = Literal["other questions", "scene graph"]
 ALL = "all"
@@ -137,14 +137,22 @@ def count(trials: Sequence[Trial]) -> Row:
         return sum(t.verdict == t.truth == what for t in known)
 
     return Row(
-        own=len(own), own_judged=len(judged), own_right=sum(t.right is True for t in judged),
-        answers=sum(t.answer is not None for t in own), answers_right=sum(t.answer is True for t in own),
+        own=len(own),
+        own_judged=len(judged),
+        own_right=sum(t.right is True for t in judged),
+        answers=sum(t.answer is not None for t in own),
+        answers_right=sum(t.answer is True for t in own),
         foreign=len(foreign),
         judged_unanswerable=sum(t.outcome.answerability == "unanswerable" for t in foreign),
         judged_answerable=sum(t.outcome.answerability == "answerable" for t in foreign),
-        foreign_known=sum(t.right is not None for t in foreign), foreign_right=len(right) if told else None,
-        coverage=_share(len(judged), len(own)), agreement=_share(sum(t.right is True for t in judged), len(judged)),
-        precision={what: _share(both(what), sum(t.verdict == what for t in known)) if told else None for what in SIDES},
+        foreign_known=sum(t.right is not None for t in foreign),
+        foreign_right=len(right) if told else None,
+        coverage=_share(len(judged), len(own)),
+        agreement=_share(sum(t.right is True for t in judged), len(judged)),
+        precision={
+            what: _share(both(what), sum(t.verdict == what for t in known)) if told else None
+            for what in SIDES
+        },
         recall={what: _share(both(what), sum(t.truth == what for t in known)) for what in SIDES},
     )
 
@@ -175,18 +183,30 @@ def read_source(folders: Folders) -> Source:
     ingest = folders.stage("ingest")
     vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    questions = [q for q in read_jsonl(ingest / "questions.jsonl", Question) if q.split != "train" and q.program and q.answer]
+    questions = [
+        q
+        for q in read_jsonl(ingest / "questions.jsonl", Question)
+        if q.split != "train" and q.program and q.answer
+    ]
     asked: dict[str, list[Question]] = defaultdict(list)
     for question in questions:
         asked[question.picture_id].append(question)
     scenes = {s.picture_id: s for s in read_jsonl(ingest / "scenes.jsonl", Scene) if s.picture_id in asked}
-    graphs = {g.picture_id: g for g in read_jsonl(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed)}
+    graphs = {
+        g.picture_id: g
+        for g in read_jsonl(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed)
+    }
     telling = read_jsonl(ingest / "unbalanced.jsonl", Question)
     splits = {picture.split for picture in read_jsonl(ingest / "pictures.jsonl", Picture)}
     known = gqa_files.truth(folders.truth, splits) if any(folders.truth.glob("*.json")) else {}
     return Source(
-        asked=asked, related=relatives(chain(questions, telling)), graphs={key: graphs[key] for key in graphs if key in asked},
-        scenes=scenes, truth={key: facts_of(scene, lexicon) for key, scene in known.items()}, lexicon=lexicon)
+        asked=asked,
+        related=relatives(chain(questions, telling)),
+        graphs={key: graphs[key] for key in graphs if key in asked},
+        scenes=scenes,
+        truth={key: facts_of(scene, lexicon) for key, scene in known.items()},
+        lexicon=lexicon,
+    )
 
 
 def relatives(questions: Iterable[Question]) -> dict[str, frozenset[str]]:
@@ -209,7 +229,9 @@ def relatives(questions: Iterable[Question]) -> dict[str, frozenset[str]]:
 def trials(source: Source, foreign: int, rng: np.random.Generator) -> Iterator[Trial]:
     """Judge every question at its own picture and at `foreign` others of the same kind of evidence, drawn by lot."""
     pictures: dict[Evidence, list[str]] = {
-        "other questions": sorted(source.graphs), "scene graph": sorted(source.scenes.keys() & source.asked.keys())}
+        "other questions": sorted(source.graphs),
+        "scene graph": sorted(source.scenes.keys() & source.asked.keys()),
+    }
     known: dict[str, Facts] = {}
     for evidence, ids in pictures.items():
         for picture_id in track(ids, f"agreement, {evidence}", len(ids), "picture"):
@@ -232,25 +254,47 @@ def own_trial(question: Question, program: Sequence[Operation], evidence: Eviden
     answer = None
     if outcome.answerability == "answerable" and outcome.answers:
         answer = any(same_answer(one, question.answer) for one in outcome.answers)
-    right = None if outcome.answerability == "unknown" else outcome.answerability == "answerable" and answer is not False
-    return Trial(question, question.picture_id, evidence, outcome, right, answer, "answerable", always_answerable(program))
+    right = (
+        None
+        if outcome.answerability == "unknown"
+        else outcome.answerability == "answerable" and answer is not False
+    )
+    return Trial(
+        question,
+        question.picture_id,
+        evidence,
+        outcome,
+        right,
+        answer,
+        "answerable",
+        always_answerable(program),
+    )
 
 
 def foreign_trial(
-    question: Question, program: Sequence[Operation], picture_id: str, evidence: Evidence, source: Source, known: dict[str, Facts]
+    question: Question,
+    program: Sequence[Operation],
+    picture_id: str,
+    evidence: Evidence,
+    source: Source,
+    known: dict[str, Facts],
 ) -> Trial:
     """Judge a question at another picture; `known` keeps the facts of pictures."""
     if picture_id not in known:
         known[picture_id] = (
-            facts_of(source.scenes[picture_id], source.lexicon) if evidence == "scene graph"
-            else facts_known(source.graphs[picture_id], source.lexicon))
+            facts_of(source.scenes[picture_id], source.lexicon)
+            if evidence == "scene graph"
+            else facts_known(source.graphs[picture_id], source.lexicon)
+        )
     outcome = execute(program, known[picture_id])
     if picture_id not in source.truth:
         return Trial(question, picture_id, evidence, outcome)
     true = execute(program, source.truth[picture_id])
     right = None
     if "unknown" not in (outcome.answerability, true.answerability):
-        same = not outcome.answers or outcome.answerability == "unanswerable" or outcome.answers == true.answers
+        same = (
+            not outcome.answers or outcome.answerability == "unanswerable" or outcome.answers == true.answers
+        )
         right = outcome.answerability == true.answerability and same
     return Trial(question, picture_id, evidence, outcome, right, truth=true.answerability)
 
@@ -261,14 +305,28 @@ def shown(some: Sequence[Trial], source: Source) -> str:
     for number, trial in enumerate(some, 1):
         question, outcome = trial.question, trial.outcome
         where = "at its own picture" if trial.own else f"of picture {question.picture_id}, asked of another"
-        verdict = " ".join(filter(None, (outcome.answerability, outcome.category, outcome.detail, ", ".join(outcome.answers))))
+        verdict = " ".join(
+            filter(
+                None, (outcome.answerability, outcome.category, outcome.detail, ", ".join(outcome.answers))
+            )
+        )
         steps = " -> ".join(f"{step.operation}: {step.argument}" for step in question.program)
-        graph, without = source.graphs.get(trial.picture_id), source.related[question.question_id] if trial.own else frozenset()
+        graph, without = (
+            source.graphs.get(trial.picture_id),
+            source.related[question.question_id] if trial.own else frozenset(),
+        )
         facts = cite(question.program, graph, source.lexicon, without) if graph else []
-        parts.append("\n".join((
-            f"## {number}. {question.text}", f"{where}, {trial.picture_id}. Program: {steps}",
-            f"Verdict: **{verdict}**. The source's answer at its own picture: {question.answer}", "Known:",
-            *(f"- {fact.fact} ({', '.join(fact.questions)})" for fact in facts))))
+        parts.append(
+            "\n".join(
+                (
+                    f"## {number}. {question.text}",
+                    f"{where}, {trial.picture_id}. Program: {steps}",
+                    f"Verdict: **{verdict}**. The source's answer at its own picture: {question.answer}",
+                    "Known:",
+                    *(f"- {fact.fact} ({', '.join(fact.questions)})" for fact in facts),
+                )
+            )
+        )
     return "\n\n".join(parts) + "\n"
 
 
@@ -283,8 +341,12 @@ def drawn(found: Sequence[Trial], count: int, seed: int) -> list[Trial]:
 
 @app.command(epilog="Example: python -m pipeline.auditing.judge_agreement --show 200 --seed 1")
 def main(
-    show: Annotated[int, typer.Option(min=0, help="Write so many of the verdicts out instead, half of them foreign.")] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Of the foreign pictures, and of the verdicts shown.")] = 20231001,
+    show: Annotated[
+        int, typer.Option(min=0, help="Write so many of the verdicts out instead, half of them foreign.")
+    ] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of the foreign pictures, and of the verdicts shown.")
+    ] = 20231001,
     foreign: Annotated[int, typer.Option(min=0, help="Other pictures at which each question is tried.")] = 2,
 ) -> None:
     """Tell how often the judge agrees with the source of the data set in use."""
@@ -297,7 +359,9 @@ def main(
             print(shown(drawn(found, show, seed), source))
             return
         for evidence, rows in agreement(found).rows.items():
-            print(f"## The judge against the source, by {evidence}\n\n{agreement_table(rows)}\n\n{AGREEMENT}\n")
+            print(
+                f"## The judge against the source, by {evidence}\n\n{agreement_table(rows)}\n\n{AGREEMENT}\n"
+            )
 
     run(tell)
 

@@ -39,7 +39,9 @@ def margin(items: Sequence[Item], key: Callable[[Item], str]) -> Margin:
     )
 
 
-def overlap(aq_scores: Iterable[float], uq_scores: Iterable[float], bins: int = 50) -> tuple[float, float] | None:
+def overlap(
+    aq_scores: Iterable[float], uq_scores: Iterable[float], bins: int = 50
+) -> tuple[float, float] | None:
     """Overlap area of the two normalised histograms, in [0, 1], and mean(AQ) - mean(UQ) (RGQA, Fig. 3).
     None if either has no score."""
     aq, uq = np.array(list(aq_scores), float), np.array(list(uq_scores), float)

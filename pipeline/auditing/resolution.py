@@ -24,7 +24,9 @@ def smallest_auaf_difference(
     from pipeline.scorers import auaf
 
     members = [np.flatnonzero(pictures == name) for name in np.unique(pictures)]
-    models = [(rng.normal(answerable.astype(float), 1.0), rng.random(len(answerable)) < 0.6) for _ in range(2)]
+    models = [
+        (rng.normal(answerable.astype(float), 1.0), rng.random(len(answerable)) < 0.6) for _ in range(2)
+    ]
     differences = []
     for _ in range(repetitions):
         rows = np.concatenate([members[i] for i in rng.integers(0, len(members), len(members))])

@@ -22,7 +22,10 @@ class Screening(Record):
 
 
 def screening(
-    candidates: Iterable[Candidate], truth: Mapping[str, Answerability], kept: Collection[str], held_answerable: Collection[str]
+    candidates: Iterable[Candidate],
+    truth: Mapping[str, Answerability],
+    kept: Collection[str],
+    held_answerable: Collection[str],
 ) -> dict[Subset, Screening]:
     """Compare screen's decisions with the truth.
 
@@ -37,7 +40,9 @@ def screening(
     return {subset: _count(ids, truth, kept, held_answerable) for subset, ids in sorted(rows.items())}
 
 
-def _count(ids: list[str], truth: Mapping[str, Answerability], kept: Collection[str], held: Collection[str]) -> Screening:
+def _count(
+    ids: list[str], truth: Mapping[str, Answerability], kept: Collection[str], held: Collection[str]
+) -> Screening:
     unanswerable = {i for i in ids if truth[i] == "unanswerable"}
     stayed, wrong = {i for i in ids if i in kept}, {i for i in ids if i in held}
 
@@ -45,6 +50,11 @@ def _count(ids: list[str], truth: Mapping[str, Answerability], kept: Collection[
         return round(len(part & whole) / len(whole), 4) if whole else None
 
     return Screening(
-        kept=len(stayed), dropped=len(ids) - len(stayed), unanswerable=len(unanswerable), held_answerable=len(wrong),
-        precision=share(unanswerable, stayed), recall=share(stayed, unanswerable), false_drop_rate=share(unanswerable, wrong),
+        kept=len(stayed),
+        dropped=len(ids) - len(stayed),
+        unanswerable=len(unanswerable),
+        held_answerable=len(wrong),
+        precision=share(unanswerable, stayed),
+        recall=share(stayed, unanswerable),
+        false_drop_rate=share(unanswerable, wrong),
     )

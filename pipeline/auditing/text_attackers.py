@@ -22,22 +22,30 @@ _SAYS_LITTLE = frozenset(("the", "a", "an", "is", "are"))
 _ORDER = 3  # words of an n-gram of the language model
 
 
-def word_pairs(texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
+def word_pairs(
+    texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int
+) -> np.ndarray:
     """Scores of words and of all pairs of words, however far apart, with logistic regression: it learns what goes
     with what ("fence ... wearing")."""
     from sklearn.linear_model import LogisticRegression
 
-    return out_of_fold(lambda: LogisticRegression(C=0.3, max_iter=500), _pairs(texts), labels, groups, folds, seed)
+    return out_of_fold(
+        lambda: LogisticRegression(C=0.3, max_iter=500), _pairs(texts), labels, groups, folds, seed
+    )
 
 
-def word_pairs_bayes(texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
+def word_pairs_bayes(
+    texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int
+) -> np.ndarray:
     """The same features with naive Bayes, which weighs even what it saw once."""
     from sklearn.naive_bayes import MultinomialNB
 
     return out_of_fold(lambda: MultinomialNB(alpha=0.3), _pairs(texts), labels, groups, folds, seed)
 
 
-def likelihood(texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
+def likelihood(
+    texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int
+) -> np.ndarray:
     """How usual a text is: the mean log probability of its words by a language model of originals (label 0) alone,
     word 3-grams with Witten-Bell smoothing. It knows no edited question, so it finds what is odd in itself."""
     from sklearn.model_selection import GroupKFold
@@ -91,13 +99,19 @@ class NgramModel:
         """Of a word after at most two words."""
         shorter = self.probability(history[1:], word) if history else 1 / self._vocabulary
         followed, different = self._followed[history], self._different[history]
-        return (self._seen[*history, word] + different * shorter) / (followed + different) if followed else shorter
+        return (
+            (self._seen[*history, word] + different * shorter) / (followed + different)
+            if followed
+            else shorter
+        )
 
     def mean_log_probability(self, text: Sequence[str]) -> float:
         """Of a text's words and its end."""
         padded = _padded(text)
         ends = range(_ORDER - 1, len(padded))
-        return sum(math.log(self.probability(tuple(padded[i - _ORDER + 1 : i]), padded[i])) for i in ends) / len(ends)
+        return sum(
+            math.log(self.probability(tuple(padded[i - _ORDER + 1 : i]), padded[i])) for i in ends
+        ) / len(ends)
 
 
 def _words(text: str) -> list[str]:

@@ -12,7 +12,9 @@ from scipy.optimize import linprog
 from scipy.sparse import csc_matrix
 
 
-def cheapest_circulation(tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, cost: np.ndarray) -> np.ndarray:
+def cheapest_circulation(
+    tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, cost: np.ndarray
+) -> np.ndarray:
     """Flow of each arc, whole numbers: int64 [arcs].
 
     Args:
@@ -24,7 +26,10 @@ def cheapest_circulation(tail: np.ndarray, head: np.ndarray, capacity: np.ndarra
     if arcs == 0:
         return np.zeros(0, np.int64)
     nodes = int(max(tail.max(), head.max())) + 1
-    balance = csc_matrix((np.repeat([1.0, -1.0], arcs), (np.concatenate([head, tail]), np.tile(np.arange(arcs), 2))), (nodes, arcs))
+    balance = csc_matrix(
+        (np.repeat([1.0, -1.0], arcs), (np.concatenate([head, tail]), np.tile(np.arange(arcs), 2))),
+        (nodes, arcs),
+    )
     bounds = np.column_stack([np.zeros(arcs), capacity])
     solved = linprog(cost, A_eq=balance, b_eq=np.zeros(nodes), bounds=bounds, method="highs-ds")
     if not solved.success:

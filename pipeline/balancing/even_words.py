@@ -52,7 +52,9 @@ def even(edits: Sequence[Sequence[Edit]], slack: float, rng: np.random.Generator
     chance = rng.permutation(len(edits)).tolist()
 
     def helpful() -> list[tuple[float, int, int]]:
-        return [(-now, chance[row], row) for row in range(len(edits)) if stays[row] and (now := gain(row)) > 0]
+        return [
+            (-now, chance[row], row) for row in range(len(edits)) if stays[row] and (now := gain(row)) > 0
+        ]
 
     while waiting := helpful():  # again, since a question may begin to help when others have gone
         heapq.heapify(waiting)

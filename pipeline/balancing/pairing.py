@@ -36,7 +36,9 @@ class Pair(Record):
 Paired = tuple[list[Pair], list[tuple[Verified, str]]]
 
 
-def by_image_and_text(uqs: Sequence[Verified], questions: Iterable[Question], refuted: Collection[str], part: Mapping[str, str]) -> Paired:
+def by_image_and_text(
+    uqs: Sequence[Verified], questions: Iterable[Question], refuted: Collection[str], part: Mapping[str, str]
+) -> Paired:
     """The largest set in which, within dev and within test, every text is as often UQ as AQ and every picture has
     as many UQs as AQs; among those of that size one with the most distinct texts.
 
@@ -49,9 +51,14 @@ def by_image_and_text(uqs: Sequence[Verified], questions: Iterable[Question], re
     """
     kept: list[Pair] = []
     left: list[tuple[Verified, str]] = []
-    nodes = {key: i for i, key in enumerate(sorted({(part[u.candidate.picture_id], u.candidate.text) for u in uqs}))}
+    nodes = {
+        key: i
+        for i, key in enumerate(sorted({(part[u.candidate.picture_id], u.candidate.text) for u in uqs}))
+    }
     pictures = {key: i for i, key in enumerate(sorted(part))}
-    twins: dict[tuple[str, str], Question] = {}  # (picture, text) -> the question, the first if it is asked twice
+    twins: dict[
+        tuple[str, str], Question
+    ] = {}  # (picture, text) -> the question, the first if it is asked twice
     lost = set()  # texts that have lost an answerable question to `refuted`, with their part
     for question in questions:
         key = part.get(question.picture_id, ""), question.text
@@ -76,7 +83,11 @@ def by_image_and_text(uqs: Sequence[Verified], questions: Iterable[Question], re
     used = sorted(key for key in twins if (part[key[0]], key[1]) in wanted)
     uq_text, aq_text = ([nodes[part[p], t] for p, t in keys] for keys in (arcs, used))
     uq_picture, aq_picture = ([pictures[p] for p, _ in keys] for keys in (arcs, used))
-    chosen_uqs, chosen_aqs = _largest_balanced(*(np.array(a, np.int64) for a in (uq_picture, uq_text, aq_picture, aq_text)), len(pictures), len(nodes))
+    chosen_uqs, chosen_aqs = _largest_balanced(
+        *(np.array(a, np.int64) for a in (uq_picture, uq_text, aq_picture, aq_text)),
+        len(pictures),
+        len(nodes),
+    )
 
     beside: dict[tuple[str, str], list[Question]] = defaultdict(list)
     for key, chosen in zip(used, chosen_aqs, strict=True):
@@ -85,14 +96,25 @@ def by_image_and_text(uqs: Sequence[Verified], questions: Iterable[Question], re
     for (picture, text), uq, chosen in zip(arcs, arcs.values(), chosen_uqs, strict=True):
         if chosen:
             aq = beside[part[picture], text].pop(0)
-            kept.append(Pair(uq=uq, aq=aq, because=f"the same text, answerable for {aq.picture_id}; each picture and each text has as many of either kind"))
+            kept.append(
+                Pair(
+                    uq=uq,
+                    aq=aq,
+                    because=f"the same text, answerable for {aq.picture_id}; each picture and each text has as many of either kind",
+                )
+            )
         else:
             left.append((uq, UNBALANCED))
     return kept, sorted(left, key=lambda row: row[0].candidate.candidate_id)
 
 
 def _largest_balanced(
-    uq_picture: np.ndarray, uq_text: np.ndarray, aq_picture: np.ndarray, aq_text: np.ndarray, pictures: int, texts: int,
+    uq_picture: np.ndarray,
+    uq_text: np.ndarray,
+    aq_picture: np.ndarray,
+    aq_text: np.ndarray,
+    pictures: int,
+    texts: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Which UQs and AQs are in the largest set with equal margins: bool, one for each. Pictures and texts are numbered."""
     text = np.arange(texts)
@@ -108,7 +130,9 @@ def _largest_balanced(
     return flow[:uqs] > 0, flow[uqs : uqs + aqs] > 0
 
 
-def by_image(uqs: Sequence[Verified], questions: Iterable[Question], refuted: Collection[str], seed: int) -> Paired:
+def by_image(
+    uqs: Sequence[Verified], questions: Iterable[Question], refuted: Collection[str], seed: int
+) -> Paired:
     """RGQA's rule for CLIP subsets: beside each UQ one AQ of the same picture, drawn at random. One AQ may be drawn
     more than once; it is released once."""
     own: dict[str, list[Question]] = defaultdict(list)
@@ -126,7 +150,9 @@ def by_image(uqs: Sequence[Verified], questions: Iterable[Question], refuted: Co
     return kept, left
 
 
-def by_original(uqs: Sequence[Verified], questions: Mapping[str, Question], refuted: Collection[str], once: bool) -> Paired:
+def by_original(
+    uqs: Sequence[Verified], questions: Mapping[str, Question], refuted: Collection[str], once: bool
+) -> Paired:
     """Beside each edited question the one it was made from. `once`: a second UQ of the same original is left out,
     so that UQs and AQs are as many; else (the paper's rule) it stays and shares the AQ."""
     kept, left, taken = [], [], set()
@@ -143,7 +169,11 @@ def by_original(uqs: Sequence[Verified], questions: Mapping[str, Question], refu
 
 
 def by_original_and_words(
-    uqs: Sequence[Verified], questions: Mapping[str, Question], refuted: Collection[str], slack: float, rng: np.random.Generator,
+    uqs: Sequence[Verified],
+    questions: Mapping[str, Question],
+    refuted: Collection[str],
+    slack: float,
+    rng: np.random.Generator,
 ) -> Paired:
     """Beside each edited question the one it was made from, each once, such that every word is put in about as often
     as it is taken out (`words.even`)."""

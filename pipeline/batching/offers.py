@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from pipeline.batching.filter_questions import Filter, RELATIONS, absent_object, existence, of_the_scene
+from pipeline.batching.filter_questions import RELATIONS, Filter, absent_object, existence, of_the_scene
 from pipeline.core.records import Candidate, Question, Screened, Verified, Vocabulary
 from pipeline.judge.facts import Facts
 from pipeline.judge.judgement import judge
-from pipeline.words.lexicon import singular
 from pipeline.programs.operations import parse
 from pipeline.ranking.admissible import is_existence
+from pipeline.words.lexicon import singular
 
 TEMPLATES = 3  # of each kind per picture
 

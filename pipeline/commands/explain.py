@@ -20,8 +20,8 @@ from pipeline.core.records import (
     Vocabulary,
 )
 from pipeline.judge.citing import cite
-from pipeline.words.lexicon import Lexicon
 from pipeline.judge.reconstruct import Reconstructed
+from pipeline.words.lexicon import Lexicon
 
 
 def explain(identifier: str, folders: Folders) -> list[str]:
@@ -31,16 +31,34 @@ def explain(identifier: str, folders: Folders) -> list[str]:
         UserError: nothing of that id was found.
     """
     question_id = identifier.split("+")[-1]
-    sources = [q for q in _rows(folders.stage("ingest") / "questions.jsonl", Question) if q.question_id == question_id]
+    sources = [
+        q
+        for q in _rows(folders.stage("ingest") / "questions.jsonl", Question)
+        if q.question_id == question_id
+    ]
     if not sources:
-        raise UserError(f"{identifier}: no such question or item in the data set {folders.dataset!r}; ids look like 201669520 or clipeasy_n460556+202082119")
+        raise UserError(
+            f"{identifier}: no such question or item in the data set {folders.dataset!r}; ids look like 201669520 or clipeasy_n460556+202082119"
+        )
     lines = [identifier, *_source(sources[0])]
-    candidates = [*_rows(folders.stage("rank") / "candidates.jsonl", Candidate), *_rows(folders.stage("perturb") / "candidates.jsonl", Candidate)]
+    candidates = [
+        *_rows(folders.stage("rank") / "candidates.jsonl", Candidate),
+        *_rows(folders.stage("perturb") / "candidates.jsonl", Candidate),
+    ]
     wanted = [c for c in candidates if identifier in (c.candidate_id, c.question_id)]
     for candidate in wanted:
         lines += ["", *_candidate(candidate), *_fate(candidate.candidate_id, folders)]
-    lines += [line for item in _items(folders) if not item.unanswerable and item.item_id == identifier for line in ("", *_item(item))]
-    dropped = [d for d in _rows(folders.stage("perturb") / "unperturbed.jsonl", Dropped) if d.question_id == identifier]
+    lines += [
+        line
+        for item in _items(folders)
+        if not item.unanswerable and item.item_id == identifier
+        for line in ("", *_item(item))
+    ]
+    dropped = [
+        d
+        for d in _rows(folders.stage("perturb") / "unperturbed.jsonl", Dropped)
+        if d.question_id == identifier
+    ]
     lines += [f"  no {d.subset} candidate: {d.reason} {d.detail}".rstrip() for d in dropped]
     return lines
 
@@ -48,7 +66,9 @@ def explain(identifier: str, folders: Folders) -> list[str]:
 def _source(question: Question) -> Iterator[str]:
     yield f"  asked      {question.text!r} of picture {question.picture_id} ({question.split}), answer {question.answer!r}"
     if question.program:
-        yield "  program    " + " -> ".join(f"{s.operation}: {s.argument} {list(s.dependencies) or ''}".strip() for s in question.program)
+        yield "  program    " + " -> ".join(
+            f"{s.operation}: {s.argument} {list(s.dependencies) or ''}".strip() for s in question.program
+        )
 
 
 def _candidate(candidate: Candidate) -> Iterator[str]:
@@ -75,7 +95,11 @@ def _fate(candidate_id: str, folders: Folders) -> Iterator[str]:
         if any(part.role == "candidate" and part.candidate_id == candidate_id for part in parts):
             other = next(part for part in parts if part.candidate_id != candidate_id or part.role == "filter")
             yield f"  task       {task.task_id}, beside the filter question {other.text!r} (known: {other.expected})"
-    found = [v for v in _rows(folders.stage("collect") / "verified.jsonl", Verified) if v.candidate.candidate_id == candidate_id]
+    found = [
+        v
+        for v in _rows(folders.stage("collect") / "verified.jsonl", Verified)
+        if v.candidate.candidate_id == candidate_id
+    ]
     for row in found:
         yield f"  votes      {row.votes_invalid} invalid, {row.votes_valid} valid, {row.votes_set_aside} set aside -> {row.status}{' (a rehearsal)' if row.rehearsal else ' (simulated)' if row.simulated else ''}"
         for verdict in _rows(folders.stage("collect") / "verdicts.jsonl", Verdict):

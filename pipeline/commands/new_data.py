@@ -39,14 +39,20 @@ def init(name: str, root: Path = Path()) -> str:
         UserError: the name cannot be a folder's, or params.yaml has no section `gqa` to copy.
     """
     if not re.fullmatch(r"[a-z][a-z0-9-]*", name) or name in RESERVED:
-        raise UserError(f"{name!r}: a data set's name has lower-case letters, digits and dashes, and is none of {', '.join(sorted(RESERVED))}")
+        raise UserError(
+            f"{name!r}: a data set's name has lower-case letters, digits and dashes, and is none of {', '.join(sorted(RESERVED))}"
+        )
     path = root / PARAMS_FILE
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     if not re.search(rf"^{name}:", text, re.MULTILINE):
         block = re.search(r"^gqa:.*\n((?:[ #].*\n|\n)*)", text, re.MULTILINE)
         if not block:
-            raise UserError(f"{path}: no section `gqa` to copy the parameters from; run this from the project's root")
-        section = re.sub(r"^  release:\n((?:    .*\n|\n)*)", RELEASE.format(name=name), block.group(1), flags=re.MULTILINE)
+            raise UserError(
+                f"{path}: no section `gqa` to copy the parameters from; run this from the project's root"
+            )
+        section = re.sub(
+            r"^  release:\n((?:    .*\n|\n)*)", RELEASE.format(name=name), block.group(1), flags=re.MULTILINE
+        )
         path.write_text(f"{text.rstrip()}\n\n{name}:\n{section.rstrip()}\n", encoding="utf-8")
     for folder, purpose in FOLDERS.items():
         place = root / DATA / name / folder

@@ -8,9 +8,9 @@ from typing import Any
 
 from pipeline.core.errors import UserError
 from pipeline.core.progress import done
-from pipeline.scorers.validation import Refused
 from pipeline.scorers.command import groups, read_files, score_files, write_report
 from pipeline.scorers.model_report import Options
+from pipeline.scorers.validation import Refused
 
 
 def options_of(scores: str, *, mode: str, match: str, **others: Any) -> Options:
@@ -34,8 +34,16 @@ def options_of(scores: str, *, mode: str, match: str, **others: Any) -> Options:
 
 
 def score(
-    benchmark: Path, predictions: Sequence[Path], options: Options, *, subsets: Sequence[str] = (), json_file: Path | None = None,
-    folder: Path | None = None, plots: Path | None = None, vectors: str | None = None, wordnet: Path | None = None,
+    benchmark: Path,
+    predictions: Sequence[Path],
+    options: Options,
+    *,
+    subsets: Sequence[str] = (),
+    json_file: Path | None = None,
+    folder: Path | None = None,
+    plots: Path | None = None,
+    vectors: str | None = None,
+    wordnet: Path | None = None,
     files: Mapping[str, Path | None] | None = None,
 ) -> None:
     """Print the table; write the JSON, the folder and the plots if asked for.
@@ -44,7 +52,9 @@ def score(
         UserError: lists everything that is wrong with the files.
     """
     try:
-        report = score_files(benchmark, predictions, options, subsets=subsets, vectors=vectors, wordnet=wordnet, files=files)
+        report = score_files(
+            benchmark, predictions, options, subsets=subsets, vectors=vectors, wordnet=wordnet, files=files
+        )
         write_report(report, json_file, folder)
         if plots is not None:
             from pipeline.reporting.score_plots import plot

@@ -14,7 +14,7 @@ from pipeline.core.files import lines, read_jsonl, replacing_parts
 from pipeline.core.parallel import Workers, processes
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
-from pipeline.core.records import Picture, SUBSETS, Subset
+from pipeline.core.records import SUBSETS, Picture, Subset
 
 S = TypeVar("S")
 R = TypeVar("R", bound=msgspec.Struct)
@@ -43,7 +43,11 @@ def pictures_in_order(folders: Folders) -> list[str]:
 
 
 def write_by_picture(
-    stage: str, folders: Folders, pictures: Sequence[str], names: Sequence[str], set_up: Callable[[], S],
+    stage: str,
+    folders: Folders,
+    pictures: Sequence[str],
+    names: Sequence[str],
+    set_up: Callable[[], S],
     work: Callable[[S, str], Made],
 ) -> Counts:
     """Write a stage's files, working on as many pictures side by side as is worth it; return all counts.
@@ -63,6 +67,10 @@ def write_by_picture(
     return counts
 
 
-def counted(counts: Mapping[tuple[str, str, str], int], subset: Subset, *whats: str) -> dict[str, dict[str, int]]:
+def counted(
+    counts: Mapping[tuple[str, str, str], int], subset: Subset, *whats: str
+) -> dict[str, dict[str, int]]:
     """The counts of one subset, by what is counted, then by name, sorted."""
-    return {what: {key[2]: counts[key] for key in sorted(counts) if key[:2] == (subset, what)} for what in whats}
+    return {
+        what: {key[2]: counts[key] for key in sorted(counts) if key[:2] == (subset, what)} for what in whats
+    }

@@ -57,7 +57,11 @@ def run(main: Callable[[], None]) -> None:
         tell(UserError("stopped by Ctrl-C; what was finished is kept, run the same command to go on"))
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            tell(UserError(f"the disk is full ({error.filename or 'no file named'}); free some space and run the same command again"))
+            tell(
+                UserError(
+                    f"the disk is full ({error.filename or 'no file named'}); free some space and run the same command again"
+                )
+            )
         elif error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
             tell(UserError(f"no permission: {error}; check who owns the file and run the same command again"))
         else:

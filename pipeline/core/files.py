@@ -110,7 +110,9 @@ def read_json(path: Path | str, kind: type[T] | Any = Any) -> T:
     except msgspec.ValidationError as error:
         raise UserError(f"{path}: not what is expected here: {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: not valid JSON ({error}); the file may be cut off, fetch or make it again") from error
+        raise UserError(
+            f"{path}: not valid JSON ({error}); the file may be cut off, fetch or make it again"
+        ) from error
 
 
 def write_text(path: Path | str, text: str) -> None:
@@ -168,6 +170,8 @@ def opened(path: Path | str) -> BinaryIO:
     try:
         return Path(path).open("rb")
     except FileNotFoundError as error:
-        raise UserError(f"{path}: no such file; run the stage that writes it (dvc repro), or check the path") from error
+        raise UserError(
+            f"{path}: no such file; run the stage that writes it (dvc repro), or check the path"
+        ) from error
     except IsADirectoryError as error:
         raise UserError(f"{path}: a folder where a file was expected") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeVar, dataclass_transform, get_args, get_origin
 
 import msgspec
 import yaml
@@ -16,6 +16,7 @@ PARAMS_FILE = Path("params.yaml")
 T = TypeVar("T", bound="Params")
 
 
+@dataclass_transform(kw_only_default=True, frozen_default=True)
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Base of every stage's parameters. Ranges are written in the types: `Annotated[int, msgspec.Meta(ge=1)]`."""
 
@@ -58,7 +59,9 @@ def convert(section: Any, kind: type[T], where: str) -> T:
             values[field.name] = msgspec.convert(section[name], field.type)
         except msgspec.ValidationError as error:
             named = ", ".join(json.dumps(value) for value in _choices(field.type))
-            problems.add(name, f"{error} (got {section[name]!r})" + (f"; choose from {named}" if named else ""))
+            problems.add(
+                name, f"{error} (got {section[name]!r})" + (f"; choose from {named}" if named else "")
+            )
     problems.raise_if_any()
     return kind(**values)
 
@@ -97,5 +100,7 @@ def _document(path: Path) -> dict[str, Any]:
     name = document["dataset"]
     if not isinstance(document.get(name), dict):
         known = sorted(key for key, value in document.items() if isinstance(value, dict))
-        raise UserError(f"{path}: dataset is {name!r}, but there is no section of that name; there are {', '.join(known)}")
+        raise UserError(
+            f"{path}: dataset is {name!r}, but there is no section of that name; there are {', '.join(known)}"
+        )
     return document

@@ -1,12 +1,12 @@
 """Where things lie. Everything of a data set is in `data/<data set>/`, its releases in `data/release/<data set>/`.
 
-    source/       what came in: questions, sceneGraphs, images (read-only for us)
-    truth/        the complete truth, known for the sample only; opened by simulated annotators and audit alone
-    clip/         a local CLIP: open_clip_config.json and weights, if the model is not fetched by name
-    vectors/      vectors that were computed elsewhere, to start from
-    annotations/  exports of verdicts, as people gave them
-    study/        who annotates, and who gets which task; git-ignored, it holds names
-    interim/      one folder per stage, written by that stage alone
+source/       what came in: questions, sceneGraphs, images (read-only for us)
+truth/        the complete truth, known for the sample only; opened by simulated annotators and audit alone
+clip/         a local CLIP: open_clip_config.json and weights, if the model is not fetched by name
+vectors/      vectors that were computed elsewhere, to start from
+annotations/  exports of verdicts, as people gave them
+study/        who annotates, and who gets which task; git-ignored, it holds names
+interim/      one folder per stage, written by that stage alone
 """
 
 from __future__ import annotations

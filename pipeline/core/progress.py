@@ -15,7 +15,16 @@ def track(items: Iterable[T], label: str, total: int | None = None, unit: str = 
     from tqdm import tqdm
 
     quiet = not sys.stderr.isatty()
-    return iter(tqdm(items, desc=label, total=total, unit=unit, mininterval=10 if quiet else 0.2, dynamic_ncols=not quiet))
+    return iter(
+        tqdm(
+            items,
+            desc=label,
+            total=total,
+            unit=unit,
+            mininterval=10 if quiet else 0.2,
+            dynamic_ncols=not quiet,
+        )
+    )
 
 
 def done(stage: str, what: str, where: Path | str) -> None:

@@ -6,7 +6,7 @@ is what a person said; an *item* is what is released. All ids are strings (GQA's
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, dataclass_transform
 
 import msgspec
 
@@ -21,6 +21,7 @@ WordClass = Literal["object", "attribute", "relation", "frame", "other"]
 EvidenceSource = Literal["truth", "scene graph", "other questions", "none"]
 
 
+@dataclass_transform(kw_only_default=True, frozen_default=True)
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Base of all records: immutable, typed, unknown fields refused on reading."""
 

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from pipeline.core.records import Question
-from pipeline.programs.operations import Operation, SCENE
+from pipeline.programs.operations import SCENE, Operation
 from pipeline.words.frames import PRONOUNS
 
 # What `query`, `choose` and `filter` speak of that is not a look of one thing.

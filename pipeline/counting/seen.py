@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pipeline.core.records import Scene
-from pipeline.words.lexicon import Lexicon
 from pipeline.judge.reconstruct import Reconstructed, facts_known
+from pipeline.words.lexicon import Lexicon
 
 
 @dataclass(slots=True)

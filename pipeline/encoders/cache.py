@@ -44,18 +44,26 @@ class Cache:
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._told():
             self._base = sqlite3.connect(path)
-            self._base.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID")
+            self._base.execute(
+                "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
+            )
         if seed is not None and seed.exists():
             self.put(*read_seed(seed))
 
     def missing(self, keys: Sequence[bytes]) -> list[bytes]:
         """Those keys that have no vector yet, each once, in the order given."""
         with self._told():
-            return [k for k in dict.fromkeys(keys) if not self._base.execute("SELECT 1 FROM vectors WHERE key = ?", (k,)).fetchone()]
+            return [
+                k
+                for k in dict.fromkeys(keys)
+                if not self._base.execute("SELECT 1 FROM vectors WHERE key = ?", (k,)).fetchone()
+            ]
 
     def put(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
         """Keep vectors [len(keys), d]; on return they are on the disk."""
-        rows = [(k, v.tobytes()) for k, v in zip(keys, np.ascontiguousarray(vectors, np.float32), strict=True)]
+        rows = [
+            (k, v.tobytes()) for k, v in zip(keys, np.ascontiguousarray(vectors, np.float32), strict=True)
+        ]
         with self._told(), self._base:  # one transaction
             self._base.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
 
@@ -64,7 +72,10 @@ class Cache:
         out = np.empty((len(keys), self.dimension), np.float32)
         with self._told():
             for row, k in enumerate(keys):
-                out[row] = np.frombuffer(self._base.execute("SELECT vector FROM vectors WHERE key = ?", (k,)).fetchone()[0], np.float32)
+                out[row] = np.frombuffer(
+                    self._base.execute("SELECT vector FROM vectors WHERE key = ?", (k,)).fetchone()[0],
+                    np.float32,
+                )
         return out
 
     def close(self) -> None:
@@ -77,9 +88,13 @@ class Cache:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
                 raise OSError(errno.ENOSPC, "the disk is full", str(self._path)) from error
-            raise UserError(f"{self._path}: the cache cannot be used ({error}); is another run using it, may you write there?") from error
+            raise UserError(
+                f"{self._path}: the cache cannot be used ({error}); is another run using it, may you write there?"
+            ) from error
         except sqlite3.DatabaseError as error:
-            raise UserError(f"{self._path}: the cache is damaged ({error}); delete the file and run again, it is only a cache") from error
+            raise UserError(
+                f"{self._path}: the cache is damaged ({error}); delete the file and run again, it is only a cache"
+            ) from error
 
 
 def write_seed(path: Path, keys: Sequence[bytes], vectors: np.ndarray) -> None:
@@ -105,5 +120,7 @@ def read_seed(path: Path) -> tuple[list[bytes], np.ndarray]:
         tensors = load_file(path)
         keys, vectors = tensors["keys"], tensors["vectors"]
     except (SafetensorError, KeyError, OSError) as error:
-        raise UserError(f"{path}: not a file of vectors ({error}); restore it, or delete it to compute the vectors anew") from error
+        raise UserError(
+            f"{path}: not a file of vectors ({error}); restore it, or delete it to compute the vectors anew"
+        ) from error
     return [bytes(row) for row in keys], vectors

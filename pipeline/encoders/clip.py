@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 LOCAL, HUB = "local-dir:", "hf-hub:"  # open_clip's own prefixes of model names
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
-CUT_TOLERANCE = 1e-5  # largest difference of any component between a text cut to its batch and at full context
+CUT_TOLERANCE = (
+    1e-5  # largest difference of any component between a text cut to its batch and at full context
+)
 Device = Literal["auto", "cpu", "cuda"]
 Batches = Iterator[tuple[np.ndarray, np.ndarray]]
 
@@ -83,8 +85,12 @@ class Encoder:
         torch.backends.cudnn.allow_tf32 = False  # otherwise a GPU's vectors are off by 1e-3
         preprocessing = open_clip.get_model_preprocess_cfg(network)
         self._transform = open_clip.image_transform(
-            image_size=preprocessing["size"], is_train=False, mean=preprocessing["mean"], std=preprocessing["std"],
-            resize_mode=preprocessing["resize_mode"], interpolation=preprocessing["interpolation"],
+            image_size=preprocessing["size"],
+            is_train=False,
+            mean=preprocessing["mean"],
+            std=preprocessing["std"],
+            resize_mode=preprocessing["resize_mode"],
+            interpolation=preprocessing["interpolation"],
             fill_color=preprocessing["fill_color"],
         )
         self._tokenizer = open_clip.get_tokenizer(model)
@@ -169,10 +175,15 @@ class Encoder:
         """Token ids int32 [n, context] and how many of them, from the left, are not padding [n]."""
         context = self.record.context_length
         tokens = np.concatenate(
-            [self._tokenizer(list(texts[i : i + 4096])).numpy().astype(np.int32) for i in range(0, len(texts), 4096)]
+            [
+                self._tokenizer(list(texts[i : i + 4096])).numpy().astype(np.int32)
+                for i in range(0, len(texts), 4096)
+            ]
             or [np.zeros((0, context), np.int32)]
         )
-        padding = np.bincount(self._tokenizer([""])[0].numpy()).argmax()  # an empty text is padding nearly all over
+        padding = np.bincount(
+            self._tokenizer([""])[0].numpy()
+        ).argmax()  # an empty text is padding nearly all over
         used = tokens != padding
         lengths = context - used[:, ::-1].argmax(axis=1)
         problems = Problems(f"texts longer than the model's context of {context} tokens")
@@ -180,13 +191,17 @@ class Encoder:
             roomy = self._tokenizer([texts[index]], context_length=4 * context)[0].numpy()
             needed = int((roomy != padding).sum())
             if needed > used[index].sum():
-                problems.add(repr(texts[index]), f"{needed} tokens; shorten it or take a model with a longer context")
+                problems.add(
+                    repr(texts[index]), f"{needed} tokens; shorten it or take a model with a longer context"
+                )
         problems.raise_if_any()
         return tokens, lengths
 
     def _cut_changes_nothing(self, tokens: np.ndarray, length: int) -> bool:
         try:
-            difference = np.abs(self._encode_tokens(tokens, length) - self._encode_tokens(tokens, tokens.shape[1])).max()
+            difference = np.abs(
+                self._encode_tokens(tokens, length) - self._encode_tokens(tokens, tokens.shape[1])
+            ).max()
             reason = f"vectors change by up to {difference:.1g}"
         except RuntimeError as error:
             difference, reason = np.inf, str(error).splitlines()[0]
@@ -242,7 +257,9 @@ def _text_only(network: torch.nn.Module) -> torch.nn.Module:
 def _checked(rows: torch.Tensor, model: str) -> np.ndarray:
     vectors = rows.float().cpu().numpy()
     if not np.isfinite(vectors).all():
-        raise UserError(f"{model}: the model gives vectors that are not finite; its weights are damaged or do not fit")
+        raise UserError(
+            f"{model}: the model gives vectors that are not finite; its weights are damaged or do not fit"
+        )
     return vectors
 
 
@@ -251,29 +268,43 @@ def _checkpoint(model: str, pretrained: str) -> Path:
     import open_clip
 
     if model.startswith((LOCAL, HUB)) and pretrained:
-        raise UserError(f"model {model!r} brings its own weights; leave `pretrained` empty (got {pretrained!r})")
+        raise UserError(
+            f"model {model!r} brings its own weights; leave `pretrained` empty (got {pretrained!r})"
+        )
     if model.startswith(LOCAL):
         return _local_weights(Path(model.removeprefix(LOCAL)))
     if model.startswith(HUB):
-        return _fetched(lambda: open_clip.pretrained.download_pretrained_from_hf(model.removeprefix(HUB)), model)
+        return _fetched(
+            lambda: open_clip.pretrained.download_pretrained_from_hf(model.removeprefix(HUB)), model
+        )
     if open_clip.get_model_config(model.replace("/", "-")) is None:
         close = difflib.get_close_matches(model, open_clip.list_models(), 5) or open_clip.list_models()[:5]
-        raise UserError(f"open_clip knows no model {model!r}; near it: {', '.join(close)}; or {LOCAL}FOLDER, {HUB}OWNER/NAME")
+        raise UserError(
+            f"open_clip knows no model {model!r}; near it: {', '.join(close)}; or {LOCAL}FOLDER, {HUB}OWNER/NAME"
+        )
     if Path(pretrained).is_file():
         return Path(pretrained)
     tag = open_clip.get_pretrained_cfg(model.replace("/", "-"), pretrained)
     if not tag:
         known = open_clip.list_pretrained_tags_by_model(model.replace("/", "-"))
-        raise UserError(f"{model}: {pretrained!r} is neither one of its pretrained tags ({', '.join(known) or 'none'}) nor a file")
-    if tag.get("quick_gelu", False) and not open_clip.get_model_config(model.replace("/", "-")).get("quick_gelu", False):
-        raise UserError(f"the weights {pretrained!r} were trained with QuickGELU and give wrong vectors in {model!r}; "
-                        f"ask for model '{model}-quickgelu'")
+        raise UserError(
+            f"{model}: {pretrained!r} is neither one of its pretrained tags ({', '.join(known) or 'none'}) nor a file"
+        )
+    if tag.get("quick_gelu", False) and not open_clip.get_model_config(model.replace("/", "-")).get(
+        "quick_gelu", False
+    ):
+        raise UserError(
+            f"the weights {pretrained!r} were trained with QuickGELU and give wrong vectors in {model!r}; "
+            f"ask for model '{model}-quickgelu'"
+        )
     return _fetched(lambda: open_clip.download_pretrained(tag), f"{model} {pretrained}")
 
 
 def _local_weights(folder: Path) -> Path:
     if "model_cfg" not in read_json(folder / "open_clip_config.json", dict[str, Any]):
-        raise UserError(f"{folder / 'open_clip_config.json'}: no `model_cfg` in it; take the file as open_clip publishes it")
+        raise UserError(
+            f"{folder / 'open_clip_config.json'}: no `model_cfg` in it; take the file as open_clip publishes it"
+        )
     found = sorted(path for path in folder.iterdir() if path.suffix in WEIGHTS)
     if len(found) != 1:
         names = ", ".join(path.name for path in found) or "none"
@@ -285,11 +316,13 @@ def _fetched(fetch: Any, what: str) -> Path:
     try:
         return Path(fetch())
     except Exception as error:  # each hub client has its own kinds; whatever it is, the way out is the same
-        raise UserError([
-            f"{what}: the weights could not be fetched ({str(error).splitlines()[0]})",
-            "where there is no network, fetch them elsewhere and point `embed` at them:",
-            f"either set `pretrained` to the weights file, or put it beside its open_clip_config.json and set `model: {LOCAL}FOLDER`",
-        ]) from error
+        raise UserError(
+            [
+                f"{what}: the weights could not be fetched ({str(error).splitlines()[0]})",
+                "where there is no network, fetch them elsewhere and point `embed` at them:",
+                f"either set `pretrained` to the weights file, or put it beside its open_clip_config.json and set `model: {LOCAL}FOLDER`",
+            ]
+        ) from error
 
 
 def _fitting(model: str, pretrained: str, checkpoint: Path) -> tuple[dict[str, Any], torch.nn.Module]:
@@ -297,13 +330,21 @@ def _fitting(model: str, pretrained: str, checkpoint: Path) -> tuple[dict[str, A
     import open_clip
 
     try:
-        config = open_clip.get_model_config(model if model.startswith((LOCAL, HUB)) else model.replace("/", "-"))
+        config = open_clip.get_model_config(
+            model if model.startswith((LOCAL, HUB)) else model.replace("/", "-")
+        )
         network = open_clip.create_model(model, pretrained or None, precision="fp32", require_pretrained=True)
-    except Exception as error:  # torch, safetensors, pickle and open_clip each raise their own for a wrong file
+    except (
+        Exception
+    ) as error:  # torch, safetensors, pickle and open_clip each raise their own for a wrong file
         reasons = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-        raise UserError([f"{checkpoint}: the weights do not fit the configuration of {model}", *reasons]) from error
+        raise UserError(
+            [f"{checkpoint}: the weights do not fit the configuration of {model}", *reasons]
+        ) from error
     problems = Problems(f"{checkpoint}: the weights do not fit the configuration of {model}")
-    if checkpoint.suffix == ".safetensors":  # open_clip stretches positional tables of another size without a word
+    if (
+        checkpoint.suffix == ".safetensors"
+    ):  # open_clip stretches positional tables of another size without a word
         from safetensors import safe_open
 
         wanted = {name: list(tensor.shape) for name, tensor in network.state_dict().items()}

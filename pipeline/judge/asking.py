@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pipeline.judge import values
-from pipeline.judge.facts import Facts, Found, POSITIONS, Thing
+from pipeline.judge.facts import POSITIONS, Facts, Found, Thing
 from pipeline.judge.finding import called, existing, related
-from pipeline.programs.operations import Operation, SCENE
-from pipeline.judge.values import Answer, NO, Truth, Void, YES, YES_OR_NO
+from pipeline.judge.values import NO, YES, YES_OR_NO, Answer, Truth, Void
+from pipeline.programs.operations import SCENE, Operation
 from pipeline.programs.saying import Program, clause, name_of, phrase
 
 
@@ -67,7 +67,9 @@ def choose(operation: Operation, inputs: list[Found], program: Program, facts: F
         what = f"{name_of(operation)} and {what}"
         cases = [
             {option: related(operation, option, other, thing, facts) for option in options}
-            for thing in things for other in others.sure if other is not thing
+            for thing in things
+            for other in others.sure
+            if other is not thing
         ]
     elif operation.type == "name":
         cases = [{option: _any_called(inputs[0], option, facts) for option in options}]
@@ -88,8 +90,12 @@ def query(operation: Operation, inputs: list[Found], program: Program, facts: Fa
     if program[operation.inputs[0]].name == SCENE:
         known = _of_scene(type_, facts)
         return Answer((known,), (known,)) if known else Answer((), (), f"the scene's {type_} is not known")
-    if facts.partial and type_ == "name" and inputs[0].open:  # "What is on the table?" asks for one thing; is it all?
-        return Answer((), (), f"whether there is only one {phrase(program, operation.inputs[0])} is not known")
+    if (
+        facts.partial and type_ == "name" and inputs[0].open
+    ):  # "What is on the table?" asks for one thing; is it all?
+        return Answer(
+            (), (), f"whether there is only one {phrase(program, operation.inputs[0])} is not known"
+        )
     found = [facts.values(thing, type_) for thing in inputs[0].sure]
     what = f"{type_} of {phrase(program, operation.inputs[0])}"
     return values.one_value(found, what, closed=facts.complete and type_ not in POSITIONS)
@@ -129,7 +135,9 @@ def common(operation: Operation, inputs: list[Found], program: Program, facts: F
     """The type of attribute in which two things agree."""
     shared = [
         frozenset(a.attributes[word] for word in a.attributes.keys() & b.attributes.keys()) - {""}
-        for a in inputs[0].sure for b in inputs[1].sure if a is not b
+        for a in inputs[0].sure
+        for b in inputs[1].sure
+        if a is not b
     ]
     what = " and ".join(phrase(program, i) for i in operation.inputs)
     return values.one_value(shared, f"thing in common of {what}", closed=facts.complete)
@@ -138,7 +146,7 @@ def common(operation: Operation, inputs: list[Found], program: Program, facts: F
 def _of_scene(type_: str, facts: Facts) -> str:
     """The scene's place, weather or location, "" when not known. Indoors there is no weather to speak of."""
     known = facts.of_scene(type_)
-    if not known and (facts.complete or type_ == "weather" and facts.of_scene("location") == "indoors"):
+    if not known and (facts.complete or (type_ == "weather" and facts.of_scene("location") == "indoors")):
         raise Void("no valid answer", f"the scene has no {type_}")
     return known
 

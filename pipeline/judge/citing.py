@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pipeline.core.records import Record, Step
 from pipeline.judge.facts import Facts
-from pipeline.words.lexicon import Lexicon, singular
-from pipeline.programs.operations import Operation, SCENE, parse
 from pipeline.judge.reconstruct import Reconstructed, believe, left, statements_of
 from pipeline.judge.statements import Statement
+from pipeline.programs.operations import SCENE, Operation, parse
+from pipeline.words.lexicon import Lexicon, singular
 
 
 class Cited(Record):
@@ -42,14 +42,21 @@ def cited(program: Sequence[Operation], facts: Facts, said: Mapping[Statement, S
     groups = words.union(*(facts.lexicon.groups(word) for word in words))
     spoken_of = {
         thing.object_id
-        for name, kinds in named.items() if kinds
+        for name, kinds in named.items()
+        if kinds
         for thing in (*facts.named(name).sure, *facts.named(name).maybe)
     }
     anything = len(words) < len(names)  # "What is on the table?": things of any name
-    touching = {
-        end for one in said if one.kind == "relation" and spoken_of & {one.subject, one.other}
-        for end in (one.subject, one.other)
-    } if anything else set()
+    touching = (
+        {
+            end
+            for one in said
+            if one.kind == "relation" and spoken_of & {one.subject, one.other}
+            for end in (one.subject, one.other)
+        }
+        if anything
+        else set()
+    )
     types = {operation.type for operation in program} - {""}
     values = {value for operation in program for value in operation.values}
     called = {thing.object_id: thing.label or next(iter(thing.names), "thing") for thing in facts.things}
@@ -69,8 +76,11 @@ def cited(program: Sequence[Operation], facts: Facts, said: Mapping[Statement, S
             return any(operation.name == SCENE for operation in program)
         return one.value in (groups if one.kind == "absent" or one.type == "kind" else words)
 
-    found = [Cited(fact=_in_words(one, called), questions=tuple(questions))
-             for one, questions in said.items() if bears(one)]
+    found = [
+        Cited(fact=_in_words(one, called), questions=tuple(questions))
+        for one, questions in said.items()
+        if bears(one)
+    ]
     return sorted(found, key=lambda row: row.fact)
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pipeline.core.records import Answerability, Category
 from pipeline.judge import asking, finding
 from pipeline.judge.facts import Facts, Found, Thing
-from pipeline.programs.operations import Operation
 from pipeline.judge.values import Answer, Void
+from pipeline.programs.operations import Operation
 from pipeline.programs.saying import phrase
 
 
@@ -38,10 +38,19 @@ class Outcome:
 
 
 STEPS: dict[str, Callable[..., Found | Answer]] = {
-    "select": finding.select, "filter": finding.filter_, "relate": finding.relate,
-    "exist": asking.exist, "and": asking.connect, "or": asking.connect, "verify": asking.verify,
-    "choose": asking.choose, "query": asking.query,
-    "compare": asking.rank, "same": asking.compare, "different": asking.compare, "common": asking.common,
+    "select": finding.select,
+    "filter": finding.filter_,
+    "relate": finding.relate,
+    "exist": asking.exist,
+    "and": asking.connect,
+    "or": asking.connect,
+    "verify": asking.verify,
+    "choose": asking.choose,
+    "query": asking.query,
+    "compare": asking.rank,
+    "same": asking.compare,
+    "different": asking.compare,
+    "common": asking.common,
 }
 
 
@@ -75,7 +84,9 @@ def execute(program: Sequence[Operation], facts: Facts) -> Outcome:
     return Outcome("answerable", None, "", last.right, last.possible, tuple(found))
 
 
-def _settled(program: Sequence[Operation], index: int, values: Sequence[Found | Answer], facts: Facts) -> bool:
+def _settled(
+    program: Sequence[Operation], index: int, values: Sequence[Found | Answer], facts: Facts
+) -> bool:
     """Whether a step asks of the thing that is known. Asked about the cup, it is the cup that others asked about; asked
     who wears a hat, it may be somebody else than the one of whom that is known."""
     operation = program[index]

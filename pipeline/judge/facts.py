@@ -16,8 +16,8 @@ from pipeline.words.lexicon import (
     ANTONYMS,
     ANYTHING,
     INVERSES,
-    Lexicon,
     OVERLAPPING,
+    Lexicon,
     implied,
     location,
     relation,
@@ -30,13 +30,32 @@ MARGIN = 0.04  # of the picture: nearer than this to a border, either side may b
 
 # Words of one type that people use for the same sight: one does not speak against another.
 _VAGUE = frozenset(("dark", "light", "bright", "colorful", "multi colored", "multicolored"))
-_NEAR = tuple(map(frozenset, (
-    ("beige", "blond", "brown", "cream", "cream colored", "gold", "khaki", "tan", "yellow"),
-    ("gray", "silver", "white"), ("blue", "teal", "turquoise"), ("orange", "red", "maroon", "pink"),
-    ("aluminum", "brass", "chrome", "iron", "metal", "metallic", "stainless steel", "steel", "wrought iron"),
-    ("brick", "cement", "cobblestone", "concrete", "granite", "marble", "rock", "stone"),
-    ("ceramic", "porcelain", "tile"), ("cloth", "cotton", "denim", "fabric", "wool"), ("hardwood", "wood", "wooden"),
-)))
+_NEAR = tuple(
+    map(
+        frozenset,
+        (
+            ("beige", "blond", "brown", "cream", "cream colored", "gold", "khaki", "tan", "yellow"),
+            ("gray", "silver", "white"),
+            ("blue", "teal", "turquoise"),
+            ("orange", "red", "maroon", "pink"),
+            (
+                "aluminum",
+                "brass",
+                "chrome",
+                "iron",
+                "metal",
+                "metallic",
+                "stainless steel",
+                "steel",
+                "wrought iron",
+            ),
+            ("brick", "cement", "cobblestone", "concrete", "granite", "marble", "rock", "stone"),
+            ("ceramic", "porcelain", "tile"),
+            ("cloth", "cotton", "denim", "fabric", "wool"),
+            ("hardwood", "wood", "wooden"),
+        ),
+    )
+)
 
 Triple = tuple[str, str, str]  # subject's id, relation, object's id
 
@@ -84,8 +103,16 @@ class Facts:
     """
 
     def __init__(
-        self, *, source: EvidenceSource, complete: bool, lexicon: Lexicon, things: Iterable[Thing],
-        related: set[Triple], denied: set[Triple], scene: Mapping[str, str], absent: Iterable[str] = (),
+        self,
+        *,
+        source: EvidenceSource,
+        complete: bool,
+        lexicon: Lexicon,
+        things: Iterable[Thing],
+        related: set[Triple],
+        denied: set[Triple],
+        scene: Mapping[str, str],
+        absent: Iterable[str] = (),
         closed: frozenset[str] | None = None,
     ) -> None:
         self.source, self.complete, self.lexicon = source, complete, lexicon
@@ -109,12 +136,15 @@ class Facts:
     def _find(self, name: str) -> Found:
         if name in ANYTHING:
             return Found(self.things, (), not self.complete)
-        sure = tuple(thing for thing in self.things if self.lexicon.is_one(thing.names, name, own=self.complete))
+        sure = tuple(
+            thing for thing in self.things if self.lexicon.is_one(thing.names, name, own=self.complete)
+        )
         if self.complete:
             return Found(sure)
         words = self.lexicon.above(singular(name))
         maybe = tuple(  # known as a person, asked for a man
-            thing for thing in self.things if thing.names and self.lexicon.may_be(thing.names, name) is None)
+            thing for thing in self.things if thing.names and self.lexicon.may_be(thing.names, name) is None
+        )
         if self.closed is None:
             closed = bool(sure or maybe)
         else:
@@ -126,7 +156,7 @@ class Facts:
         """Whether `subject` is in this relation to `other`; `same color` and the like compare attributes."""
         if name.startswith("same "):
             mine, theirs = self.values(subject, name[5:]), self.values(other, name[5:])
-            return not mine.isdisjoint(theirs) if mine and theirs or self.complete else None
+            return not mine.isdisjoint(theirs) if (mine and theirs) or self.complete else None
         triple = (subject.object_id, relation(name), other.object_id)
         if triple in self.related:
             return True
@@ -178,9 +208,14 @@ def facts_of(scene: Scene, lexicon: Lexicon) -> Facts:
             else:
                 relate(related, denied, thing.object_id, edge.name, edge.object_id)
     return Facts(
-        source="truth" if scene.complete else "scene graph", complete=scene.complete, lexicon=lexicon,
-        things=things, related=related, denied=denied,
-        scene={"place": scene.location, "weather": scene.weather})
+        source="truth" if scene.complete else "scene graph",
+        complete=scene.complete,
+        lexicon=lexicon,
+        things=things,
+        related=related,
+        denied=denied,
+        scene={"place": scene.location, "weather": scene.weather},
+    )
 
 
 def relate(related: set[Triple], denied: set[Triple], subject: str, name: str, other: str) -> None:
@@ -208,8 +243,10 @@ def _zones(type_: str, share: float) -> frozenset[str]:
     """The zones in which a centre may be said to be; `share` of the picture's width (height)."""
     low, high = (0.0, *BORDERS), (*BORDERS, 1.0)
     return frozenset(
-        zone for zone, start, end in zip(POSITIONS[type_], low, high, strict=True)
-        if start - MARGIN < share < end + MARGIN)
+        zone
+        for zone, start, end in zip(POSITIONS[type_], low, high, strict=True)
+        if start - MARGIN < share < end + MARGIN
+    )
 
 
 def _akin(a: str, b: str) -> bool:

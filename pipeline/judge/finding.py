@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pipeline.judge.facts import Facts, Found, Thing
-from pipeline.programs.operations import Operation, SCENE
 from pipeline.judge.values import Truth, Void, any_of, unless
+from pipeline.programs.operations import SCENE, Operation
 from pipeline.programs.saying import Program, clause, name_of, phrase
 
 _SCENE = Found((Thing("", (SCENE,), SCENE),))

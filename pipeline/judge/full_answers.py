@@ -10,15 +10,17 @@ import re
 from dataclasses import dataclass, field
 
 from pipeline.core.records import Question
+from pipeline.programs.operations import SCENE, Operation
 from pipeline.words.lexicon import ANTONYMS, relation, same_answer
-from pipeline.programs.operations import Operation, SCENE
 
 Program = tuple[Operation, ...]
 
 _A = r"(?:the |an? |some )?"
 _THING = _A + r"#(\d+)"
 _SIDES = {"left": "hposition", "right": "hposition", "top": "vposition", "bottom": "vposition"}
-_PLACED = re.compile(rf"no {_THING} (?:is|are) (?:on|in|at) the (left|right|top|bottom)(?: side| part)? of the \w+")
+_PLACED = re.compile(
+    rf"no {_THING} (?:is|are) (?:on|in|at) the (left|right|top|bottom)(?: side| part)? of the \w+"
+)
 _NOT_BOTH = re.compile(rf"no {_THING} (?:is|are) ([^#]+) but ([^#]+)")
 _BUT_IT = re.compile(rf"no there (?:is|are) {_THING} but (?:it|he|she|they) (?:is|are) ([^#]+)")
 _INSTEAD = re.compile(rf"no {_THING} (?:is|are) ([^#]+)")
@@ -27,7 +29,9 @@ _EACH = re.compile(rf"(?:yes|no) {_THING} (?:is|are) ([^#]+) and {_THING} (?:is|
 _BOTH = re.compile(rf"(?:yes|no) both {_THING} and {_THING} are ([^#]+)")
 _ALL = re.compile(r"yes all the [^#]+ are ([^#]+)")
 _IT_IS = re.compile(rf"no (?:it|this) is (?:showing )?{_A}([^#]+)")
-_WORDING = re.compile(r"^(?:pieces?|items?|types?|kinds?) of | items?$")  # GQA's "piece of furniture", "food items"
+_WORDING = re.compile(
+    r"^(?:pieces?|items?|types?|kinds?) of | items?$"
+)  # GQA's "piece of furniture", "food items"
 _TRIMMED = re.compile(r"^(?:made (?:out )?of|made from) ")
 
 
@@ -80,7 +84,7 @@ def _start(span: str) -> int:
 
 
 def _denial(sentence: str, ids: list[str], program: Program, said: Said) -> None:
-    """"No, ...": what is so instead."""
+    """ "No, ...": what is so instead."""
     if match := _PLACED.fullmatch(sentence):
         said.attributes.append((ids[int(match[1])], _SIDES[match[2]], match[2]))
     elif match := _BUT_IT.fullmatch(sentence):
@@ -103,7 +107,7 @@ def _denial(sentence: str, ids: list[str], program: Program, said: Said) -> None
 
 
 def _one_of_two(object_id: str, right: str, instead: str, program: Program, said: Said) -> None:
-    """"No, the knives are metallic but silver." to "black and metallic": they are metal, and silver in colour."""
+    """ "No, the knives are metallic but silver." to "black and metallic": they are metal, and silver in colour."""
     asked = [op for op in program if op.verb == "verify" and op.type != "rel" and not op.negated]
     if len(asked) != 2:
         return
@@ -115,7 +119,7 @@ def _one_of_two(object_id: str, right: str, instead: str, program: Program, said
 
 
 def _comparison(sentence: str, ids: list[str], program: Program, said: Said) -> None:
-    """"Yes, the jacket is blue and the hat is white.", "Yes, all the animals are horses." """
+    """ "Yes, the jacket is blue and the hat is white.", "Yes, all the animals are horses." """
     type_ = program[-1].type
     told: list[tuple[str, str]] = []
     if match := _EACH.fullmatch(sentence):

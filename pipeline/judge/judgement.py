@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pipeline.core.records import Judgement, Question, Scene, Step
 from pipeline.judge.execute import execute
 from pipeline.judge.facts import Facts, facts_of
-from pipeline.words.lexicon import Lexicon
-from pipeline.programs.operations import parse
 from pipeline.judge.reconstruct import Reconstructed, facts_known, reconstruct
+from pipeline.programs.operations import parse
+from pipeline.words.lexicon import Lexicon
 
 Told = Mapping[str, Reconstructed] | Mapping[str, Sequence[Question]]  # of pictures, by their ids
 
@@ -35,13 +35,14 @@ def judge(program: Sequence[Step], facts: Facts | None, text: str = "") -> Judge
         return Judgement(answerability="unknown", evidence=facts.source, detail="the question has no program")
     outcome = execute(parse(program, text), facts)
     return Judgement(
-        answerability=outcome.answerability, category=outcome.category, evidence=facts.source,
-        detail=outcome.detail)
+        answerability=outcome.answerability,
+        category=outcome.category,
+        evidence=facts.source,
+        detail=outcome.detail,
+    )
 
 
-def evidence_for(
-    picture_id: str, scenes: Mapping[str, Scene], told: Told, lexicon: Lexicon
-) -> Facts | None:
+def evidence_for(picture_id: str, scenes: Mapping[str, Scene], told: Told, lexicon: Lexicon) -> Facts | None:
     """The best evidence about a picture: its scene graph, else what its answered questions say, else None.
 
     Args:

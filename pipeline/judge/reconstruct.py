@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from pipeline.core.records import Question, Record, Split
-from pipeline.judge.facts import Facts, POSITIONS, Thing, Triple, deny, relate
-from pipeline.words.lexicon import Lexicon, OVERLAPPING, singular
+from pipeline.judge.facts import POSITIONS, Facts, Thing, Triple, deny, relate
 from pipeline.judge.statements import Statement, stated
+from pipeline.words.lexicon import OVERLAPPING, Lexicon, singular
 
 Stated = Mapping[Statement, Collection[str]]  # with the ids of the questions that state it
 
@@ -124,8 +124,12 @@ def left(said: Stated, without: Collection[str]) -> Stated:
 def statements_of(graph: Reconstructed) -> Iterator[tuple[Statement, tuple[str, ...]]]:
     """The facts of a graph one by one, with the questions that state them."""
     for thing in graph.objects:
-        for kind, facts in (("name", thing.names), ("attribute", thing.attributes),
-                            ("relation", thing.relations), ("none", thing.none)):
+        for kind, facts in (
+            ("name", thing.names),
+            ("attribute", thing.attributes),
+            ("relation", thing.relations),
+            ("none", thing.none),
+        ):
             for fact in facts:
                 said = Statement(kind, thing.object_id, fact.type, fact.value, fact.object_id, fact.holds)
                 yield said, fact.questions
@@ -139,19 +143,38 @@ def _graph(
 ) -> Reconstructed:
     rows: dict[tuple[str, str], list[Fact]] = {}
     for said, questions in sorted(found.items()):
-        fact = Fact(value=said.value, type=said.type, object_id=said.other, holds=said.holds, questions=tuple(questions))
+        fact = Fact(
+            value=said.value,
+            type=said.type,
+            object_id=said.other,
+            holds=said.holds,
+            questions=tuple(questions),
+        )
         rows.setdefault((said.kind, said.subject), []).append(fact)
 
     def of(kind: str, subject: str = "") -> tuple[Fact, ...]:
         return tuple(rows.get((kind, subject), ()))
 
     return Reconstructed(
-        picture_id=answered[0].picture_id, split=answered[0].split, questions=len(answered),
+        picture_id=answered[0].picture_id,
+        split=answered[0].split,
+        questions=len(answered),
         objects=tuple(
-            KnownObject(object_id=key, names=of("name", key), attributes=of("attribute", key),
-                        relations=of("relation", key), none=of("none", key))
-            for key in sorted({said.subject for said in found} | {said.other for said in found} - {""}) if key),
-        scene=of("scene"), absent=of("absent"), alone=of("alone"), contradictions=tuple(contradictions))
+            KnownObject(
+                object_id=key,
+                names=of("name", key),
+                attributes=of("attribute", key),
+                relations=of("relation", key),
+                none=of("none", key),
+            )
+            for key in sorted({said.subject for said in found} | {said.other for said in found} - {""})
+            if key
+        ),
+        scene=of("scene"),
+        absent=of("absent"),
+        alone=of("alone"),
+        contradictions=tuple(contradictions),
+    )
 
 
 def believe(
@@ -165,12 +188,24 @@ def believe(
     found = _Believing(stated, lexicon)
     things = found.things(same)
     related, denied = found.relations(things)
-    alone = frozenset(  # "the person" may be the only one so called, and women beside; "What person is this?" not
-        said.value for said in stated
-        if said.kind == "alone" and (said.type == "kind" or said.value not in lexicon.categories))
+    alone = (
+        frozenset(  # "the person" may be the only one so called, and women beside; "What person is this?" not
+            said.value
+            for said in stated
+            if said.kind == "alone" and (said.type == "kind" or said.value not in lexicon.categories)
+        )
+    )
     facts = Facts(
-        source="other questions", complete=complete, lexicon=lexicon, things=[things[key] for key in sorted(things)],
-        related=related, denied=denied, scene=found.scene(), absent=found.absent(things), closed=alone)
+        source="other questions",
+        complete=complete,
+        lexicon=lexicon,
+        things=[things[key] for key in sorted(things)],
+        related=related,
+        denied=denied,
+        scene=found.scene(),
+        absent=found.absent(things),
+        closed=alone,
+    )
     return facts, found.contradictions
 
 
@@ -189,10 +224,13 @@ class _Believing:
         questions = tuple(sorted({key for one in said for key in self.stated[one]}))
         about = said[0].subject if len({one.subject for one in said}) == 1 else ""
         self.contradictions.append(
-            Contradiction(object_id=about, what=what, questions=questions, believed=believed))
+            Contradiction(object_id=about, what=what, questions=questions, believed=believed)
+        )
 
     def things(self, same: Mapping[str, Thing]) -> dict[str, Thing]:
-        called: dict[str, dict[str, list[str]]] = {}  # object -> singular name -> as written, for each question
+        called: dict[
+            str, dict[str, list[str]]
+        ] = {}  # object -> singular name -> as written, for each question
         for said in self.of.get("name", ()):
             if said.subject in same:
                 continue
@@ -209,7 +247,9 @@ class _Believing:
 
     def _thing(self, key: str, words: Mapping[str, list[str]]) -> Thing:
         """The particular names first, of these the one said most often."""
-        groups = frozenset().union(*(self.lexicon.groups(word) for word in words)) | self.lexicon.categories.keys()
+        groups = (
+            frozenset().union(*(self.lexicon.groups(word) for word in words)) | self.lexicon.categories.keys()
+        )
         often = sorted(words, key=lambda word: (-len(words[word]), word))
         particular = [word for word in often if word not in groups]
         label = max(sorted(set(words[particular[0]])), key=words[particular[0]].count) if particular else ""
@@ -299,7 +339,9 @@ class _Believing:
         for said in self.of.get("absent", ()):
             there = [thing for thing in things.values() if self._answers_to(thing, said.value)]
             if there:
-                names = [one for one in self.of["name"] if one.subject in {thing.object_id for thing in there}]
+                names = [
+                    one for one in self.of["name"] if one.subject in {thing.object_id for thing in there}
+                ]
                 self._against([said, *names], f"no {said.value}, and {there[0].label or there[0].names[0]}")
             else:
                 found.add(said.value)

@@ -13,8 +13,8 @@ import msgspec
 
 from pipeline.core.records import Question
 from pipeline.judge import full_answers
+from pipeline.programs.operations import FINDS, SCENE, TRUTHS, Operation, parse
 from pipeline.words.lexicon import ANYTHING, PRONOUNS, same_answer, singular, spoken
-from pipeline.programs.operations import FINDS, Operation, SCENE, TRUTHS, parse
 
 _ELSEWHERE = {"indoors": "outdoors", "outdoors": "indoors"}
 Ids = tuple[str, ...]
@@ -86,9 +86,13 @@ def _selected(program: Program, index: int) -> Iterator[Statement]:
     operation = program[index]
     yield from named(operation.name, operation.object_ids)
     users = [user for user in program if index in user.inputs]
-    if operation.absent:  # also before a filter: "red windows" has an id where there are windows of another colour
+    if (
+        operation.absent
+    ):  # also before a filter: "red windows" has an id where there are windows of another colour
         yield Statement("absent", value=singular(operation.name))
-    elif operation.object_ids and users and all(map(_asks_directly, users)) and operation.name not in ANYTHING:
+    elif (
+        operation.object_ids and users and all(map(_asks_directly, users)) and operation.name not in ANYTHING
+    ):
         kind = "kind" if any(user.type == "name" for user in users) else ""
         yield Statement("alone", type=kind, value=singular(operation.name))
 
@@ -101,7 +105,9 @@ def _of_scene(operation: Operation, value: str, truth: bool | None) -> Iterator[
         yield Statement("scene", type=type_, value=value, holds=truth is not operation.negated)
 
 
-def _said(operation: Operation, value: str, ids: Ids, anchors: Ids, truth: bool | None) -> Iterator[Statement]:
+def _said(
+    operation: Operation, value: str, ids: Ids, anchors: Ids, truth: bool | None
+) -> Iterator[Statement]:
     """A value of things, or how the operation's things relate to the anchors; None says nothing."""
     related = operation.verb == "relate" or operation.type == "rel"
     if related:

@@ -11,11 +11,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from pipeline.core.records import Word
+from pipeline.perturbing.sentence import Sentence, Span, sentence_of
 from pipeline.programs.operations import Operation
+from pipeline.programs.spelling import attribute_forms, choice_forms, name_forms, relation_forms
 from pipeline.words.frames import DETERMINERS, FRAME_NOUNS, PRONOUNS
 from pipeline.words.relations import spatial
-from pipeline.perturbing.sentence import Sentence, Span, sentence_of
-from pipeline.programs.spelling import attribute_forms, choice_forms, name_forms, relation_forms
 
 Place = tuple[int, int]  # tokens [first, last)
 
@@ -158,7 +158,7 @@ def _attributes(sentence: Sentence, program: Sequence[Operation]) -> None:
         noun = sentence.names.get(root(program, operation.inputs[0]))
         for number, value in enumerate(operation.values):
             places = sentence.find(name_forms(value) if operation.type == "name" else attribute_forms(value))
-            if not places or noun is None and len(places) > 1 and operation.verb == "filter":
+            if not places or (noun is None and len(places) > 1 and operation.verb == "filter"):
                 continue
             if operation.verb == "filter" and noun:
                 place = min(places, key=lambda place: _distance(place, noun))

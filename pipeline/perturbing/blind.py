@@ -13,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pipeline.core.records import Subset
-from pipeline.words.frames import DEFINITE
-from pipeline.words.relations import ANTONYMS
 from pipeline.perturbing.demands import Demands
 from pipeline.perturbing.fitting import (
     Swap,
@@ -28,6 +26,8 @@ from pipeline.perturbing.replacements import Replacements
 from pipeline.perturbing.sentence import Sentence, Span
 from pipeline.perturbing.slots import Slot, phrase_start
 from pipeline.perturbing.swaps import Case
+from pipeline.words.frames import DEFINITE
+from pipeline.words.relations import ANTONYMS
 
 _EXISTENCE = (("is", "there"), ("are", "there"), ("do", "you", "see"))
 _YES_NO = frozenset(("is", "are", "was", "were", "does", "do", "did", "has", "have", "can", "could"))
@@ -51,7 +51,7 @@ def swap(
         return swaps, "" if swaps else "no other object fits" if things else "names no object"
     looks = [slot for slot in wanted if slot.kind == "attribute"]
     swaps = list(_other_looks(looks, slots, replacements, random, every))
-    if every or sentence.tokens[0] not in _YES_NO and "or" not in sentence.tokens:
+    if every or (sentence.tokens[0] not in _YES_NO and "or" not in sentence.tokens):
         spatial = [s for s in slots if s.kind == "relation" and s.word in ANTONYMS and s.word not in _COMMON]
         swaps += [put_opposite(slot, sentence) for slot in spatial]
     return swaps, "" if swaps else "has no attribute or spatial relation with a counterpart"
@@ -77,7 +77,7 @@ def _presupposed(sentence: Sentence, slot: Slot) -> bool:
     if slot.start <= 3 and any(sentence.tokens[: len(start)] == start for start in _EXISTENCE):
         return False
     first = sentence.tokens[slot.start]
-    return first == "'s" or first in DEFINITE and slot.start < slot.span.first
+    return first == "'s" or (first in DEFINITE and slot.start < slot.span.first)
 
 
 def _other_things(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.programs.operations import FINDS, Operation
 from pipeline.perturbing.alignment import root
 from pipeline.perturbing.slots import NO_LOOK, POSITIONS
+from pipeline.programs.operations import FINDS, Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,9 @@ def demands(program: Sequence[Operation], step: int, kin: bool = False) -> Deman
             relations += [(value, "o" if operation.subject else "s") for value in operation.values]
         elif operation.type in POSITIONS | NO_LOOK:
             continue
-        elif operation.verb == "filter" and not operation.negated or operation.values and not operation.type:
+        elif (operation.verb == "filter" and not operation.negated) or (
+            operation.values and not operation.type
+        ):
             attributes.append(operation.values)
         elif operation.type:  # asked for, or denied: "not red" is said of what has a colour
             types.append(operation.type)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipeline.core.records import Edit
-from pipeline.words.concord import Change, agreeing
-from pipeline.words.nouns import Number, PLURAL_ONLY, article, number_of, plural, singular
-from pipeline.words.relations import PREPOSITIONS, antonym, spatial
 from pipeline.perturbing.sentence import Sentence
 from pipeline.perturbing.slots import Slot
+from pipeline.words.concord import Change, agreeing
+from pipeline.words.nouns import PLURAL_ONLY, Number, article, number_of, plural, singular
+from pipeline.words.relations import PREPOSITIONS, antonym, spatial
 
 Numbers = Mapping[Number, tuple[Change, ...]]  # a number that fits -> what has to change for it
 

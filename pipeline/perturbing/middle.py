@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.programs.operations import Operation
 from pipeline.perturbing.fitting import Swap
 from pipeline.perturbing.sentence import Sentence
 from pipeline.perturbing.slots import Slot
+from pipeline.programs.operations import Operation
 
 _EDGES = {"hposition": ("left", "right"), "vposition": ("top", "bottom")}
 _PREPOSITION = {"hposition": "on", "vposition": "at"}
@@ -37,4 +37,4 @@ def leave(program: Sequence[Operation], sentence: Sentence, drawn: float) -> lis
 def _keeps_in(operation: Operation, sentence: Sentence, after: int) -> bool:
     """Whether what follows takes "in": "in the left PART", and GQA says "in the top OF the photo"."""
     following = sentence.tokens[after : after + 1]
-    return following in (("part",), ("side",)) or operation.type == "vposition" and following == ("of",)
+    return following in (("part",), ("side",)) or (operation.type == "vposition" and following == ("of",))

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.programs.operations import Operation
 from pipeline.perturbing.alignment import root
 from pipeline.perturbing.fitting import Swap
 from pipeline.perturbing.sentence import Sentence
 from pipeline.perturbing.slots import NEVER, POSITIONS, Slot
+from pipeline.programs.operations import Operation
 
 _VERBS = ("is", "are")
 _CONTRACTED = {("isn", "'", "t"): "is", ("aren", "'", "t"): "are"}

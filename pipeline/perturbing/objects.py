@@ -9,10 +9,10 @@ from collections.abc import Callable, Container, Iterable, Mapping
 import numpy as np
 
 from pipeline.core.records import ObjectEntry, Vocabulary
-from pipeline.words.lexicon import relation as plain_relation
-from pipeline.words.lexicon import singular as judged
 from pipeline.words import kinds as wordnet
 from pipeline.words.frames import FRAME_NOUNS, PRONOUNS
+from pipeline.words.lexicon import relation as plain_relation
+from pipeline.words.lexicon import singular as judged
 from pipeline.words.likeness import likeness
 from pipeline.words.nouns import Number, number_of, singular
 
@@ -30,11 +30,15 @@ _COMMON = 20
 _SHOWN = 0.02
 # Categories whose members do, wear or hold much the same.
 _KINDRED = (
-    ("person", "animal"), ("clothing", "accessory", "footwear"), ("furniture", "appliance", "container", "device"),
-    ("vehicle", "watercraft", "aircraft"), ("food", "fruit", "vegetable", "dessert"), ("toy", "device", "tool"),
+    ("person", "animal"),
+    ("clothing", "accessory", "footwear"),
+    ("furniture", "appliance", "container", "device"),
+    ("vehicle", "watercraft", "aircraft"),
+    ("food", "fruit", "vegetable", "dessert"),
+    ("toy", "device", "tool"),
     ("plant", "tree", "flower", "building", "house", "road"),
     ("furniture", "appliance", "container", "device", "vehicle", "toy", "tool"),
-)  # fmt: skip
+)
 # One person may go by several names, but for those that tell man from woman.
 _MALE = frozenset(("man", "boy", "guy", "gentleman", "father", "men", "boys"))
 _FEMALE = frozenset(("woman", "girl", "lady", "mother", "daughter", "women", "girls"))

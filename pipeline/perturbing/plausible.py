@@ -13,23 +13,39 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from pipeline.words.lexicon import relation as plain_relation
 from pipeline.perturbing.demands import Demands
 from pipeline.perturbing.objects import ObjectTable
+from pipeline.words.lexicon import relation as plain_relation
 
 # Anything may stand so to anything else: these say nothing about what fits.
 LOOSE = frozenset(("to the left of", "to the right of", "near", "in front of", "behind", "above", "below"))
 # Relations of one group take the same kinds of things; a group's name is its first word.
 _GROUPS = (
     ("wearing", "worn on", "dressed in"),
-    ("holding", "holding onto", "carrying", "lifting", "swinging", "using", "throwing", "catching", "grabbing",
-     "pulling", "pushing", "reaching for", "playing with", "eating", "drinking", "cutting"),
+    (
+        "holding",
+        "holding onto",
+        "carrying",
+        "lifting",
+        "swinging",
+        "using",
+        "throwing",
+        "catching",
+        "grabbing",
+        "pulling",
+        "pushing",
+        "reaching for",
+        "playing with",
+        "eating",
+        "drinking",
+        "cutting",
+    ),
     ("riding", "riding on", "driving", "driving on"),
     ("on", "attached to", "mounted on", "hanging on", "hanging from", "printed on"),
     ("in", "contain", "filled with", "full of"),
     ("with", "of"),
     ("looking at", "watching", "facing", "talking to", "looking toward"),
-)  # fmt: skip
+)
 _GROUP = {relation: group[0] for group in _GROUPS for relation in group}
 
 

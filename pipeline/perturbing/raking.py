@@ -28,7 +28,9 @@ _MADE_UP = 0.5
 Kind = tuple[str, str]  # what sort of word, and in which context ("": any)
 
 
-def rake(wanted: np.ndarray, slot: np.ndarray, word: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def rake(
+    wanted: np.ndarray, slot: np.ndarray, word: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Factors of words such that the sum over slots of P(word | slot) is as wanted, where P(word | slot) is
     proportional to factor * weight. Where that cannot be (a word wanted in more slots than may draw it), as near
     as it gets.

@@ -15,15 +15,15 @@ import numpy as np
 
 from pipeline.core.records import Vocabulary
 from pipeline.judge.facts import Facts
+from pipeline.perturbing.demands import Demands
+from pipeline.perturbing.objects import ObjectTable
+from pipeline.perturbing.plausible import levels
+from pipeline.perturbing.raking import Kind, Offers
 from pipeline.words.lexicon import relation as plain_relation
 from pipeline.words.lexicon import singular as judged
 from pipeline.words.likeness import similar
 from pipeline.words.nouns import Number
 from pipeline.words.relations import exclusive, spatial
-from pipeline.perturbing.demands import Demands
-from pipeline.perturbing.objects import ObjectTable
-from pipeline.perturbing.plausible import levels
-from pipeline.perturbing.raking import Kind, Offers
 
 # Few counts of a name are filled up, as if this many more had been seen, in the proportions of its categories.
 _BORROWED = 3.0
@@ -60,7 +60,9 @@ class Replacements:
         relations = {*vocabulary.relations, *vocabulary.described}
         relations |= {other for relation in relations for other in exclusive(relation)}
         looks = {*vocabulary.attributes, *vocabulary.alternatives, *vocabulary.described}
-        self._numbers: dict[str, dict[str, int]] = {  # sort of word -> word -> its number; of "", that of any other
+        self._numbers: dict[
+            str, dict[str, int]
+        ] = {  # sort of word -> word -> its number; of "", that of any other
             "thing": self.table.row,
             "things": self.table.row,
             "look": {word: number for number, word in enumerate(["", *sorted(looks)])},
@@ -110,7 +112,9 @@ class Replacements:
         weight = table.said_as(numbers, category) & ~(excluded | table.confusable(name))
         if not self.uniform:
             weight = weight * table.weight
-            fitting = (weight * fits for fits in levels(table, self.vocabulary.attribute_types, name, demanded))
+            fitting = (
+                weight * fits for fits in levels(table, self.vocabulary.attribute_types, name, demanded)
+            )
             weight = next((fits for fits in fitting if fits.any()), table.nothing())
         near = weight * table.siblings(name) if random[0] < self.same_category else weight
         weight = near if near.any() else weight
@@ -190,7 +194,9 @@ class Replacements:
         drawn = self._draw(kind, numbers.get(taken, -1), known, weights, random)
         return None if drawn is None else words[drawn]
 
-    def _draw(self, kind: Kind, taken: int, words: np.ndarray, weights: np.ndarray, random: float) -> int | None:
+    def _draw(
+        self, kind: Kind, taken: int, words: np.ndarray, weights: np.ndarray, random: float
+    ) -> int | None:
         """Draw one of the words [n], given by their numbers among those of a sort, with weights [n] > 0.
 
         Returns:
@@ -230,7 +236,9 @@ class Replacements:
         holds = share
         for name, role in ((subject, "subject_of"), (object_, "object_of")):
             if name:
-                counts = _spatial(self._count(role, {name, judged(name), *self.vocabulary.categories.get(name, ())}))
+                counts = _spatial(
+                    self._count(role, {name, judged(name), *self.vocabulary.categories.get(name, ())})
+                )
                 here = (counts[relation] + _BORROWED * share) / (counts.total() + _BORROWED)
                 holds *= here / share
         return holds

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pipeline.words.nouns import article
 from pipeline.perturbing.fitting import Swap
 from pipeline.perturbing.sentence import Sentence
+from pipeline.words.nouns import article
 
 
 def rewrite(sentence: Sentence, swaps: Iterable[Swap]) -> str:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipeline.core.records import Vocabulary
-from pipeline.programs.operations import Operation
-from pipeline.words.nouns import PAIRED, article, number_of, plural, singular
 from pipeline.perturbing.alignment import root
 from pipeline.perturbing.demands import Demands
 from pipeline.perturbing.fitting import Swap
 from pipeline.perturbing.sentence import Sentence
 from pipeline.perturbing.slots import Slot
+from pipeline.programs.operations import Operation
+from pipeline.words.nouns import PAIRED, article, number_of, plural, singular
 
 _OF_PEOPLE = frozenset(("race", "gender"))
 _KINDS_COMPARED = frozenset(("species", "breed", "breeds"))  # "of the same species": said of living things

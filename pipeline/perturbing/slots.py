@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.core.records import EditKind
+from pipeline.perturbing.alignment import root
+from pipeline.perturbing.sentence import Sentence, Span
 from pipeline.programs.operations import Operation
 from pipeline.words.concord import BASE
 from pipeline.words.frames import DEFINITE, DETERMINERS, PORTIONS, PRONOUNS
 from pipeline.words.opposites import excluded
 from pipeline.words.relations import ANTONYMS, exclusive
-from pipeline.perturbing.alignment import root
-from pipeline.perturbing.sentence import Sentence, Span
 
 POSITIONS = frozenset(("hposition", "vposition"))
 NO_LOOK = frozenset(("name", "rel", "place", "room", "location", "type"))
@@ -135,7 +135,7 @@ def attribute_slots(program: Sequence[Operation], sentence: Sentence) -> Found:
 
 def _suited(look: Operation) -> bool:
     """Whether something is known to exclude a look."""
-    return look.type not in UNSUITED or look.type not in NEVER and bool(excluded(look.values[0]))
+    return look.type not in UNSUITED or (look.type not in NEVER and bool(excluded(look.values[0])))
 
 
 def relation_slots(program: Sequence[Operation], sentence: Sentence) -> Found:

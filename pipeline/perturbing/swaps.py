@@ -10,8 +10,6 @@ import numpy as np
 
 from pipeline.core.records import Step, Vocabulary, Word
 from pipeline.judge.facts import Facts
-from pipeline.programs.operations import Operation
-from pipeline.words.opposites import excluded
 from pipeline.perturbing.alignment import root
 from pipeline.perturbing.demands import Demands, demands
 from pipeline.perturbing.fitting import (
@@ -28,7 +26,9 @@ from pipeline.perturbing.negation import affirm, deny
 from pipeline.perturbing.replacements import Replacements
 from pipeline.perturbing.sense import has_size, one_worn, says_who, wants_kin
 from pipeline.perturbing.sentence import Sentence
-from pipeline.perturbing.slots import Slot, UNSUITED, attribute_slots, object_slots, relation_slots
+from pipeline.perturbing.slots import UNSUITED, Slot, attribute_slots, object_slots, relation_slots
+from pipeline.programs.operations import Operation
+from pipeline.words.opposites import excluded
 
 # "What animal is it, a cow or a sheep?"
 GOES_WITH_OPTIONS = "its category goes with the options of a choice"

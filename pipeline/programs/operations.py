@@ -24,13 +24,35 @@ from pipeline.core.errors import Problems
 from pipeline.core.records import Step
 
 Verb = Literal[
-    "select", "filter", "relate", "query", "verify", "choose",
-    "exist", "and", "or", "same", "different", "common", "compare",
+    "select",
+    "filter",
+    "relate",
+    "query",
+    "verify",
+    "choose",
+    "exist",
+    "and",
+    "or",
+    "same",
+    "different",
+    "common",
+    "compare",
 ]
 
 INPUTS: dict[str, tuple[int, ...]] = {  # verb -> how many earlier steps it may take
-    "select": (0,), "filter": (1,), "relate": (1,), "query": (1,), "verify": (1,), "choose": (1,),
-    "compare": (2,), "exist": (1,), "and": (2,), "or": (2,), "same": (1, 2), "different": (1, 2), "common": (2,),
+    "select": (0,),
+    "filter": (1,),
+    "relate": (1,),
+    "query": (1,),
+    "verify": (1,),
+    "choose": (1,),
+    "compare": (2,),
+    "exist": (1,),
+    "and": (2,),
+    "or": (2,),
+    "same": (1, 2),
+    "different": (1, 2),
+    "common": (2,),
 }
 FINDS = frozenset(("select", "filter", "relate"))  # their value is a set of things, the others' an answer
 TRUTHS = frozenset(("exist", "verify", "and", "or", "same", "different"))  # the answer is yes or no
@@ -118,7 +140,7 @@ def _read(operation: str, argument: str) -> Operation | str:
     if verb not in INPUTS:
         return f"unknown operation {operation!r}; known are {', '.join(INPUTS)}"
     argument = argument.strip()
-    if type_ == "rel" and verb in ("verify", "choose") or verb in ("select", "relate"):
+    if (type_ == "rel" and verb in ("verify", "choose")) or verb in ("select", "relate"):
         return _read_named(verb, type_, argument)
     if verb == "query":
         return Operation(verb=verb, type=argument) if argument else "asks for no type, such as color or name"

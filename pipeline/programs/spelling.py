@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import permutations
 
+from pipeline.perturbing.sentence import TOKEN, Form
 from pipeline.words.nouns import plural, singular
-from pipeline.perturbing.sentence import Form, TOKEN
 
 # program: also said. As seen in GQA's questions, whose annotations tell the rest.
 _NAMES = """

@@ -16,7 +16,9 @@ from pipeline.core.errors import Problems
 from pipeline.core.records import Question
 
 # For questions that come without type and program; with them the text is not looked at.
-EXISTENCE = re.compile(r"(is|are) there\b|(do|can) you see\b|does the (picture|image|photo) (show|contain)\b", re.IGNORECASE)
+EXISTENCE = re.compile(
+    r"(is|are) there\b|(do|can) you see\b|does the (picture|image|photo) (show|contain)\b", re.IGNORECASE
+)
 
 
 def is_existence(question: Question) -> bool:
@@ -64,12 +66,17 @@ class QuestionTable:
 
     def admissible(self) -> np.ndarray:
         """How many questions may be proposed for each picture: int64 [pictures]."""
-        not_own = np.bincount(np.repeat(np.arange(len(self.asked_start) - 1), np.diff(self.asked_start)),
-                              weights=self.repeats()[self.asked], minlength=len(self.asked_start) - 1)
+        not_own = np.bincount(
+            np.repeat(np.arange(len(self.asked_start) - 1), np.diff(self.asked_start)),
+            weights=self.repeats()[self.asked],
+            minlength=len(self.asked_start) - 1,
+        )
         return len(self.ids) - not_own.astype(np.int64)
 
 
-def question_table(questions: Sequence[Question], picture_ids: Sequence[str], texts: Sequence[str]) -> QuestionTable:
+def question_table(
+    questions: Sequence[Question], picture_ids: Sequence[str], texts: Sequence[str]
+) -> QuestionTable:
     """Number the questions asked of `picture_ids` by the rows of the embedded pictures and texts.
 
     Questions of other pictures (other splits) are passed over.
@@ -90,7 +97,9 @@ def question_table(questions: Sequence[Question], picture_ids: Sequence[str], te
     text_rows = np.array([text_row[q.text] for q in proposed], np.int32)
     by_text = np.argsort(text_rows, kind="stable").astype(np.int32)
     pairs = sorted({(picture_row[q.picture_id], text_row[q.text]) for q in asked})
-    own_picture, own_text = (np.array(column, np.int32) for column in (zip(*pairs, strict=True) if pairs else ((), ())))
+    own_picture, own_text = (
+        np.array(column, np.int32) for column in (zip(*pairs, strict=True) if pairs else ((), ()))
+    )
     return QuestionTable(
         ids=tuple(q.question_id for q in proposed),
         text_rows=text_rows,

@@ -45,10 +45,16 @@ def _read(folder: Path, table: str, keys: str, problems: Problems) -> tuple[np.n
         problems.add(f"{table}.npy", str(error))
         return np.zeros(0), ids
     if array.ndim != 2 or array.dtype != np.float32 or len(array) != len(ids):
-        problems.add(f"{table}.npy", f"{array.dtype} {array.shape}, expected float32 with {len(ids)} rows, one for each of {keys}.json")
+        problems.add(
+            f"{table}.npy",
+            f"{array.dtype} {array.shape}, expected float32 with {len(ids)} rows, one for each of {keys}.json",
+        )
         return np.zeros(0), ids
     for start in range(0, len(array), AT_ONCE):
         lengths = np.linalg.norm(array[start : start + AT_ONCE], axis=1)
         for row in np.flatnonzero(~(np.abs(lengths - 1) < 0.01)):
-            problems.add(f"{table}.npy, row {start + row}", f"{ids[start + row]!r} has length {lengths[row]:.4g}, expected 1")
+            problems.add(
+                f"{table}.npy, row {start + row}",
+                f"{ids[start + row]!r} has length {lengths[row]:.4g}, expected 1",
+            )
     return array, ids

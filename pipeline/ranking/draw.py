@@ -35,8 +35,12 @@ class Drawn:
 def paper_hard(places: np.ndarray, pictures: Sequence[str], draw: int, seed: int) -> Drawn:
     """RGQA's CLIP-Hard: `draw` of each picture's best questions, at random."""
     known = (places >= 0).sum(axis=1)
-    drawn = [np.sort(generator(seed, "rank", "clip-hard", picture).choice(n, min(draw, n), replace=False)) if n else np.zeros(0, np.int64)
-             for picture, n in zip(pictures, known, strict=True)]
+    drawn = [
+        np.sort(generator(seed, "rank", "clip-hard", picture).choice(n, min(draw, n), replace=False))
+        if n
+        else np.zeros(0, np.int64)
+        for picture, n in zip(pictures, known, strict=True)
+    ]
     return _drawn(drawn, int(np.minimum(known, draw).sum()))
 
 
@@ -47,7 +51,14 @@ def paper_easy(places: np.ndarray, last: int) -> Drawn:
 
 
 def evenly(
-    places: np.ndarray, table: QuestionTable, subset: Subset, pictures: Sequence[str], dev: np.ndarray, per_picture: int, cap: int, seed: int,
+    places: np.ndarray,
+    table: QuestionTable,
+    subset: Subset,
+    pictures: Sequence[str],
+    dev: np.ndarray,
+    per_picture: int,
+    cap: int,
+    seed: int,
 ) -> Drawn:
     """Draw up to `per_picture` questions for each picture so that it is asked as many as it gives to others and no
     question is used more than `cap` times (see `fill`). Questions pass only between pictures of the same part.
@@ -67,14 +78,22 @@ def evenly(
         choice = choose(pool, per_picture, cap)
         methods.add(choice.method)
         bound += pool.bound(per_picture, cap)
-        by_picture = np.split(questions[choice.question], np.searchsorted(pool.picture[choice.pair], np.arange(1, len(rows))))
+        by_picture = np.split(
+            questions[choice.question], np.searchsorted(pool.picture[choice.pair], np.arange(1, len(rows)))
+        )
         for row, chosen in zip(rows, by_picture, strict=True):
             drawn[row] = np.flatnonzero(np.isin(places[row], chosen))
     return _drawn(drawn, bound, " and ".join(sorted(methods)))
 
 
 def pair_pool(
-    places: np.ndarray, table: QuestionTable, subset: Subset, pictures: Sequence[str], rows: np.ndarray, questions: np.ndarray, seed: int,
+    places: np.ndarray,
+    table: QuestionTable,
+    subset: Subset,
+    pictures: Sequence[str],
+    rows: np.ndarray,
+    questions: np.ndarray,
+    seed: int,
 ) -> Pool:
     """The pairs of picture and text within `places`, for the pictures `rows` and the texts of `questions`."""
     giver_row = np.full(len(places), -1, np.int32)
@@ -92,9 +111,20 @@ def pair_pool(
         picture.append(np.full(len(texts), number, np.int32))
         text.append(texts)
         random = subset == "clip-hard"
-        cost.append(generator(seed, "rank", subset, pictures[row]).random(len(texts)) if random else first / max(1, places.shape[1]))
-    return Pool(np.concatenate(picture), np.concatenate(text), np.concatenate(cost),
-                giver_row[table.picture_rows[questions]], table.text_rows[questions], len(rows), len(given))
+        cost.append(
+            generator(seed, "rank", subset, pictures[row]).random(len(texts))
+            if random
+            else first / max(1, places.shape[1])
+        )
+    return Pool(
+        np.concatenate(picture),
+        np.concatenate(text),
+        np.concatenate(cost),
+        giver_row[table.picture_rows[questions]],
+        table.text_rows[questions],
+        len(rows),
+        len(given),
+    )
 
 
 def _drawn(places: Sequence[np.ndarray], bound: int, method: str = "paper") -> Drawn:

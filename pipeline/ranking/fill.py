@@ -20,7 +20,11 @@ from numba import njit
 
 from pipeline.balancing.circulation import cheapest_circulation
 
-FILLED, REUSED, REUSES = 64.0, 4.0, 8  # from the ninth use of a text on, the price stays at REUSED x 8 < FILLED
+FILLED, REUSED, REUSES = (
+    64.0,
+    4.0,
+    8,
+)  # from the ninth use of a text on, the price stays at REUSED x 8 < FILLED
 EXACT_PAIRS = 1_000_000  # the 540,000 to 680,000 pairs of GQA testdev take HiGHS half a minute to a minute
 
 
@@ -73,7 +77,10 @@ def exactly(pool: Pool, per_picture: int, cap: int) -> Choice:
         (used[pool.text], asked[pool.picture], np.ones(pairs), pool.cost - FILLED),
         (gives[pool.giver], given[pool.given], np.full(questions, cap), np.zeros(questions)),
         (asked, gives, np.full(n, per_picture), np.zeros(n)),
-        *((given, used, np.ones(t) if k < REUSES else np.full(t, pairs), np.full(t, REUSED * k)) for k in range(REUSES + 1)),
+        *(
+            (given, used, np.ones(t) if k < REUSES else np.full(t, pairs), np.full(t, REUSED * k))
+            for k in range(REUSES + 1)
+        ),
     ]
     flow = cheapest_circulation(*(np.concatenate(column) for column in zip(*arcs, strict=True)))
     pair = np.flatnonzero(flow[:pairs])
@@ -87,7 +94,9 @@ def one_by_one(pool: Pool, per_picture: int, cap: int) -> Choice:
     by_text = np.argsort(pool.given, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(pool.picture, minlength=pool.pictures))])
     text_start = np.concatenate([[0], np.cumsum(np.bincount(pool.given, minlength=pool.texts))])
-    pair, uses = _take(cheapest_first, start, pool.text, pool.cost, pool.giver, by_text, text_start, limit, cap)
+    pair, uses = _take(
+        cheapest_first, start, pool.text, pool.cost, pool.giver, by_text, text_start, limit, cap
+    )
     pair = np.sort(pair)
     return Choice(pair, _questions(pool, pool.text[pair], uses), "one by one")
 
@@ -114,7 +123,12 @@ def _take(order, start, text, cost, giver, by_text, text_start, limit, cap):
     given least of what it may; a picture that has given all it may gives no more."""
     pictures = limit.size
     taken = np.zeros(order.size, np.bool_)
-    uses, text_uses, gave, got = np.zeros(giver.size, np.int64), np.zeros(text_start.size - 1, np.int64), np.zeros(pictures, np.int64), np.zeros(pictures, np.int64)
+    uses, text_uses, gave, got = (
+        np.zeros(giver.size, np.int64),
+        np.zeros(text_start.size - 1, np.int64),
+        np.zeros(pictures, np.int64),
+        np.zeros(pictures, np.int64),
+    )
     for _ in range(limit.max() if pictures else 0):
         for picture in range(pictures):
             if got[picture] >= limit[picture]:

@@ -28,7 +28,13 @@ def pairs(table: QuestionTable, pictures: int) -> dict[str, int]:
     }
 
 
-def figures(candidates: Sequence[Candidate], drawn: Drawn, questions: Mapping[str, Question], pictures: Sequence[str], wanted: int) -> dict[str, Any]:
+def figures(
+    candidates: Sequence[Candidate],
+    drawn: Drawn,
+    questions: Mapping[str, Question],
+    pictures: Sequence[str],
+    wanted: int,
+) -> dict[str, Any]:
     """How one subset's candidates are spread.
 
     `short of the bound` is the share of pairs that are missing to an upper bound of what any method could draw (an
@@ -57,7 +63,9 @@ def quantiles(scores: Sequence[float]) -> dict[str, float]:
     """Quantiles of scores, rounded to 6 places; nothing of no scores."""
     if not scores:
         return {}
-    return {f"{q:.2f}": round(float(v), 6) for q, v in zip(QUANTILES, np.quantile(scores, QUANTILES), strict=True)}
+    return {
+        f"{q:.2f}": round(float(v), 6) for q, v in zip(QUANTILES, np.quantile(scores, QUANTILES), strict=True)
+    }
 
 
 def _spread(counts: Iterable[int]) -> dict[str, float]:

@@ -47,8 +47,15 @@ class Ends:
 
 
 def ends(
-    pictures: np.ndarray, texts: np.ndarray, table: QuestionTable, best: int, last: int, *,
-    rows: int = ROWS, tile: int = TEXTS, watch: Callable[[Iterable[int]], Iterable[int]] = iter,
+    pictures: np.ndarray,
+    texts: np.ndarray,
+    table: QuestionTable,
+    best: int,
+    last: int,
+    *,
+    rows: int = ROWS,
+    tile: int = TEXTS,
+    watch: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> Ends:
     """Find the `best` most and the `last` least similar admissible questions of every picture.
 
@@ -69,15 +76,21 @@ def ends(
         todo, depth, redone = np.arange(start, min(start + rows, n)), 1.0, 0
         while len(todo):  # the depth grows until everything passes, so this ends
             guess = pictures[todo] @ sampled
-            limits = [_threshold(sign * guess, k, questions, depth) for sign, k in zip((1, -1), sizes, strict=True)]
+            limits = [
+                _threshold(sign * guess, k, questions, depth) for sign, k in zip((1, -1), sizes, strict=True)
+            ]
             at_once = max(1, BUFFER // max(1, *(room for _, room in limits)))
             complete = np.ones(len(todo), bool)
             for low in range(0, len(todo), at_once):
                 part = slice(low, low + at_once)
                 here = todo[part]
-                keys = _survivors(pictures[here], texts, table, here, [(t[part], room) for t, room in limits], tile)
+                keys = _survivors(
+                    pictures[here], texts, table, here, [(t[part], room) for t, room in limits], tile
+                )
                 for end, k in enumerate(sizes):
-                    found[end][here], scores[end][here], sure = _first(keys[end], k, limits[end][0][part], end, pictures.shape[1])
+                    found[end][here], scores[end][here], sure = _first(
+                        keys[end], k, limits[end][0][part], end, pictures.shape[1]
+                    )
                     complete[part] &= sure
             redone += int((~complete).sum()) if depth == 1 else 0
             todo, depth = todo[~complete], 4 * depth
@@ -91,12 +104,16 @@ def ends(
 
 
 @njit(cache=True)
-def scores_of(pictures: np.ndarray, texts: np.ndarray, picture_rows: np.ndarray, text_rows: np.ndarray) -> np.ndarray:
+def scores_of(
+    pictures: np.ndarray, texts: np.ndarray, picture_rows: np.ndarray, text_rows: np.ndarray
+) -> np.ndarray:
     """Score single pairs by the same rule as `ends`: int32 [pairs], cosine in millionths."""
     scores = np.empty(picture_rows.size, np.int32)
     for pair in range(picture_rows.size):
         text = text_rows[pair]
-        scores[pair] = np.rint(1e6 * _four(pictures[picture_rows[pair]].astype(np.float64), texts, text, text, text, text)[0])
+        scores[pair] = np.rint(
+            1e6 * _four(pictures[picture_rows[pair]].astype(np.float64), texts, text, text, text, text)[0]
+        )
     return scores
 
 
@@ -111,12 +128,18 @@ def _threshold(guess: np.ndarray, k: int, questions: int, depth: float) -> tuple
     j = int(depth * (expected + 3.5 * expected**0.5 + 3))
     if j >= size:
         return np.full(len(guess), -np.inf, np.float32), questions
-    return np.partition(guess, size - j, axis=1)[:, size - j].copy(), min(questions, 2 * j * questions // size + 1024)
+    return np.partition(guess, size - j, axis=1)[:, size - j].copy(), min(
+        questions, 2 * j * questions // size + 1024
+    )
 
 
 def _survivors(
-    pictures: np.ndarray, texts: np.ndarray, table: QuestionTable, rows: np.ndarray,
-    limits: list[tuple[np.ndarray, int]], tile: int,
+    pictures: np.ndarray,
+    texts: np.ndarray,
+    table: QuestionTable,
+    rows: np.ndarray,
+    limits: list[tuple[np.ndarray, int]],
+    tile: int,
 ) -> list[np.ndarray]:
     """Sorted keys of the questions that pass the threshold of either end: int64 [rows, most survivors]; a row with
     more of them than there is room for comes out empty."""
@@ -128,15 +151,30 @@ def _survivors(
         part = np.asarray(texts[first : first + tile])
         whole = product if len(part) == tile else product[:, : len(part)].copy()
         np.matmul(pictures, part.T, out=whole)
-        _compact(whole, first, upper, -lower, pictures, part, table.text_start, table.of_text,
-                 table.asked_start[rows], table.asked_start[rows + 1], table.asked, *keys, counts)
+        _compact(
+            whole,
+            first,
+            upper,
+            -lower,
+            pictures,
+            part,
+            table.text_start,
+            table.of_text,
+            table.asked_start[rows],
+            table.asked_start[rows + 1],
+            table.asked,
+            *keys,
+            counts,
+        )
     for end, room in enumerate((best_room, last_room)):
         keys[end][counts[end] > room] = NOTHING
         keys[end] = np.sort(keys[end][:, : min(room, counts[end].max())], axis=1)
     return keys
 
 
-def _first(keys: np.ndarray, k: int, threshold: np.ndarray, end: int, dimension: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _first(
+    keys: np.ndarray, k: int, threshold: np.ndarray, end: int, dimension: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The k first questions of each row, their scores, and whether the row is sure to be complete."""
     place, score = np.full((len(keys), k), -1, np.int32), np.zeros((len(keys), k), np.int32)
     if k == 0:
@@ -169,7 +207,22 @@ def _four(picture, texts, a, b, c, d):
 
 
 @njit(nogil=True, cache=True)
-def _compact(products, first, upper, lower, pictures, texts, text_start, of_text, asked_from, asked_to, asked, best, last, counts):
+def _compact(
+    products,
+    first,
+    upper,
+    lower,
+    pictures,
+    texts,
+    text_start,
+    of_text,
+    asked_from,
+    asked_to,
+    asked,
+    best,
+    last,
+    counts,
+):
     """Append the keys of the questions whose text scores at least `upper` or at most `lower` to their row's list.
     Texts asked of the picture itself are passed over."""
     width = products.shape[1]
@@ -186,7 +239,9 @@ def _compact(products, first, upper, lower, pictures, texts, text_start, of_text
         passed[many : many + 4] = 0
         picture[:] = pictures[row]
         for i in range(0, many, 4):
-            score[i], score[i + 1], score[i + 2], score[i + 3] = _four(picture, texts, passed[i], passed[i + 1], passed[i + 2], passed[i + 3])
+            score[i], score[i + 1], score[i + 2], score[i + 3] = _four(
+                picture, texts, passed[i], passed[i + 1], passed[i + 2], passed[i + 3]
+            )
         high, low = counts[0, row], counts[1, row]
         for i in range(many):
             text, product = first + passed[i], products[row, passed[i]]

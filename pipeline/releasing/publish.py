@@ -22,7 +22,9 @@ def publish(release: Path, target: Path) -> str:
     """
     check_release(release)
     if any(row.item.rehearsal for row in read_jsonl(release / "provenance.jsonl", Provenance)):
-        raise UserError(f"{release}: a rehearsal; its verdicts are simulated from no known truth, so it is not published")
+        raise UserError(
+            f"{release}: a rehearsal; its verdicts are simulated from no known truth, so it is not published"
+        )
     place = target / release.parent.name / release.name
     if place.exists():
         if (place / SUMS).is_file() and (place / SUMS).read_bytes() == (release / SUMS).read_bytes():

@@ -46,7 +46,11 @@ def sanity_predictions(items: Sequence[Item], folds: int, seed: int) -> dict[str
     }
     return {
         name: [
-            Prediction(questionId=item.item_id, prediction="yes" if name == "constant" else answers[i], confidence=confidences[name][i])
+            Prediction(
+                questionId=item.item_id,
+                prediction="yes" if name == "constant" else answers[i],
+                confidence=confidences[name][i],
+            )
             for i, item in enumerate(items)
         ]
         for name in NAMES
@@ -59,20 +63,26 @@ def score_predictions(items: Sequence[Item], predictions: Sequence[Prediction]) 
     rows = [found[item.item_id] for item in items]
     confidence = np.array([row.confidence for row in rows])
     answerable = np.array([not item.unanswerable for item in items])
-    correct = np.array([row.prediction.lower() == item.answer.lower() for row, item in zip(rows, items, strict=True)])
+    correct = np.array(
+        [row.prediction.lower() == item.answer.lower() for row, item in zip(rows, items, strict=True)]
+    )
 
     def defined(value: float) -> float | None:
         return None if np.isnan(value) else round(value, 6)
 
     return Scores(
-        auaf=defined(auaf(confidence, correct, answerable)), ff95=defined(ff95(confidence, correct, answerable)),
-        facc=defined(facc(confidence, correct, answerable)), auroc=defined(auroc(confidence, answerable)),
-        aqs=int(answerable.sum()), uqs=int((~answerable).sum()),
+        auaf=defined(auaf(confidence, correct, answerable)),
+        ff95=defined(ff95(confidence, correct, answerable)),
+        facc=defined(facc(confidence, correct, answerable)),
+        auroc=defined(auroc(confidence, answerable)),
+        aqs=int(answerable.sum()),
+        uqs=int((~answerable).sum()),
     )
 
 
 def _blind_answers(items: Sequence[Item]) -> list[str]:
     """For each item the commonest answer to AQs of *other pictures* with the same first two words, else "yes"."""
+
     def start(item: Item) -> str:
         return " ".join(item.text.lower().split()[:2])
 

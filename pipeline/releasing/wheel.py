@@ -48,9 +48,12 @@ def build_wheel(folder: Path, version: str) -> Path:
     `version` in their reports."""
     info = f"{NAME}-{_normal(version)}.dist-info"
     files = {f"{NAME}/{source.name}": source.read_bytes() for source in sorted(SOURCES.glob("*.py"))}
-    files[f"{NAME}/version.py"] = f'"""The version of these scorers; every report states it."""\n\nVERSION = "{version}"\n'.encode()
+    files[f"{NAME}/version.py"] = (
+        f'"""The version of these scorers; every report states it."""\n\nVERSION = "{version}"\n'.encode()
+    )
     files |= {
-        f"{info}/METADATA": METADATA.format(version=_normal(version)).encode(), f"{info}/WHEEL": WHEEL.encode(),
+        f"{info}/METADATA": METADATA.format(version=_normal(version)).encode(),
+        f"{info}/WHEEL": WHEEL.encode(),
         f"{info}/entry_points.txt": ENTRY_POINTS.encode(),
     }
     record = "".join(f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in files.items())

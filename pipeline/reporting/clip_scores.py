@@ -58,9 +58,14 @@ def histograms(items: Sequence[Item], edited: Mapping[str, float]) -> Histograms
     shares = {kind: np.histogram(values, edges)[0] / len(values) for kind, values in scores.items()}
     means = {kind: float(np.mean(values)) for kind, values in scores.items()}
     return Histograms(
-        edges=tuple(edges.tolist()), aq=tuple(shares[False].tolist()), uq=tuple(shares[True].tolist()),
-        aq_mean=means[False], uq_mean=means[True],
-        area=both[0], distance=both[1], unscored=len(items) - len(scores[True]) - len(scores[False]),
+        edges=tuple(edges.tolist()),
+        aq=tuple(shares[False].tolist()),
+        uq=tuple(shares[True].tolist()),
+        aq_mean=means[False],
+        uq_mean=means[True],
+        area=both[0],
+        distance=both[1],
+        unscored=len(items) - len(scores[True]) - len(scores[False]),
     )
 
 
@@ -86,13 +91,20 @@ def scores_of_edited(items: Sequence[Item], folders: Folders) -> dict[str, float
             if encoder.record.fingerprint != model.fingerprint:
                 raise UserError(f"{chosen.model}: the model is not the one that embed used; run dvc repro")
             contents = dict(zip(keys, texts, strict=True))
-            encode_missing(cache, contents, lambda rows: encoder.texts(rows, chosen.text_batch), "report: texts")
+            encode_missing(
+                cache, contents, lambda rows: encoder.texts(rows, chosen.text_batch), "report: texts"
+            )
         vectors = cache.get(keys)
     finally:
         cache.close()
     ids: list[str] = read_json(folders.stage("embed") / "picture_ids.json", list[str])
     row_of, text_of = ({name: i for i, name in enumerate(names)} for names in (ids, texts))
-    rows = [np.array([table[name] for name in names], np.int64) for table, names in (
-        (row_of, [item.picture_id for item in wanted]), (text_of, [item.text for item in wanted]))]
+    rows = [
+        np.array([table[name] for name in names], np.int64)
+        for table, names in (
+            (row_of, [item.picture_id for item in wanted]),
+            (text_of, [item.text for item in wanted]),
+        )
+    ]
     scores = scores_of(np.load(folders.stage("embed") / "pictures.npy"), vectors, *rows)
     return {item.item_id: int(score) / 1e6 for item, score in zip(wanted, scores, strict=True)}

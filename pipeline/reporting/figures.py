@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from pipeline.core.records import Edit, Item, Record, SUBSETS, Subset
+from pipeline.core.records import SUBSETS, Edit, Item, Record, Subset
 from pipeline.reporting.charts import Reach
 from pipeline.reporting.run_files import Run
 from pipeline.stages.audit import TEXT_ATTACKS
@@ -30,20 +30,43 @@ class SetRow(Record):
 
 # RGQA (ICCV 2023), Table 1, as printed.
 TABLE_1 = tuple(
-    SetRow(name=name, supervised=supervised, kind=kind, annotation=annotation, pictures=pictures, questions=questions,
-           uq_percent=percent, pairs=pairs, length=length)
+    SetRow(
+        name=name,
+        supervised=supervised,
+        kind=kind,
+        annotation=annotation,
+        pictures=pictures,
+        questions=questions,
+        uq_percent=percent,
+        pairs=pairs,
+        length=length,
+    )
     for name, supervised, kind, annotation, pictures, questions, percent, pairs, length in (
         ("VTFQ", "yes", "UQ det.", "human", "MSCOCO", "VQAv1", 89.24, 31464, 7.53),
         ("QRPE", "yes", "UQ det.", "generated", "MSCOCO", "VQAv1", 50.87, 35476, 7.76),
         ("C2VQA", "yes", "UQ det.", "generated", "Visual Genome", "Visual Genome", 50.00, 29106, 7.10),
-        ("TDIUC", "yes", "VQA + UQ det.", "generated", "MSCOCO + Visual Genome", "VQAv1 + Visual Genome", 22.17, 538868, 7.92),
+        (
+            "TDIUC",
+            "yes",
+            "VQA + UQ det.",
+            "generated",
+            "MSCOCO + Visual Genome",
+            "VQAv1 + Visual Genome",
+            22.17,
+            538868,
+            7.92,
+        ),
         ("VizWiz", "yes", "VQA + UQ det.", "human", "VizWiz", "VizWiz", 27.84, 8000, 8.10),
         ("RGQA", "no", "VQA + UQ det.", "human", "GQA testdev", "GQA testdev", 52.22, 55637, 10.33),
     )
 )
 # RGQA, section 3.1: UQs, and UQs + AQs.
 RGQA_SIZES: dict[Subset, tuple[int, int]] = {
-    "clip-easy": (5689, 11158), "clip-hard": (11264, 20325), "pt-easy": (6130, 12241), "pt-hard": (5963, 11913)}
+    "clip-easy": (5689, 11158),
+    "clip-hard": (11264, 20325),
+    "pt-easy": (6130, 12241),
+    "pt-hard": (5963, 11913),
+}
 
 
 class Size(Record):
@@ -93,9 +116,14 @@ def this_set(run: Run) -> SetRow:
     items = [item for rows in run.items.values() for item in rows]
     source = f"{run.folders.dataset} {run.split}"
     return SetRow(
-        name=f"{run.release.title} {run.version}", supervised="no", kind="VQA + UQ det.",
+        name=f"{run.release.title} {run.version}",
+        supervised="no",
+        kind="VQA + UQ det.",
         annotation="rehearsal" if run.rehearsal else "simulated" if run.simulated else "human",
-        pictures=source, questions=source, uq_percent=100 * sum(item.unanswerable for item in items) / len(items), pairs=len(items),
+        pictures=source,
+        questions=source,
+        uq_percent=100 * sum(item.unanswerable for item in items) / len(items),
+        pairs=len(items),
         length=mean_words(items),
     )
 
@@ -106,8 +134,12 @@ def sizes(run: Run) -> dict[Subset, Size]:
         rows = run.items.get(subset, [])
         uqs = [item for item in rows if item.unanswerable]
         found[subset] = Size(
-            uqs=len(uqs), all=len(rows), texts=len({item.text for item in uqs}), length=mean_words(uqs),
-            paper_uqs=RGQA_SIZES[subset][0], paper_all=RGQA_SIZES[subset][1],
+            uqs=len(uqs),
+            all=len(rows),
+            texts=len({item.text for item in uqs}),
+            length=mean_words(uqs),
+            paper_uqs=RGQA_SIZES[subset][0],
+            paper_all=RGQA_SIZES[subset][1],
         )
     return found
 
@@ -115,7 +147,9 @@ def sizes(run: Run) -> dict[Subset, Size]:
 def categories(run: Run) -> dict[Subset, dict[str, int]]:
     """UQs of each category; "not known" where neither the evidence nor an annotator names one."""
     return {
-        subset: dict(sorted(Counter(item.category or "not known" for item in rows if item.unanswerable).items()))
+        subset: dict(
+            sorted(Counter(item.category or "not known" for item in rows if item.unanswerable).items())
+        )
         for subset, rows in run.items.items()
     }
 
@@ -127,9 +161,12 @@ def edits(items: Sequence[Item]) -> Edits | None:
         return None
     each = [edit for item in edited for edit in item.edits]
     return Edits(
-        items=len(edited), kinds=dict(sorted(Counter(edit.kind for edit in each).items())),
+        items=len(edited),
+        kinds=dict(sorted(Counter(edit.kind for edit in each).items())),
         per_item=dict(sorted(Counter(len(item.edits) for item in edited).items())),
-        taken_out=len({edit.old.lower() for edit in each}), put_in=len({edit.new.lower() for edit in each}), swaps=_swaps(each),
+        taken_out=len({edit.old.lower() for edit in each}),
+        put_in=len({edit.new.lower() for edit in each}),
+        swaps=_swaps(each),
     )
 
 
@@ -148,8 +185,12 @@ def reaches(run: Run, limits: dict[str, float]) -> dict[Subset, list[Reach]]:
         paper = audit["paper_rules"].get(subset, {}).get("attacks", {})
         names = [*(name for name in ATTACKERS if name in ours), *sorted(set(ours) - set(ATTACKERS))]
         found[subset] = [
-            Reach(attacker=name, **{key: ours[name][key] for key in ("auroc", "low", "high")}, paper=paper.get(name, {}).get("auroc"),
-                  limit=limits.get(subset) if name in TEXT_ATTACKS else None)
+            Reach(
+                attacker=name,
+                **{key: ours[name][key] for key in ("auroc", "low", "high")},
+                paper=paper.get(name, {}).get("auroc"),
+                limit=limits.get(subset) if name in TEXT_ATTACKS else None,
+            )
             for name in names
         ]
     return found

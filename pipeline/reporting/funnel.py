@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from pipeline.core.errors import Problems
-from pipeline.core.records import Record, SUBSETS, Subset
+from pipeline.core.records import SUBSETS, Record, Subset
 
 PROPOSING = ("rank", "perturb")
 UNANSWERABLE = "unanswerable"  # the one status of collect that goes on
@@ -24,7 +24,9 @@ class Step(Record):
     dropped: dict[str, int] = msgspec.field(default_factory=dict)
 
 
-def funnels(reports: Mapping[str, Mapping[str, Any]], released: Mapping[Subset, tuple[int, int]]) -> dict[Subset, list[Step]]:
+def funnels(
+    reports: Mapping[str, Mapping[str, Any]], released: Mapping[Subset, tuple[int, int]]
+) -> dict[Subset, list[Step]]:
     """The steps of every subset, in order.
 
     Args:
@@ -33,8 +35,13 @@ def funnels(reports: Mapping[str, Mapping[str, Any]], released: Mapping[Subset, 
     Raises:
         UserError: lists every step whose numbers do not add up, or do not start where the one before ended.
     """
-    found = {subset: [*_proposed(subset, reports), *_judged(subset, reports), _released(subset, reports, released)] for subset in SUBSETS}
-    problems = Problems("the reports of the stages contradict each other; run dvc repro, so that all are of one run")
+    found = {
+        subset: [*_proposed(subset, reports), *_judged(subset, reports), _released(subset, reports, released)]
+        for subset in SUBSETS
+    }
+    problems = Problems(
+        "the reports of the stages contradict each other; run dvc repro, so that all are of one run"
+    )
     for subset, steps in found.items():
         check(subset, steps, problems)
     problems.raise_if_any()
@@ -47,9 +54,14 @@ def overview(found: Mapping[Subset, Sequence[Step]]) -> list[tuple[str, list[int
     names = list(dict.fromkeys((step.stage, step.what) for steps in found.values() for step in steps))
     # Steps of one origin (rank, or perturb) come before those that all subsets share.
     names.sort(key=lambda name: name[0] not in PROPOSING)
-    rows: list[tuple[str, list[int | None]]] = [("the start: pairs, or questions", [steps[0].entered for steps in found.values()])]
+    rows: list[tuple[str, list[int | None]]] = [
+        ("the start: pairs, or questions", [steps[0].entered for steps in found.values()])
+    ]
     for stage, what in names:
-        kept = [next((s.kept for s in steps if (s.stage, s.what) == (stage, what)), None) for steps in found.values()]
+        kept = [
+            next((s.kept for s in steps if (s.stage, s.what) == (stage, what)), None)
+            for steps in found.values()
+        ]
         rows.append((f"{stage}: {what}", kept))
     return rows
 
@@ -60,9 +72,13 @@ def check(subset: str, steps: Iterable[Step], problems: Problems) -> None:
     for step in steps:
         gone = sum(step.dropped.values())
         if step.entered != step.kept + gone:
-            problems.add(f"{subset}, {step.stage}", f"{step.entered:,} in, but {step.kept:,} kept and {gone:,} dropped")
+            problems.add(
+                f"{subset}, {step.stage}", f"{step.entered:,} in, but {step.kept:,} kept and {gone:,} dropped"
+            )
         if before is not None and step.entered != before.kept:
-            problems.add(f"{subset}, {step.stage}", f"{step.entered:,} in, but {before.stage} kept {before.kept:,}")
+            problems.add(
+                f"{subset}, {step.stage}", f"{step.entered:,} in, but {before.stage} kept {before.kept:,}"
+            )
         before = step
 
 
@@ -70,14 +86,33 @@ def _proposed(subset: Subset, reports: Mapping[str, Mapping[str, Any]]) -> list[
     """Where candidates come from: all pairs that may be ranked, or all questions that may be edited."""
     if subset.startswith("pt"):
         row = reports["perturb"][subset]
-        return [Step(stage="perturb", what="questions edited", entered=row["questions"], kept=row["candidates"], dropped=row["unperturbed"])]
+        return [
+            Step(
+                stage="perturb",
+                what="questions edited",
+                entered=row["questions"],
+                kept=row["candidates"],
+                dropped=row["unperturbed"],
+            )
+        ]
     pairs = reports["rank"]["pairs"]
     drawn = reports["rank"]["subsets"][subset]["candidates"]
     left_out = {reason: count for reason, count in pairs.items() if reason not in ("all", "admissible")}
     return [
-        Step(stage="rank", what="pairs that may be proposed", entered=pairs["all"], kept=pairs["admissible"], dropped=left_out),
-        Step(stage="rank", what="pairs drawn by their CLIP score", entered=pairs["admissible"], kept=drawn,
-             dropped={"not drawn": pairs["admissible"] - drawn}),
+        Step(
+            stage="rank",
+            what="pairs that may be proposed",
+            entered=pairs["all"],
+            kept=pairs["admissible"],
+            dropped=left_out,
+        ),
+        Step(
+            stage="rank",
+            what="pairs drawn by their CLIP score",
+            entered=pairs["admissible"],
+            kept=drawn,
+            dropped={"not drawn": pairs["admissible"] - drawn},
+        ),
     ]
 
 
@@ -86,14 +121,38 @@ def _judged(subset: Subset, reports: Mapping[str, Mapping[str, Any]]) -> list[St
     tasks = reports["batch"]["tasks"].get(subset, 0)
     statuses = reports["collect"]["candidates"].get(subset, {})
     return [
-        Step(stage="screen", what="candidates screened", entered=screen["in"], kept=screen["kept"], dropped=screen["dropped"]),
+        Step(
+            stage="screen",
+            what="candidates screened",
+            entered=screen["in"],
+            kept=screen["kept"],
+            dropped=screen["dropped"],
+        ),
         # Every candidate gets a task, or batch stops with an error.
         Step(stage="batch", what="tasks made for annotators", entered=screen["kept"], kept=tasks),
-        Step(stage="collect", what="candidates judged by annotators", entered=sum(statuses.values()), kept=statuses.get(UNANSWERABLE, 0),
-             dropped={status: count for status, count in statuses.items() if status != UNANSWERABLE}),
-        Step(stage="balance", what="verified candidates balanced", entered=balance["verified"], kept=balance["kept"], dropped=balance["left_out"]),
+        Step(
+            stage="collect",
+            what="candidates judged by annotators",
+            entered=sum(statuses.values()),
+            kept=statuses.get(UNANSWERABLE, 0),
+            dropped={status: count for status, count in statuses.items() if status != UNANSWERABLE},
+        ),
+        Step(
+            stage="balance",
+            what="verified candidates balanced",
+            entered=balance["verified"],
+            kept=balance["kept"],
+            dropped=balance["left_out"],
+        ),
     ]
 
 
-def _released(subset: Subset, reports: Mapping[str, Mapping[str, Any]], released: Mapping[Subset, tuple[int, int]]) -> Step:
-    return Step(stage="release", what="items released", entered=reports["balance"]["subsets"][subset]["kept"], kept=released[subset][0])
+def _released(
+    subset: Subset, reports: Mapping[str, Mapping[str, Any]], released: Mapping[Subset, tuple[int, int]]
+) -> Step:
+    return Step(
+        stage="release",
+        what="items released",
+        entered=reports["balance"]["subsets"][subset]["kept"],
+        kept=released[subset][0],
+    )

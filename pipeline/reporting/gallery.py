@@ -10,11 +10,11 @@ from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Item, Judgement, Question, Record, Subset, Task, Verdict
 from pipeline.judge.citing import Cited, cite
-from pipeline.words.lexicon import Lexicon
-from pipeline.reporting.object_boxes import Concerned, concerned
 from pipeline.reporting.marking import Piece, marked
-from pipeline.reporting.thumbnails import LARGE, SMALL, data_uri
+from pipeline.reporting.object_boxes import Concerned, concerned
 from pipeline.reporting.run_files import Run
+from pipeline.reporting.thumbnails import LARGE, SMALL, data_uri
+from pipeline.words.lexicon import Lexicon
 
 SEED = 20231001  # of the draw: the same run shows the same items
 MOST = 25  # items of a subset, so that the page stays below 10 MB
@@ -62,7 +62,12 @@ def gallery(run: Run, count: int) -> dict[Subset, list[Card]]:
     """`count` cards of every subset."""
     lexicon = Lexicon(run.vocabulary.categories, run.vocabulary.attribute_types)
     chosen = {subset: drawn(items, count, subset) for subset, items in run.items.items()}
-    todo = track(((subset, item) for subset, items in chosen.items() for item in items), "report: gallery", sum(map(len, chosen.values())), "item")
+    todo = track(
+        ((subset, item) for subset, items in chosen.items() for item in items),
+        "report: gallery",
+        sum(map(len, chosen.values())),
+        "item",
+    )
     cards: dict[Subset, list[Card]] = {subset: [] for subset in chosen}
     for subset, item in todo:
         cards[subset].append(card(item, run, lexicon))
@@ -71,20 +76,35 @@ def gallery(run: Run, count: int) -> dict[Subset, list[Card]]:
 
 def card(item: Item, run: Run, lexicon: Lexicon) -> Card:
     """All that is shown of one UQ."""
-    source, picture, verified = run.questions[item.question_id], run.pictures[item.picture_id], run.verified[item.item_id]
+    source, picture, verified = (
+        run.questions[item.question_id],
+        run.pictures[item.picture_id],
+        run.verified[item.item_id],
+    )
     before, after = marked(source.text, item.text, item.edits)
     beside = run.questions.get(item.pair_id.partition("+")[2])
     elsewhere = beside is not None and beside.picture_id != item.picture_id
     return Card(
-        item=item, picture=data_uri(picture.path, LARGE), width=picture.width, height=picture.height,
+        item=item,
+        picture=data_uri(picture.path, LARGE),
+        width=picture.width,
+        height=picture.height,
         concerned=concerned(item, source, run.scenes.get(item.picture_id), lexicon),
-        text=after, source=source, source_pieces=before, own=source.picture_id == item.picture_id,
+        text=after,
+        source=source,
+        source_pieces=before,
+        own=source.picture_id == item.picture_id,
         judgement=verified.judgement,
         known=cite(verified.candidate.program, run.reconstructed[item.picture_id], lexicon)
-        if verified.judgement.evidence == "other questions" else [],
-        votes=[vote(run.tasks[v.task_id], v, run.aside.get(v.verdict_id, "")) for v in (run.verdicts[key] for key in verified.verdict_ids)],
+        if verified.judgement.evidence == "other questions"
+        else [],
+        votes=[
+            vote(run.tasks[v.task_id], v, run.aside.get(v.verdict_id, ""))
+            for v in (run.verdicts[key] for key in verified.verdict_ids)
+        ],
         counted=f"{verified.votes_invalid} invalid, {verified.votes_valid} valid, {verified.votes_set_aside} set aside",
-        beside=beside, beside_picture=data_uri(run.pictures[beside.picture_id].path, SMALL) if beside and elsewhere else "",
+        beside=beside,
+        beside_picture=data_uri(run.pictures[beside.picture_id].path, SMALL) if beside and elsewhere else "",
     )
 
 

@@ -33,7 +33,9 @@ def marked(source: str, edited: str, edits: Sequence[Edit]) -> tuple[list[Piece]
     old, new = list(WORD.finditer(source)), list(WORD.finditer(edited))
     out: list[tuple[Place, str]] = []
     put_in: list[tuple[Place, str]] = []
-    for kind, i, j, k, m in SequenceMatcher(None, [w[0] for w in old], [w[0] for w in new], autojunk=False).get_opcodes():
+    for kind, i, j, k, m in SequenceMatcher(
+        None, [w[0] for w in old], [w[0] for w in new], autojunk=False
+    ).get_opcodes():
         if kind == "equal":
             continue
         named = [any(edit.start < w.end() and w.start() < edit.end for edit in edits) for w in old[i:j]]
@@ -58,9 +60,15 @@ def _said(words: Sequence[str], edits: Sequence[Edit]) -> list[bool]:
 
 def _marks(words: Sequence[re.Match[str]], is_edit: Sequence[bool]) -> list[tuple[Place, str]]:
     """Neighbours of one kind as one place."""
-    runs = [[word for word, _ in run] for _, run in groupby(zip(words, is_edit, strict=True), key=lambda pair: pair[1])]
+    runs = [
+        [word for word, _ in run]
+        for _, run in groupby(zip(words, is_edit, strict=True), key=lambda pair: pair[1])
+    ]
     kinds = [kind for kind, _ in groupby(is_edit)]
-    return [((run[0].start(), run[-1].end()), "edit" if kind else "agreement") for run, kind in zip(runs, kinds, strict=True)]
+    return [
+        ((run[0].start(), run[-1].end()), "edit" if kind else "agreement")
+        for run, kind in zip(runs, kinds, strict=True)
+    ]
 
 
 def _pieces(text: str, marks: Sequence[tuple[Place, str]]) -> Iterator[Piece]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pipeline.core.records import Item, Question, Record, Scene
 from pipeline.judge.facts import facts_of
-from pipeline.words.lexicon import Lexicon
-from pipeline.programs.operations import SCENE, parse
 from pipeline.perturbing.alignment import root
+from pipeline.programs.operations import SCENE, parse
+from pipeline.words.lexicon import Lexicon
 
 
 class Box(Record):
@@ -47,7 +47,9 @@ def concerned(item: Item, source: Question, scene: Scene | None, lexicon: Lexico
 
 def _own(item: Item, source: Question, scene: Scene) -> Concerned:
     program = parse(source.program, source.question_id)
-    touched = {root(program, edit.step) for edit in item.edits if edit.step >= 0}  # a look belongs to the thing it narrows
+    touched = {
+        root(program, edit.step) for edit in item.edits if edit.step >= 0
+    }  # a look belongs to the thing it narrows
     edited: dict[str, bool] = {}
     for step, operation in enumerate(program):
         for key in operation.object_ids:
@@ -60,7 +62,11 @@ def _named(source: Question, scene: Scene, lexicon: Lexicon) -> Concerned:
     found: dict[str, bool] = {}
     unlisted = []
     for operation in parse(source.program, source.question_id):
-        if operation.verb not in ("select", "relate") or operation.name in (SCENE, "") or lexicon.kinds(operation.name) is None:
+        if (
+            operation.verb not in ("select", "relate")
+            or operation.name in (SCENE, "")
+            or lexicon.kinds(operation.name) is None
+        ):
             continue
         things = facts.named(operation.name).sure
         found |= {thing.object_id: False for thing in things}
@@ -70,8 +76,19 @@ def _named(source: Question, scene: Scene, lexicon: Lexicon) -> Concerned:
 
 
 def _boxes(scene: Scene, edited: dict[str, bool]) -> tuple[Box, ...]:
-    objects = sorted((thing for thing in scene.objects if thing.object_id in edited), key=lambda thing: (thing.x, thing.y, thing.object_id))
+    objects = sorted(
+        (thing for thing in scene.objects if thing.object_id in edited),
+        key=lambda thing: (thing.x, thing.y, thing.object_id),
+    )
     return tuple(
-        Box(number=number, name=thing.name, x=thing.x, y=thing.y, w=thing.w, h=thing.h, edited=edited[thing.object_id])
+        Box(
+            number=number,
+            name=thing.name,
+            x=thing.x,
+            y=thing.y,
+            w=thing.w,
+            h=thing.h,
+            edited=edited[thing.object_id],
+        )
         for number, thing in enumerate(objects, 1)
     )

@@ -35,7 +35,9 @@ def report(out: Path | None = None, cards: int = 12) -> Path:
         UserError: stages have not run, their reports contradict each other, or there are too many cards.
     """
     if not 0 <= cards <= MOST:
-        raise UserError(f"--gallery is {cards}, wanted 0 to {MOST} items of each subset (more would make the page too heavy)")
+        raise UserError(
+            f"--gallery is {cards}, wanted 0 to {MOST} items of each subset (more would make the page too heavy)"
+        )
     folders = Folders()
     out = out or folders.home / "report.html"
     run = read_run(folders, params.version())
@@ -49,45 +51,80 @@ def report(out: Path | None = None, cards: int = 12) -> Path:
 def page(run: Run, cards: int) -> str:
     """The whole page as HTML."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE), undefined=jinja2.StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"number": lambda n: f"{n:,}", "percent": lambda share, places=0: f"{100 * share:.{places}f} %"}
+        loader=jinja2.FileSystemLoader(HERE),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": lambda n: f"{n:,}",
+        "percent": lambda share, places=0: f"{100 * share:.{places}f} %",
+    }
     steps = funnels(run.reports, run.released)
     return environment.get_template("page.html.jinja").render(
-        run=run, css=Markup((HERE / "page.css").read_text(encoding="utf-8")),  # ours, and in it no text of the data
-        subsets=SUBSETS, how=HOW, pairing=PAIRING[run.reports["balance"]["rule"]],
-        warnings=run.reports["audit"]["warnings"], collect=run.reports["collect"], model=run.reports["embed"]["model"],
-        table_1=figures.TABLE_1, this_set=figures.this_set(run), sizes=figures.sizes(run),
-        funnels=steps, overview=overview(steps), cards=gallery(run, cards),
-        **_clip(run), **_words(run), **_attacks(run),
-        categories=figures.categories(run), edits={subset: figures.edits(items) for subset, items in run.items.items()},
+        run=run,
+        css=Markup((HERE / "page.css").read_text(encoding="utf-8")),  # ours, and in it no text of the data
+        subsets=SUBSETS,
+        how=HOW,
+        pairing=PAIRING[run.reports["balance"]["rule"]],
+        warnings=run.reports["audit"]["warnings"],
+        collect=run.reports["collect"],
+        model=run.reports["embed"]["model"],
+        table_1=figures.TABLE_1,
+        this_set=figures.this_set(run),
+        sizes=figures.sizes(run),
+        funnels=steps,
+        overview=overview(steps),
+        cards=gallery(run, cards),
+        **_clip(run),
+        **_words(run),
+        **_attacks(run),
+        categories=figures.categories(run),
+        edits={subset: figures.edits(items) for subset, items in run.items.items()},
     )
 
 
 def _clip(run: Run) -> dict[str, object]:
     """Histograms of every subset; `clip_missing` says why edited questions have no score, where they have none."""
     try:
-        edited, missing = scores_of_edited([item for rows in run.items.values() for item in rows], run.folders), ""
+        edited, missing = (
+            scores_of_edited([item for rows in run.items.values() for item in rows], run.folders),
+            "",
+        )
     except UserError as error:
         edited, missing = {}, error.problems[0]
         print(f"warning: edited questions are shown without CLIP scores: {missing}", file=sys.stderr)
     found = {subset: made for subset, items in run.items.items() if (made := histograms(items, edited))}
     span = charts.span_of(found) if found else (0.0, 1.0)
-    return {"histograms": found, "clip_missing": missing,
-            "histogram_svg": {subset: Markup(charts.histogram_svg(made, span)) for subset, made in found.items()}}
+    return {
+        "histograms": found,
+        "clip_missing": missing,
+        "histogram_svg": {subset: Markup(charts.histogram_svg(made, span)) for subset, made in found.items()},
+    }
 
 
 def _words(run: Run) -> dict[str, object]:
     """The sunbursts of AQ and UQ over all subsets, the first words of both in one order and colour."""
     items = [item for rows in run.items.values() for item in rows]
-    counts = {name: sunburst.starts(item.text for item in items if item.unanswerable == uq) for name, uq in (("AQ", False), ("UQ", True))}
+    counts = {
+        name: sunburst.starts(item.text for item in items if item.unanswerable == uq)
+        for name, uq in (("AQ", False), ("UQ", True))
+    }
     order = [start.words for start in sunburst.common_starts(counts["AQ"], counts["UQ"], 1, len(items))]
     return {
-        "rings": {name: sunburst.arcs(found, order) for name, found in counts.items()}, "sunburst": sunburst,
-        "asked": {name: sum(n for words, n in found.items() if len(words) == 1) for name, found in counts.items()},
+        "rings": {name: sunburst.arcs(found, order) for name, found in counts.items()},
+        "sunburst": sunburst,
+        "asked": {
+            name: sum(n for words, n in found.items() if len(words) == 1) for name, found in counts.items()
+        },
         "starts": {depth: sunburst.common_starts(counts["AQ"], counts["UQ"], depth, 10) for depth in (1, 3)},
     }
 
 
 def _attacks(run: Run) -> dict[str, object]:
     found = figures.reaches(run, params.load("audit", AuditParams).limits)
-    return {"reaches": found, "attack_svg": {subset: Markup(charts.attack_svg(rows)) for subset, rows in found.items()}}
+    return {
+        "reaches": found,
+        "attack_svg": {subset: Markup(charts.attack_svg(rows)) for subset, rows in found.items()},
+    }

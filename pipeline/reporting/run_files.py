@@ -14,11 +14,11 @@ from pipeline.core.errors import UserError
 from pipeline.core.files import content_key, read_json, read_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import (
+    SUBSETS,
     Dropped,
     Item,
     Picture,
     Question,
-    SUBSETS,
     Scene,
     Subset,
     Task,
@@ -98,30 +98,55 @@ def read_run(folders: Folders, version: str) -> Run:
     for item in read_jsonl(folders.stage("balance") / "items.jsonl", Item):
         items.setdefault(item.subset, []).append(item)
     if not items:
-        raise UserError(f"{folders.stage('balance') / 'items.jsonl'}: no items, so there is nothing to report; "
-                        "balance.json and collect.json say what became of the candidates")
+        raise UserError(
+            f"{folders.stage('balance') / 'items.jsonl'}: no items, so there is nothing to report; "
+            "balance.json and collect.json say what became of the candidates"
+        )
     ingest, collect = folders.stage("ingest"), folders.stage("collect")
     pictures = {row.picture_id: row for row in read_jsonl(ingest / "pictures.jsonl", Picture)}
     uqs = {item.item_id for rows in items.values() for item in rows if item.unanswerable}
     verified = list(read_jsonl(collect / "verified.jsonl", Verified))
     of_items = {row.candidate.candidate_id: row for row in verified if row.candidate.candidate_id in uqs}
     wanted = {key for row in of_items.values() for key in row.verdict_ids}
-    verdicts = {row.verdict_id: row for row in read_jsonl(collect / "verdicts.jsonl", Verdict) if row.verdict_id in wanted}
+    verdicts = {
+        row.verdict_id: row
+        for row in read_jsonl(collect / "verdicts.jsonl", Verdict)
+        if row.verdict_id in wanted
+    }
     judged = {verdict.task_id for verdict in verdicts.values()}
     return Run(
-        folders=folders, version=version, release=params.load("release", ReleaseParams),
+        folders=folders,
+        version=version,
+        release=params.load("release", ReleaseParams),
         reports={stage: read_json(folders.stage(stage) / f"{stage}.json") for stage in REPORTS},
         items={subset: items[subset] for subset in SUBSETS if subset in items},
         pictures=pictures,
-        questions={q.question_id: q for q in read_jsonl(ingest / "questions.jsonl", Question) if q.picture_id in pictures},
-        scenes={s.picture_id: s for s in read_jsonl(ingest / "scenes.jsonl", Scene) if s.picture_id in pictures},
+        questions={
+            q.question_id: q
+            for q in read_jsonl(ingest / "questions.jsonl", Question)
+            if q.picture_id in pictures
+        },
+        scenes={
+            s.picture_id: s for s in read_jsonl(ingest / "scenes.jsonl", Scene) if s.picture_id in pictures
+        },
         reconstructed={
-            g.picture_id: g for g in read_jsonl(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed) if g.picture_id in pictures
+            g.picture_id: g
+            for g in read_jsonl(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed)
+            if g.picture_id in pictures
         },
         vocabulary=read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary),
-        verified=of_items, verdicts=verdicts,
-        tasks={row.task_id: row for row in read_jsonl(folders.stage("batch") / "tasks.jsonl", Task) if row.task_id in judged},
-        aside={row.verdict_id: row.reason for row in read_jsonl(collect / "set_aside.jsonl", SetAside) if row.verdict_id in wanted},
+        verified=of_items,
+        verdicts=verdicts,
+        tasks={
+            row.task_id: row
+            for row in read_jsonl(folders.stage("batch") / "tasks.jsonl", Task)
+            if row.task_id in judged
+        },
+        aside={
+            row.verdict_id: row.reason
+            for row in read_jsonl(collect / "set_aside.jsonl", SetAside)
+            if row.verdict_id in wanted
+        },
         released=_released(folders.release(version)),
         examples=_examples(folders, verified),
     )
@@ -137,10 +162,12 @@ def _all_there(folders: Folders, version: str) -> None:
     if not (folder := folders.release(version) / "rgqa").is_dir():
         missing["release"].append(folder)
     if missing:
-        raise UserError([
-            f"data set {folders.dataset!r}, version {version}: {len(missing)} stages have not run to their end; run: dvc repro",
-            *(f"{stage}: no {', '.join(map(str, paths))}" for stage, paths in missing.items()),
-        ])
+        raise UserError(
+            [
+                f"data set {folders.dataset!r}, version {version}: {len(missing)} stages have not run to their end; run: dvc repro",
+                *(f"{stage}: no {', '.join(map(str, paths))}" for stage, paths in missing.items()),
+            ]
+        )
 
 
 def _released(folder: Path) -> dict[Subset, tuple[int, int]]:
@@ -159,13 +186,20 @@ def _examples(folders: Folders, verified: list[Verified]) -> dict[tuple[str, str
     nor a chosen one."""
     best: dict[tuple[str, str, str], tuple[str, str]] = {}
     for row in _fallen(folders, verified):
-        place, mark = (row.subset, row.stage, row.reason), (content_key("example", row.candidate_id), row.text)
+        place, mark = (
+            (row.subset, row.stage, row.reason),
+            (content_key("example", row.candidate_id), row.text),
+        )
         if place not in best or mark < best[place]:
             best[place] = mark
     return {place: text for place, (_, text) in best.items()}
 
 
 def _fallen(folders: Folders, verified: list[Verified]) -> Iterator[Dropped]:
-    for stage, name in (("perturb", "unperturbed.jsonl"), ("screen", "dropped.jsonl"), ("balance", "unpaired.jsonl")):
+    for stage, name in (
+        ("perturb", "unperturbed.jsonl"),
+        ("screen", "dropped.jsonl"),
+        ("balance", "unpaired.jsonl"),
+    ):
         yield from read_jsonl(folders.stage(stage) / name, Dropped)
     yield from not_unanswerable(verified)

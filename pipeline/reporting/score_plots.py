@@ -22,7 +22,12 @@ HISTOGRAM_BINS = 40
 
 
 def plot(
-    benchmark: Benchmark, models: Sequence[Predictions], folder: Path, *, free_text: bool = False, match: Literal["case", "exact"] = "case"
+    benchmark: Benchmark,
+    models: Sequence[Predictions],
+    folder: Path,
+    *,
+    free_text: bool = False,
+    match: Literal["case", "exact"] = "case",
 ) -> list[Path]:
     """Write `<subset>-<plot>.svg` and `.png` into `folder`, every model a line in each; return the paths."""
     paths = []
@@ -53,23 +58,70 @@ def _charts(joined: dict[str, Joined]) -> dict[str, altair.Chart]:
         edges = np.histogram_bin_edges(given, HISTOGRAM_BINS)
         for kind, which in (("answerable", at.answerable), ("unanswerable", ~at.answerable)):
             counts, _ = np.histogram(at.confidence[which & ~at.missing], edges)
-            histogram += [{"model": model, "kind": kind, "from": edges[i], "to": edges[i + 1], "items": int(n)} for i, n in enumerate(counts)]
+            histogram += [
+                {"model": model, "kind": kind, "from": edges[i], "to": edges[i + 1], "items": int(n)}
+                for i, n in enumerate(counts)
+            ]
 
     def line(rows: list[dict], x: str, y: str, title: str, x_title: str, y_title: str) -> altair.Chart:
         scale = alt.Scale(domain=[0, 1])
-        return alt.Chart(alt.Data(values=rows), title=title, width=360, height=300).mark_line(point=len(rows) < 60).encode(
-            x=alt.X(f"{x}:Q", scale=scale, title=x_title), y=alt.Y(f"{y}:Q", scale=scale, title=y_title), color="model:N", order="place:Q")
+        return (
+            alt.Chart(alt.Data(values=rows), title=title, width=360, height=300)
+            .mark_line(point=len(rows) < 60)
+            .encode(
+                x=alt.X(f"{x}:Q", scale=scale, title=x_title),
+                y=alt.Y(f"{y}:Q", scale=scale, title=y_title),
+                color="model:N",
+                order="place:Q",
+            )
+        )
 
-    charts = {"risk-coverage": line(risk, "coverage", "risk", "Risk over coverage", "coverage: share answered", "risk: share wrong of these")}
+    charts = {
+        "risk-coverage": line(
+            risk,
+            "coverage",
+            "risk",
+            "Risk over coverage",
+            "coverage: share answered",
+            "risk: share wrong of these",
+        )
+    }
     if curve:
-        charts["acc-fpr"] = line(curve, "fpr", "acc", "ACC-FPR curve", "FPR: share of UQs accepted", "ACC: share of AQs accepted and right")
+        charts["acc-fpr"] = line(
+            curve,
+            "fpr",
+            "acc",
+            "ACC-FPR curve",
+            "FPR: share of UQs accepted",
+            "ACC: share of AQs accepted and right",
+        )
     if calibration:
-        even = alt.Chart(alt.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}])).mark_line(color="gray", strokeDash=[4, 4]).encode(x="x:Q", y="y:Q")
+        even = (
+            alt.Chart(alt.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
+            .mark_line(color="gray", strokeDash=[4, 4])
+            .encode(x="x:Q", y="y:Q")
+        )
         charts["reliability"] = even + line(
-            calibration, "confidence", "correct", "Reliability", "mean confidence of the bin", "share answered right")
-    charts["confidences"] = alt.Chart(alt.Data(values=histogram), width=360, height=160).mark_bar(opacity=0.6).encode(
-        x=alt.X("from:Q", title="confidence"), x2="to:Q", y=alt.Y("items:Q", stack=None), y2=alt.datum(0), color="kind:N", row="model:N",
-    ).properties(title="Confidences of answerable and unanswerable questions")
+            calibration,
+            "confidence",
+            "correct",
+            "Reliability",
+            "mean confidence of the bin",
+            "share answered right",
+        )
+    charts["confidences"] = (
+        alt.Chart(alt.Data(values=histogram), width=360, height=160)
+        .mark_bar(opacity=0.6)
+        .encode(
+            x=alt.X("from:Q", title="confidence"),
+            x2="to:Q",
+            y=alt.Y("items:Q", stack=None),
+            y2=alt.datum(0),
+            color="kind:N",
+            row="model:N",
+        )
+        .properties(title="Confidences of answerable and unanswerable questions")
+    )
     return charts
 
 
@@ -77,13 +129,20 @@ def _rows(model: str, **columns: np.ndarray) -> list[dict]:
     """Points of a line, evenly thinned to POINTS, first and last kept."""
     length = len(next(iter(columns.values())))
     keep = np.unique(np.linspace(0, length - 1, min(length, POINTS)).round().astype(int)) if length else []
-    return [{"model": model, "place": int(i), **{name: float(values[i]) for name, values in columns.items()}} for i in keep]
+    return [
+        {"model": model, "place": int(i), **{name: float(values[i]) for name, values in columns.items()}}
+        for i in keep
+    ]
 
 
 def _save(chart: altair.Chart, path: Path, kind: str) -> None:
     import vl_convert
 
     spec = chart.to_json()
-    data = vl_convert.vegalite_to_svg(spec).encode() if kind == "svg" else vl_convert.vegalite_to_png(spec, scale=2)
+    data = (
+        vl_convert.vegalite_to_svg(spec).encode()
+        if kind == "svg"
+        else vl_convert.vegalite_to_png(spec, scale=2)
+    )
     with replacing(path) as file:
         file.write(data)

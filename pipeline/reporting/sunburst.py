@@ -14,7 +14,18 @@ INNER, RING = 46.0, 66.0  # radius of the hole and width of a ring
 RADIUS = INNER + DEPTH * RING
 FONT = 11.5  # px, in the picture's own units
 LETTER = 0.56  # width of a letter as a share of the font's size, on average
-COLOURS = ("#8fbfe8", "#f7b27a", "#93cf96", "#ee9a96", "#c3abdf", "#d2b09a", "#f0b4d8", "#c8c8c8", "#d8d67c", "#86d3de")
+COLOURS = (
+    "#8fbfe8",
+    "#f7b27a",
+    "#93cf96",
+    "#ee9a96",
+    "#c3abdf",
+    "#d2b09a",
+    "#f0b4d8",
+    "#c8c8c8",
+    "#d8d67c",
+    "#86d3de",
+)
 
 
 class Arc(Record):
@@ -64,7 +75,10 @@ def arcs(counts: Counter[tuple[str, ...]], order: Sequence[str]) -> list[Arc]:
     found: list[Arc] = []
 
     def walk(parent: tuple[str, ...], start: float) -> None:
-        ring = sorted(children.get(parent, ()), key=lambda w: (place.get(w[0], len(place)) if not parent else 0, -counts[w], w))
+        ring = sorted(
+            children.get(parent, ()),
+            key=lambda w: (place.get(w[0], len(place)) if not parent else 0, -counts[w], w),
+        )
         for words in ring:
             share = counts[words] / total
             if share >= FEWEST:
@@ -77,7 +91,9 @@ def arcs(counts: Counter[tuple[str, ...]], order: Sequence[str]) -> list[Arc]:
     return found
 
 
-def common_starts(aq: Counter[tuple[str, ...]], uq: Counter[tuple[str, ...]], depth: int, most: int) -> list[Start]:
+def common_starts(
+    aq: Counter[tuple[str, ...]], uq: Counter[tuple[str, ...]], depth: int, most: int
+) -> list[Start]:
     """The commonest starts of `depth` words over both kinds, each kind weighing the same."""
     totals = [sum(n for words, n in counts.items() if len(words) == 1) or 1 for counts in (aq, uq)]
     shares = {
@@ -95,9 +111,16 @@ def _arc(words: tuple[str, ...], share: float, count: int, start: float, colour:
     turn = middle * 360 - 90  # along the radius
     fits = share * 2 * pi * inner >= FONT and len(words[-1]) * FONT * LETTER <= RING - 4
     return Arc(
-        words=" ".join(words), share=share, count=count, path=_path(inner, outer, start, start + share), colour=colour,
-        opacity=(1.0, 0.75, 0.5)[depth - 1], label=words[-1] if fits else "",
-        x=x, y=y, turn=round(turn - 180 if turn > 90 else turn, 2),  # never upside down
+        words=" ".join(words),
+        share=share,
+        count=count,
+        path=_path(inner, outer, start, start + share),
+        colour=colour,
+        opacity=(1.0, 0.75, 0.5)[depth - 1],
+        label=words[-1] if fits else "",
+        x=x,
+        y=y,
+        turn=round(turn - 180 if turn > 90 else turn, 2),  # never upside down
     )
 
 
@@ -110,6 +133,11 @@ def _path(inner: float, outer: float, start: float, end: float) -> str:
     """A sector of a ring; a whole ring is drawn in two halves, as SVG cannot draw an arc onto its own start."""
     if end - start > 0.999:
         return f"{_path(inner, outer, start, start + 0.5)} {_path(inner, outer, start + 0.5, start + 0.9999)}"
-    (a, b), (c, d), (e, f), (g, h) = _point(outer, start), _point(outer, end), _point(inner, end), _point(inner, start)
+    (a, b), (c, d), (e, f), (g, h) = (
+        _point(outer, start),
+        _point(outer, end),
+        _point(inner, end),
+        _point(inner, start),
+    )
     large = int(end - start > 0.5)
     return f"M{a} {b}A{outer} {outer} 0 {large} 1 {c} {d}L{e} {f}A{inner} {inner} 0 {large} 0 {g} {h}Z"

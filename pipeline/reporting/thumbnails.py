@@ -28,7 +28,9 @@ def data_uri(path: Path | str, size: tuple[int, int]) -> str:
             picture.draft("RGB", (side, side))
             small = picture.convert("RGB")
     except (OSError, UnidentifiedImageError) as error:
-        raise UserError(f"{path}: the picture is missing or damaged since ingest read it; restore it, or run dvc repro") from error
+        raise UserError(
+            f"{path}: the picture is missing or damaged since ingest read it; restore it, or run dvc repro"
+        ) from error
     small.thumbnail((side, side))
     for quality in QUALITIES:
         file = io.BytesIO()

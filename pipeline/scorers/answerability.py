@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .validation import arrays
 from .detection import aupr
+from .validation import arrays
 
 
 def answerability_f1(confidence, answerable, *, threshold: float = 0.5) -> float:

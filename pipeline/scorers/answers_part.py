@@ -36,8 +36,11 @@ def per_item(joined: Joined) -> dict[str, np.ndarray]:
         found["vqa_accuracy_corrected"] = vqa_accuracy(joined.said, right, form="corrected")
         found["vqa3_plus"] = vqa3_plus(joined.said, right)
     return found | {
-        "exact_match": exact_match(joined.said, right), "normalized_match": exact_match(joined.said, right, form="squad"),
-        "token_f1": token_f1(joined.said, right), "anls": anls(joined.said, right), "anls_no_threshold": anls(joined.said, right, threshold=0.0),
+        "exact_match": exact_match(joined.said, right),
+        "normalized_match": exact_match(joined.said, right, form="squad"),
+        "token_f1": token_f1(joined.said, right),
+        "anls": anls(joined.said, right),
+        "anls_no_threshold": anls(joined.said, right, threshold=0.0),
     }
 
 
@@ -53,7 +56,9 @@ def masses_part(joined: Joined, options: Options) -> dict[str, Any]:
         return {"absent": "needs several people's answers to each question (VQA's annotations)"}
     people = [list(row.people) for row in joined.rows]
     found: dict[str, Any] = {
-        "ma": _mean(majority(joined.said, people)), "s": _mean(subjectivity(people)), "ma_x_s": _mean(masses(joined.said, people)),
+        "ma": _mean(majority(joined.said, people)),
+        "s": _mean(subjectivity(people)),
+        "ma_x_s": _mean(masses(joined.said, people)),
     }
     vectors = options.extras.get("vectors")
     if vectors is None:
@@ -71,7 +76,8 @@ def wups_part(joined: Joined, options: Options) -> dict[str, Any]:
     right = [list(row.people or row.answers) for row in joined.rows]
     return {
         f"{name}_{t}": _mean(wups(joined.said, right, taxonomy, threshold=t, consensus=kind))
-        for name, kind in (("acm", "mean"), ("mcm", "max")) for t in (0.9, 0.0)
+        for name, kind in (("acm", "mean"), ("mcm", "max"))
+        for t in (0.9, 0.0)
     }
 
 
@@ -87,7 +93,12 @@ def calibration(joined: Joined, options: Options) -> dict[str, Any]:
     at = joined.at(~joined.missing)
     if (at.confidence < 0).any() or (at.confidence > 1).any():
         return {"absent": "some confidences lie outside [0, 1]: they are no probabilities"}
-    right = np.array([float(said == most_frequent(row.people)) if row.people else c for said, row, c in zip(at.said, at.rows, at.correct, strict=True)])
+    right = np.array(
+        [
+            float(said == most_frequent(row.people)) if row.people else c
+            for said, row, c in zip(at.said, at.rows, at.correct, strict=True)
+        ]
+    )
     return {"right": calibration_of(at.confidence, right), "items": len(at.rows)}
 
 
@@ -95,7 +106,9 @@ def gqa(joined: Joined, options: Options) -> dict[str, Any]:
     questions = options.extras.get("questions")
     if not questions:
         return {"absent": "needs GQA's questions file as the benchmark"}
-    said = {row.id: text for row, text in zip(joined.rows, joined.said, strict=True)} | dict(options.extras.get("other_answers", {}))
+    said = {row.id: text for row, text in zip(joined.rows, joined.said, strict=True)} | dict(
+        options.extras.get("other_answers", {})
+    )
     names = ("all_questions", "choices", "scenes", "attention")
     return gqa_diagnostics(questions, said, **{name: options.extras.get(name) for name in names})
 
@@ -106,7 +119,10 @@ def repeat(joined: Joined, cluster: np.ndarray) -> Callable[[np.ndarray], dict[s
 
     def scores(weights: np.ndarray) -> dict[str, np.ndarray]:
         drawn = weights[:, cluster]
-        return {name: share(drawn @ np.nan_to_num(values), drawn @ ~np.isnan(values)) for name, values in items.items()}
+        return {
+            name: share(drawn @ np.nan_to_num(values), drawn @ ~np.isnan(values))
+            for name, values in items.items()
+        }
 
     return scores
 

@@ -63,7 +63,11 @@ def read_benchmark(path: Path | str) -> Benchmark:
         return Benchmark("rgqa", path.stem, "", sums, {path.stem: _rgqa(value, path)})
     if isinstance(value, dict) and isinstance(value.get("annotations"), list):
         return Benchmark("vqa", path.stem, "", sums, {path.stem: _vqa(value["annotations"], path)})
-    if isinstance(value, dict) and value and all(isinstance(v, dict) and "answer" in v for v in value.values()):
+    if (
+        isinstance(value, dict)
+        and value
+        and all(isinstance(v, dict) and "answer" in v for v in value.values())
+    ):
         return Benchmark("gqa", path.stem, "", sums, {path.stem: _gqa(value)}, value)
     raise Refused(
         f"{path}: wanted RGQA's list of questions, VQA's object with `annotations` or GQA's object of questions with `answer`"
@@ -112,9 +116,13 @@ def _provenance(data: bytes, path: Path) -> Iterator[dict[str, Any]]:
 
 def _detailed(row: Row, item: dict[str, Any]) -> Row:
     return row._replace(
-        category=item.get("category") or "", edits=tuple(sorted({edit["kind"] for edit in item.get("edits", ())})),
-        structural=item.get("structural", ""), semantic=item.get("semantic", ""), detailed=item.get("detailed", ""),
-        part=item.get("part", ""), pair=item.get("pair_id", ""),
+        category=item.get("category") or "",
+        edits=tuple(sorted({edit["kind"] for edit in item.get("edits", ())})),
+        structural=item.get("structural", ""),
+        semantic=item.get("semantic", ""),
+        detailed=item.get("detailed", ""),
+        part=item.get("part", ""),
+        pair=item.get("pair_id", ""),
     )
 
 
@@ -132,11 +140,17 @@ def _rgqa(value: Any, path: Path) -> list[Row]:
         if name in seen:
             problems.append(f"{where}: id {name} stands there twice")
         seen.add(name)
-        if not isinstance(label, dict) or not label or not all(isinstance(v, (int, float)) for v in label.values()):
-            problems.append(f"{where} ({name}): label is {label!r}, wanted {{answer: 1.0}} or {{\"UQ\": 1.0}}")
+        if (
+            not isinstance(label, dict)
+            or not label
+            or not all(isinstance(v, (int, float)) for v in label.values())
+        ):
+            problems.append(f'{where} ({name}): label is {label!r}, wanted {{answer: 1.0}} or {{"UQ": 1.0}}')
             continue
         if any(answer != UNANSWERABLE and answer.strip().upper() == UNANSWERABLE for answer in label):
-            problems.append(f"{where} ({name}): label {label!r} is neither an answer nor \"UQ\"; write UQ in capitals")
+            problems.append(
+                f'{where} ({name}): label {label!r} is neither an answer nor "UQ"; write UQ in capitals'
+            )
         if UNANSWERABLE in label and len(label) > 1:
             problems.append(f"{where} ({name}): label {label!r} is both UQ and an answer")
         rows.append(Row(name, str(entry.get("img_id", "")), {} if UNANSWERABLE in label else label))
@@ -155,10 +169,21 @@ def _vqa(annotations: list[Any], path: Path) -> list[Row]:
             problems.append(f"{path.name}, annotation {number}: wanted question_id and answers ({error!r})")
             continue
         if name in seen or not people:
-            problems.append(f"{path.name}, annotation {number}: id {name} " + ("stands there twice" if people else "has no answers"))
+            problems.append(
+                f"{path.name}, annotation {number}: id {name} "
+                + ("stands there twice" if people else "has no answers")
+            )
         seen.add(name)
-        worth = {answer: 1.0 for answer in people}
-        rows.append(Row(name, str(entry.get("image_id", "")), worth, people, structural=str(entry.get("answer_type", ""))))
+        worth = dict.fromkeys(people, 1.0)
+        rows.append(
+            Row(
+                name,
+                str(entry.get("image_id", "")),
+                worth,
+                people,
+                structural=str(entry.get("answer_type", "")),
+            )
+        )
     if problems:
         raise Refused([f"{path}: {len(problems)} faults", *problems])
     return rows
@@ -168,10 +193,16 @@ def _gqa(questions: dict[str, Any]) -> list[Row]:
     rows = []
     for name, q in questions.items():
         types = q.get("types") or {}
-        rows.append(Row(
-            name, str(q.get("imageId", "")), {q["answer"]: 1.0}, structural=types.get("structural") or "",
-            semantic=types.get("semantic") or "", detailed=types.get("detailed") or "",
-        ))
+        rows.append(
+            Row(
+                name,
+                str(q.get("imageId", "")),
+                {q["answer"]: 1.0},
+                structural=types.get("structural") or "",
+                semantic=types.get("semantic") or "",
+                detailed=types.get("detailed") or "",
+            )
+        )
     return rows
 
 

@@ -21,7 +21,9 @@ def draws(count: int, repetitions: int, seed: int, items: int) -> Iterator[np.nd
     generator = np.random.default_rng(seed)
     block = max(1, CHUNK // max(items, 1))
     for start in range(0, repetitions, block):
-        yield generator.multinomial(count, np.full(count, 1 / count), size=min(block, repetitions - start)).astype(float)
+        yield generator.multinomial(
+            count, np.full(count, 1 / count), size=min(block, repetitions - start)
+        ).astype(float)
 
 
 def interval(replicates: np.ndarray, level: float = 0.95) -> tuple[float, float]:

@@ -9,7 +9,9 @@ import numpy as np
 from .validation import arrays, fractions
 
 
-def expected_calibration_error(confidence, correct, *, bins: int = 15, binning: Literal["width", "mass"] = "width") -> float:
+def expected_calibration_error(
+    confidence, correct, *, bins: int = 15, binning: Literal["width", "mass"] = "width"
+) -> float:
     """ECE: |mean confidence - mean correctness| of each bin, weighted by its items; in [0, 1], lower is better.
     NaN without items.
 
@@ -31,7 +33,9 @@ def expected_calibration_error(confidence, correct, *, bins: int = 15, binning: 
     return float((table[:, 0] * np.abs(table[:, 1] - table[:, 2])).sum() / total)
 
 
-def reliability_table(confidence, correct, *, bins: int = 15, binning: Literal["width", "mass"] = "width") -> np.ndarray:
+def reliability_table(
+    confidence, correct, *, bins: int = 15, binning: Literal["width", "mass"] = "width"
+) -> np.ndarray:
     """What a reliability diagram shows: for each bin that is not empty [items, mean confidence, mean correctness]."""
     confidence, correct = arrays(confidence=confidence, correct=correct)
     confidence, correct = fractions("confidence", confidence), fractions("correct", correct)

@@ -15,17 +15,19 @@ from typing import Any
 import numpy as np
 
 from .benchmark import Benchmark, parse, path_bytes, read_benchmark
-from .validation import Refused
 from .efficiency import read_run_log
-from .predictions import Predictions, read_predictions
 from .model_report import GROUPS, Options, score
+from .predictions import Predictions, read_predictions
 from .text_table import comparison, lines
-from .word_vectors import read_vectors, spacy_vectors
+from .validation import Refused
 from .version import VERSION
+from .word_vectors import read_vectors, spacy_vectors
 from .wups import read_wordnet
 
 
-def read_files(benchmark: Path, predictions: Sequence[Path], subsets: Sequence[str] = ()) -> tuple[Benchmark, set[str], list[Predictions]]:
+def read_files(
+    benchmark: Path, predictions: Sequence[Path], subsets: Sequence[str] = ()
+) -> tuple[Benchmark, set[str], list[Predictions]]:
     """The benchmark, cut to `subsets` if any are named, the ids of all its items, and the predictions.
 
     Raises:
@@ -35,7 +37,9 @@ def read_files(benchmark: Path, predictions: Sequence[Path], subsets: Sequence[s
     try:
         whole = read_benchmark(benchmark)
         if unknown := [name for name in subsets if name not in whole.subsets]:
-            problems.append(f"{benchmark}: no subset {', '.join(unknown)}; there are {', '.join(whole.subsets)}")
+            problems.append(
+                f"{benchmark}: no subset {', '.join(unknown)}; there are {', '.join(whole.subsets)}"
+            )
     except Refused as refused:
         problems += refused.problems
     models: list[Predictions] = []
@@ -52,8 +56,14 @@ def read_files(benchmark: Path, predictions: Sequence[Path], subsets: Sequence[s
 
 
 def score_files(
-    benchmark: Path, predictions: Sequence[Path], options: Options, *, subsets: Sequence[str] = (), vectors: str | None = None,
-    wordnet: Path | None = None, files: Mapping[str, Path | None] | None = None,
+    benchmark: Path,
+    predictions: Sequence[Path],
+    options: Options,
+    *,
+    subsets: Sequence[str] = (),
+    vectors: str | None = None,
+    wordnet: Path | None = None,
+    files: Mapping[str, Path | None] | None = None,
 ) -> dict[str, Any]:
     """Read, join and score; `files` are those named in `EXTRA_FILES`.
 
@@ -62,13 +72,17 @@ def score_files(
     """
     bench, known, models = read_files(benchmark, predictions, subsets)
     extras = _extras(bench, vectors, wordnet, files or {})
-    return score(bench, known | set(extras.get("all_questions") or ()), models, replace(options, extras=extras))
+    return score(
+        bench, known | set(extras.get("all_questions") or ()), models, replace(options, extras=extras)
+    )
 
 
 EXTRA_FILES = ("all_questions", "choices", "scenes", "attention", "human", "run_log")
 
 
-def _extras(bench: Benchmark, vectors: str | None, wordnet: Path | None, files: Mapping[str, Path | None]) -> dict[str, Any]:
+def _extras(
+    bench: Benchmark, vectors: str | None, wordnet: Path | None, files: Mapping[str, Path | None]
+) -> dict[str, Any]:
     """What some scores need beside the benchmark, read only if given."""
     found: dict[str, Any] = {}
     for name, path in files.items():
@@ -77,7 +91,13 @@ def _extras(bench: Benchmark, vectors: str | None, wordnet: Path | None, files: 
     if "human" in found:
         found["human"] = _judgements(found["human"])
     if vectors:
-        words = {word for rows in bench.subsets.values() for row in rows for text in row.people for word in text.lower().split()}
+        words = {
+            word
+            for rows in bench.subsets.values()
+            for row in rows
+            for text in row.people
+            for word in text.lower().split()
+        }
         found["vectors"] = read_vectors(vectors, words) if os.path.exists(vectors) else spacy_vectors(vectors)
     if wordnet:
         found["taxonomy"] = read_wordnet(wordnet)
@@ -90,7 +110,9 @@ def _judgements(rows: Any) -> dict[str, list[bool]]:
     problems = []
     for number, row in enumerate(rows if isinstance(rows, list) else [rows], 1):
         if not isinstance(row, dict) or not isinstance(row.get("accepted"), bool) or "question_id" not in row:
-            problems.append(f"human study, judgement {number}: wanted an object with question_id and accepted (true or false)")
+            problems.append(
+                f"human study, judgement {number}: wanted an object with question_id and accepted (true or false)"
+            )
         else:
             study.setdefault(str(row["question_id"]), []).append(row["accepted"])
     if problems:
@@ -132,20 +154,49 @@ def write_text(path: Path, text: str) -> None:
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
-        prog="rgqa-score", description="Score predictions on a benchmark with unanswerable questions.",
+        prog="rgqa-score",
+        description="Score predictions on a benchmark with unanswerable questions.",
         epilog="Example: rgqa-score release/1.0.0 model.json --json scores.json",
     )
-    made.add_argument("benchmark", type=Path, help="a release folder, a subset's JSON, or GQA's or VQA's file")
-    made.add_argument("predictions", type=Path, nargs="+", help="JSON, JSONL, CSV or Parquet; several are compared")
-    made.add_argument("--scores", default="", help=f"groups to compute, comma between: {', '.join(GROUPS)} (default: all that fit)")
-    made.add_argument("--subset", action="append", default=[], help="subset of a release folder; may be repeated")
-    made.add_argument("--mode", choices=["strict", "parity"], default="strict", help="parity: the numbers of RGQA's published script")
-    made.add_argument("--match", choices=["case", "exact"], default="case", help="how answers are compared (default: letter case aside)")
-    made.add_argument("--bootstrap", type=int, default=1000, help="repetitions for intervals, 0 for none (default: 1000)")
+    made.add_argument(
+        "benchmark", type=Path, help="a release folder, a subset's JSON, or GQA's or VQA's file"
+    )
+    made.add_argument(
+        "predictions", type=Path, nargs="+", help="JSON, JSONL, CSV or Parquet; several are compared"
+    )
+    made.add_argument(
+        "--scores",
+        default="",
+        help=f"groups to compute, comma between: {', '.join(GROUPS)} (default: all that fit)",
+    )
+    made.add_argument(
+        "--subset", action="append", default=[], help="subset of a release folder; may be repeated"
+    )
+    made.add_argument(
+        "--mode",
+        choices=["strict", "parity"],
+        default="strict",
+        help="parity: the numbers of RGQA's published script",
+    )
+    made.add_argument(
+        "--match",
+        choices=["case", "exact"],
+        default="case",
+        help="how answers are compared (default: letter case aside)",
+    )
+    made.add_argument(
+        "--bootstrap", type=int, default=1000, help="repetitions for intervals, 0 for none (default: 1000)"
+    )
     made.add_argument("--seed", type=int, default=0, help="of the bootstrap")
-    made.add_argument("--threshold", type=float, default=0.5, help="for scores at one fixed threshold (default: 0.5)")
-    made.add_argument("--allow-missing", action="store_true", help="count items without a prediction as rejected")
-    made.add_argument("--free-text", action="store_true", help="read abstentions from the answers instead of confidences")
+    made.add_argument(
+        "--threshold", type=float, default=0.5, help="for scores at one fixed threshold (default: 0.5)"
+    )
+    made.add_argument(
+        "--allow-missing", action="store_true", help="count items without a prediction as rejected"
+    )
+    made.add_argument(
+        "--free-text", action="store_true", help="read abstentions from the answers instead of confidences"
+    )
     made.add_argument("--json", type=Path, help="write every number, unrounded")
     made.add_argument("--out", type=Path, help="folder for scores.json and scores.txt")
     made.add_argument("--vectors", help="word vectors (text) or a spaCy model with vectors, for MaSSeS")
@@ -157,9 +208,12 @@ def parser() -> argparse.ArgumentParser:
 
 
 _HELP = {
-    "all_questions": "GQA's unbalanced questions, for consistency", "choices": "GQA's choices, for validity and plausibility",
-    "scenes": "GQA's scene graphs, for grounding", "attention": "the model's attention by question, for grounding",
-    "human": "people's judgements: a list of {question_id, accepted}", "run_log": "JSON lines with seconds, items, memory_bytes",
+    "all_questions": "GQA's unbalanced questions, for consistency",
+    "choices": "GQA's choices, for validity and plausibility",
+    "scenes": "GQA's scene graphs, for grounding",
+    "attention": "the model's attention by question, for grounding",
+    "human": "people's judgements: a list of {question_id, accepted}",
+    "run_log": "JSON lines with seconds, items, memory_bytes",
 }
 
 
@@ -168,11 +222,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     a = parser().parse_args(arguments)
     try:
         options = Options(
-            scores=groups(a.scores), mode=a.mode, match=a.match, repetitions=a.bootstrap, seed=a.seed, threshold=a.threshold,
-            allow_missing=a.allow_missing, free_text=a.free_text,
+            scores=groups(a.scores),
+            mode=a.mode,
+            match=a.match,
+            repetitions=a.bootstrap,
+            seed=a.seed,
+            threshold=a.threshold,
+            allow_missing=a.allow_missing,
+            free_text=a.free_text,
         )
         report = score_files(
-            a.benchmark, a.predictions, options, subsets=a.subset, vectors=a.vectors, wordnet=a.wordnet,
+            a.benchmark,
+            a.predictions,
+            options,
+            subsets=a.subset,
+            vectors=a.vectors,
+            wordnet=a.wordnet,
             files={name: getattr(a, name) for name in EXTRA_FILES},
         )
         write_report(report, a.json, a.out)

@@ -30,7 +30,11 @@ def dual_accuracy(confidence, correct, answerable, pair, *, threshold: float | N
 
 
 def pairs_handled(
-    confidence: np.ndarray, correct: np.ndarray, answerable: np.ndarray, pair: np.ndarray, threshold: float | None
+    confidence: np.ndarray,
+    correct: np.ndarray,
+    answerable: np.ndarray,
+    pair: np.ndarray,
+    threshold: float | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The rows of the UQs that have an AQ, and for each whether the pair was handled right (or how far, where
     `correct` is a fraction)."""
@@ -40,5 +44,7 @@ def pairs_handled(
     np.minimum.at(lowest, group[answerable], confidence[answerable])
     rows = np.flatnonzero(~answerable & np.isfinite(right[group]))
     low = lowest[group[rows]]
-    apart = low > confidence[rows] if threshold is None else (low >= threshold) & (confidence[rows] < threshold)
+    apart = (
+        low > confidence[rows] if threshold is None else (low >= threshold) & (confidence[rows] < threshold)
+    )
     return rows, right[group[rows]] * apart

@@ -26,7 +26,10 @@ def efficiency(seconds, items=None, memory=None, *, wall_seconds: float | None =
     if len(seconds) and (seconds < 0).any():
         raise ValueError(f"seconds has {np.count_nonzero(seconds < 0)} negative values")
     total = float(seconds.sum()) if wall_seconds is None else wall_seconds
-    found = {f"latency_p{p}": float(np.percentile(seconds, p)) if len(seconds) else float("nan") for p in PERCENTILES}
+    found = {
+        f"latency_p{p}": float(np.percentile(seconds, p)) if len(seconds) else float("nan")
+        for p in PERCENTILES
+    }
     found["latency_mean"] = float(seconds.mean()) if len(seconds) else float("nan")
     found["items_per_second"] = float(items.sum()) / total if total > 0 else float("nan")
     found["peak_memory_bytes"] = float(np.max(memory)) if memory is not None and len(memory) else float("nan")
@@ -55,4 +58,6 @@ def read_run_log(path: Path | str) -> dict[str, float]:
     clocked = all("start" in row for row in rows)
     wall = max(r["start"] + r["seconds"] for r in rows) - min(r["start"] for r in rows) if clocked else None
     memory = [row["memory_bytes"] for row in rows if "memory_bytes" in row]
-    return efficiency([r["seconds"] for r in rows], [r.get("items", 1.0) for r in rows], memory or None, wall_seconds=wall)
+    return efficiency(
+        [r["seconds"] for r in rows], [r.get("items", 1.0) for r in rows], memory or None, wall_seconds=wall
+    )

@@ -13,7 +13,9 @@ COMMON = ("color", "material", "shape")  # what "what do both have in common" ma
 
 
 def gqa_diagnostics(
-    questions: Mapping[str, Mapping[str, Any]], predictions: Mapping[str, str], *,
+    questions: Mapping[str, Mapping[str, Any]],
+    predictions: Mapping[str, str],
+    *,
     all_questions: Mapping[str, Mapping[str, Any]] | None = None,
     choices: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
     scenes: Mapping[str, Mapping[str, Any]] | None = None,
@@ -39,7 +41,11 @@ def gqa_diagnostics(
     if lost := [name for name in questions if name not in predictions]:
         raise ValueError(f"{len(lost)} questions have no prediction: {', '.join(lost[:20])}")
     right = {name: predictions[name] == q["answer"] for name, q in questions.items()}
-    by: dict[str, dict[str, list[bool]]] = {"structural": defaultdict(list), "semantic": defaultdict(list), "steps": defaultdict(list)}
+    by: dict[str, dict[str, list[bool]]] = {
+        "structural": defaultdict(list),
+        "semantic": defaultdict(list),
+        "steps": defaultdict(list),
+    }
     kinds: dict[str, list[bool]] = {"binary": [], "open": []}
     for name, q in questions.items():
         types = q.get("types") or {}
@@ -48,8 +54,13 @@ def gqa_diagnostics(
         by["semantic"][types.get("semantic") or "none"].append(right[name])
         by["steps"][str(steps(q))].append(right[name])
     return {
-        "accuracy": _mean(list(right.values())), "binary": _mean(kinds["binary"]), "open": _mean(kinds["open"]),
-        **{f"by_{name}": {key: _mean(values) for key, values in sorted(groups.items())} for name, groups in by.items()},
+        "accuracy": _mean(list(right.values())),
+        "binary": _mean(kinds["binary"]),
+        "open": _mean(kinds["open"]),
+        **{
+            f"by_{name}": {key: _mean(values) for key, values in sorted(groups.items())}
+            for name, groups in by.items()
+        },
         "consistency": _consistency(questions, predictions, right, all_questions or {}),
         "validity": _allowed(questions, predictions, choices, "valid"),
         "plausibility": _allowed(questions, predictions, choices, "plausible"),
@@ -66,7 +77,11 @@ def steps(question: Mapping[str, Any]) -> int:
 
 
 def _mean(values: Sequence[float]) -> Found:
-    return {"value": float(np.mean(values)), "items": len(values)} if len(values) else {"absent": "no such question"}
+    return (
+        {"value": float(np.mean(values)), "items": len(values)}
+        if len(values)
+        else {"absent": "no such question"}
+    )
 
 
 def _consistency(questions, predictions, right, all_questions) -> Found:
@@ -80,20 +95,28 @@ def _consistency(questions, predictions, right, all_questions) -> Found:
         known = [o for o in others if o in predictions and (o in questions or o in all_questions)]
         lost += len(others) - len(known)
         if known:
-            scores.append(np.mean([predictions[o] == (questions.get(o) or all_questions[o])["answer"] for o in known]))
+            scores.append(
+                np.mean([predictions[o] == (questions.get(o) or all_questions[o])["answer"] for o in known])
+            )
     if not entailing:
         return {"absent": "no question of this file names entailed ones (GQA's test splits do not)"}
     if lost:
-        return {"absent": f"{lost} entailed questions have no prediction or are in no questions file; give the unbalanced file and predict them too"}
+        return {
+            "absent": f"{lost} entailed questions have no prediction or are in no questions file; give the unbalanced file and predict them too"
+        }
     return _mean(scores) if scores else {"absent": "no question that entails others was answered right"}
 
 
 def _allowed(questions, predictions, choices, which: str) -> Found:
     if choices is None:
-        return {"absent": "needs GQA's file of choices for this split (*_choices.json, with the evaluation script)"}
+        return {
+            "absent": "needs GQA's file of choices for this split (*_choices.json, with the evaluation script)"
+        }
     lost = [name for name in questions if which not in choices.get(name, {})]
     if lost:
-        return {"absent": f"the file of choices has nothing `{which}` for {len(lost)} of {len(questions)} questions"}
+        return {
+            "absent": f"the file of choices has nothing `{which}` for {len(lost)} of {len(questions)} questions"
+        }
 
     def allowed(name: str, q: Mapping[str, Any]) -> Sequence[str]:
         return COMMON if "Common" in ((q.get("types") or {}).get("detailed") or "") else choices[name][which]
@@ -113,9 +136,13 @@ def _distribution(questions, predictions) -> Found:
     if not truth:
         return {"absent": "no question of this file has a global group"}
     total = sum(count.total() for count in truth.values())
-    value = sum(
-        counts.total() * sum((said[group][answer] - n) ** 2 / n for answer, n in counts.items()) for group, counts in truth.items()
-    ) / total
+    value = (
+        sum(
+            counts.total() * sum((said[group][answer] - n) ** 2 / n for answer, n in counts.items())
+            for group, counts in truth.items()
+        )
+        / total
+    )
     return {"value": float(value), "items": total}
 
 
@@ -133,11 +160,15 @@ def _grounding(questions, scenes, attention) -> Found:
     for name, q in questions.items():
         boxes = _regions(q, scenes[q["imageId"]])
         if boxes:
-            scores.append(float((covered(boxes, len(attention[name])) * np.asarray(attention[name], float)).sum()))
+            scores.append(
+                float((covered(boxes, len(attention[name])) * np.asarray(attention[name], float)).sum())
+            )
     return _mean(scores) if scores else {"absent": "no question points to a region"}
 
 
-def _regions(question: Mapping[str, Any], scene: Mapping[str, Any]) -> list[tuple[float, float, float, float]]:
+def _regions(
+    question: Mapping[str, Any], scene: Mapping[str, Any]
+) -> list[tuple[float, float, float, float]]:
     """Boxes (left, top, right, bottom) as shares of the picture; the whole of it for a question on the scene."""
     notes = question.get("annotations") or {}
     names = {pointer for part in ("question", "fullAnswer") for pointer in (notes.get(part) or {}).values()}
@@ -152,12 +183,24 @@ def _regions(question: Mapping[str, Any], scene: Mapping[str, Any]) -> list[tupl
 
 def covered(boxes: Sequence[tuple[float, float, float, float]], size: int) -> np.ndarray:
     """How much of each cell of a size x size grid the boxes cover together, each in [0, 1]; [row, column]."""
-    edges = [np.unique(np.clip([*np.linspace(0, 1, size + 1), *(b[i] for b in boxes), *(b[i + 2] for b in boxes)], 0, 1)) for i in (0, 1)]
+    edges = [
+        np.unique(
+            np.clip([*np.linspace(0, 1, size + 1), *(b[i] for b in boxes), *(b[i + 2] for b in boxes)], 0, 1)
+        )
+        for i in (0, 1)
+    ]
     x, y = ((e[:-1] + e[1:]) / 2 for e in edges)
     inside = np.zeros((len(y), len(x)), bool)
     for left, top, right, bottom in boxes:
         inside |= np.outer((y > top) & (y < bottom), (x > left) & (x < right))
     area = inside * np.outer(np.diff(edges[1]), np.diff(edges[0]))
     cells = np.zeros((size, size))
-    np.add.at(cells, (np.minimum((y * size).astype(int), size - 1)[:, None], np.minimum((x * size).astype(int), size - 1)[None]), area)
+    np.add.at(
+        cells,
+        (
+            np.minimum((y * size).astype(int), size - 1)[:, None],
+            np.minimum((x * size).astype(int), size - 1)[None],
+        ),
+        area,
+    )
     return cells * size * size

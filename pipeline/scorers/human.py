@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .validation import arrays
 from .sweep import sweep
+from .validation import arrays
 
 
 def human_rejection(accepted, answerable) -> dict[str, float]:
@@ -28,8 +28,10 @@ def human_rejection(accepted, answerable) -> dict[str, float]:
         return float(part.mean()) if len(part) else float("nan")
 
     return {
-        "true_positive_rate": rate(accepted[answerable]), "rejection_accuracy": rate(~accepted[~answerable]),
-        "aqs": int(answerable.sum()), "uqs": int((~answerable).sum()),
+        "true_positive_rate": rate(accepted[answerable]),
+        "rejection_accuracy": rate(~accepted[~answerable]),
+        "aqs": int(answerable.sum()),
+        "uqs": int((~answerable).sum()),
     }
 
 

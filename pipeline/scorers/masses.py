@@ -21,7 +21,12 @@ def majority(predictions: Iterable[str], answers: Iterable[Iterable[str]]) -> np
     [0.5]
     """
     predictions, answers = strings(predictions, answers)
-    return np.array([_majority(_same(said), Counter(map(_same, people))) for said, people in zip(predictions, answers, strict=True)])
+    return np.array(
+        [
+            _majority(_same(said), Counter(map(_same, people)))
+            for said, people in zip(predictions, answers, strict=True)
+        ]
+    )
 
 
 def subjectivity(answers: Iterable[Iterable[str]]) -> np.ndarray:
@@ -36,7 +41,9 @@ def subjectivity(answers: Iterable[Iterable[str]]) -> np.ndarray:
     return np.array([_reliability(Counter(map(_same, people))) for people in answers])
 
 
-def semantic_subjectivity(answers: Iterable[Iterable[str]], vectors: Mapping[str, np.ndarray], *, threshold: float = 0.9) -> np.ndarray:
+def semantic_subjectivity(
+    answers: Iterable[Iterable[str]], vectors: Mapping[str, np.ndarray], *, threshold: float = 0.9
+) -> np.ndarray:
     """SeS: S once answers of like meaning are counted as one. An answer's vector is the mean of its words' vectors;
     the centroid is the mean over *different* answers; those whose cosine with it is at least `threshold` merge
     (negative cosines count as 0). An answer of which no word has a vector never merges.
@@ -45,11 +52,17 @@ def semantic_subjectivity(answers: Iterable[Iterable[str]], vectors: Mapping[str
         vectors: word -> vector; see `vectors.read_vectors` and `vectors.spacy_vectors`.
     """
     _, answers = strings_of(answers)
-    return np.array([_reliability(_merged(Counter(map(_same, people)), vectors, threshold)[0]) for people in answers])
+    return np.array(
+        [_reliability(_merged(Counter(map(_same, people)), vectors, threshold)[0]) for people in answers]
+    )
 
 
 def masses(
-    predictions: Iterable[str], answers: Iterable[Iterable[str]], vectors: Mapping[str, np.ndarray] | None = None, *, threshold: float = 0.9
+    predictions: Iterable[str],
+    answers: Iterable[Iterable[str]],
+    vectors: Mapping[str, np.ndarray] | None = None,
+    *,
+    threshold: float = 0.9,
 ) -> np.ndarray:
     """MaSSeS_t: MA on the merged frequencies x SeS_t. Without `vectors` nothing merges: MA x S."""
     predictions, answers = strings(predictions, answers)
@@ -85,7 +98,9 @@ def _reliability(counts: Counter[str]) -> float:
     return (max(counts.values()) - 1) / (people - 1) if people > 1 else float("nan")
 
 
-def _merged(counts: Counter[str], vectors: Mapping[str, np.ndarray], threshold: float) -> tuple[Counter[str], frozenset[str]]:
+def _merged(
+    counts: Counter[str], vectors: Mapping[str, np.ndarray], threshold: float
+) -> tuple[Counter[str], frozenset[str]]:
     """The frequencies after merging, and which answers merged."""
     means = {}
     for answer in counts:
@@ -98,7 +113,10 @@ def _merged(counts: Counter[str], vectors: Mapping[str, np.ndarray], threshold: 
         return counts, frozenset()
     centroid = np.mean(list(means.values()), axis=0)
     length = np.linalg.norm(centroid)
-    cosine = {a: max(0.0, float(v @ centroid / (np.linalg.norm(v) * length))) if length else 0.0 for a, v in means.items()}
+    cosine = {
+        a: max(0.0, float(v @ centroid / (np.linalg.norm(v) * length))) if length else 0.0
+        for a, v in means.items()
+    }
     group = frozenset(answer for answer, value in cosine.items() if value >= threshold - 1e-9)
     merged = Counter({answer: count for answer, count in counts.items() if answer not in group})
     if group:

@@ -8,11 +8,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .validation import strings
 from .normalize import Form, normalize_answer
+from .validation import strings
 
 
-def exact_match(predictions: Iterable[str], answers: Iterable[Iterable[str]], *, form: Form | None = None) -> np.ndarray:
+def exact_match(
+    predictions: Iterable[str], answers: Iterable[Iterable[str]], *, form: Form | None = None
+) -> np.ndarray:
     """1 where the prediction equals a right answer, letter by letter, or, with `form`, once both are normalised.
 
     >>> exact_match(["A cat."], [["cat"]]).tolist(), exact_match(["A cat."], [["cat"]], form="squad").tolist()
@@ -20,7 +22,12 @@ def exact_match(predictions: Iterable[str], answers: Iterable[Iterable[str]], *,
     """
     predictions, answers = strings(predictions, answers)
     alike = (lambda text: text) if form is None else (lambda text: normalize_answer(text, form=form))
-    return np.array([float(alike(said) in {alike(text) for text in right}) for said, right in zip(predictions, answers, strict=True)])
+    return np.array(
+        [
+            float(alike(said) in {alike(text) for text in right})
+            for said, right in zip(predictions, answers, strict=True)
+        ]
+    )
 
 
 def token_f1(predictions: Iterable[str], answers: Iterable[Iterable[str]]) -> np.ndarray:
@@ -31,10 +38,14 @@ def token_f1(predictions: Iterable[str], answers: Iterable[Iterable[str]]) -> np
     [0.8]
     """
     predictions, answers = strings(predictions, answers)
-    return np.array([max(_f1(said, text) for text in right) for said, right in zip(predictions, answers, strict=True)])
+    return np.array(
+        [max(_f1(said, text) for text in right) for said, right in zip(predictions, answers, strict=True)]
+    )
 
 
-def anls(predictions: Iterable[str], answers: Iterable[Iterable[str]], *, threshold: float = 0.5) -> np.ndarray:
+def anls(
+    predictions: Iterable[str], answers: Iterable[Iterable[str]], *, threshold: float = 0.5
+) -> np.ndarray:
     """1 - edit distance / longer length, of lower-cased answers with single spaces; 0 where that is below
     `threshold` (the field's 0.5; 0 for none). Two empty answers agree.
 
@@ -42,7 +53,12 @@ def anls(predictions: Iterable[str], answers: Iterable[Iterable[str]], *, thresh
     ([0.636], [0.0])
     """
     predictions, answers = strings(predictions, answers)
-    found = np.array([max(_similarity(said, text) for text in right) for said, right in zip(predictions, answers, strict=True)])
+    found = np.array(
+        [
+            max(_similarity(said, text) for text in right)
+            for said, right in zip(predictions, answers, strict=True)
+        ]
+    )
     return np.where(found < threshold, 0.0, found)
 
 

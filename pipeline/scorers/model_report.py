@@ -12,10 +12,10 @@ import numpy as np
 from . import answers_part, realistic_part
 from .benchmark import Benchmark
 from .bootstrap import clusters, draws, interval
-from .validation import Refused
 from .join import Joined, faults, join
 from .predictions import Predictions
 from .realistic import LOWER_IS_BETTER
+from .validation import Refused
 from .version import VERSION
 
 
@@ -45,19 +45,30 @@ class Options:
 
 Part = Callable[[Joined, Options], dict[str, Any]]
 RGQA_PARTS: dict[str, Part] = {
-    "realistic": realistic_part.realistic, "pairs": realistic_part.pairs, "selective": realistic_part.selective,
-    "calibration": realistic_part.calibration, "answerability": realistic_part.answerability,
-    "abstention": realistic_part.abstention, "human": realistic_part.human, "by": realistic_part.by,
+    "realistic": realistic_part.realistic,
+    "pairs": realistic_part.pairs,
+    "selective": realistic_part.selective,
+    "calibration": realistic_part.calibration,
+    "answerability": realistic_part.answerability,
+    "abstention": realistic_part.abstention,
+    "human": realistic_part.human,
+    "by": realistic_part.by,
 }
 ANSWER_PARTS: dict[str, Part] = {
-    "answers": answers_part.answers, "masses": answers_part.masses_part, "wups": answers_part.wups_part,
-    "selective": answers_part.selective, "calibration": answers_part.calibration, "gqa": answers_part.gqa,
+    "answers": answers_part.answers,
+    "masses": answers_part.masses_part,
+    "wups": answers_part.wups_part,
+    "selective": answers_part.selective,
+    "calibration": answers_part.calibration,
+    "gqa": answers_part.gqa,
 }
 PARTS = {"rgqa": RGQA_PARTS, "vqa": ANSWER_PARTS, "gqa": ANSWER_PARTS}
 GROUPS = tuple(sorted({*RGQA_PARTS, *ANSWER_PARTS, "efficiency"}))
 
 
-def score(benchmark: Benchmark, known: Sequence[str], models: Sequence[Predictions], options: Options) -> dict[str, Any]:
+def score(
+    benchmark: Benchmark, known: Sequence[str], models: Sequence[Predictions], options: Options
+) -> dict[str, Any]:
     """Score models on a benchmark.
 
     Args:
@@ -74,14 +85,23 @@ def score(benchmark: Benchmark, known: Sequence[str], models: Sequence[Predictio
     needs = benchmark.kind == "rgqa" and not options.free_text
     for model in models:
         problems += model.faults
-        problems += [f"{model.name}: {line}" for line in faults(
-            benchmark, known, model, allow_missing=options.allow_missing, confidences=needs)]
+        problems += [
+            f"{model.name}: {line}"
+            for line in faults(
+                benchmark, known, model, allow_missing=options.allow_missing, confidences=needs
+            )
+        ]
     if len({model.name for model in models}) < len(models):
-        problems.append("two predictions files have the same name: " + ", ".join(model.name for model in models))
+        problems.append(
+            "two predictions files have the same name: " + ", ".join(model.name for model in models)
+        )
     if problems:
         raise Refused(["cannot score", *problems])
     joined = [
-        {name: join(rows, model, free_text=options.free_text, match=options.match) for name, rows in benchmark.subsets.items()}
+        {
+            name: join(rows, model, free_text=options.free_text, match=options.match)
+            for name, rows in benchmark.subsets.items()
+        }
         for model in models
     ]
     replicates = [_replicates(subsets, benchmark.kind, options) for subsets in joined]
@@ -89,11 +109,20 @@ def score(benchmark: Benchmark, known: Sequence[str], models: Sequence[Predictio
     return {
         "versions": {"rgqa_scorers": VERSION, "numpy": np.__version__, "python": platform.python_version()},
         "options": {
-            "mode": options.mode, "scores": list(options.scores), "bootstrap": options.repetitions, "seed": options.seed,
-            "threshold": options.threshold, "allow_missing": options.allow_missing, "free_text": options.free_text, "match": options.match,
+            "mode": options.mode,
+            "scores": list(options.scores),
+            "bootstrap": options.repetitions,
+            "seed": options.seed,
+            "threshold": options.threshold,
+            "allow_missing": options.allow_missing,
+            "free_text": options.free_text,
+            "match": options.match,
         },
         "benchmark": {
-            "name": benchmark.name, "kind": benchmark.kind, "version": benchmark.version, "sha256": benchmark.sha256,
+            "name": benchmark.name,
+            "kind": benchmark.kind,
+            "version": benchmark.version,
+            "sha256": benchmark.sha256,
             "subsets": {name: len(rows) for name, rows in benchmark.subsets.items()},
         },
         "models": found,
@@ -107,30 +136,56 @@ def _unfit(benchmark: Benchmark, options: Options) -> list[tuple[str, str]]:
     available = {*PARTS[benchmark.kind], "efficiency"}
     for name in options.scores:
         if name not in available:
-            problems.append((benchmark.name, f"scores `{name}` are not for such a benchmark; there are {', '.join(sorted(available))}"))
+            problems.append(
+                (
+                    benchmark.name,
+                    f"scores `{name}` are not for such a benchmark; there are {', '.join(sorted(available))}",
+                )
+            )
     for name, rows in benchmark.subsets.items():
         if not rows:
             problems.append((name, "has no items"))
         elif benchmark.kind == "rgqa":
             aqs = sum(row.answerable for row in rows)
             if aqs in (0, len(rows)):
-                problems.append((name, "has no AQs" if not aqs else "has no UQs (no label \"UQ\"): nothing to reject, so not a realistic-VQA benchmark"))
+                problems.append(
+                    (
+                        name,
+                        "has no AQs"
+                        if not aqs
+                        else 'has no UQs (no label "UQ"): nothing to reject, so not a realistic-VQA benchmark',
+                    )
+                )
     return problems
 
 
-def _model(model: Predictions, subsets: dict[str, Joined], replicates: dict[str, dict[str, np.ndarray]], benchmark: Benchmark, options: Options) -> dict[str, Any]:
+def _model(
+    model: Predictions,
+    subsets: dict[str, Joined],
+    replicates: dict[str, dict[str, np.ndarray]],
+    benchmark: Benchmark,
+    options: Options,
+) -> dict[str, Any]:
     parts = {n: p for n, p in PARTS[benchmark.kind].items() if not options.scores or n in options.scores}
-    options = replace(options, extras={**options.extras, "questions": benchmark.questions, "other_answers": model.answers})
+    options = replace(
+        options, extras={**options.extras, "questions": benchmark.questions, "other_answers": model.answers}
+    )
     found: dict[str, Any] = {}
     for name, joined in subsets.items():
-        found[name] = {"counts": _counts(joined)} | {part: compute(joined, options) for part, compute in parts.items()}
-        found[name]["intervals"] = {score: list(interval(values)) for score, values in replicates.get(name, {}).items()}
+        found[name] = {"counts": _counts(joined)} | {
+            part: compute(joined, options) for part, compute in parts.items()
+        }
+        found[name]["intervals"] = {
+            score: list(interval(values)) for score, values in replicates.get(name, {}).items()
+        }
     result = {"name": model.name, "sha256": model.sha256, "subsets": found}
     if len(subsets) > 1 and "realistic" in parts:
         scores = [found[name]["realistic"] for name in subsets]
         result["mean"] = {
             "realistic": {name: float(np.mean([values[name] for values in scores])) for name in scores[0]},
-            "intervals": {name: list(interval(values)) for name, values in replicates.get("mean", {}).items()},
+            "intervals": {
+                name: list(interval(values)) for name, values in replicates.get("mean", {}).items()
+            },
         }
     if "run_log" in options.extras:
         result["efficiency"] = options.extras["run_log"]
@@ -139,8 +194,11 @@ def _model(model: Predictions, subsets: dict[str, Joined], replicates: dict[str,
 
 def _counts(joined: Joined) -> dict[str, int]:
     return {
-        "items": len(joined.rows), "aqs": int(joined.answerable.sum()), "uqs": int((~joined.answerable).sum()),
-        "pictures": len({row.picture for row in joined.rows}), "missing": int(joined.missing.sum()),
+        "items": len(joined.rows),
+        "aqs": int(joined.answerable.sum()),
+        "uqs": int((~joined.answerable).sum()),
+        "pictures": len({row.picture for row in joined.rows}),
+        "missing": int(joined.missing.sum()),
         "says_uq": sum(text.strip().upper() == "UQ" for text in joined.said),
     }
 
@@ -166,7 +224,9 @@ def _replicates(subsets: dict[str, Joined], kind: str, options: Options) -> dict
     return joined_up
 
 
-def _difference(found: list[dict[str, Any]], replicates: list[dict[str, dict[str, np.ndarray]]], k: int) -> dict[str, Any]:
+def _difference(
+    found: list[dict[str, Any]], replicates: list[dict[str, dict[str, np.ndarray]]], k: int
+) -> dict[str, Any]:
     """Model k against the first: differences of the scores, paired intervals and the share of repetitions in which
     model k is better."""
     rows: dict[str, Any] = {}
@@ -185,5 +245,8 @@ def _difference(found: list[dict[str, Any]], replicates: list[dict[str, dict[str
 
 def _headline(model: dict[str, Any]) -> dict[str, dict[str, float]]:
     """subset -> the scores that are compared between models."""
-    places = {name: values.get("realistic") or values.get("answers") or {} for name, values in model["subsets"].items()}
+    places = {
+        name: values.get("realistic") or values.get("answers") or {}
+        for name, values in model["subsets"].items()
+    }
     return places | ({"mean": model["mean"]["realistic"]} if "mean" in model else {})

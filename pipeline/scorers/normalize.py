@@ -8,11 +8,14 @@ from functools import lru_cache
 from typing import Literal
 
 Form = Literal["official", "corrected", "squad"]
-NUMBERS = {word: str(n) for n, word in enumerate(
-    ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-)} | {"none": "0"}
+NUMBERS = {
+    word: str(n)
+    for n, word in enumerate(
+        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    )
+} | {"none": "0"}
 ARTICLES = frozenset({"a", "an", "the"})
-PUNCTUATION = ";/[]\"{}()=+\\_-><@`,?!"  # VQA's list, in its order; no colon, full stop or apostrophe
+PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'  # VQA's list, in its order; no colon, full stop or apostrophe
 
 # Full forms with one apostrophe, which people write without it: "dont" -> "don't".
 _ONE = """ain't aren't can't could've couldn't didn't doesn't don't hadn't hasn't haven't he'd he's how'd how'll how's isn't
@@ -26,7 +29,11 @@ there'd've they'd've we'd've who'd've wouldn't've you'd've y'all'll""".split()  
 # With three, of which one is left out ("y'alld've"), and the odd ones of VQA's table.
 _THREE = ["y'all'd've", "'ow's'at"]
 _ODD = {"somebody'd": "somebodyd"}  # VQA's table takes the apostrophe away here
-_LOST = {"i'm": "im", "i've": "ive", "i'd've": "id've"}  # VQA writes these keys with a capital I: they never match
+_LOST = {
+    "i'm": "im",
+    "i've": "ive",
+    "i'd've": "id've",
+}  # VQA writes these keys with a capital I: they never match
 
 
 def normalize_answer(answer: str, *, form: Form = "official") -> str:
@@ -40,7 +47,7 @@ def normalize_answer(answer: str, *, form: Form = "official") -> str:
     ("2 dogs don't", 'black and white', 'cat')
     """
     if not isinstance(answer, str):
-        raise ValueError(f"answer is {answer!r}, wanted a string")  # noqa: TRY004  (as all scorers)
+        raise ValueError(f"answer is {answer!r}, wanted a string")
     return _FORMS[form](answer)
 
 
@@ -81,13 +88,16 @@ def _squad(text: str) -> str:
 
 
 def _without_one(full: str) -> list[str]:
-    return [full[:i] + full[i + 1:] for i, letter in enumerate(full) if letter == "'"]
+    return [full[:i] + full[i + 1 :] for i, letter in enumerate(full) if letter == "'"]
 
 
-OFFICIAL_CONTRACTIONS = {short: full for full in [*_ONE, *_TWO, *_THREE] for short in _without_one(full)} | _ODD
+OFFICIAL_CONTRACTIONS = {
+    short: full for full in [*_ONE, *_TWO, *_THREE] for short in _without_one(full)
+} | _ODD
 CORRECTED_CONTRACTIONS = (
     {short: full for short, full in OFFICIAL_CONTRACTIONS.items() if short not in _ODD}
-    | {"somebodyd": "somebody'd"} | {short: full for full, short in _LOST.items()}
+    | {"somebodyd": "somebody'd"}
+    | {short: full for full, short in _LOST.items()}
 )
 _TO_SPACES = str.maketrans(dict.fromkeys(PUNCTUATION, " "))
 _FORMS = {"official": _official, "corrected": _corrected, "squad": _squad}

@@ -10,12 +10,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from .validation import arrays
 from .sweep import share, sweep
+from .validation import arrays
 
 NAMES = (
-    "auaf", "ff95", "facc", "fpr95", "fpr81.4", "auroc", "aupr_in", "aupr_out", "detection_error",
-    "accuracy_accept", "accuracy", "f1", "accuracy_indomain",
+    "auaf",
+    "ff95",
+    "facc",
+    "fpr95",
+    "fpr81.4",
+    "auroc",
+    "aupr_in",
+    "aupr_out",
+    "detection_error",
+    "accuracy_accept",
+    "accuracy",
+    "f1",
+    "accuracy_indomain",
 )
 ALWAYS = ("auaf", "ff95", "facc", "accuracy_indomain")
 
@@ -34,14 +45,17 @@ def published_scores(confidence, correct, answerable, *, tau: float = 0.5) -> di
     confidence, correct, answerable = arrays(confidence=confidence, correct=correct, answerable=answerable)
     answerable, correct = answerable.astype(bool), correct.astype(bool)
     if answerable.all() or not answerable.any():
-        raise ValueError("the published script needs AQs and UQs; there are only " + ("AQs" if answerable.all() else "UQs"))
+        raise ValueError(
+            "the published script needs AQs and UQs; there are only " + ("AQs" if answerable.all() else "UQs")
+        )
     found = sweep(confidence, correct, answerable)
     aqs, uqs = int(found.aqs[-1]), int(found.uqs[-1])
     kept = _corners(found.uqs[1:], found.right[1:])
     fpr, acc = np.append(0, found.uqs[1:][kept]) / uqs, np.append(0, found.right[1:][kept]) / aqs
     numbers = dict.fromkeys(NAMES, float("nan"))
     numbers |= {
-        "auaf": np.trapezoid(acc, fpr), "facc": acc[-1],
+        "auaf": np.trapezoid(acc, fpr),
+        "facc": acc[-1],
         "ff95": np.interp(acc[-1] * 0.95, acc, fpr) if acc[-1] > 0 else fpr[0],
         "accuracy_indomain": np.count_nonzero(correct & answerable) / aqs,
     }
@@ -54,7 +68,9 @@ def published_scores(confidence, correct, answerable, *, tau: float = 0.5) -> di
         errors = in_share * (1 - tpr[enough]) + (1 - in_share) * fpr[enough]
         hits = np.count_nonzero(accepted & answerable)
         numbers |= {
-            "fpr95": np.interp(0.95, tpr, fpr), "fpr81.4": np.interp(0.814, tpr, fpr), "auroc": np.trapezoid(tpr, fpr),
+            "fpr95": np.interp(0.95, tpr, fpr),
+            "fpr81.4": np.interp(0.814, tpr, fpr),
+            "auroc": np.trapezoid(tpr, fpr),
             "aupr_in": _trapezoid_aupr(found.aqs[1:], found.uqs[1:]),
             "aupr_out": _trapezoid_aupr((uqs - found.uqs[:-1])[::-1], (aqs - found.aqs[:-1])[::-1]),
             "detection_error": errors.min(),

@@ -53,7 +53,7 @@ def read_predictions(path: Path | str) -> Predictions:
     without = 0
     keys = None
     for number, row in enumerate(rows, 1):
-        if keys is None or not keys[0] in row or not keys[1] in row:
+        if keys is None or keys[0] not in row or keys[1] not in row:
             keys = _keys(row)
             if isinstance(keys, str):
                 problems.append(f"row {number}: {keys}")
@@ -85,7 +85,9 @@ def read_predictions(path: Path | str) -> Predictions:
     if without and (confidence or len(answers) > without):
         problems.append(f"{without} rows have no confidence, others have one")
     faults = (f"{path}: {len(problems)} faults", *problems) if problems else ()
-    return Predictions(path.stem, hashlib.sha256(data).hexdigest(), answers, confidence or None, version, faults)
+    return Predictions(
+        path.stem, hashlib.sha256(data).hexdigest(), answers, confidence or None, version, faults
+    )
 
 
 def _rows(path: Path, data: bytes) -> tuple[list[dict[str, Any]], str]:
@@ -105,7 +107,9 @@ def _rows(path: Path, data: bytes) -> tuple[list[dict[str, Any]], str]:
         try:
             from pyarrow import parquet
         except ImportError:
-            raise Refused(f"{path}: reading Parquet needs pyarrow, which is not installed: pip install pyarrow") from None
+            raise Refused(
+                f"{path}: reading Parquet needs pyarrow, which is not installed: pip install pyarrow"
+            ) from None
         rows = parquet.read_table(io.BytesIO(data)).to_pylist()
     else:
         rows = parse(data, path)

@@ -24,7 +24,12 @@ def realistic_scores(confidence, correct, answerable) -> dict[str, float]:
 def scores_of(found: Sweep) -> dict[str, np.ndarray]:
     """The scores of every sweep, [...] each."""
     return {
-        "auaf": auaf_of(found), "ff95": lowest_fpr(found.right, found.uqs, 0.95), "facc": facc_of(found),
-        "auroc": auroc_of(found), "aupr_in": aupr_in_of(found), "aupr_out": aupr_out_of(found),
-        "fpr95": lowest_fpr(found.aqs, found.uqs, 0.95), "detection_error": detection_error_of(found),
+        "auaf": auaf_of(found),
+        "ff95": lowest_fpr(found.right, found.uqs, 0.95),
+        "facc": facc_of(found),
+        "auroc": auroc_of(found),
+        "aupr_in": aupr_in_of(found),
+        "aupr_out": aupr_out_of(found),
+        "fpr95": lowest_fpr(found.aqs, found.uqs, 0.95),
+        "detection_error": detection_error_of(found),
     }

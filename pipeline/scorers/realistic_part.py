@@ -10,9 +10,9 @@ import numpy as np
 from .abstention import is_abstention
 from .answerability import answerability_ap, answerability_f1
 from .calibration import brier_score, expected_calibration_error
+from .dual_accuracy import dual_accuracy, pairs_handled
 from .human import rejection_at_tpr
 from .join import Joined
-from .dual_accuracy import dual_accuracy, pairs_handled
 from .parity import published_scores
 from .realistic import realistic_scores, scores_of
 from .reliability import best_effective_reliability, choose_threshold, effective_reliability
@@ -36,7 +36,9 @@ def pairs(joined: Joined, options: Options) -> dict[str, Any]:
     """Dual accuracy, with a threshold for each pair and with one for all: chosen on dev for test, else the fixed."""
     names = np.array([row.pair for row in joined.rows])
     if not names.all():
-        return {"absent": "the benchmark does not say which AQ and UQ belong together (a release folder does)"}
+        return {
+            "absent": "the benchmark does not say which AQ and UQ belong together (a release folder does)"
+        }
     dev, test = _parts(joined)
     found: dict[str, Any] = {
         "pairs": len(pairs_handled(joined.confidence, joined.correct, joined.answerable, names, None)[0]),
@@ -47,8 +49,14 @@ def pairs(joined: Joined, options: Options) -> dict[str, Any]:
         at = joined.at(test)
         value = dual_accuracy(at.confidence, at.correct, at.answerable, names[test], threshold=chosen)
         return found | {"threshold": chosen, "threshold_from": "dev", "dual_accuracy_at_threshold": value}
-    value = dual_accuracy(joined.confidence, joined.correct, joined.answerable, names, threshold=options.threshold)
-    return found | {"threshold": options.threshold, "threshold_from": "option", "dual_accuracy_at_threshold": value}
+    value = dual_accuracy(
+        joined.confidence, joined.correct, joined.answerable, names, threshold=options.threshold
+    )
+    return found | {
+        "threshold": options.threshold,
+        "threshold_from": "option",
+        "dual_accuracy_at_threshold": value,
+    }
 
 
 def best_dual_threshold(joined: Joined, names: np.ndarray) -> float:
@@ -77,7 +85,9 @@ def selective(joined: Joined, options: Options) -> dict[str, Any]:
     found: dict[str, Any] = selective_scores(confidence, accuracy)
     dev, test = _parts(joined)
     if not dev.any() or not test.any():
-        absent = {"absent": "no dev and test items to choose a threshold on and apply it to (a release folder has them)"}
+        absent = {
+            "absent": "no dev and test items to choose a threshold on and apply it to (a release folder has them)"
+        }
         return found | {"effective_reliability": absent, "threshold_transfer": absent}
     at = (confidence[dev], accuracy[dev], confidence[test], accuracy[test])
     found["threshold_transfer"] = {str(risk): threshold_transfer(*at, risk) for risk in RISKS}
@@ -90,7 +100,8 @@ def selective_scores(confidence: np.ndarray, accuracy: np.ndarray) -> dict[str, 
     best = best_selection(accuracy)
     return {
         "accuracy": float(np.mean(accuracy)),
-        "auc": risk_coverage_auc(confidence, accuracy), "best_auc": risk_coverage_auc(best, accuracy),
+        "auc": risk_coverage_auc(confidence, accuracy),
+        "best_auc": risk_coverage_auc(best, accuracy),
         "coverage_at_risk": {str(r): float(coverage_at_risk(confidence, accuracy, r)) for r in RISKS},
         "best_coverage_at_risk": {str(r): float(coverage_at_risk(best, accuracy, r)) for r in RISKS},
     }
@@ -101,10 +112,12 @@ def reliability_at(dev_confidence, dev_accuracy, confidence, accuracy, cost: flo
     threshold = choose_threshold(dev_confidence, dev_accuracy, cost=cost)
     answered = confidence >= threshold
     return {
-        "threshold": threshold, "phi": effective_reliability(confidence, accuracy, cost=cost, threshold=threshold),
+        "threshold": threshold,
+        "phi": effective_reliability(confidence, accuracy, cost=cost, threshold=threshold),
         "best_phi": best_effective_reliability(accuracy),
         "phi_answering_all": effective_reliability(confidence, accuracy, cost=cost, threshold=-np.inf),
-        "coverage": float(answered.mean()), "risk": float(1 - accuracy[answered].mean()) if answered.any() else float("nan"),
+        "coverage": float(answered.mean()),
+        "risk": float(1 - accuracy[answered].mean()) if answered.any() else float("nan"),
     }
 
 
@@ -121,7 +134,8 @@ def calibration(joined: Joined, options: Options) -> dict[str, Any]:
 
 def calibration_of(confidence: np.ndarray, outcome: np.ndarray) -> dict[str, float]:
     return {
-        "ece": expected_calibration_error(confidence, outcome), "ece_equal_mass": expected_calibration_error(confidence, outcome, binning="mass"),
+        "ece": expected_calibration_error(confidence, outcome),
+        "ece_equal_mass": expected_calibration_error(confidence, outcome, binning="mass"),
         "brier": brier_score(confidence, outcome),
     }
 
@@ -129,7 +143,8 @@ def calibration_of(confidence: np.ndarray, outcome: np.ndarray) -> dict[str, flo
 def answerability(joined: Joined, options: Options) -> dict[str, Any]:
     return {
         "f1": answerability_f1(joined.confidence, joined.answerable, threshold=options.threshold),
-        "average_precision": answerability_ap(joined.confidence, joined.answerable), "threshold": options.threshold,
+        "average_precision": answerability_ap(joined.confidence, joined.answerable),
+        "threshold": options.threshold,
     }
 
 
@@ -140,7 +155,9 @@ def abstention(joined: Joined, options: Options) -> dict[str, Any]:
     abstains = np.array([is_abstention(text) for text in at.said], bool)
     aqs, uqs = at.answerable, ~at.answerable
     return {
-        "abstentions": int(abstains.sum()), "wrong": int((abstains & aqs).sum()), "missed": int((~abstains & uqs).sum()),
+        "abstentions": int(abstains.sum()),
+        "wrong": int((abstains & aqs).sum()),
+        "missed": int((~abstains & uqs).sum()),
         "wrong_share": float(abstains[aqs].mean()) if aqs.any() else float("nan"),
         "missed_share": float((~abstains[uqs]).mean()) if uqs.any() else float("nan"),
     }
@@ -162,7 +179,8 @@ def human(joined: Joined, options: Options) -> dict[str, Any]:
     at = joined.at(np.array(places))
     tpr = people["true_positive_rate"]
     return people | {
-        "items": len(places), "model_rejection_accuracy": rejection_at_tpr(at.confidence, at.answerable, tpr),
+        "items": len(places),
+        "model_rejection_accuracy": rejection_at_tpr(at.confidence, at.answerable, tpr),
         "model_rejection_accuracy_on_all_items": rejection_at_tpr(joined.confidence, joined.answerable, tpr),
     }
 
@@ -171,23 +189,36 @@ def by(joined: Joined, options: Options) -> dict[str, Any]:
     """Scores for UQs of one category or kind of edit against all AQs, and for AQs and UQs of one question type."""
     found: dict[str, Any] = {}
     uqs = ~joined.answerable
-    for name, values in (("category", [(row.category,) for row in joined.rows]), ("edit", [row.edits for row in joined.rows])):
-        kinds = sorted({kind for value, is_uq in zip(values, uqs, strict=True) if is_uq for kind in value if kind})
+    for name, values in (
+        ("category", [(row.category,) for row in joined.rows]),
+        ("edit", [row.edits for row in joined.rows]),
+    ):
+        kinds = sorted(
+            {kind for value, is_uq in zip(values, uqs, strict=True) if is_uq for kind in value if kind}
+        )
         if kinds:
-            found[name] = {kind: _slice(joined, joined.answerable | (uqs & np.array([kind in v for v in values])), options) for kind in kinds}
+            found[name] = {
+                kind: _slice(
+                    joined, joined.answerable | (uqs & np.array([kind in v for v in values])), options
+                )
+                for kind in kinds
+            }
     for name in ("structural", "semantic", "detailed"):
         values = np.array([getattr(row, name) for row in joined.rows])
         kinds = sorted({value for value in values.tolist() if value})
         if kinds:
             found[name] = {kind: _slice(joined, values == kind, options) for kind in kinds}
-    return found or {"absent": "the benchmark does not say of what kind its items are (a release folder does)"}
+    return found or {
+        "absent": "the benchmark does not say of what kind its items are (a release folder does)"
+    }
 
 
 def _slice(joined: Joined, which: np.ndarray, options: Options) -> dict[str, Any]:
     at = joined.at(which)
     scores = realistic_scores(at.confidence, at.correct, at.answerable)
     return {name: scores[name] for name in ("auaf", "ff95", "facc", "auroc")} | {
-        "aqs": int(at.answerable.sum()), "uqs": int((~at.answerable).sum()),
+        "aqs": int(at.answerable.sum()),
+        "uqs": int((~at.answerable).sum()),
     }
 
 
@@ -195,7 +226,11 @@ def repeat(joined: Joined, cluster: np.ndarray) -> Callable[[np.ndarray], dict[s
     """A function from the weights of the pictures [b, pictures] to the scores of b repetitions."""
     ranked = order(joined.confidence)
     names = np.array([row.pair for row in joined.rows])
-    rows, handled = pairs_handled(joined.confidence, joined.correct, joined.answerable, names, None) if names.all() else ([], None)
+    rows, handled = (
+        pairs_handled(joined.confidence, joined.correct, joined.answerable, names, None)
+        if names.all()
+        else ([], None)
+    )
 
     def scores(weights: np.ndarray) -> dict[str, np.ndarray]:
         found = scores_of(weighted_sweep(ranked, joined.correct, joined.answerable, cluster, weights))

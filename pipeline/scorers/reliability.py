@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .validation import arrays, fractions
 from .sweep import order
+from .validation import arrays, fractions
 
 
 def effective_reliability(confidence, accuracy, *, cost: float, threshold: float) -> float:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .validation import arrays, fractions
 from .sweep import SLACK, order
+from .validation import arrays, fractions
 
 
 def risk_coverage_curve(confidence, accuracy) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -101,6 +101,9 @@ def threshold_transfer(dev_confidence, dev_accuracy, confidence, accuracy, risk:
     coverage = float(answered.mean()) if len(answered) else float("nan")
     reached = 1 - float(accuracy[answered].mean()) if answered.any() else float("nan")
     return {
-        "threshold": threshold, "coverage": coverage, "risk": reached, "delta_risk": reached - risk,
+        "threshold": threshold,
+        "coverage": coverage,
+        "risk": reached,
+        "delta_risk": reached - risk,
         "delta_coverage": coverage - float(coverage_at_risk(confidence, accuracy, risk)),
     }

@@ -37,7 +37,11 @@ def order(confidence: np.ndarray) -> Order:
     """Sort once."""
     rows = np.argsort(confidence)[::-1]
     ranked = confidence[rows]
-    last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1) if len(ranked) else np.array([], int)
+    last = (
+        np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
+        if len(ranked)
+        else np.array([], int)
+    )
     return Order(rows, last, ranked[last])
 
 
@@ -61,7 +65,9 @@ def sweep(confidence, correct, answerable) -> Sweep:
     return Sweep(by.thresholds, right, aqs, uqs)
 
 
-def weighted_sweep(by: Order, correct: np.ndarray, answerable: np.ndarray, cluster: np.ndarray, weights: np.ndarray) -> Sweep:
+def weighted_sweep(
+    by: Order, correct: np.ndarray, answerable: np.ndarray, cluster: np.ndarray, weights: np.ndarray
+) -> Sweep:
     """Sweeps over n items for several weightings at once (the bootstrap's): item i has the weight
     `weights[:, cluster[i]]`, `weights` is [b, clusters]. The counts are [b, m + 1]."""
     ranked = weights[:, cluster[by.rows]]
@@ -74,7 +80,9 @@ def lowest_fpr(gain: np.ndarray, uqs: np.ndarray, share: float) -> np.ndarray:
     """The lowest FPR at which `gain`, straight between the curve's points, reaches `share` of its last value.
     NaN where that is 0 or there is no UQ. `gain` and `uqs` are [..., m + 1], the result is [...]."""
     target = share * gain[..., -1:]
-    after = np.maximum(np.argmax(gain >= target * (1 - SLACK), axis=-1, keepdims=True), 1 if gain.shape[-1] > 1 else 0)
+    after = np.maximum(
+        np.argmax(gain >= target * (1 - SLACK), axis=-1, keepdims=True), 1 if gain.shape[-1] > 1 else 0
+    )
     before = np.maximum(after - 1, 0)
     low, high = np.take_along_axis(gain, before, -1), np.take_along_axis(gain, after, -1)
     start, end = np.take_along_axis(uqs, before, -1), np.take_along_axis(uqs, after, -1)

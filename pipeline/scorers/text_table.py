@@ -7,15 +7,48 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 TITLES = {
-    "auaf": "AUAF", "ff95": "FF95 (lower)", "facc": "FACC", "auroc": "AUROC", "aupr_in": "AUPR-in", "aupr_out": "AUPR-out",
-    "fpr95": "FPR at 95 % TPR (lower)", "detection_error": "detection error (lower)", "dual_accuracy": "dual accuracy",
-    "auc": "risk-coverage AUC (lower)", "best_auc": "best possible AUC", "ece": "ECE (lower)", "brier": "Brier (lower)",
-    "vqa_accuracy": "VQA accuracy", "vqa3_plus": "VQA3+", "token_f1": "token F1", "anls": "ANLS",
+    "auaf": "AUAF",
+    "ff95": "FF95 (lower)",
+    "facc": "FACC",
+    "auroc": "AUROC",
+    "aupr_in": "AUPR-in",
+    "aupr_out": "AUPR-out",
+    "fpr95": "FPR at 95 % TPR (lower)",
+    "detection_error": "detection error (lower)",
+    "dual_accuracy": "dual accuracy",
+    "auc": "risk-coverage AUC (lower)",
+    "best_auc": "best possible AUC",
+    "ece": "ECE (lower)",
+    "brier": "Brier (lower)",
+    "vqa_accuracy": "VQA accuracy",
+    "vqa3_plus": "VQA3+",
+    "token_f1": "token F1",
+    "anls": "ANLS",
 }
-PLAIN = frozenset({  # numbers that are no shares
-    "pairs", "items", "aqs", "uqs", "pictures", "missing", "says_uq", "threshold", "abstentions", "wrong", "missed", "distribution",
-    "requests", "latency_mean", "items_per_second", "peak_memory_bytes", "latency_p50", "latency_p90", "latency_p95", "latency_p99",
-})
+PLAIN = frozenset(
+    {  # numbers that are no shares
+        "pairs",
+        "items",
+        "aqs",
+        "uqs",
+        "pictures",
+        "missing",
+        "says_uq",
+        "threshold",
+        "abstentions",
+        "wrong",
+        "missed",
+        "distribution",
+        "requests",
+        "latency_mean",
+        "items_per_second",
+        "peak_memory_bytes",
+        "latency_p50",
+        "latency_p90",
+        "latency_p95",
+        "latency_p99",
+    }
+)
 
 
 def lines(report: Mapping[str, Any]) -> Iterator[str]:
@@ -58,18 +91,25 @@ def comparison(report: Mapping[str, Any]) -> Iterator[str]:
     width = max(10, *(len(model["name"]) + 2 for model in models))
     yield f"{'':<12} {'':<28}" + "".join(f"{model['name']:>{width}}" for model in models)
     for place in [*models[0]["subsets"], *(["mean"] if "mean" in models[0] else [])]:
-        values = [model["mean"]["realistic"] if place == "mean" else _main(model["subsets"][place]) for model in models]
+        values = [
+            model["mean"]["realistic"] if place == "mean" else _main(model["subsets"][place])
+            for model in models
+        ]
         for name in values[0]:
-            yield f"{place:<12} {TITLES.get(name, name):<28}" + "".join(f"{_percent(v[name]):>{width}}" for v in values)
+            yield f"{place:<12} {TITLES.get(name, name):<28}" + "".join(
+                f"{_percent(v[name]):>{width}}" for v in values
+            )
 
 
 def headline(model: str, subset: str, counts: Mapping[str, int]) -> str:
     """One line on what was scored, with every item that was not answered as it should be."""
-    text = f"{model} on {subset}: {counts['aqs']:,} AQs, {counts['uqs']:,} UQs, {counts['pictures']:,} pictures"
+    text = (
+        f"{model} on {subset}: {counts['aqs']:,} AQs, {counts['uqs']:,} UQs, {counts['pictures']:,} pictures"
+    )
     if counts["missing"]:
         text += f"; {counts['missing']:,} MISSING, counted as rejected"
     if counts["says_uq"]:
-        text += f"; {counts['says_uq']:,} answers read \"UQ\": never right as an answer (--free-text reads them as abstentions)"
+        text += f'; {counts["says_uq"]:,} answers read "UQ": never right as an answer (--free-text reads them as abstentions)'
     return text
 
 
@@ -90,7 +130,9 @@ def _row(name: str, value: Any, intervals: Mapping[str, Any], indent: str = "   
     """One score, or a line for each of several that belong together."""
     title = TITLES.get(name, name.replace("_", " "))
     if not isinstance(value, Mapping):
-        yield f"{indent}{title:<34} {_shown(name, value):>10}" + (_span(intervals[name]) if name in intervals else "")
+        yield f"{indent}{title:<34} {_shown(name, value):>10}" + (
+            _span(intervals[name]) if name in intervals else ""
+        )
     elif "absent" in value:
         yield f"{indent}{title}: not scored: {value['absent']}"
     elif set(value) == {"value", "items"}:
@@ -100,7 +142,9 @@ def _row(name: str, value: Any, intervals: Mapping[str, Any], indent: str = "   
         for key, inner in value.items():
             yield from _row(key, inner, {}, indent + "  ")
     else:
-        yield f"{indent}{title:<20} " + ", ".join(f"{key.replace('_', ' ')}: {_shown(key, v)}" for key, v in value.items())
+        yield f"{indent}{title:<20} " + ", ".join(
+            f"{key.replace('_', ' ')}: {_shown(key, v)}" for key, v in value.items()
+        )
 
 
 def _shown(name: str, value: Any) -> str:

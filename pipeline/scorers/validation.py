@@ -26,9 +26,13 @@ def arrays(**named: object) -> list[np.ndarray]:
         ValueError: says for each array what arrived and what was wanted.
     """
     values = {name: np.asarray(value) for name, value in named.items()}
-    faults = [f"{name} has {value.ndim} dimensions, wanted 1" for name, value in values.items() if value.ndim != 1]
+    faults = [
+        f"{name} has {value.ndim} dimensions, wanted 1" for name, value in values.items() if value.ndim != 1
+    ]
     if not faults and len({len(value) for value in values.values()}) > 1:
-        faults.append("lengths differ: " + ", ".join(f"{name} {len(value)}" for name, value in values.items()))
+        faults.append(
+            "lengths differ: " + ", ".join(f"{name} {len(value)}" for name, value in values.items())
+        )
     for name, value in values.items():
         if value.dtype.kind not in "biuf":
             if value.size:
@@ -54,7 +58,9 @@ def fractions(name: str, value: np.ndarray) -> np.ndarray:
     return value.astype(float)
 
 
-def strings(predictions: Iterable[str], answers: Iterable[Iterable[str]]) -> tuple[list[str], list[list[str]]]:
+def strings(
+    predictions: Iterable[str], answers: Iterable[Iterable[str]]
+) -> tuple[list[str], list[list[str]]]:
     """Predictions and the answers of people, one list of answers for each prediction.
 
     Raises:

@@ -8,13 +8,15 @@ from typing import Literal
 
 import numpy as np
 
-from .validation import strings
 from .normalize import normalize_answer, official_punctuation
+from .validation import strings
 
 Form = Literal["official", "corrected"]
 
 
-def vqa_accuracy(predictions: Iterable[str], answers: Iterable[Iterable[str]], *, form: Form = "official") -> np.ndarray:
+def vqa_accuracy(
+    predictions: Iterable[str], answers: Iterable[Iterable[str]], *, form: Form = "official"
+) -> np.ndarray:
     """min(matches / 3, 1), averaged over all ways to leave one person out (10 choose 9); [n], each in [0, 1].
 
     Args:
@@ -32,7 +34,9 @@ def vqa_accuracy(predictions: Iterable[str], answers: Iterable[Iterable[str]], *
     return np.where(people == 1, np.nan, accuracy) if form == "corrected" else accuracy
 
 
-def vqa3_plus(predictions: Iterable[str], answers: Iterable[Iterable[str]], *, form: Form = "official") -> np.ndarray:
+def vqa3_plus(
+    predictions: Iterable[str], answers: Iterable[Iterable[str]], *, form: Form = "official"
+) -> np.ndarray:
     """VQA3+ as MaSSeS's authors state it: 0.3, 0.6, 0.9, 1 for 1, 2, 3, 4 and more people who agree; [n]. For ten
     people this is `vqa_accuracy`; for another number it is not.
 
@@ -49,7 +53,9 @@ def most_frequent(answers: Sequence[str]) -> str:
     return min(counts, key=lambda answer: (-counts[answer], answer))
 
 
-def _matches(predictions: Iterable[str], answers: Iterable[Iterable[str]], form: Form) -> tuple[np.ndarray, np.ndarray]:
+def _matches(
+    predictions: Iterable[str], answers: Iterable[Iterable[str]], form: Form
+) -> tuple[np.ndarray, np.ndarray]:
     """How many people gave the predicted answer, and how many people there are; [n] each."""
     predictions, answers = strings(predictions, answers)
     if form not in ("official", "corrected"):
@@ -64,8 +70,9 @@ def _matches(predictions: Iterable[str], answers: Iterable[Iterable[str]], form:
         total = 0
         for text in people:
             if text not in seen:
-                seen[text] = official_punctuation(text) if form == "official" else normalize_answer(text, form=form)
+                seen[text] = (
+                    official_punctuation(text) if form == "official" else normalize_answer(text, form=form)
+                )
             total += seen[text] == said
         counts[i] = total
     return counts, np.array([len(people) for people in answers], int)
-

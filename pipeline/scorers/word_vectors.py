@@ -36,7 +36,9 @@ def read_vectors(path: Path | str, words: Collection[str] | None = None) -> dict
                 except ValueError:
                     raise Refused(f"{path}, line {number}: not a word and {length} numbers") from None
                 if len(vector) != length:
-                    raise Refused(f"{path}, line {number}: {len(vector)} numbers, the first line has {length}")
+                    raise Refused(
+                        f"{path}, line {number}: {len(vector)} numbers, the first line has {length}"
+                    )
                 vectors[word] = vector
     except FileNotFoundError:
         raise Refused(f"{path}: no such file; wanted word vectors as text (word2vec or GloVe)") from None
@@ -54,9 +56,13 @@ def spacy_vectors(model: str) -> Mapping[str, np.ndarray]:
     try:
         import spacy
     except ImportError:
-        raise Refused("vectors of a spaCy model need spacy, which is not installed: pip install spacy") from None
+        raise Refused(
+            "vectors of a spaCy model need spacy, which is not installed: pip install spacy"
+        ) from None
     try:
-        vocabulary = spacy.load(model, exclude=["tagger", "parser", "ner", "lemmatizer", "attribute_ruler"]).vocab
+        vocabulary = spacy.load(
+            model, exclude=["tagger", "parser", "ner", "lemmatizer", "attribute_ruler"]
+        ).vocab
     except OSError:
         raise Refused(f"{model}: no such spaCy model is installed") from None
     if not vocabulary.vectors_length or not len(vocabulary.vectors):

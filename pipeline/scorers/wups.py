@@ -49,7 +49,12 @@ class Taxonomy:
         """A sense and all above it, with the fewest steps up to each."""
         steps, level = {sense: 0}, [sense]
         while level:
-            level = [p for s in level for p in self.parents.get(s, ()) if p not in steps and not steps.update({p: steps[s] + 1})]
+            level = [
+                p
+                for s in level
+                for p in self.parents.get(s, ())
+                if p not in steps and not steps.update({p: steps[s] + 1})
+            ]
         return steps
 
     def _longest(self, sense: str) -> int:
@@ -66,9 +71,13 @@ def read_wordnet(folder: Path | str) -> Taxonomy:
         Refused: no such folder or file, or a line that is not WordNet's.
     """
     folder = Path(folder)
-    files = [folder / "data.noun"] if (folder / "data.noun").is_file() else sorted(folder.glob("data.noun[0-9]"))
+    files = (
+        [folder / "data.noun"] if (folder / "data.noun").is_file() else sorted(folder.glob("data.noun[0-9]"))
+    )
     if not files:
-        raise Refused(f"{folder}: no data.noun in it; wanted WordNet's folder `dict` (docs/scores.md says where to get one)")
+        raise Refused(
+            f"{folder}: no data.noun in it; wanted WordNet's folder `dict` (docs/scores.md says where to get one)"
+        )
     senses: dict[str, list[str]] = {}
     parents: dict[str, tuple[str, ...]] = {}
     for file in files:
@@ -78,18 +87,26 @@ def read_wordnet(folder: Path | str) -> Taxonomy:
             try:
                 fields = line.partition(" | ")[0].split()
                 name, words = fields[0], int(fields[3], 16)
-                for word in fields[4:4 + 2 * words:2]:
+                for word in fields[4 : 4 + 2 * words : 2]:
                     senses.setdefault(word.lower().replace("_", " "), []).append(name)
-                pointers = fields[5 + 2 * words:]
-                parents[name] = tuple(pointers[i + 1] for i in range(0, 4 * int(fields[4 + 2 * words]), 4) if pointers[i] in ("@", "@i"))
+                pointers = fields[5 + 2 * words :]
+                parents[name] = tuple(
+                    pointers[i + 1]
+                    for i in range(0, 4 * int(fields[4 + 2 * words]), 4)
+                    if pointers[i] in ("@", "@i")
+                )
             except (IndexError, ValueError) as error:
                 raise Refused(f"{file}, line {number}: not a line of WordNet's ({error})") from None
     return Taxonomy({word: tuple(ids) for word, ids in senses.items()}, parents)
 
 
 def wups(
-    predictions: Iterable[str], answers: Iterable[Iterable[str]], taxonomy: Taxonomy, *,
-    threshold: float = 0.9, consensus: Literal["mean", "max"] = "mean",
+    predictions: Iterable[str],
+    answers: Iterable[Iterable[str]],
+    taxonomy: Taxonomy,
+    *,
+    threshold: float = 0.9,
+    consensus: Literal["mean", "max"] = "mean",
 ) -> np.ndarray:
     """WUPS-ACM ("mean" over people's answers) or WUPS-MCM ("max"); [n], each in [0, 1], higher is better. A
     similarity below `threshold` counts a tenth (0.0: every similarity counts fully).

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from pipeline.core.records import Candidate, Question, Step
-from pipeline.words.lexicon import same_answer
-from pipeline.programs.operations import Operation, SCENE, parse
+from pipeline.programs.operations import SCENE, Operation, parse
 from pipeline.words.frames import DEFINITE
+from pipeline.words.lexicon import same_answer
 
 WITHOUT_EFFECT = "edited without effect"
 ASSERTED = "edits only what is asserted"
@@ -77,7 +77,7 @@ def _asserted(operation: Operation, old: str, start: int, question: Question) ->
 def always_answerable(program: Sequence[Operation]) -> bool:
     """Whether a question has an answer at every picture: what place it shows, whether there is something."""
     last = program[-1]
-    if last.verb in ("query", "verify") or last.verb == "choose" and last.type == "location":
+    if last.verb in ("query", "verify") or (last.verb == "choose" and last.type == "location"):
         return program[last.inputs[0]].name == SCENE and last.type in ("place", "room", "location")
     if last.verb in ("exist", "and", "or"):
         return all(operation.asserted or operation.verb in ("exist", "and", "or") for operation in program)

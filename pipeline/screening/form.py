@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from pipeline.words.lexicon import OVERLAPPING
 from pipeline.programs.operations import Operation
 from pipeline.words.frames import DETERMINERS
+from pipeline.words.lexicon import OVERLAPPING
 from pipeline.words.likeness import similar
 from pipeline.words.relations import PREPOSITIONS, antonym
 

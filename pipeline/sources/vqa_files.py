@@ -59,7 +59,12 @@ class Row(msgspec.Struct, omit_defaults=True):
 
 
 def questions(
-    question_file: Path, annotation_file: Path, split: Split, problems: Problems, prefix: str | None = None, digits: int = 12
+    question_file: Path,
+    annotation_file: Path,
+    split: Split,
+    problems: Problems,
+    prefix: str | None = None,
+    digits: int = 12,
 ) -> Iterator[Question]:
     """The questions, sorted by id; `detailed` is VQA's question type ("what color is the").
 
@@ -74,7 +79,9 @@ def questions(
     answered: dict[int, _Annotation] = {}
     for annotation in read_json(annotation_file, _Annotations).annotations:
         if annotation.question_id in answered:
-            problems.add(f"{annotation_file.name}, question {annotation.question_id}", "annotated more than once")
+            problems.add(
+                f"{annotation_file.name}, question {annotation.question_id}", "annotated more than once"
+            )
         answered[annotation.question_id] = annotation
     if prefix is None:
         prefix = f"COCO_{asked.data_subtype}_" if asked.data_subtype else ""
@@ -86,7 +93,9 @@ def questions(
             problems.add(where, f"it has no annotation in {annotation_file.name}, or is there twice")
             continue
         if annotation.image_id != row.image_id:
-            problems.add(where, f"picture {row.image_id}, but {annotation.image_id} in {annotation_file.name}")
+            problems.add(
+                where, f"picture {row.image_id}, but {annotation.image_id} in {annotation_file.name}"
+            )
         answer = commonest(annotation)
         if not answer:
             problems.add(where, f"no answer in {annotation_file.name}")
@@ -115,7 +124,12 @@ def commonest(annotation: _Annotation) -> str:
 
 
 def convert(
-    question_file: Path, annotation_file: Path, data_set: str, split: Split, prefix: str | None = None, digits: int = 12
+    question_file: Path,
+    annotation_file: Path,
+    data_set: str,
+    split: Split,
+    prefix: str | None = None,
+    digits: int = 12,
 ) -> str:
     """Write the questions as the table of a data set, `source/questions.jsonl`; say what to do next.
 

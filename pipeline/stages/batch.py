@@ -22,10 +22,10 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from pipeline.batching.filter_questions import Pool, source_counts
-from pipeline.batching.tasks import make_tasks, shown
 from pipeline.auditing.attackers import score, word_ngrams
 from pipeline.batching import offers
+from pipeline.batching.filter_questions import Pool, source_counts
+from pipeline.batching.tasks import make_tasks, shown
 from pipeline.core.errors import run
 from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.params import Params, load
@@ -35,8 +35,8 @@ from pipeline.core.randomness import generator
 from pipeline.core.records import Picture, Question, Scene, Screened, Task, Verified, Vocabulary
 from pipeline.core.rows import Singles
 from pipeline.judge.judgement import evidence_for
-from pipeline.words.lexicon import Lexicon
 from pipeline.judge.reconstruct import Reconstructed
+from pipeline.words.lexicon import Lexicon
 
 MOST_TOLD = 0.65  # AUROC up to which filters count as hidden among candidates
 MOST_MEASURED = 8_000  # questions on which the text-only model is tried; more does not sharpen the figure

@@ -34,11 +34,9 @@ from annotation.study.exports import read_exports
 from annotation.study.habits import Habits, Limits, habits
 from annotation.study.posteriors import Posterior, posteriors, usual
 from annotation.study.quality import Accuracy, accuracies, excluded, refuted
-from annotation.study.quality_page import page
 from annotation.study.quality_figures import Quality, summary
-from simulation.annotators import ANNOTATORS, annotate, rehearse
+from annotation.study.quality_page import page
 from annotation.study.votes import Rule, SetAside, check_aqs, set_aside, verify
-from simulation.word_senses import Words
 from pipeline.core.errors import UserError, run
 from pipeline.core.files import read_json, read_jsonl, replacing, write_json, write_jsonl
 from pipeline.core.params import Params, load
@@ -59,9 +57,11 @@ from pipeline.core.records import (
 )
 from pipeline.judge.facts import facts_of
 from pipeline.judge.judgement import judge
-from pipeline.words.lexicon import Lexicon
 from pipeline.judge.reconstruct import Reconstructed, facts_known
 from pipeline.sources import gqa_files
+from pipeline.words.lexicon import Lexicon
+from simulation.annotators import ANNOTATORS, annotate, rehearse
+from simulation.word_senses import Words
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -165,7 +165,8 @@ def exclusions(
         if name in failed and "accuracy" in params.excluding:
             least = f"{params.min_filter_accuracy:.0%}"
             told.insert(
-                0, f"accuracy: {row.right} of {row.answered} filter questions ({row.share:.1%}), below {least}"
+                0,
+                f"accuracy: {row.right} of {row.answered} filter questions ({row.share:.1%}), below {least}",
             )
         if told:
             reasons[name] = told

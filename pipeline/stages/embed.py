@@ -60,7 +60,9 @@ def distinct_texts(questions: Iterable[Question]) -> list[str]:
     return sorted({question.text for question in questions})
 
 
-def encode_missing(cache: Cache, contents: Mapping[bytes, str], encode: Callable[[list[str]], clip.Batches], label: str) -> int:
+def encode_missing(
+    cache: Cache, contents: Mapping[bytes, str], encode: Callable[[list[str]], clip.Batches], label: str
+) -> int:
     """Encode the contents (by key) that the cache lacks, keeping each batch as it comes; return how many those were."""
     missing = cache.missing(list(contents))
     if missing:
@@ -87,21 +89,32 @@ def main() -> None:
     questions = [q for q in read_jsonl(ingest / "questions.jsonl", Question) if q.picture_id in shown]
     texts = distinct_texts(questions)
     if not texts:
-        raise UserError(f"{ingest}: {len(pictures)} pictures and no question about any of them; check the source and ingest.split")
+        raise UserError(
+            f"{ingest}: {len(pictures)} pictures and no question about any of them; check the source and ingest.split"
+        )
 
     encoder = clip.load(chosen.model, chosen.pretrained, device=chosen.device)
     picture_keys, text_keys = _keys(encoder.record, pictures, texts)
     cache = Cache(CACHE, encoder.record.dimension, seed=folders.vectors / SEED)
     paths = dict(zip(picture_keys, (picture.path for picture in pictures), strict=True))
     # texts first: one that is too long is then known before the pictures, which take most of the time
-    new = encode_missing(cache, dict(zip(text_keys, texts, strict=True)), lambda items: encoder.texts(items, chosen.text_batch), "texts")
-    new += encode_missing(cache, paths, lambda items: encoder.pictures(items, chosen.picture_batch), "pictures")
+    new = encode_missing(
+        cache,
+        dict(zip(text_keys, texts, strict=True)),
+        lambda items: encoder.texts(items, chosen.text_batch),
+        "texts",
+    )
+    new += encode_missing(
+        cache, paths, lambda items: encoder.pictures(items, chosen.picture_batch), "pictures"
+    )
 
     write_vectors(out / "pictures.npy", cache, picture_keys)
     write_json(out / "picture_ids.json", [picture.picture_id for picture in pictures])
     write_vectors(out / "texts.npy", cache, text_keys)
     write_json(out / "texts.json", texts)
-    report = EmbedReport(model=encoder.record, pictures=len(pictures), questions=len(questions), distinct_texts=len(texts))
+    report = EmbedReport(
+        model=encoder.record, pictures=len(pictures), questions=len(questions), distinct_texts=len(texts)
+    )
     write_json(out / "embed.json", report)
     cache.close()
     done("embed", f"{len(pictures):,} pictures and {len(texts):,} texts ({new:,} newly encoded)", out)
@@ -121,9 +134,13 @@ def export_vectors() -> Path:
     return path
 
 
-def _keys(model: clip.ModelRecord, pictures: Iterable[Picture], texts: Iterable[str]) -> tuple[list[bytes], list[bytes]]:
+def _keys(
+    model: clip.ModelRecord, pictures: Iterable[Picture], texts: Iterable[str]
+) -> tuple[list[bytes], list[bytes]]:
     made_by = model.fingerprint, model.preprocessing
-    return [key(*made_by, "picture", p.sha256) for p in pictures], [key(*made_by, "text", text) for text in texts]
+    return [key(*made_by, "picture", p.sha256) for p in pictures], [
+        key(*made_by, "text", text) for text in texts
+    ]
 
 
 if __name__ == "__main__":

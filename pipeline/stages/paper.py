@@ -17,11 +17,9 @@ from typing import Annotated
 
 import msgspec
 
-from pipeline.batching.filter_questions import existence
-from simulation.annotators import ANNOTATORS, annotate
-from pipeline.batching.tasks import task_of
 from annotation.study.votes import verify
-from simulation.word_senses import Words
+from pipeline.batching.filter_questions import existence
+from pipeline.batching.tasks import task_of
 from pipeline.core import params
 from pipeline.core.errors import run
 from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
@@ -29,13 +27,13 @@ from pipeline.core.params import Params
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.records import (
+    SUBSETS,
     Candidate,
     Item,
     Judgement,
     OwnScore,
     Picture,
     Question,
-    SUBSETS,
     Scene,
     Screened,
     Tagged,
@@ -49,6 +47,8 @@ from pipeline.sources import gqa_files
 from pipeline.stages.balance import BalanceParams, balance, items
 from pipeline.stages.perturb import PerturbParams, perturb
 from pipeline.stages.rank import RankParams, propose
+from simulation.annotators import ANNOTATORS, annotate
+from simulation.word_senses import Words
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
@@ -69,10 +69,22 @@ class PaperParams(Params):
 
 
 def candidates(
-    questions: Sequence[Question], vectors: Vectors, part: Mapping[str, str], tags: Mapping[str, Sequence], vocabulary: Vocabulary, p: PaperParams
+    questions: Sequence[Question],
+    vectors: Vectors,
+    part: Mapping[str, str],
+    tags: Mapping[str, Sequence],
+    vocabulary: Vocabulary,
+    p: PaperParams,
 ) -> list[Candidate]:
     """Candidates of all four subsets by the paper's rules, without those that its conflict filter removes."""
-    ranked = RankParams(preset="paper", hard_draw=p.hard_draw, hard_pool=p.hard_pool, easy_last=p.easy_last, cap=0, seed=p.seed)
+    ranked = RankParams(
+        preset="paper",
+        hard_draw=p.hard_draw,
+        hard_pool=p.hard_pool,
+        easy_last=p.easy_last,
+        cap=0,
+        seed=p.seed,
+    )
     clip, _ = propose(questions, vectors, part, ranked)
     return sound([*clip, *perturbed(questions, tags, vocabulary, p.seed)], vocabulary)
 
@@ -97,13 +109,19 @@ def sound(proposed: Sequence[Candidate], vocabulary: Vocabulary) -> list[Candida
     return found
 
 
-def judged(found: Sequence[Candidate], truth: Mapping[str, Scene], vocabulary: Vocabulary, p: PaperParams) -> list[Verified]:
+def judged(
+    found: Sequence[Candidate], truth: Mapping[str, Scene], vocabulary: Vocabulary, p: PaperParams
+) -> list[Verified]:
     """What the simulated annotators say of them, by majority. (Nobody is excluded: filters are a matter of `collect`.)"""
     filter_question = existence(min(vocabulary.objects), "singular")
-    tasks = {task.task_id: task for task in (task_of(candidate, filter_question, True) for candidate in found)}
+    tasks = {
+        task.task_id: task for task in (task_of(candidate, filter_question, True) for candidate in found)
+    }
     words = Words(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
     verdicts = annotate(list(tasks.values()), truth, words, p.votes, p.seed)
-    rows = [Screened(candidate=candidate, judgement=Judgement(answerability="unknown")) for candidate in found]
+    rows = [
+        Screened(candidate=candidate, judgement=Judgement(answerability="unknown")) for candidate in found
+    ]
     return verify(rows, tasks, verdicts, set(), "majority", 1)
 
 
@@ -117,9 +135,15 @@ def main() -> None:
     report: dict[str, object] = {"truth_known": known, "subsets": {}}
     if known:
         shown = {picture.picture_id for picture in pictures}
-        asked = sorted((q for q in read_jsonl(ingest / "questions.jsonl", Question) if q.picture_id in shown), key=lambda q: q.question_id)
+        asked = sorted(
+            (q for q in read_jsonl(ingest / "questions.jsonl", Question) if q.picture_id in shown),
+            key=lambda q: q.question_id,
+        )
         part = read_json(folders.stage("rank") / "parts.json", dict[str, str])
-        own = {row.question_id: row.score for row in read_jsonl(folders.stage("rank") / "own_scores.jsonl", OwnScore)}
+        own = {
+            row.question_id: row.score
+            for row in read_jsonl(folders.stage("rank") / "own_scores.jsonl", OwnScore)
+        }
         tags = {row.text: row.words for row in read_jsonl(folders.stage("tag") / "tags.jsonl", Tagged)}
         vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
         proposed = candidates(asked, read_vectors(folders.stage("embed")), part, tags, vocabulary, p)
@@ -129,7 +153,10 @@ def main() -> None:
             uqs = [row for row in rows if row.candidate.subset == subset and row.status == "unanswerable"]
             pairs, _ = balance(subset, uqs, questions, set(), part, BalanceParams(rule="image", seed=p.seed))
             released += items(subset, pairs, questions, own, part)
-            report["subsets"][subset] = {"candidates": sum(row.candidate.subset == subset for row in rows), "unanswerable": len(uqs)}
+            report["subsets"][subset] = {
+                "candidates": sum(row.candidate.subset == subset for row in rows),
+                "unanswerable": len(uqs),
+            }
     write_jsonl(out / "items.jsonl", released)
     write_json(out / "paper.json", report)
     done("paper", f"{len(released):,} items" if known else "no complete truth, so no comparison", out)

@@ -39,8 +39,6 @@ from pipeline.core.records import (
 from pipeline.core.rows import Groups, Singles
 from pipeline.judge.facts import Facts
 from pipeline.judge.judgement import Told, evidence_for
-from pipeline.words.lexicon import Lexicon
-from pipeline.programs.operations import parse
 from pipeline.judge.reconstruct import Reconstructed
 from pipeline.perturbing import blind
 from pipeline.perturbing.alignment import align
@@ -48,6 +46,8 @@ from pipeline.perturbing.raking import Kind, Offers
 from pipeline.perturbing.replacements import Replacements
 from pipeline.perturbing.rewriting import rewrite
 from pipeline.perturbing.swaps import Case, edited, swap_looks, swap_things
+from pipeline.programs.operations import parse
+from pipeline.words.lexicon import Lexicon
 
 SUBSETS: tuple[Subset, ...] = ("pt-easy", "pt-hard")
 SAMPLED = 20_000  # questions that show which words are taken out where
@@ -231,7 +231,10 @@ def report(counts: Mapping[tuple[str, str, str], int]) -> dict[str, dict[str, ob
 def made_of(tables: Tables, picture_id: str) -> Made:
     """What becomes of one picture."""
     rows = perturb_picture(tables, picture_id)
-    files = (by_subset((row for row in rows if isinstance(row, kind)), lambda row: row.subset) for kind in (Candidate, Dropped))
+    files = (
+        by_subset((row for row in rows if isinstance(row, kind)), lambda row: row.subset)
+        for kind in (Candidate, Dropped)
+    )
     return Made(tuple(files), tally(rows))
 
 
@@ -240,7 +243,9 @@ def main() -> None:
     pictures = pictures_in_order(folders)
     factors = even_out(Tables.read(folders, params), pictures)
     set_up = partial(Tables.read, folders, params, factors=factors)
-    counts = write_by_picture("perturb", folders, pictures, ("candidates.jsonl", "unperturbed.jsonl"), set_up, made_of)
+    counts = write_by_picture(
+        "perturb", folders, pictures, ("candidates.jsonl", "unperturbed.jsonl"), set_up, made_of
+    )
     out, found = folders.stage("perturb"), report(counts)
     write_json(out / "perturb.json", found)
     candidates = sum(row["candidates"] for row in found.values())

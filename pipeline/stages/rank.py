@@ -30,9 +30,9 @@ from pipeline.core.progress import done, track
 from pipeline.core.records import Candidate, OwnScore, Question, Subset, candidate_id
 from pipeline.ranking import rank_figures
 from pipeline.ranking.admissible import QuestionTable, question_table
-from pipeline.ranking.draw import Drawn, evenly, paper_easy, paper_hard
-from pipeline.ranking.topk import Ends, ROWS, ends, scores_of
 from pipeline.ranking.clip_vectors import Vectors, read_vectors
+from pipeline.ranking.draw import Drawn, evenly, paper_easy, paper_hard
+from pipeline.ranking.topk import ROWS, Ends, ends, scores_of
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
@@ -60,53 +60,95 @@ class RankParams(Params):
     seed: int = 0
 
 
-def propose(questions: Sequence[Question], vectors: Vectors, part: Mapping[str, str], p: RankParams) -> tuple[list[Candidate], dict[str, Any]]:
+def propose(
+    questions: Sequence[Question], vectors: Vectors, part: Mapping[str, str], p: RankParams
+) -> tuple[list[Candidate], dict[str, Any]]:
     """Rank all pairs and draw the candidates of both subsets; also the report. `part` maps pictures to dev and test."""
     ids = vectors.picture_ids
     table = question_table(questions, ids, vectors.text_list)
     if not table.ids:
-        raise UserError("rank: no question can be proposed: all ask for existence, or none is asked of an embedded picture")
+        raise UserError(
+            "rank: no question can be proposed: all ask for existence, or none is asked of an embedded picture"
+        )
     paper = p.preset == "paper" or p.cap == 0
-    found = ends(vectors.pictures, vectors.texts, table, p.hard_pool, p.easy_last if paper else p.easy_pool,
-                 watch=lambda blocks: track(blocks, "rank", -(-len(ids) // ROWS), "block"))
+    found = ends(
+        vectors.pictures,
+        vectors.texts,
+        table,
+        p.hard_pool,
+        p.easy_last if paper else p.easy_pool,
+        watch=lambda blocks: track(blocks, "rank", -(-len(ids) // ROWS), "block"),
+    )
     if paper:
-        drawn = {"clip-easy": paper_easy(found.last, p.easy_last), "clip-hard": paper_hard(found.best, ids, p.hard_draw, p.seed)}
+        drawn = {
+            "clip-easy": paper_easy(found.last, p.easy_last),
+            "clip-hard": paper_hard(found.best, ids, p.hard_draw, p.seed),
+        }
     else:
         dev = np.array([part[picture] == "dev" for picture in ids])
-        drawn = {"clip-easy": evenly(found.last, table, "clip-easy", ids, dev, p.easy_last, p.cap, p.seed),
-                 "clip-hard": evenly(found.best, table, "clip-hard", ids, dev, p.hard_draw, p.cap, p.seed)}
+        drawn = {
+            "clip-easy": evenly(found.last, table, "clip-easy", ids, dev, p.easy_last, p.cap, p.seed),
+            "clip-hard": evenly(found.best, table, "clip-hard", ids, dev, p.hard_draw, p.cap, p.seed),
+        }
     by_id = {q.question_id: q for q in questions}
     made = {subset: candidates(subset, pairs, found, table, ids, by_id) for subset, pairs in drawn.items()}
     wanted = {"clip-easy": p.easy_last, "clip-hard": p.hard_draw}
     return sorted((c for rows in made.values() for c in rows), key=lambda c: c.candidate_id), {
-        "pictures": len(ids), "pairs": rank_figures.pairs(table, len(ids)),
-        "subsets": {subset: rank_figures.figures(made[subset], drawn[subset], by_id, ids, wanted[subset]) for subset in drawn},
+        "pictures": len(ids),
+        "pairs": rank_figures.pairs(table, len(ids)),
+        "subsets": {
+            subset: rank_figures.figures(made[subset], drawn[subset], by_id, ids, wanted[subset])
+            for subset in drawn
+        },
     }
 
 
-def candidates(subset: Subset, drawn: Drawn, found: Ends, table: QuestionTable, picture_ids: Sequence[str], questions: Mapping[str, Question]) -> list[Candidate]:
+def candidates(
+    subset: Subset,
+    drawn: Drawn,
+    found: Ends,
+    table: QuestionTable,
+    picture_ids: Sequence[str],
+    questions: Mapping[str, Question],
+) -> list[Candidate]:
     """Records of the drawn pairs of one subset."""
-    places, scores = (found.last, found.last_scores) if subset == "clip-easy" else (found.best, found.best_scores)
+    places, scores = (
+        (found.last, found.last_scores) if subset == "clip-easy" else (found.best, found.best_scores)
+    )
     admissible = table.admissible()
     rows = []
     for picture, place in zip(drawn.picture.tolist(), drawn.place.tolist(), strict=True):
         question = questions[table.ids[places[picture, place]]]
-        rows.append(Candidate(
-            candidate_id=candidate_id(subset, picture_ids[picture], question.question_id), subset=subset,
-            picture_id=picture_ids[picture], question_id=question.question_id, text=question.text, program=question.program,
-            score=_cosine(scores[picture, place]),
-            rank=int(admissible[picture]) - place if subset == "clip-easy" else place + 1,
-        ))
+        rows.append(
+            Candidate(
+                candidate_id=candidate_id(subset, picture_ids[picture], question.question_id),
+                subset=subset,
+                picture_id=picture_ids[picture],
+                question_id=question.question_id,
+                text=question.text,
+                program=question.program,
+                score=_cosine(scores[picture, place]),
+                rank=int(admissible[picture]) - place if subset == "clip-easy" else place + 1,
+            )
+        )
     return rows
 
 
 def own_scores(questions: Sequence[Question], vectors: Vectors) -> list[OwnScore]:
     """The score of every question with its own picture, sorted by question id."""
-    picture, text = ({key: row for row, key in enumerate(keys)} for keys in (vectors.picture_ids, vectors.text_list))
+    picture, text = (
+        {key: row for row, key in enumerate(keys)} for keys in (vectors.picture_ids, vectors.text_list)
+    )
     own = sorted((q for q in questions if q.picture_id in picture), key=lambda q: q.question_id)
-    rows = [np.array([row[key(q)] for q in own], np.int64) for row, key in ((picture, lambda q: q.picture_id), (text, lambda q: q.text))]
+    rows = [
+        np.array([row[key(q)] for q in own], np.int64)
+        for row, key in ((picture, lambda q: q.picture_id), (text, lambda q: q.text))
+    ]
     scores = scores_of(vectors.pictures, vectors.texts, *rows)
-    return [OwnScore(question_id=q.question_id, score=_cosine(score)) for q, score in zip(own, scores, strict=True)]
+    return [
+        OwnScore(question_id=q.question_id, score=_cosine(score))
+        for q, score in zip(own, scores, strict=True)
+    ]
 
 
 def _cosine(millionths: int) -> float:
@@ -126,7 +168,9 @@ def main() -> None:
     folders, p = Folders(), _checked(params.load("rank", RankParams))
     vectors = read_vectors(folders.stage("embed"))
     shown = set(vectors.picture_ids)
-    questions = [q for q in read_jsonl(folders.stage("ingest") / "questions.jsonl", Question) if q.picture_id in shown]
+    questions = [
+        q for q in read_jsonl(folders.stage("ingest") / "questions.jsonl", Question) if q.picture_id in shown
+    ]
     part = parts(vectors.picture_ids, p.dev_share, p.seed)
     proposed, figures = propose(questions, vectors, part, p)
     own = own_scores(questions, vectors)
@@ -135,7 +179,14 @@ def main() -> None:
     write_jsonl(folder / "candidates.jsonl", proposed)
     write_jsonl(folder / "own_scores.jsonl", own)
     write_json(folder / "parts.json", part)
-    write_json(folder / "rank.json", {**figures, "parts": Counter(part.values()), "own_score_quantiles": rank_figures.quantiles([o.score for o in own])})
+    write_json(
+        folder / "rank.json",
+        {
+            **figures,
+            "parts": Counter(part.values()),
+            "own_score_quantiles": rank_figures.quantiles([o.score for o in own]),
+        },
+    )
     done("rank", f"{len(proposed):,} candidates", folder)
 
 

@@ -20,13 +20,13 @@ from pipeline.core.params import Params
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import (
+    SUBSETS,
     Dropped,
     Item,
     Judgement,
     Picture,
     Question,
     Record,
-    SUBSETS,
     Step,
     Verdict,
     Verified,
@@ -34,9 +34,9 @@ from pipeline.core.records import (
 from pipeline.releasing.card import CardFacts, card
 from pipeline.releasing.checksums import write_checksums
 from pipeline.releasing.croissant import croissant
+from pipeline.releasing.parquet_tables import write_table
 from pipeline.releasing.rgqa_format import rgqa_rows
 from pipeline.releasing.sanity import sanity_predictions, score_predictions
-from pipeline.releasing.parquet_tables import write_table
 from pipeline.releasing.wheel import build_wheel
 
 SIMULATED = "VERDICTS SIMULATED BY PROGRAMS."
@@ -87,16 +87,21 @@ def canary(dataset: str, version: str, simulated: bool = False, rehearsal: bool 
     return f"{warning}RGQA-CANARY {uuid.uuid5(uuid.NAMESPACE_URL, f'rgqa-pipeline/{dataset}/{version}')}"
 
 
-def provenance(items: Sequence[Item], questions: dict[str, Question], verified: dict[str, Verified]) -> Iterator[Provenance]:
+def provenance(
+    items: Sequence[Item], questions: dict[str, Question], verified: dict[str, Verified]
+) -> Iterator[Provenance]:
     """Join every item with its source question and, for a UQ, its candidate, evidence and votes."""
     for item in items:
         source = questions[item.question_id]
         found = verified.get(item.item_id)
         yield Provenance(
-            item=item, source_text=source.text, source_picture_id=source.picture_id,
+            item=item,
+            source_text=source.text,
+            source_picture_id=source.picture_id,
             program=found.candidate.program if found and found.candidate.program else source.program,
             judgement=found.judgement if found else None,
-            votes_invalid=found.votes_invalid if found else 0, votes_valid=found.votes_valid if found else 0,
+            votes_invalid=found.votes_invalid if found else 0,
+            votes_valid=found.votes_valid if found else 0,
             votes_set_aside=found.votes_set_aside if found else 0,
         )
 
@@ -107,8 +112,14 @@ def not_unanswerable(verified: Iterable[Verified]) -> Iterator[Dropped]:
         if row.status != "unanswerable":
             c = row.candidate
             yield Dropped(
-                candidate_id=c.candidate_id, subset=c.subset, picture_id=c.picture_id, question_id=c.question_id, text=c.text,
-                stage="collect", reason=row.status, detail=f"{row.votes_invalid} invalid, {row.votes_valid} valid",
+                candidate_id=c.candidate_id,
+                subset=c.subset,
+                picture_id=c.picture_id,
+                question_id=c.question_id,
+                text=c.text,
+                stage="collect",
+                reason=row.status,
+                detail=f"{row.votes_invalid} invalid, {row.votes_valid} valid",
             )
 
 
@@ -119,7 +130,9 @@ def main() -> None:
         raise UserError("no items to release: balance kept none; see its report and the verdicts collected")
     questions = {q.question_id: q for q in read_jsonl(folders.stage("ingest") / "questions.jsonl", Question)}
     pictures = {q.picture_id: q for q in read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture)}
-    verified = {v.candidate.candidate_id: v for v in read_jsonl(folders.stage("collect") / "verified.jsonl", Verified)}
+    verified = {
+        v.candidate.candidate_id: v for v in read_jsonl(folders.stage("collect") / "verified.jsonl", Verified)
+    }
     audit: dict[str, Any] = read_json(folders.stage("audit") / "audit.json")
     embed: dict[str, Any] = read_json(folders.stage("embed") / "embed.json")
     rule: str = read_json(folders.stage("balance") / "balance.json")["rule"]
@@ -127,7 +140,12 @@ def main() -> None:
     if rehearsal != version.endswith("-rehearsal"):
         raise UserError(
             f'version {version!r}: a rehearsal, and nothing else, has a version that ends in "-rehearsal"; edit '
-            + (f'params.yaml: version: "{version.partition("-")[0]}-rehearsal"' if rehearsal else "`version` in params.yaml"))
+            + (
+                f'params.yaml: version: "{version.partition("-")[0]}-rehearsal"'
+                if rehearsal
+                else "`version` in params.yaml"
+            )
+        )
     home = folders.release(version)
     mark = canary(folders.dataset, version, any(item.simulated for item in items), rehearsal)
 
@@ -137,32 +155,68 @@ def main() -> None:
     write_jsonl(home / "verdicts.jsonl", read_jsonl(folders.stage("collect") / "verdicts.jsonl", Verdict))
     write_jsonl(home / "dropped.jsonl", _all_dropped(folders, verified.values()))
     write_json(home / "params.json", {"dataset": folders.dataset, "version": version, **params.section()})
-    for stage, name in (("audit", "audit.json"), ("audit", "audit.md"), ("collect", "set_aside.jsonl"), ("collect", "quality.html")):
+    for stage, name in (
+        ("audit", "audit.json"),
+        ("audit", "audit.md"),
+        ("collect", "set_aside.jsonl"),
+        ("collect", "quality.html"),
+    ):
         copy_file(folders.stage(stage) / name, home / name)
-    write_text(home / "ERRATA.md", f"# Errata of {p.title} {version}\n\nNone known. Items found faulty are listed here by `item_id`, with the reason.\n")
-    write_text(home / "LICENSE", f"{p.title} {version}: questions, verdicts and pictures of this release are licensed under\n{p.licence}\n{p.licence_url}\n")
+    write_text(
+        home / "ERRATA.md",
+        f"# Errata of {p.title} {version}\n\nNone known. Items found faulty are listed here by `item_id`, with the reason.\n",
+    )
+    write_text(
+        home / "LICENSE",
+        f"{p.title} {version}: questions, verdicts and pictures of this release are licensed under\n{p.licence}\n{p.licence_url}\n",
+    )
     released = {item.subset for item in items}
-    missing = [f"`{subset}` has no item: none of its candidates was verified and could be balanced." for subset in SUBSETS if subset not in released]
+    missing = [
+        f"`{subset}` has no item: none of its candidates was verified and could be balanced."
+        for subset in SUBSETS
+        if subset not in released
+    ]
     facts = CardFacts(
-        title=f"REHEARSAL of {p.title}" if rehearsal else p.title, version=version, licence=p.licence, origin=p.origin, canary=mark,
-        balance_rule=rule, model=embed["model"]["model"], weights=embed["model"]["weights_sha256"],
-        pictures_included=p.pictures, fetch_recipe=p.fetch_recipe, warnings=(*audit["warnings"], *missing), audit_table=audit["table"],
+        title=f"REHEARSAL of {p.title}" if rehearsal else p.title,
+        version=version,
+        licence=p.licence,
+        origin=p.origin,
+        canary=mark,
+        balance_rule=rule,
+        model=embed["model"]["model"],
+        weights=embed["model"]["weights_sha256"],
+        pictures_included=p.pictures,
+        fetch_recipe=p.fetch_recipe,
+        warnings=(*audit["warnings"], *missing),
+        audit_table=audit["table"],
     )
     write_text(home / "README.md", card(items, facts))
-    write_json(home / "croissant.json", croissant(
-        home, name=f"rgqa-{folders.dataset}", version=version, licence_url=p.licence_url, published=p.published,
-        description=f"{REHEARSAL + ' ' if rehearsal else ''}{p.title}: answerable and unanswerable questions about pictures.",
-    ))
+    write_json(
+        home / "croissant.json",
+        croissant(
+            home,
+            name=f"rgqa-{folders.dataset}",
+            version=version,
+            licence_url=p.licence_url,
+            published=p.published,
+            description=f"{REHEARSAL + ' ' if rehearsal else ''}{p.title}: answerable and unanswerable questions about pictures.",
+        ),
+    )
     build_wheel(home / "scorers", version)
     write_checksums(home)
     done("release", f"{len(items):,} items, {sum(i.unanswerable for i in items):,} unanswerable", home)
 
 
-def _write_subset(home: Path, items: Sequence[Item], subset: str, pictures: dict[str, Picture], mark: str, p: ReleaseParams) -> None:
+def _write_subset(
+    home: Path, items: Sequence[Item], subset: str, pictures: dict[str, Picture], mark: str, p: ReleaseParams
+) -> None:
     if not items:
         return
     rows = rgqa_rows(items, mark)
-    write_text(home / "rgqa" / f"{subset}.json", "[\n" + ",\n".join(msgspec.json.encode(row).decode() for row in rows) + "\n]\n")
+    write_text(
+        home / "rgqa" / f"{subset}.json",
+        "[\n" + ",\n".join(msgspec.json.encode(row).decode() for row in rows) + "\n]\n",
+    )
     for part in ("dev", "test"):
         members = [item for item in items if item.part == part]
         if members:

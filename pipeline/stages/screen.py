@@ -24,22 +24,22 @@ from pipeline.core.files import read_json, write_json
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.records import (
+    SUBSETS,
     Candidate,
     Dropped,
     Judgement,
     Question,
-    SUBSETS,
     Scene,
     Screened,
     Vocabulary,
 )
 from pipeline.core.rows import Groups, Joined, Singles
 from pipeline.judge.judgement import Told, evidence_for, judge
-from pipeline.words.lexicon import Lexicon
-from pipeline.programs.operations import parse
 from pipeline.judge.reconstruct import Reconstructed
+from pipeline.programs.operations import parse
 from pipeline.screening import claims, form
 from pipeline.screening.slips import badly_said
+from pipeline.words.lexicon import Lexicon
 
 
 def conflict(
@@ -102,9 +102,7 @@ class Tables:
         told: Told | None = None,
     ) -> Tables:
         lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-        return cls(
-            candidates, questions, scenes, questions if told is None else told, vocabulary, lexicon
-        )
+        return cls(candidates, questions, scenes, questions if told is None else told, vocabulary, lexicon)
 
     @classmethod
     def read(cls, folders: Folders) -> Tables:

@@ -20,8 +20,8 @@ from pipeline.core.parallel import Workers, processes
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Picture, Question, Tagged, Vocabulary
-from pipeline.words.word_classes import WordClasses
 from pipeline.words.tagger import BATCH, Tagger
+from pipeline.words.word_classes import WordClasses
 
 WORTH = 20_000  # texts for which another process, with a tagger of its own, is worth its start
 

@@ -28,11 +28,11 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import ObjectEntry, Question, Scene, Vocabulary
 from pipeline.core.rows import Groups, Joined, Records
-from pipeline.words.lexicon import Lexicon
-from pipeline.programs.operations import Operation, parse
-from pipeline.judge.reconstruct import Reconstructed, reconstruct
-from pipeline.counting.seen import from_graphs, from_questions
 from pipeline.counting.meanings import asked, attribute_types, categories, described
+from pipeline.counting.seen import from_graphs, from_questions
+from pipeline.judge.reconstruct import Reconstructed, reconstruct
+from pipeline.programs.operations import Operation, parse
+from pipeline.words.lexicon import Lexicon
 from pipeline.words.nouns import number_of
 
 

@@ -40,12 +40,8 @@ def agreeing(
         if determiner not in ("a", "an"):
             return None
         changes.append((start, ""))
-    if (
-        new != "plural"
-        and determiner in _SEVERAL
-        or new == "singular"
-        and not determiner
-        and old != "singular"
+    if (new != "plural" and determiner in _SEVERAL) or (
+        new == "singular" and not determiner and old != "singular"
     ):
         return None
     if "plural" not in (old, new) or old == new:
@@ -95,8 +91,6 @@ def _governed(tokens: Sequence[str], start: int, head: int, in_phrase: bool) -> 
 def _accounted(tokens: Sequence[str], index: int) -> bool:
     """Whether a verb has another subject for certain: one that follows it, or the word that asks."""
     after = tokens[index + 1 : index + 2]
-    return (
-        bool(after and (after[0] in DETERMINERS or after[0] == "there"))
-        or index > 0
-        and tokens[index - 1] in _ASKING
+    return bool(after and (after[0] in DETERMINERS or after[0] == "there")) or (
+        index > 0 and tokens[index - 1] in _ASKING
     )

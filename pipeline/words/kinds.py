@@ -10,7 +10,8 @@ TABLE = Path(__file__).with_name("kinds.tsv")
 HEADER = (
     "# Derived from WordNet 3.0, Copyright 2006 by Princeton University; its licence is in LICENSE.\n"
     "# Made by python -m studies.kinds.derive_kinds; edit choices.py, not this file.\n"
-    "# name\tsynonym of\tkinds\n")
+    "# name\tsynonym of\tkinds\n"
+)
 
 
 class Row(NamedTuple):

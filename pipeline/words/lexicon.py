@@ -11,33 +11,88 @@ from pipeline.words.nouns import singular as one_of
 # Names that any thing answers to: GQA's blank, and the words of "What kind of animal is this?".
 ANYTHING = frozenset(("_", "this", "that", "it", "they", "them", "object", "thing", "item"))
 PRONOUNS = {  # "Is she wearing a hat?": who may be meant
-    "he": ("man", "boy"), "him": ("man", "boy"), "she": ("woman", "girl"), "her": ("woman", "girl"),
+    "he": ("man", "boy"),
+    "him": ("man", "boy"),
+    "she": ("woman", "girl"),
+    "her": ("woman", "girl"),
 }
 # Types of which a thing may well have two values at a time; of every other type it has one.
 OVERLAPPING = frozenset(("", "activity", "sport", "sportActivity", "other", "weather", "flavor"))
 
 SYNONYMS = {
-    "left of": "to the left of", "right of": "to the right of", "next to": "near", "beside": "near",
-    "by": "near", "close to": "near", "inside": "in", "inside of": "in", "on top of": "on", "atop": "on",
-    "underneath": "under", "beneath": "under", "wears": "wearing", "holds": "holding",
+    "left of": "to the left of",
+    "right of": "to the right of",
+    "next to": "near",
+    "beside": "near",
+    "by": "near",
+    "close to": "near",
+    "inside": "in",
+    "inside of": "in",
+    "on top of": "on",
+    "atop": "on",
+    "underneath": "under",
+    "beneath": "under",
+    "wears": "wearing",
+    "holds": "holding",
 }
 ANTONYMS = {
-    "to the left of": "to the right of", "to the right of": "to the left of",
-    "above": "below", "below": "above", "in front of": "behind", "behind": "in front of",
-    "on": "under", "under": "on",
+    "to the left of": "to the right of",
+    "to the right of": "to the left of",
+    "above": "below",
+    "below": "above",
+    "in front of": "behind",
+    "behind": "in front of",
+    "on": "under",
+    "under": "on",
 }
 # What B is to A when A is this to B. A cup is on a table, but nobody says that the table is under the cup.
 INVERSES = {name: other for name, other in ANTONYMS.items() if name not in ("on", "under")} | {"near": "near"}
 
 # Common names of places in GQA's graphs.
-INDOORS = frozenset((
-    "indoors", "bathroom", "bedroom", "classroom", "dining room", "hospital", "hotel room", "kitchen",
-    "library", "living room", "mall", "office", "restaurant", "shop", "store", "supermarket",
-))
-OUTDOORS = frozenset((
-    "outdoors", "beach", "city", "farm", "field", "forest", "harbor", "highway", "lake", "mountain", "ocean",
-    "park", "pasture", "river", "road", "sidewalk", "street", "town", "yard", "zoo",
-))
+INDOORS = frozenset(
+    (
+        "indoors",
+        "bathroom",
+        "bedroom",
+        "classroom",
+        "dining room",
+        "hospital",
+        "hotel room",
+        "kitchen",
+        "library",
+        "living room",
+        "mall",
+        "office",
+        "restaurant",
+        "shop",
+        "store",
+        "supermarket",
+    )
+)
+OUTDOORS = frozenset(
+    (
+        "outdoors",
+        "beach",
+        "city",
+        "farm",
+        "field",
+        "forest",
+        "harbor",
+        "highway",
+        "lake",
+        "mountain",
+        "ocean",
+        "park",
+        "pasture",
+        "river",
+        "road",
+        "sidewalk",
+        "street",
+        "town",
+        "yard",
+        "zoo",
+    )
+)
 
 _SPOKEN = {"to the left of": "left", "to the right of": "right", "in front of": "front"}
 _NOUNS = {"wooden": "wood", "metallic": "metal"}
@@ -107,7 +162,8 @@ class Lexicon:
 
     def __init__(self, categories: Mapping[str, Iterable[str]], attribute_types: Mapping[str, str]) -> None:
         self.categories = {
-            singular(name): frozenset(map(singular, members)) for name, members in categories.items()}
+            singular(name): frozenset(map(singular, members)) for name, members in categories.items()
+        }
         self.attribute_types = dict(attribute_types)
         self._own = _inverse(self.categories)
         self._all: dict[str, frozenset[str]] = {}
@@ -130,7 +186,9 @@ class Lexicon:
         key = (tuple(names), name, own)
         if key not in self._one:
             words = PRONOUNS.get(name) or (singular(name),)
-            self._one[key] = name in ANYTHING or any(word in self.above(one, own) for one in key[0] for word in words)
+            self._one[key] = name in ANYTHING or any(
+                word in self.above(one, own) for one in key[0] for word in words
+            )
         return self._one[key]
 
     def may_be(self, names: Iterable[str], name: str) -> bool | None:
@@ -198,8 +256,10 @@ class Lexicon:
 
 # Of one person, not both are true.
 _OPPOSITES = tuple(
-    pair for a, b in (({"man", "boy"}, {"woman", "girl"}), ({"man", "woman"}, {"child"}))
-    for pair in ((a, b), (b, a)))
+    pair
+    for a, b in (({"man", "boy"}, {"woman", "girl"}), ({"man", "woman"}, {"child"}))
+    for pair in ((a, b), (b, a))
+)
 
 
 def _inverse(groups: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:

@@ -65,8 +65,7 @@ def singular(name: str) -> str:
     if word in _IRREGULAR:
         return head + space + _IRREGULAR[word]
     if (
-        word in PLURAL_ONLY
-        and (name == word or word != "glasses")
+        (word in PLURAL_ONLY and (name == word or word != "glasses"))
         or word in MASS
         or word in _INVARIANT
         or word.endswith(_NOT_PLURAL)
@@ -93,7 +92,7 @@ def number_of(name: str) -> Number:
     ('plural', 'mass', 'singular')
     """
     word = name.rpartition(" ")[2]
-    if name in MASS or word in MASS and " " in name and word not in ("brick", "glass", "paper", "pepper"):
+    if name in MASS or (word in MASS and " " in name and word not in ("brick", "glass", "paper", "pepper")):
         return "mass"
     return (
         "plural"

@@ -72,7 +72,7 @@ class WordClasses:
             if length == 1 and phrase[0] in _SIDES:
                 return 1, "relation", phrase[0]
             if length == 1 and (
-                phrase[0] in FRAME_NOUNS or index and parts[index - 1] == "how"
+                phrase[0] in FRAME_NOUNS or (index and parts[index - 1] == "how")
             ):  # "How tall is ...?"
                 return 1, "frame", phrase[0]
             attribute, noun = self._attributes.get(phrase), self._objects.get(phrase)

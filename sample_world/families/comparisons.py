@@ -7,17 +7,32 @@ from sample_world.program_builder import combine, then, typed
 from sample_world.proposals import Asker, Proposal
 from sample_world.references import Reference
 
-_SAME_COLOR = ("Do {x} and {y} have the same color", "Are {x} and {y} the same color",
-               "Is the color of {x} the same as the color of {y}", "[Is|Are] {x} the same color as {y}",
-               "[Does|Do] {x} have the same color as {y}", "Are both {x} and {y} the same color")
-_DIFFERENT_COLOR = ("Do {x} and {y} have different colors", "Are {x} and {y} different in color",
-                    "[Does|Do] {x} have a different color than {y}",
-                    "Is the color of {x} different than the color of {y}")
-_SAME_MATERIAL = ("Are {x} and {y} made of the same material", "Do {x} and {y} have the same material",
-                  "[Is|Are] {x} made of the same material as {y}",
-                  "Are both {x} and {y} made of the same material")
-_COMMON = ("What do {x} and {y} have in common", "What do both {x} and {y} have in common",
-           "What is common to {x} and {y}", "What do {x} and {y} share")
+_SAME_COLOR = (
+    "Do {x} and {y} have the same color",
+    "Are {x} and {y} the same color",
+    "Is the color of {x} the same as the color of {y}",
+    "[Is|Are] {x} the same color as {y}",
+    "[Does|Do] {x} have the same color as {y}",
+    "Are both {x} and {y} the same color",
+)
+_DIFFERENT_COLOR = (
+    "Do {x} and {y} have different colors",
+    "Are {x} and {y} different in color",
+    "[Does|Do] {x} have a different color than {y}",
+    "Is the color of {x} different than the color of {y}",
+)
+_SAME_MATERIAL = (
+    "Are {x} and {y} made of the same material",
+    "Do {x} and {y} have the same material",
+    "[Is|Are] {x} made of the same material as {y}",
+    "Are both {x} and {y} made of the same material",
+)
+_COMMON = (
+    "What do {x} and {y} have in common",
+    "What do both {x} and {y} have in common",
+    "What is common to {x} and {y}",
+    "What do {x} and {y} share",
+)
 
 
 def verify_both(ask: Asker) -> Proposal | None:
@@ -35,15 +50,24 @@ def verify_both(ask: Asker) -> Proposal | None:
     facts = [("attr", r.object_id, v) for r, v in zip(pair, true, strict=True)]
     odd = 0 if true[0] != value else 1
     return ask.propose(
-        "verifyAttrAnd" + "C" * (not yes), templates,
+        "verifyAttrAnd" + "C" * (not yes),
+        templates,
         combine("and", *(then(r.program, typed("verify", value), value) for r in pair)),
         "yes" if yes else "no",
         "Yes, both {m} and {n} are {p}" if yes else f"No, {{{'mn'[odd]}}} [is|are] {predicate(true[odd])}",
-        slots={"x": x.the, "y": y.the, "p": words(predicate(value)), "m": ask.named(x.object_id),
-               "n": ask.named(y.object_id)},
-        local=f"05-{_names(pair)}_{value}", asserts={*x.facts, *y.facts, *(facts if yes else ())},
-        needs=[facts] if yes else [[facts[odd]]], target=x.object_id,
-        topic=("both", *sorted(r.object_id for r in pair), value))
+        slots={
+            "x": x.the,
+            "y": y.the,
+            "p": words(predicate(value)),
+            "m": ask.named(x.object_id),
+            "n": ask.named(y.object_id),
+        },
+        local=f"05-{_names(pair)}_{value}",
+        asserts={*x.facts, *y.facts, *(facts if yes else ())},
+        needs=[facts] if yes else [[facts[odd]]],
+        target=x.object_id,
+        topic=("both", *sorted(r.object_id for r in pair), value),
+    )
 
 
 def compare(ask: Asker) -> Proposal | None:
@@ -56,18 +80,29 @@ def compare(ask: Asker) -> Proposal | None:
     one, two = (ask.view.values[r.object_id][kind] for r in pair)
     differ = kind == "color" and ask.chance(0.35)
     yes = (one == two) != differ
-    detailed, templates = ("twoSameMaterial", _SAME_MATERIAL) if kind == "material" else (
-        ("twoDifferent", _DIFFERENT_COLOR) if differ else ("twoSame", _SAME_COLOR))
-    full = f"both {{m}} and {{n}} are {predicate(one)}" if one == two else (
-        f"{{m}} [is|are] {predicate(one)} and {{n}} [is|are] {predicate(two)}")
+    detailed, templates = (
+        ("twoSameMaterial", _SAME_MATERIAL)
+        if kind == "material"
+        else (("twoDifferent", _DIFFERENT_COLOR) if differ else ("twoSame", _SAME_COLOR))
+    )
+    full = (
+        f"both {{m}} and {{n}} are {predicate(one)}"
+        if one == two
+        else (f"{{m}} [is|are] {predicate(one)} and {{n}} [is|are] {predicate(two)}")
+    )
     return ask.propose(
-        detailed + "C" * (not yes), templates,
-        combine(f"{'different' if differ else 'same'} {kind}", x.program, y.program), "yes" if yes else "no",
+        detailed + "C" * (not yes),
+        templates,
+        combine(f"{'different' if differ else 'same'} {kind}", x.program, y.program),
+        "yes" if yes else "no",
         f"{'Yes' if yes else 'No'}, {full}",
         slots={"x": x.the, "y": y.the, "m": ask.named(x.object_id), "n": ask.named(y.object_id)},
-        local=f"{'09diff' if differ else '09same'}-{_names(pair)}", asserts=x.facts | y.facts,
-        needs=[{("attr", x.object_id, one), ("attr", y.object_id, two)}], target=x.object_id,
-        topic=("compare", str(differ), kind, *sorted((x.object_id, y.object_id))))
+        local=f"{'09diff' if differ else '09same'}-{_names(pair)}",
+        asserts=x.facts | y.facts,
+        needs=[{("attr", x.object_id, one), ("attr", y.object_id, two)}],
+        target=x.object_id,
+        topic=("compare", str(differ), kind, *sorted((x.object_id, y.object_id))),
+    )
 
 
 def query_common(ask: Asker) -> Proposal | None:
@@ -80,12 +115,26 @@ def query_common(ask: Asker) -> Proposal | None:
     one, two = (ask.view.values[r.object_id] for r in pair)
     if [k for k in one if one[k] == two.get(k)] != [kind]:
         return None
-    return ask.propose("twoCommon", _COMMON, combine("common", x.program, y.program), kind,
-                       "The {a} is common to {m} and {n}",
-                       slots={"x": x.the, "y": y.the, "a": words(kind), "m": ask.named(x.object_id),
-                              "n": ask.named(y.object_id)},
-                       group="attribute", local=f"09common-{_names(pair)}", asserts=x.facts | y.facts,
-                       needs=(), target=x.object_id, topic=("common", *sorted((x.object_id, y.object_id))))
+    return ask.propose(
+        "twoCommon",
+        _COMMON,
+        combine("common", x.program, y.program),
+        kind,
+        "The {a} is common to {m} and {n}",
+        slots={
+            "x": x.the,
+            "y": y.the,
+            "a": words(kind),
+            "m": ask.named(x.object_id),
+            "n": ask.named(y.object_id),
+        },
+        group="attribute",
+        local=f"09common-{_names(pair)}",
+        asserts=x.facts | y.facts,
+        needs=(),
+        target=x.object_id,
+        topic=("common", *sorted((x.object_id, y.object_id))),
+    )
 
 
 def _two(ask: Asker, kind: str) -> tuple[Reference, Reference] | None:
@@ -94,8 +143,9 @@ def _two(ask: Asker, kind: str) -> tuple[Reference, Reference] | None:
     i = ask.some(lambda j: kind in ask.view.values[j])
     if i is None:
         return None
-    rest = [j for j, values in ask.view.values.items()
-            if kind in values and ask.view.name(j) != ask.view.name(i)]
+    rest = [
+        j for j, values in ask.view.values.items() if kind in values and ask.view.name(j) != ask.view.name(i)
+    ]
     if not rest:
         return None
     same = [j for j in rest if ask.view.values[j][kind] == ask.view.values[i][kind]]

@@ -6,9 +6,9 @@ They are answered with "no" where nothing fits. Only the other thing of a relati
 from __future__ import annotations
 
 from sample_world.phrasing import (
-    Phrase,
     THERE,
     VERBS,
+    Phrase,
     adjective,
     is_plural,
     marked,
@@ -38,8 +38,11 @@ def _templates(name: str, tail: str = "", tail_of_many: str = "", where: str = T
 
 def _slots(name: str, object_id: str = "", front: str = "") -> dict[str, Phrase]:
     """{one} and {all} with an adjective in front, and {o}, the bare name with its article."""
-    return {"one": marked(with_article(f"{front} {name}".strip()), object_id),
-            "all": words(f"{front} {plural_of(name)}", object_id), "o": marked(with_article(name), object_id)}
+    return {
+        "one": marked(with_article(f"{front} {name}".strip()), object_id),
+        "all": words(f"{front} {plural_of(name)}", object_id),
+        "o": marked(with_article(name), object_id),
+    }
 
 
 def _ids(ids: list[str]) -> str:
@@ -55,10 +58,19 @@ def exists_name(ask: Asker) -> Proposal | None:
     members = ask.view.called(name)
     fact = ("some" if i else "none", name)
     full = "Yes, there [is|are] {o}" if i else f"No, there are no {plural_of(name)}"
-    return ask.propose("exist" if i else "existC", _templates(name),
-                       chain(f"{name} ({_ids(members)})", ("exist", "?")), "yes" if i else "no", full,
-                       slots=_slots(name, i or ""), local=f"03-{name}", needs=[{fact}], target=i or "",
-                       asserts=_known(name, members, set()) if i else {fact}, topic=("exist", name))
+    return ask.propose(
+        "exist" if i else "existC",
+        _templates(name),
+        chain(f"{name} ({_ids(members)})", ("exist", "?")),
+        "yes" if i else "no",
+        full,
+        slots=_slots(name, i or ""),
+        local=f"03-{name}",
+        needs=[{fact}],
+        target=i or "",
+        asserts=_known(name, members, set()) if i else {fact},
+        topic=("exist", name),
+    )
 
 
 def exists_look(ask: Asker) -> Proposal | None:
@@ -73,8 +85,13 @@ def exists_look(ask: Asker) -> Proposal | None:
     fits = [j for j, v in values.items() if (v == value) != negated]
     if value is None or yes != bool(fits) or (negated and None in values.values()):
         return None
-    detailed = "existThatNot" if negated else "existMaterial" if kind == "material" else (
-        "existAttr" if form == "front" else "existThat")
+    detailed = (
+        "existThatNot"
+        if negated
+        else "existMaterial"
+        if kind == "material"
+        else ("existAttr" if form == "front" else "existThat")
+    )
     tail = f"{'not ' if negated else ''}{predicate(value)}"
     templates = _templates(name, *(() if form == "front" else (f"that is {tail}", f"that are {tail}")))
     program = filter_by(chain(f"{name} ({_ids(list(values))})"), value, negated)
@@ -83,13 +100,20 @@ def exists_look(ask: Asker) -> Proposal | None:
     needs = [{("name", j, name), (sign, j, value)} for j in fits] if yes else [{nothing}]
     it_is = "they are" if is_plural(name) else "it is"
     return ask.propose(
-        detailed + "C" * (not yes), templates, then(program, "exist", "?"), "yes" if yes else "no",
-        f"Yes, there [is|are] {{o}} that {it_is.split()[1]} {tail}" if yes else
-        f"No, there [is|are] {{o}} but {it_is} {predicate(ask.view.values[i][kind])}",
+        detailed + "C" * (not yes),
+        templates,
+        then(program, "exist", "?"),
+        "yes" if yes else "no",
+        f"Yes, there [is|are] {{o}} that {it_is.split()[1]} {tail}"
+        if yes
+        else f"No, there [is|are] {{o}} but {it_is} {predicate(ask.view.values[i][kind])}",
         slots=_slots(name, fits[0] if yes else i, adjective(value, ask.rng) if form == "front" else ""),
-        local=f"04-{name}_{'n#' if negated else ''}{value}", needs=needs, target=i,
+        local=f"04-{name}_{'n#' if negated else ''}{value}",
+        needs=needs,
+        target=i,
         asserts=_known(name, fits, {(sign, *fits[:1], value)}) if yes else {nothing},
-        topic=("exist", name, sign, value))
+        topic=("exist", name, sign, value),
+    )
 
 
 def exists_beside(ask: Asker) -> Proposal | None:
@@ -112,19 +136,29 @@ def exists_beside(ask: Asker) -> Proposal | None:
         return None
     yes, known = detailed == "existRelS", {("name", a, name), ("rel", a, relation, b)}
     alone = ask.view.related(name, relation, b, "s") == [a]
-    full = {"existRelS": f"Yes, there [is|are] {{o}} {true} {{m}}",
-            "existRelSRC": f"No, {{n}} [is|are] {true} {{m}}",
-            "existRelSC": f"No, there [is|are] {{w}} {true} {{m}}"}[detailed]
+    full = {
+        "existRelS": f"Yes, there [is|are] {{o}} {true} {{m}}",
+        "existRelSRC": f"No, {{n}} [is|are] {true} {{m}}",
+        "existRelSC": f"No, there [is|are] {{w}} {true} {{m}}",
+    }[detailed]
     nothing = ("none", name, relation, b)
     needs = [known] if yes else [{nothing}, *([{("none", name)}] if detailed == "existRelSC" else [])]
     named = a if detailed != "existRelSC" else ""
     program = then(then(y.program, "relate", f"{name},{relation},s ({named or '-'})"), "exist", "?")
     return ask.propose(
-        detailed, _templates(name, f"{relation} {{y}}", where=""), program, "yes" if yes else "no", full,
-        slots=_slots(name, named) | {"y": y.the, "n": ask.named(a), "m": ask.named(b),
-                                     "w": marked(with_article(ask.view.name(a)), a)},
-        local=f"13-{ask.view.name(b)}_{name}", needs=needs, target=a, topic=("exist", name, relation, b),
-        asserts={*y.facts, ("some", name) if yes else nothing, *(known if yes and alone else ())})
+        detailed,
+        _templates(name, f"{relation} {{y}}", where=""),
+        program,
+        "yes" if yes else "no",
+        full,
+        slots=_slots(name, named)
+        | {"y": y.the, "n": ask.named(a), "m": ask.named(b), "w": marked(with_article(ask.view.name(a)), a)},
+        local=f"13-{ask.view.name(b)}_{name}",
+        needs=needs,
+        target=a,
+        topic=("exist", name, relation, b),
+        asserts={*y.facts, ("some", name) if yes else nothing, *(known if yes and alone else ())},
+    )
 
 
 def exists_two(ask: Asker) -> Proposal | None:
@@ -141,12 +175,20 @@ def exists_two(ask: Asker) -> Proposal | None:
     there = [name for name, found in zip(names, ids, strict=True) if found]
     missing = [name for name in names if name not in there]
     if both:
-        templates = (f"Are there both {{u}} and {{v}} {THERE}", f"Are there both {{s}} and {{t}} {THERE}",
-                     f"Do you see both {{u}} and {{v}} {THERE}", f"Is there both {{u}} and {{v}} {THERE}")
+        templates = (
+            f"Are there both {{u}} and {{v}} {THERE}",
+            f"Are there both {{s}} and {{t}} {THERE}",
+            f"Do you see both {{u}} and {{v}} {THERE}",
+            f"Is there both {{u}} and {{v}} {THERE}",
+        )
     else:
-        templates = (f"Are there any {{s}} or {{t}} {THERE}", f"Are there either any {{s}} or {{t}} {THERE}",
-                     f"Do you see any {{s}} or {{t}} {THERE}", f"Is there {{u}} or {{v}} {THERE}",
-                     f"Do you see {{u}} or {{v}} {THERE}")
+        templates = (
+            f"Are there any {{s}} or {{t}} {THERE}",
+            f"Are there either any {{s}} or {{t}} {THERE}",
+            f"Do you see any {{s}} or {{t}} {THERE}",
+            f"Is there {{u}} or {{v}} {THERE}",
+            f"Do you see {{u}} or {{v}} {THERE}",
+        )
     if not there:
         full = f"No, there are no {plural_of(names[0])} or {plural_of(names[1])}"
     elif yes:
@@ -161,9 +203,18 @@ def exists_two(ask: Asker) -> Proposal | None:
         slots |= {one_slot: marked(with_article(name), mark), all_slot: words(plural_of(name), mark)}
         programs.append(chain(f"{name} ({_ids(found)})", ("exist", "?")))
     form = "existAnd" if both else "existOr"
-    return ask.propose(form + "C" * (not yes), templates, combine("and" if both else "or", *programs),
-                       "yes" if yes else "no", full, slots=slots, local=f"09{form}-{'_'.join(sorted(names))}",
-                       needs=[facts], asserts=facts if both == yes else (), topic=(form, *sorted(names)))
+    return ask.propose(
+        form + "C" * (not yes),
+        templates,
+        combine("and" if both else "or", *programs),
+        "yes" if yes else "no",
+        full,
+        slots=slots,
+        local=f"09{form}-{'_'.join(sorted(names))}",
+        needs=[facts],
+        asserts=facts if both == yes else (),
+        topic=(form, *sorted(names)),
+    )
 
 
 def exists_look_of_either(ask: Asker) -> Proposal | None:
@@ -186,20 +237,40 @@ def exists_look_of_either(ask: Asker) -> Proposal | None:
     else:
         templates = tuple(f"{start} {{s}} or {{t}} that are {predicate(value)}" for start in starts)
     mark = fits[0] if yes else i
-    slots = {"s": words(plural_of(name), mark), "t": words(plural_of(other)),
-             "o": marked(with_article(name), mark)}
+    slots = {
+        "s": words(plural_of(name), mark),
+        "t": words(plural_of(other)),
+        "o": marked(with_article(name), mark),
+    }
     if ask.chance(0.5):
         slots |= {"s": slots["t"], "t": slots["s"]}
-    programs = [chain(f"{noun} ({_ids(found)})", (typed("filter", value), value), ("exist", "?"))
-                for noun, found in ((name, members), (other, []))]
-    needs = [{("name", j, name), ("attr", j, value)} for j in fits] if yes else [
-        {("none", name, "attr", value), ("none", other)}]
-    full = f"Yes, there is {{o}} that is {predicate(value)}" if yes else (
-        f"No, there is {{o}} but it is {predicate(ask.view.values[i][kind])}")
-    return ask.propose(("existAttrOr" if front else "existThatOr") + "C" * (not yes), templates,
-                       combine("or", *programs), "yes" if yes else "no", full, slots=slots, needs=needs,
-                       asserts=() if yes else needs[0], local=f"04-{name}_{value}", target=i,
-                       topic=("either", name, other, value))
+    programs = [
+        chain(f"{noun} ({_ids(found)})", (typed("filter", value), value), ("exist", "?"))
+        for noun, found in ((name, members), (other, []))
+    ]
+    needs = (
+        [{("name", j, name), ("attr", j, value)} for j in fits]
+        if yes
+        else [{("none", name, "attr", value), ("none", other)}]
+    )
+    full = (
+        f"Yes, there is {{o}} that is {predicate(value)}"
+        if yes
+        else (f"No, there is {{o}} but it is {predicate(ask.view.values[i][kind])}")
+    )
+    return ask.propose(
+        ("existAttrOr" if front else "existThatOr") + "C" * (not yes),
+        templates,
+        combine("or", *programs),
+        "yes" if yes else "no",
+        full,
+        slots=slots,
+        needs=needs,
+        asserts=() if yes else needs[0],
+        local=f"04-{name}_{value}",
+        target=i,
+        topic=("either", name, other, value),
+    )
 
 
 def _known(name: str, fits: list[str], facts: set[tuple[str, ...]]) -> set[tuple[str, ...]]:

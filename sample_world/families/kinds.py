@@ -9,8 +9,8 @@ from sample_world.phrasing import (
     CATEGORY_KINDS,
     CATEGORY_NOUNS,
     IMAGE,
-    Phrase,
     VERBS,
+    Phrase,
     category_of,
     marked,
     predicate,
@@ -22,18 +22,41 @@ from sample_world.proposals import Asker, Proposal
 from sample_world.references import Fact, name_facts
 
 
-def name_it(ask: Asker, detailed: str, templates: tuple[str, ...], program: Program, i: str, *, local: str,
-            facts: Iterable[Fact], topic: tuple[str, ...], slots: Mapping[str, Phrase] | None = None,
-            category: str = "", full: str = "The {c} is {a}") -> Proposal | None:
+def name_it(
+    ask: Asker,
+    detailed: str,
+    templates: tuple[str, ...],
+    program: Program,
+    i: str,
+    *,
+    local: str,
+    facts: Iterable[Fact],
+    topic: tuple[str, ...],
+    slots: Mapping[str, Phrase] | None = None,
+    category: str = "",
+    full: str = "The {c} is {a}",
+) -> Proposal | None:
     """A question that is answered with the name of object i. Its templates may have the slots {k}, what asks
     for a kind of the category ("kind of furniture"), and {c}, what one of the category is called."""
     name = ask.view.name(i)
     known = {*name_facts(ask.view, i, name), *facts}
     filled = {"a": marked(with_article(name), i), "n": ask.named(i)}
     filled |= category_slots(ask, category, i) | dict(slots or {})
-    return ask.propose(detailed, templates, then(program, "query", "name"), name, full, slots=filled,
-                       group=BY_NAME[name].category, local=local, asserts=known, needs=[known], target=i,
-                       topic=topic, names=i)
+    return ask.propose(
+        detailed,
+        templates,
+        then(program, "query", "name"),
+        name,
+        full,
+        slots=filled,
+        group=BY_NAME[name].category,
+        local=local,
+        asserts=known,
+        needs=[known],
+        target=i,
+        topic=topic,
+        names=i,
+    )
 
 
 def category_slots(ask: Asker, category: str, i: str) -> dict[str, Phrase]:
@@ -64,11 +87,25 @@ def query_category(ask: Asker) -> Proposal | None:
         templates = ("<What/Which> {k} is this", "What is this {c} called", "What is the name of this {c}")
     else:
         detailed, full = "category", "The {c} is {a}"
-        templates = ("<What/Which> {k} is it", "<What/Which> {k} is <shown/pictured/there>",
-                     f"<What/Which> {{k}} is in the {IMAGE}", f"<What/Which> {{k}} is shown in the {IMAGE}",
-                     f"What is the {{c}} in the {IMAGE} called")
-    return name_it(ask, detailed, templates, chain(f"{category} ({i})"), i, category=category, full=full,
-                   facts=(), local=f"11q-{category}", topic=("name", category))
+        templates = (
+            "<What/Which> {k} is it",
+            "<What/Which> {k} is <shown/pictured/there>",
+            f"<What/Which> {{k}} is in the {IMAGE}",
+            f"<What/Which> {{k}} is shown in the {IMAGE}",
+            f"What is the {{c}} in the {IMAGE} called",
+        )
+    return name_it(
+        ask,
+        detailed,
+        templates,
+        chain(f"{category} ({i})"),
+        i,
+        category=category,
+        full=full,
+        facts=(),
+        local=f"11q-{category}",
+        topic=("name", category),
+    )
 
 
 def query_category_with_look(ask: Asker) -> Proposal | None:
@@ -79,14 +116,25 @@ def query_category_with_look(ask: Asker) -> Proposal | None:
     category, value = category_of(ask.view.name(i)), ask.pick(sorted(ask.view.values[i].values()))
     if not only_one(ask, category, i, value):
         return None
-    templates = ("<What/Which> {k} is {p}", "<What/Which> {k} is {p}",
-                 f"<What/Which> {{k}} in the {IMAGE} is {{p}}")
+    templates = (
+        "<What/Which> {k} is {p}",
+        "<What/Which> {k} is {p}",
+        f"<What/Which> {{k}} in the {IMAGE} is {{p}}",
+    )
     if ATTRIBUTE_TYPES[value] in ("color", "pattern", "size"):
         templates += ("<What/Which> {k} looks {p}",)
-    return name_it(ask, "categoryThat", templates, filter_by(chain(f"{category} ({i})"), value), i,
-                   category=category, slots={"p": words(predicate(value, ask.rng))},
-                   facts={("attr", i, value)}, local=f"12q-{category}_{value}",
-                   topic=("name", category, value))
+    return name_it(
+        ask,
+        "categoryThat",
+        templates,
+        filter_by(chain(f"{category} ({i})"), value),
+        i,
+        category=category,
+        slots={"p": words(predicate(value, ask.rng))},
+        facts={("attr", i, value)},
+        local=f"12q-{category}_{value}",
+        topic=("name", category, value),
+    )
 
 
 def query_called(ask: Asker) -> Proposal | None:
@@ -97,10 +145,18 @@ def query_called(ask: Asker) -> Proposal | None:
         return None
     category, last = category_of(ask.view.name(i)), x.program[-1].argument
     related = any(step.operation == "relate" for step in x.program)
-    return name_it(ask, "categoryRelS" if related else "categoryAttr",
-                   ("What is {x}", "What is {x} called", "What is the name of {x}", "What do you call {x}"),
-                   x.program, i, category=category, slots={"x": x.the}, facts=x.facts,
-                   local=f"15-{category}" if related else f"12q-{category}_{last}", topic=("name", i))
+    return name_it(
+        ask,
+        "categoryRelS" if related else "categoryAttr",
+        ("What is {x}", "What is {x} called", "What is the name of {x}", "What do you call {x}"),
+        x.program,
+        i,
+        category=category,
+        slots={"x": x.the},
+        facts=x.facts,
+        local=f"15-{category}" if related else f"12q-{category}_{last}",
+        topic=("name", i),
+    )
 
 
 def query_who(ask: Asker) -> Proposal | None:
@@ -109,10 +165,18 @@ def query_who(ask: Asker) -> Proposal | None:
     pose = ask.view.values[i]["pose"] if i else ""
     if i is None or not only_one(ask, "person", i, pose):
         return None
-    return name_it(ask, "activityWho",
-                   ("Who is {p}", "Who is {p}", f"Who is {{p}} in the {IMAGE}", "Who do you think is {p}"),
-                   filter_by(chain(f"person ({i})"), pose), i, slots={"p": words(pose)}, full="{n} is {p}",
-                   facts={("attr", i, pose)}, local=pose, topic=("name", "person", pose))
+    return name_it(
+        ask,
+        "activityWho",
+        ("Who is {p}", "Who is {p}", f"Who is {{p}} in the {IMAGE}", "Who do you think is {p}"),
+        filter_by(chain(f"person ({i})"), pose),
+        i,
+        slots={"p": words(pose)},
+        full="{n} is {p}",
+        facts={("attr", i, pose)},
+        local=pose,
+        topic=("name", "person", pose),
+    )
 
 
 def choose_kind(ask: Asker) -> Proposal | None:
@@ -127,11 +191,23 @@ def choose_kind(ask: Asker) -> Proposal | None:
     elif not only_one(ask, category, i, value):
         return None
     elif value:
-        found = ("categoryThatChoose", "is {p}", filter_by(chain(f"{category} ({i})"), value),
-                 {("attr", i, value)}, f"12c-{category}_{value}", {"p": words(predicate(value, ask.rng))})
+        found = (
+            "categoryThatChoose",
+            "is {p}",
+            filter_by(chain(f"{category} ({i})"), value),
+            {("attr", i, value)},
+            f"12c-{category}_{value}",
+            {"p": words(predicate(value, ask.rng))},
+        )
     else:
-        found = ("categoryThisChoose", "is <this/that/it>", chain(f"{category} ({i})"), set(),
-                 f"11c-{category}", {})
+        found = (
+            "categoryThisChoose",
+            "is <this/that/it>",
+            chain(f"{category} ({i})"),
+            set(),
+            f"11c-{category}",
+            {},
+        )
     if found is None:
         return None
     detailed, said, program, facts, local, slots = found
@@ -140,18 +216,36 @@ def choose_kind(ask: Asker) -> Proposal | None:
         return None
     one, two = (name, other) if ask.chance(0.5) else (other, name)
     known = {*facts, *name_facts(ask.view, i, name)}
-    return ask.propose(detailed, (f"<What/Which> {{k}} {said}, {{u}} or {{v}}",),
-                       then(program, "choose name", f"{one}|{two}"), name, "The {c} is {a}",
-                       slots={**slots, **category_slots(ask, category, i), "a": marked(with_article(name), i),
-                              "u": words(with_article(one)), "v": words(with_article(two))},
-                       group=category, local=local, asserts=known, needs=[known], target=i, names=i,
-                       topic=("choose name", i, local))
+    return ask.propose(
+        detailed,
+        (f"<What/Which> {{k}} {said}, {{u}} or {{v}}",),
+        then(program, "choose name", f"{one}|{two}"),
+        name,
+        "The {c} is {a}",
+        slots={
+            **slots,
+            **category_slots(ask, category, i),
+            "a": marked(with_article(name), i),
+            "u": words(with_article(one)),
+            "v": words(with_article(two)),
+        },
+        group=category,
+        local=local,
+        asserts=known,
+        needs=[known],
+        target=i,
+        names=i,
+        topic=("choose name", i, local),
+    )
 
 
 def _by_relation(ask: Asker, i: str, category: str):
     """What singles the object out by a relation: type, words, program, facts, group and slots; or None."""
-    around = [(relation, b, role) for relation, b, role in ask.view.around[i]
-              if relation in VERBS or (role == "s" and not ask.view.together(i, b))]
+    around = [
+        (relation, b, role)
+        for relation, b, role in ask.view.around[i]
+        if relation in VERBS or (role == "s" and not ask.view.together(i, b))
+    ]
     relation, b, role = ask.pick(around) if around else ("", "", "")
     if not relation or ask.view.related(category, relation, b, role, strict=False) != [i]:
         return None
@@ -161,6 +255,11 @@ def _by_relation(ask: Asker, i: str, category: str):
     said = VERBS.get(relation, (relation,))[0]
     text = f"is {said} {{y}}" if role == "s" else f"{'are' if y.plural else 'is'} {{y}} {said}"
     triple = (i, relation, b) if role == "s" else (b, relation, i)
-    return ("categoryRelSChoose" if role == "s" else "categoryRelOChoose", text,
-            then(y.program, "relate", f"{category},{relation},{role} ({i})"), {*y.facts, ("rel", *triple)},
-            f"15-{ask.view.name(b)}_{relation},{role}", {"y": y.the})
+    return (
+        "categoryRelSChoose" if role == "s" else "categoryRelOChoose",
+        text,
+        then(y.program, "relate", f"{category},{relation},{role} ({i})"),
+        {*y.facts, ("rel", *triple)},
+        f"15-{ask.view.name(b)}_{relation},{role}",
+        {"y": y.the},
+    )

@@ -8,25 +8,42 @@ from sample_world.proposals import Asker, Proposal
 from sample_world.references import Reference
 
 _SIDES = {"hposition": ("left", "right"), "vposition": ("top", "bottom")}
-_QUERY = ("On which side [is|are] {x}", "Which side [is|are] {x} on",
-          f"On which side of the {IMAGE} [is|are] {{x}}",
-          f"Which side of the {IMAGE} [is|are] {{x}} on", f"{{x}} [is|are] on which side of the {IMAGE}")
+_QUERY = (
+    "On which side [is|are] {x}",
+    "Which side [is|are] {x} on",
+    f"On which side of the {IMAGE} [is|are] {{x}}",
+    f"Which side of the {IMAGE} [is|are] {{x}} on",
+    f"{{x}} [is|are] on which side of the {IMAGE}",
+)
 _VERIFY = {
-    "hposition": (f"[Is|Are] {{x}} on the {{v}} of the {IMAGE}", "[Is|Are] {x} on the {v} side",
-                  f"[Is|Are] {{x}} on the {{v}} side of the {IMAGE}", "[Is|Are] {x} on the {v}"),
-    "vposition": (f"[Is|Are] {{x}} in the {{v}} part of the {IMAGE}",
-                  f"[Is|Are] {{x}} at the {{v}} of the {IMAGE}"),
+    "hposition": (
+        f"[Is|Are] {{x}} on the {{v}} of the {IMAGE}",
+        "[Is|Are] {x} on the {v} side",
+        f"[Is|Are] {{x}} on the {{v}} side of the {IMAGE}",
+        "[Is|Are] {x} on the {v}",
+    ),
+    "vposition": (
+        f"[Is|Are] {{x}} in the {{v}} part of the {IMAGE}",
+        f"[Is|Are] {{x}} at the {{v}} of the {IMAGE}",
+    ),
 }
 _CHOOSE = {
-    "hposition": (f"[Is|Are] {{x}} on the {{u}} or on the {{v}} side of the {IMAGE}",
-                  "[Is|Are] {x} on the {u} or on the {v}", "Which side [is|are] {x} on, the {u} or the {v}",
-                  f"On which side of the {IMAGE} [is|are] {{x}}, the {{u}} or the {{v}}",
-                  f"Where in the {IMAGE} [is|are] {{x}}, on the {{u}} or on the {{v}}"),
-    "vposition": (f"In which part of the {IMAGE} [is|are] {{x}}, the {{u}} or the {{v}}",
-                  f"[Is|Are] {{x}} in the {{u}} or in the {{v}} part of the {IMAGE}"),
+    "hposition": (
+        f"[Is|Are] {{x}} on the {{u}} or on the {{v}} side of the {IMAGE}",
+        "[Is|Are] {x} on the {u} or on the {v}",
+        "Which side [is|are] {x} on, the {u} or the {v}",
+        f"On which side of the {IMAGE} [is|are] {{x}}, the {{u}} or the {{v}}",
+        f"Where in the {IMAGE} [is|are] {{x}}, on the {{u}} or on the {{v}}",
+    ),
+    "vposition": (
+        f"In which part of the {IMAGE} [is|are] {{x}}, the {{u}} or the {{v}}",
+        f"[Is|Are] {{x}} in the {{u}} or in the {{v}} part of the {IMAGE}",
+    ),
 }
-_FULL = {"hposition": "{n} [is|are] on the {t} of the image",
-         "vposition": "{n} [is|are] in the {t} of the image"}
+_FULL = {
+    "hposition": "{n} [is|are] on the {t} of the image",
+    "vposition": "{n} [is|are] in the {t} of the image",
+}
 
 
 def query_position(ask: Asker) -> Proposal | None:
@@ -35,10 +52,19 @@ def query_position(ask: Asker) -> Proposal | None:
     if x is None:
         return None
     i, fact = x.object_id, ("position", x.object_id, true)
-    return ask.propose("positionQuery", _QUERY, then(x.program, "query", axis), true, _FULL[axis],
-                       slots={"x": x.the, "n": ask.named(i), "t": words(true)},
-                       local=f"10q-{ask.view.name(i)}_{axis}",
-                       asserts={*x.facts, fact}, needs=[{fact}], target=i, topic=("query", axis, i))
+    return ask.propose(
+        "positionQuery",
+        _QUERY,
+        then(x.program, "query", axis),
+        true,
+        _FULL[axis],
+        slots={"x": x.the, "n": ask.named(i), "t": words(true)},
+        local=f"10q-{ask.view.name(i)}_{axis}",
+        asserts={*x.facts, fact},
+        needs=[{fact}],
+        target=i,
+        topic=("query", axis, i),
+    )
 
 
 def verify_position(ask: Asker) -> Proposal | None:
@@ -49,12 +75,19 @@ def verify_position(ask: Asker) -> Proposal | None:
     i, yes = x.object_id, ask.chance(0.5)
     value = true if yes else next(side for side in _SIDES[axis] if side != true)
     fact, other = ("position", i, true), ("not at", i, value)
-    return ask.propose("positionVerify" + "C" * (not yes), _VERIFY[axis],
-                       then(x.program, f"verify {axis}", value), "yes" if yes else "no",
-                       f"{'Yes' if yes else 'No'}, {_FULL[axis]}",
-                       slots={"x": x.the, "n": ask.named(i), "v": words(value), "t": words(true)},
-                       local=f"06-{ask.view.name(i)}_{value}", asserts={*x.facts, fact if yes else other},
-                       needs=[{fact}] if yes else [{fact}, {other}], target=i, topic=("verify", i, value))
+    return ask.propose(
+        "positionVerify" + "C" * (not yes),
+        _VERIFY[axis],
+        then(x.program, f"verify {axis}", value),
+        "yes" if yes else "no",
+        f"{'Yes' if yes else 'No'}, {_FULL[axis]}",
+        slots={"x": x.the, "n": ask.named(i), "v": words(value), "t": words(true)},
+        local=f"06-{ask.view.name(i)}_{value}",
+        asserts={*x.facts, fact if yes else other},
+        needs=[{fact}] if yes else [{fact}, {other}],
+        target=i,
+        topic=("verify", i, value),
+    )
 
 
 def choose_position(ask: Asker) -> Proposal | None:
@@ -65,11 +98,19 @@ def choose_position(ask: Asker) -> Proposal | None:
     i, fact = x.object_id, ("position", x.object_id, true)
     one, two = _SIDES[axis] if ask.chance(0.5) else _SIDES[axis][::-1]
     program = then(x.program, f"choose {axis}", f"{one}|{two}")
-    return ask.propose("positionChoose", _CHOOSE[axis], program, true, _FULL[axis],
-                       slots={"x": x.the, "n": ask.named(i), "u": words(one), "v": words(two),
-                              "t": words(true)},
-                       local=f"10c-{ask.view.name(i)}_{axis}", asserts={*x.facts, fact}, needs=[{fact}],
-                       target=i, topic=("choose", axis, i))
+    return ask.propose(
+        "positionChoose",
+        _CHOOSE[axis],
+        program,
+        true,
+        _FULL[axis],
+        slots={"x": x.the, "n": ask.named(i), "u": words(one), "v": words(two), "t": words(true)},
+        local=f"10c-{ask.view.name(i)}_{axis}",
+        asserts={*x.facts, fact},
+        needs=[{fact}],
+        target=i,
+        topic=("choose", axis, i),
+    )
 
 
 def _placed(ask: Asker, horizontal: float) -> tuple[Reference | None, str, str]:

@@ -27,12 +27,24 @@ def query_subject(ask: Asker) -> Proposal | None:
     if y is None:
         return None
     said, does, _ = VERBS.get(relation, (relation, f"can be seen {relation}", ""))
-    templates = (f"{who} is {said} {{y}}", f"{who} is {said} {{y}}", f"{who} do you think is {said} {{y}}",
-                 f"{who} {does} {{y}}")
-    return name_it(ask, "relS", templates, then(y.program, "relate", f"{noun},{relation},s ({i})"), i,
-                   slots={"y": y.the, "m": ask.named(landmark)}, full=f"{{n}} [is|are] {said} {{m}}",
-                   facts={*y.facts, ("rel", i, relation, landmark)},
-                   local=f"14-{ask.view.name(landmark)}_{relation},s", topic=("subject", relation, landmark))
+    templates = (
+        f"{who} is {said} {{y}}",
+        f"{who} is {said} {{y}}",
+        f"{who} do you think is {said} {{y}}",
+        f"{who} {does} {{y}}",
+    )
+    return name_it(
+        ask,
+        "relS",
+        templates,
+        then(y.program, "relate", f"{noun},{relation},s ({i})"),
+        i,
+        slots={"y": y.the, "m": ask.named(landmark)},
+        full=f"{{n}} [is|are] {said} {{m}}",
+        facts={*y.facts, ("rel", i, relation, landmark)},
+        local=f"14-{ask.view.name(landmark)}_{relation},s",
+        topic=("subject", relation, landmark),
+    )
 
 
 def query_object(ask: Asker) -> Proposal | None:
@@ -48,20 +60,37 @@ def query_object(ask: Asker) -> Proposal | None:
     if x is None:
         return None
     said, _, bare = VERBS.get(relation, (relation, "", ""))
-    templates = (f"{who} [is|are] {{x}} {said}", f"{who} [is|are] {{x}} {said}",
-                 f"{who} do you think {{x}} [is|are] {said}", f"{{x}} [is|are] {said} {who.lower()}")
+    templates = (
+        f"{who} [is|are] {{x}} {said}",
+        f"{who} [is|are] {{x}} {said}",
+        f"{who} do you think {{x}} [is|are] {said}",
+        f"{{x}} [is|are] {said} {who.lower()}",
+    )
     if bare:
         templates += (f"{who} [does|do] {{x}} {bare}",)
-    return name_it(ask, "relO", templates, then(x.program, "relate", f"{noun},{relation},o ({i})"), i,
-                   slots={"x": x.the, "m": ask.named(subject)}, full=f"{{m}} [is|are] {said} {{n}}",
-                   facts={*x.facts, ("rel", subject, relation, i)},
-                   local=f"14-{ask.view.name(subject)}_{relation},o", topic=("object", relation, subject))
+    return name_it(
+        ask,
+        "relO",
+        templates,
+        then(x.program, "relate", f"{noun},{relation},o ({i})"),
+        i,
+        slots={"x": x.the, "m": ask.named(subject)},
+        full=f"{{m}} [is|are] {said} {{n}}",
+        facts={*x.facts, ("rel", subject, relation, i)},
+        local=f"14-{ask.view.name(subject)}_{relation},o",
+        topic=("object", relation, subject),
+    )
 
 
 def query_category_subject(ask: Asker) -> Proposal | None:
     """What kind of furniture is to the right of the plant?"""
-    found = ask.relation(lambda a, relation, b: relation not in FUZZY and _says_something(ask, a, relation, b)
-                         and category_of(ask.view.name(a)) in CATEGORY_KINDS)
+    found = ask.relation(
+        lambda a, relation, b: (
+            relation not in FUZZY
+            and _says_something(ask, a, relation, b)
+            and category_of(ask.view.name(a)) in CATEGORY_KINDS
+        )
+    )
     if found is None:
         return None
     i, relation, landmark = found
@@ -72,19 +101,34 @@ def query_category_subject(ask: Asker) -> Proposal | None:
     if y is None:
         return None
     said = VERBS.get(relation, (relation,))[0]
-    templates = (f"<What/Which> {{k}} is {said} {{y}}", f"<What/Which> {{k}} is {said} {{y}}",
-                 f"What is the {{c}} {said} {{y}} called", f"What is the {{c}} that is {said} {{y}}")
+    templates = (
+        f"<What/Which> {{k}} is {said} {{y}}",
+        f"<What/Which> {{k}} is {said} {{y}}",
+        f"What is the {{c}} {said} {{y}} called",
+        f"What is the {{c}} that is {said} {{y}}",
+    )
     program = then(y.program, "relate", f"{category},{relation},s ({i})")
-    return name_it(ask, "categoryRelS", templates, program, i, category=category, slots={"y": y.the},
-                   facts={*y.facts, ("rel", i, relation, landmark)},
-                   local=f"15-{ask.view.name(landmark)}_{relation},s",
-                   topic=("of category", relation, landmark, category))
+    return name_it(
+        ask,
+        "categoryRelS",
+        templates,
+        program,
+        i,
+        category=category,
+        slots={"y": y.the},
+        facts={*y.facts, ("rel", i, relation, landmark)},
+        local=f"15-{ask.view.name(landmark)}_{relation},s",
+        topic=("of category", relation, landmark, category),
+    )
 
 
 def query_category_object(ask: Asker) -> Proposal | None:
     """What fruit is the girl holding? What is the piece of furniture the cat is on called?"""
-    found = ask.relation(lambda a, relation, b: relation not in (*FUZZY, *_SIDEWAYS)
-                         and category_of(ask.view.name(b)) in CATEGORY_KINDS)
+    found = ask.relation(
+        lambda a, relation, b: (
+            relation not in (*FUZZY, *_SIDEWAYS) and category_of(ask.view.name(b)) in CATEGORY_KINDS
+        )
+    )
     if found is None:
         return None
     subject, relation, i = found
@@ -95,14 +139,26 @@ def query_category_object(ask: Asker) -> Proposal | None:
     if x is None:
         return None
     be, said = "are" if x.plural else "is", VERBS.get(relation, (relation,))[0]
-    templates = (f"<What/Which> {{k}} {be} {{x}} {said}", f"<What/Which> {{k}} {be} {{x}} {said}",
-                 f"What is the {{c}} that {{x}} {be} {said}", f"What is the {{c}} {{x}} {be} {said} called")
+    templates = (
+        f"<What/Which> {{k}} {be} {{x}} {said}",
+        f"<What/Which> {{k}} {be} {{x}} {said}",
+        f"What is the {{c}} that {{x}} {be} {said}",
+        f"What is the {{c}} {{x}} {be} {said} called",
+    )
     program = then(x.program, "relate", f"{category},{relation},o ({i})")
-    return name_it(ask, "categoryRelO", templates, program, i, category=category,
-                   slots={"x": x.the, "m": ask.named(subject)},
-                   full=f"{{m}} [is|are] {said} {{n}}", facts={*x.facts, ("rel", subject, relation, i)},
-                   local=f"15-{ask.view.name(subject)}_{relation},o",
-                   topic=("of category", relation, subject, category))
+    return name_it(
+        ask,
+        "categoryRelO",
+        templates,
+        program,
+        i,
+        category=category,
+        slots={"x": x.the, "m": ask.named(subject)},
+        full=f"{{m}} [is|are] {said} {{n}}",
+        facts={*x.facts, ("rel", subject, relation, i)},
+        local=f"15-{ask.view.name(subject)}_{relation},o",
+        topic=("of category", relation, subject, category),
+    )
 
 
 def verify_relation(ask: Asker) -> Proposal | None:
@@ -125,18 +181,25 @@ def verify_relation(ask: Asker) -> Proposal | None:
     if not subject.ends_clearly:
         return None
     ing, _, bare = VERBS.get(said, (said, "", ""))
-    templates = (f"[Is|Are] {{x}} {ing} {{y}}", f"[Is|Are] {{x}} {ing} {{y}}",
-                 f"[Does|Do] {{x}} {bare} {{y}}" if bare else f"Do you think {{x}} [is|are] {said} {{y}}")
+    templates = (
+        f"[Is|Are] {{x}} {ing} {{y}}",
+        f"[Is|Are] {{x}} {ing} {{y}}",
+        f"[Does|Do] {{x}} {bare} {{y}}" if bare else f"Do you think {{x}} [is|are] {said} {{y}}",
+    )
     known, not_known = ("rel", a, relation, true), ("no rel", a, said, b)
     return ask.propose(
-        "relVerify" if yes else "relVerifyCr" if relation in ANTONYMS else "relVerifyCop", templates,
-        then(x.program, "verify rel", f"{p.noun},{said},{role} ({plain})"), "yes" if yes else "no",
+        "relVerify" if yes else "relVerifyCr" if relation in ANTONYMS else "relVerifyCop",
+        templates,
+        then(x.program, "verify rel", f"{p.noun},{said},{role} ({plain})"),
+        "yes" if yes else "no",
         f"{'Yes' if yes else 'No'}, {{n}} [is|are] {relation} {{m}}",
         slots={"x": subject.the, "y": other.the, "n": ask.named(a), "m": ask.named(true)},
         local=f"13-{ask.view.name(b)}_{ask.view.name(a)}",
         asserts={*x.facts, *p.facts, known if yes else not_known},
-        needs=[{known}] if yes else [{not_known}, *([{known}] if relation in ANTONYMS else [])], target=a,
-        topic=("verify", a, said, b))
+        needs=[{known}] if yes else [{not_known}, *([{known}] if relation in ANTONYMS else [])],
+        target=a,
+        topic=("verify", a, said, b),
+    )
 
 
 def choose_relation(ask: Asker) -> Proposal | None:
@@ -154,12 +217,26 @@ def choose_relation(ask: Asker) -> Proposal | None:
     fact = ("rel", a, relation, b)
     templates = ("[Is|Are] {x} {u} or {v} {y}",) * 3 + ("Do you think {x} [is|are] {u} or {v} {y}",)
     program = then(y.program, "choose rel", f"{p.noun},{one}|{two},s ({a})")
-    return ask.propose("relChooser", templates, program,
-                       _ANSWERS.get(relation, relation), f"{{n}} [is|are] {relation} {{m}}",
-                       slots={"x": p.the, "y": y.the, "u": words(first), "v": words(two), "n": ask.named(a),
-                              "m": ask.named(b)},
-                       local=f"13-{ask.view.name(b)}_{ask.view.name(a)}", asserts={*y.facts, *p.facts, fact},
-                       needs=[{fact}], target=a, topic=("choose relation", a, b))
+    return ask.propose(
+        "relChooser",
+        templates,
+        program,
+        _ANSWERS.get(relation, relation),
+        f"{{n}} [is|are] {relation} {{m}}",
+        slots={
+            "x": p.the,
+            "y": y.the,
+            "u": words(first),
+            "v": words(two),
+            "n": ask.named(a),
+            "m": ask.named(b),
+        },
+        local=f"13-{ask.view.name(b)}_{ask.view.name(a)}",
+        asserts={*y.facts, *p.facts, fact},
+        needs=[{fact}],
+        target=a,
+        topic=("choose relation", a, b),
+    )
 
 
 def _says_something(ask: Asker, a: str, relation: str, b: str) -> bool:
@@ -182,5 +259,9 @@ def _untrue(ask: Asker, a: str, relation: str, b: str) -> tuple[str, str | None]
     if relation in ANTONYMS:
         return ANTONYMS[relation], b
     return relation, ask.some(
-        lambda j: j not in (a, b) and (a, relation, j) not in ask.view.relations
-        and any(name == relation and role == "o" for name, _, role in ask.view.around[j]))
+        lambda j: (
+            j not in (a, b)
+            and (a, relation, j) not in ask.view.relations
+            and any(name == relation and role == "o" for name, _, role in ask.view.around[j])
+        )
+    )

@@ -23,10 +23,10 @@ import typer
 
 from pipeline.core.errors import Problems, run
 from pipeline.core.files import replacing
+from pipeline.words.kinds import HEADER, TABLE, Row
+from pipeline.words.nouns import PLURAL_ONLY, singular
 from studies.kinds import derivation_choices
 from studies.kinds.wordnet_files import WordNet
-from pipeline.words.kinds import HEADER, Row, TABLE
-from pipeline.words.nouns import PLURAL_ONLY, singular
 
 # Lexicographer files of what a picture can show: animal, artifact, body, food, group, location, object,
 # person, plant, substance.
@@ -83,7 +83,9 @@ class Derivation:
 
     def _check(self) -> None:
         lists = (self.made.KINDS, self.made.SENSES)
-        named = {word for text in lists for _, specs in derivation_choices.pairs(text) for word in specs.split()} - {"but"}
+        named = {
+            word for text in lists for _, specs in derivation_choices.pairs(text) for word in specs.split()
+        } - {"but"}
         problems = Problems("the senses named in choices.py")
         for spec in sorted({*named, *derivation_choices.listed(self.made.SYNONYMS)}):
             if not self.wordnet.has(spec):
@@ -100,7 +102,12 @@ class Derivation:
             kinds = (meaning.kinds | self._head(name)) - {name}
             misleading = word != name and head and head.kinds and word not in kinds
             known = all(self.wordnet.mentions[word] >= _MENTIONS for word in name.split())
-            if misleading and known or meaning.everyday and kinds or name in same or name in same.values():
+            if (
+                (misleading and known)
+                or (meaning.everyday and kinds)
+                or name in same
+                or name in same.values()
+            ):
                 found[name] = Row(same.get(name, ""), kinds)
         for name, kinds in _by_name(self.made.ALSO):
             row = found.get(name, Row("", _NONE))
@@ -108,7 +115,9 @@ class Derivation:
             found[name] = Row(row.same, row.kinds.union(*more))
         for name, kinds in _by_name(self.made.NOT):
             if name in found:
-                found[name] = Row(found[name].same, found[name].kinds.difference(derivation_choices.listed(kinds)))
+                found[name] = Row(
+                    found[name].same, found[name].kinds.difference(derivation_choices.listed(kinds))
+                )
         for name, other in _by_name(self.made.SAME):
             found[name] = Row(singular(other), _NONE)
         for name, row in found.items():  # synonyms are of the same kinds
@@ -172,7 +181,8 @@ class Derivation:
     def _kinds(self, synset: str) -> frozenset[str]:
         above = self.wordnet.up(synset)
         return frozenset(
-            kind for kind, of, but in self.roots if not of.isdisjoint(above) and but.isdisjoint(above))
+            kind for kind, of, but in self.roots if not of.isdisjoint(above) and but.isdisjoint(above)
+        )
 
     def _said(self, lemma: str) -> str:
         """The name as questions are looked up by: headphone -> headphones, french fries -> french fry."""

@@ -11,7 +11,9 @@ from pathlib import Path
 from pipeline.core.errors import Problems
 
 FILES = ("data.noun", "index.noun", "cntlist.rev")
-_RUDE = re.compile(r"slur|offensive|disparag|derogat|obscene|vulgar|insult|taboo|contempt|prostitut|intercourse")
+_RUDE = re.compile(
+    r"slur|offensive|disparag|derogat|obscene|vulgar|insult|taboo|contempt|prostitut|intercourse"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class WordNet:
         for line in _lines(folder / "data.noun"):
             self._read_synset(line)
         self.index = {
-            fields[0]: tuple(fields[-int(fields[2]):])
+            fields[0]: tuple(fields[-int(fields[2]) :])
             for fields in map(str.split, _lines(folder / "index.noun"))
         }
         self.counts: dict[tuple[str, int], int] = {}

@@ -23,18 +23,28 @@ def made_task(number: int, pictures: int = 5) -> Task:
         task_id=f"t{number:04}",
         picture_id=f"n{number % pictures}",
         subset=SUBSETS[number % len(SUBSETS)],
-        first=TaskQuestion(key=f"a{number}", text=f"What color is cup {number}?", role="candidate", candidate_id=f"c{number}"),
+        first=TaskQuestion(
+            key=f"a{number}", text=f"What color is cup {number}?", role="candidate", candidate_id=f"c{number}"
+        ),
         second=TaskQuestion(
-            key=f"b{number}", text=f"Is there a dog {number}?", role="filter", expected="invalid" if number % 2 else "valid",
+            key=f"b{number}",
+            text=f"Is there a dog {number}?",
+            role="filter",
+            expected="invalid" if number % 2 else "valid",
             source="template",
         ),
-    )  # fmt: skip
+    )
 
 
 def people(*names: str, **shares: float) -> list[Annotator]:
     """A roster: `people("ann", "ben", ben=2)`."""
     return [
-        Annotator(name=name, pseudonym=f"annotator-{number:02}", email=f"{name}@example.org", share=shares.get(name, 1.0))
+        Annotator(
+            name=name,
+            pseudonym=f"annotator-{number:02}",
+            email=f"{name}@example.org",
+            share=shares.get(name, 1.0),
+        )
         for number, name in enumerate(names, 1)
     ]
 
@@ -45,7 +55,17 @@ def write_batch(tasks: list[Task]) -> None:
     write_jsonl(home / "tasks.jsonl", tasks)
     pictures = {task.picture_id: f"data/tiny/source/images/{task.picture_id}.png" for task in tasks}
     rows = [
-        shown(task, Picture(picture_id=task.picture_id, path=pictures[task.picture_id], width=8, height=8, split="testdev", sha256=""))
+        shown(
+            task,
+            Picture(
+                picture_id=task.picture_id,
+                path=pictures[task.picture_id],
+                width=8,
+                height=8,
+                split="testdev",
+                sha256="",
+            ),
+        )
         for task in tasks
     ]
     write_json(home / "label_studio_tasks.json", rows)

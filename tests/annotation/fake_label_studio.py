@@ -30,7 +30,9 @@ class FakeLabelStudio:
         self._annotations = iter(range(1, 10**9))
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (Handler,), {"fake": self}))
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        ).start()
 
     def close(self) -> None:
         self._server.shutdown()
@@ -52,7 +54,14 @@ class FakeLabelStudio:
         self.tasks[task["id"]] = task
         return task
 
-    def annotate(self, task: dict, first: str = "valid", second: str = "invalid", person: int | None = 7, **more: object) -> dict:
+    def annotate(
+        self,
+        task: dict,
+        first: str = "valid",
+        second: str = "invalid",
+        person: int | None = 7,
+        **more: object,
+    ) -> dict:
         number = next(self._annotations)
         result = [
             {"from_name": name, "to_name": "image", "type": "choices", "value": {"choices": [choice]}}
@@ -60,9 +69,14 @@ class FakeLabelStudio:
         ]
         when = f"2026-01-01T{number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}.000000Z"
         annotation = {
-            "id": number, "completed_by": person, "result": result, "was_cancelled": False, "lead_time": 4.5, "created_at": when,
+            "id": number,
+            "completed_by": person,
+            "result": result,
+            "was_cancelled": False,
+            "lead_time": 4.5,
+            "created_at": when,
             "updated_at": when,
-        } | more  # fmt: skip
+        } | more
         task["annotations"].append(annotation)
         return annotation
 
@@ -86,7 +100,11 @@ class Handler(BaseHTTPRequestHandler):
         number = sum(request == (self.command, address.path) for request in fake.requests)
         fault = fake.fault(self.command, address.path, number)
         if fault is None:
-            answer = self.answer(address.path, {k: v[-1] for k, v in parse_qs(address.query).items()}, json.loads(body or b"null"))
+            answer = self.answer(
+                address.path,
+                {k: v[-1] for k, v in parse_qs(address.query).items()},
+                json.loads(body or b"null"),
+            )
             fault = fake.after(self.command, address.path, number)
         if fault == "drop":
             self.close_connection = True
@@ -104,7 +122,11 @@ class Handler(BaseHTTPRequestHandler):
         if path == "/api/version":
             return 200, {"release": fake.release}
         if path == "/api/token/refresh/":
-            return (200, {"access": TOKEN}) if body["refresh"].endswith(".good") else (401, {"detail": "Token is invalid or expired"})
+            return (
+                (200, {"access": TOKEN})
+                if body["refresh"].endswith(".good")
+                else (401, {"detail": "Token is invalid or expired"})
+            )
         if self.headers.get("Authorization") not in (f"Token {TOKEN}", f"Bearer {TOKEN}"):
             return 401, {"detail": "Invalid token."}
         parts = path.strip("/").split("/")
@@ -136,16 +158,28 @@ class Handler(BaseHTTPRequestHandler):
             project = fake.projects[int(parts[2])]
             if self.command == "PATCH":
                 if fake.refuse_settings:
-                    return 400, {"detail": "Validation error", "validation_errors": {"label_config": ["Created annotations"]}}
+                    return 400, {
+                        "detail": "Validation error",
+                        "validation_errors": {"label_config": ["Created annotations"]},
+                    }
                 project |= body
-            return 200, project | {"task_number": sum(task["project"] == project["id"] for task in fake.tasks.values())}
+            return 200, project | {
+                "task_number": sum(task["project"] == project["id"] for task in fake.tasks.values())
+            }
         if path == "/api/tasks/":
-            rows = [task for task in self.chosen(int(query["project"]), json.loads(query["query"])["filters"])]
+            rows = [
+                task for task in self.chosen(int(query["project"]), json.loads(query["query"])["filters"])
+            ]
             page = rows[: int(query["page_size"])]
-            return 200, {"total": len(rows), "tasks": [self.shown(task, query["include"].split(",")) for task in page]}
+            return 200, {
+                "total": len(rows),
+                "tasks": [self.shown(task, query["include"].split(",")) for task in page],
+            }
         if path == "/api/dm/actions/" and query["id"] == "delete_tasks":
             included = set(body["selectedItems"]["included"])
-            rows = [task for task in self.chosen(int(query["project"]), body["filters"]) if task["id"] in included]
+            rows = [
+                task for task in self.chosen(int(query["project"]), body["filters"]) if task["id"] in included
+            ]
             for task in rows:
                 del fake.tasks[task["id"]]
             return 200, {"processed_items": len(rows)}

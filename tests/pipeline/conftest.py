@@ -13,7 +13,9 @@ VISION = {"image_size": 32, "patch_size": 16, "width": 32, "head_width": 16, "la
 TEXT = {"context_length": 20, "vocab_size": 49408, "width": 16, "heads": 2, "layers": 2}
 
 
-def write_clip(folder: Path, *, custom_text: bool = False, weights: dict[str, Any] | None = None, **config: Any) -> Path:
+def write_clip(
+    folder: Path, *, custom_text: bool = False, weights: dict[str, Any] | None = None, **config: Any
+) -> Path:
     """Write a configuration and random weights into `folder`.
 
     `config` and `weights` change the tiny model ("text_cfg", "vision_cfg", "quick_gelu"): `config` what is written
@@ -24,15 +26,31 @@ def write_clip(folder: Path, *, custom_text: bool = False, weights: dict[str, An
     from safetensors.torch import save_file
 
     def changed(by: dict[str, Any]) -> dict[str, Any]:
-        return by | {"embed_dim": 16, "vision_cfg": VISION | by.get("vision_cfg", {}), "text_cfg": TEXT | by.get("text_cfg", {})}
+        return by | {
+            "embed_dim": 16,
+            "vision_cfg": VISION | by.get("vision_cfg", {}),
+            "text_cfg": TEXT | by.get("text_cfg", {}),
+        }
 
     torch.manual_seed(7)
     kind = open_clip.CustomTextCLIP if custom_text else open_clip.CLIP
     folder.mkdir(parents=True, exist_ok=True)
-    save_file(kind(**changed(config if weights is None else weights)).state_dict(), folder / "open_clip_model.safetensors")
+    save_file(
+        kind(**changed(config if weights is None else weights)).state_dict(),
+        folder / "open_clip_model.safetensors",
+    )
     model = changed(config) | ({"custom_text": True} if custom_text else {})
-    preprocessing = {"size": 32, "mode": "RGB", "mean": [0.5] * 3, "std": [0.25] * 3, "interpolation": "bilinear", "resize_mode": "squash"}
-    (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": model, "preprocess_cfg": preprocessing}))
+    preprocessing = {
+        "size": 32,
+        "mode": "RGB",
+        "mean": [0.5] * 3,
+        "std": [0.25] * 3,
+        "interpolation": "bilinear",
+        "resize_mode": "squash",
+    }
+    (folder / "open_clip_config.json").write_text(
+        json.dumps({"model_cfg": model, "preprocess_cfg": preprocessing})
+    )
     return folder
 
 

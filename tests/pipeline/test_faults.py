@@ -37,9 +37,17 @@ class Encoder:
     """Vectors without a model: at stake is what embed writes, not what the vectors say."""
 
     record = clip.ModelRecord(
-        model="digits", pretrained="", weights_sha256="00", fingerprint="digits", preprocessing="{}", quick_gelu=False,
-        dimension=8, context_length=20, open_clip="", torch="",
-    )  # fmt: skip
+        model="digits",
+        pretrained="",
+        weights_sha256="00",
+        fingerprint="digits",
+        preprocessing="{}",
+        quick_gelu=False,
+        dimension=8,
+        context_length=20,
+        open_clip="",
+        torch="",
+    )
 
     def texts(self, texts: Sequence[str], batch: int) -> clip.Batches:
         for start in range(0, len(texts), batch):

@@ -31,9 +31,13 @@ def test_two_builds_give_the_same_bytes(small: None) -> None:
 
 def test_the_files_have_the_names_that_gqa_gives_them(small: None) -> None:
     assert sorted(dict(build.documents(3))) == [
-        "source/questions1.2/testdev_balanced_questions.json", "source/questions1.2/train_balanced_questions.json",
-        "source/questions1.2/val_balanced_questions.json", "source/sceneGraphs/train_sceneGraphs.json",
-        "source/sceneGraphs/val_sceneGraphs.json", "truth/testdev_sceneGraphs.json"]
+        "source/questions1.2/testdev_balanced_questions.json",
+        "source/questions1.2/train_balanced_questions.json",
+        "source/questions1.2/val_balanced_questions.json",
+        "source/sceneGraphs/train_sceneGraphs.json",
+        "source/sceneGraphs/val_sceneGraphs.json",
+        "truth/testdev_sceneGraphs.json",
+    ]
     every = dict(build.documents(3, all_truth=True))
     assert {"truth/train_sceneGraphs.json", "truth/val_sceneGraphs.json"} <= every.keys()
 
@@ -63,7 +67,10 @@ def test_a_file_that_differs_is_named(tmp_path: Path) -> None:
     (tmp_path / "source" / "old.json").write_bytes(b"{}\n")
     wanted = {"source/a.json": b"[]\n", "source/b.json": b"{}\n"}
     assert [line.split(":")[0] for line in build.check(tmp_path, wanted).lines] == [
-        "source/a.json", "source/b.json", "source/old.json"]
+        "source/a.json",
+        "source/b.json",
+        "source/old.json",
+    ]
 
 
 def test_pictures_are_compared_by_pixels_within_rounding() -> None:

@@ -19,18 +19,18 @@ from sample_world.ontology import (
     COLORS,
     INDOORS,
     KINDS,
-    Kind,
     MATERIALS,
     OUTDOORS,
     PATTERNS,
     STATES,
     WEATHERS,
+    Kind,
 )
 from sample_world.things import DRAWINGS
 from sample_world.things.ink import band, rect, tones
 from sample_world.things.look import Look
 from sample_world.things.surfaces import definitions
-from sample_world.world import ANCHORS, HEIGHT, HORIZON, Thing, WIDTH, World
+from sample_world.world import ANCHORS, HEIGHT, HORIZON, WIDTH, Thing, World
 
 SIZE = 64  # pixels of the square pictures compared here; in a scene things are 20 to 190 pixels wide
 SEEN = 24  # a difference of colour (of 255) that the eye notices on a flat ground

@@ -30,23 +30,31 @@ DEPTHS = {"in front of", "behind"}
 def test_what_lies_left_is_left_and_the_other_is_right_of_it() -> None:
     # x: a 10..50, b 200..240. Lower edges 300 and 300, gap 150 > 40: not near.
     assert relations(ball("a", 10, 260, 40, 40), ball("b", 200, 260, 40, 40)) == {
-        ("a", "to the left of", "b"), ("b", "to the right of", "a")}
+        ("a", "to the left of", "b"),
+        ("b", "to the right of", "a"),
+    }
 
 
-@pytest.mark.parametrize(("x", "said"), [
-    (42, True),  # a ends at 50, b starts at 42: 8 = 20 % of 40, still left
-    (41, False),  # 9 px overlap
-])
+@pytest.mark.parametrize(
+    ("x", "said"),
+    [
+        (42, True),  # a ends at 50, b starts at 42: 8 = 20 % of 40, still left
+        (41, False),  # 9 px overlap
+    ],
+)
 def test_an_overlap_of_a_fifth_of_the_width_is_the_limit(x: float, said: bool) -> None:
     # b is high on the wall so that nothing else holds between the two but above/below
     found = relations(ball("b", x, 20, 40, 40, rests="wall"), ball("a", 10, 150, 40, 40))
     assert (("a", "to the left of", "b") in found) is said
 
 
-@pytest.mark.parametrize(("y", "said"), [
-    (228, True),  # gap in height 228 - 60 = 168 = half of 336
-    (229, False),
-])
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [
+        (228, True),  # gap in height 228 - 60 = 168 = half of 336
+        (229, False),
+    ],
+)
 def test_left_and_right_are_not_said_across_more_than_half_the_picture(y: float, said: bool) -> None:
     found = relations(ball("a", 10, 20, 40, 40, rests="wall"), ball("b", 200, y, 40, 40))
     assert (("a", "to the left of", "b") in found) is said
@@ -54,8 +62,11 @@ def test_left_and_right_are_not_said_across_more_than_half_the_picture(y: float,
 
 def test_above_needs_an_overlap_in_width() -> None:
     # a and b share x 120..140; c starts at 150, right of both
-    found = relations(ball("a", 100, 20, 40, 40, rests="wall"), ball("c", 150, 20, 40, 40, rests="wall"),
-                      ball("b", 120, 120, 28, 40))
+    found = relations(
+        ball("a", 100, 20, 40, 40, rests="wall"),
+        ball("c", 150, 20, 40, 40, rests="wall"),
+        ball("b", 120, 120, 28, 40),
+    )
     assert {triple for triple in found if triple[1] in LEVELS} == {("a", "above", "b"), ("b", "below", "a")}
 
 
@@ -64,20 +75,27 @@ def test_the_nearer_thing_is_in_front_when_it_covers_a_tenth() -> None:
     back, front = ball("back", 100, 100, 100, 100), ball("front", 150, 150, 100, 100)
     found = relations(back, front)
     assert {triple for triple in found if triple[1] in DEPTHS} == {
-        ("front", "in front of", "back"), ("back", "behind", "front")}
+        ("front", "in front of", "back"),
+        ("back", "behind", "front"),
+    }
 
 
 def test_covering_less_than_a_tenth_is_not_in_front() -> None:
     # covers x 191..200, y 100..200 = 900 of 10,000
-    assert not {t for t in relations(ball("a", 100, 100, 100, 100), ball("b", 191, 100, 100, 120)) if t[1] in DEPTHS}
+    assert not {
+        t for t in relations(ball("a", 100, 100, 100, 100), ball("b", 191, 100, 100, 120)) if t[1] in DEPTHS
+    }
 
 
-@pytest.mark.parametrize(("x", "y", "said"), [
-    (139, 260, True),  # gap in width 139 - 100 = 39, same ground line
-    (140, 260, False),  # gap 40
-    (120, 221, True),  # ground lines 300 and 261: 39
-    (120, 220, False),  # 40
-])
+@pytest.mark.parametrize(
+    ("x", "y", "said"),
+    [
+        (139, 260, True),  # gap in width 139 - 100 = 39, same ground line
+        (140, 260, False),  # gap 40
+        (120, 221, True),  # ground lines 300 and 261: 39
+        (120, 220, False),  # 40
+    ],
+)
 def test_near_means_under_forty_pixels_in_width_and_in_depth(x: float, y: float, said: bool) -> None:
     found = relations(ball("a", 60, 260, 40, 40), ball("b", x, y, 40, 40))
     assert (("a", "near", "b") in found) is said
@@ -126,7 +144,9 @@ def test_a_person_wears_clothes_and_holds_what_is_in_the_hand() -> None:
         Thing("cup", "cup", (140, 208, 24, 26), "hand", host="man"),
     )
     assert {triple for triple in found if "man" in (triple[0], triple[2])} == {
-        ("man", "wearing", "shirt"), ("man", "holding", "cup")}
+        ("man", "wearing", "shirt"),
+        ("man", "holding", "cup"),
+    }
     # shirt ends at 146, cup starts at 140: 6 px > 20 % of 24; the cup covers the shirt but is of one person with it
     assert not {triple for triple in found if {triple[0], triple[2]} == {"shirt", "cup"}}
 
@@ -138,7 +158,9 @@ def test_a_sitter_is_on_the_seat_and_sits_on_it_but_not_in_front_of_it() -> None
         Thing("jeans", "jeans", (144, 215, 45, 30), "legs", host="man"),
     )
     assert {triple for triple in found if "couch" in (triple[0], triple[2])} == {
-        ("man", "on", "couch"), ("man", "sitting on", "couch")}
+        ("man", "on", "couch"),
+        ("man", "sitting on", "couch"),
+    }
 
 
 def test_attributes_are_all_looks_that_are_drawn() -> None:
@@ -146,9 +168,16 @@ def test_attributes_are_all_looks_that_are_drawn() -> None:
     box = Thing("2", "box", (300, 250, 58, 50), "floor", "red", "wood", "striped", "large", "open")
     scene = truth(World("n000001", "testdev", "park", "sunny", (man, box)))
     assert [item.attributes for item in scene.objects] == [
-        ("standing", "old"), ("red", "wood", "striped", "large", "open")]
+        ("standing", "old"),
+        ("red", "wood", "striped", "large", "open"),
+    ]
     assert (scene.location, scene.weather, scene.complete) == ("park", "sunny", True)
-    assert (scene.objects[1].x, scene.objects[1].y, scene.objects[1].w, scene.objects[1].h) == (300, 250, 58, 50)
+    assert (scene.objects[1].x, scene.objects[1].y, scene.objects[1].w, scene.objects[1].h) == (
+        300,
+        250,
+        58,
+        50,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -166,9 +195,16 @@ def test_no_relation_holds_together_with_its_opposite(scenes: list[Scene]) -> No
 
 
 def test_relations_with_a_converse_are_listed_in_both_directions(scenes: list[Scene]) -> None:
-    converse = {"to the left of": "to the right of", "to the right of": "to the left of", "above": "below",
-                "below": "above", "in front of": "behind", "behind": "in front of", "near": "near",
-                "next to": "next to"}
+    converse = {
+        "to the left of": "to the right of",
+        "to the right of": "to the left of",
+        "above": "below",
+        "below": "above",
+        "in front of": "behind",
+        "behind": "in front of",
+        "near": "near",
+        "next to": "next to",
+    }
     for scene in scenes:
         found = {(item.object_id, r.name, r.object_id) for item in scene.objects for r in item.relations}
         assert all((b, converse[name], a) in found for a, name, b in found if name in converse)

@@ -27,8 +27,13 @@ from sample_world.scenes import worlds
 OPPOSITE = {"to the left of": "to the right of", "above": "below", "in front of": "behind"}
 
 
-def scene(objects: dict[str, tuple], holds: list[tuple[str, str, str]], picture_id: str = "n000042",
-          location: str = "kitchen", weather: str = "") -> Scene:
+def scene(
+    objects: dict[str, tuple],
+    holds: list[tuple[str, str, str]],
+    picture_id: str = "n000042",
+    location: str = "kitchen",
+    weather: str = "",
+) -> Scene:
     """objects: id -> (name, (x, y, w, h), attributes); holds: (subject, relation, object), with opposites."""
     listed: dict[str, list[Relation]] = defaultdict(list)
     for a, name, b in holds:
@@ -36,12 +41,27 @@ def scene(objects: dict[str, tuple], holds: list[tuple[str, str, str]], picture_
         if name in OPPOSITE:
             listed[b].append(Relation(name=OPPOSITE[name], object_id=a))
     return Scene(
-        picture_id=picture_id, split="testdev", width=448, height=336, location=location, weather=weather,
+        picture_id=picture_id,
+        split="testdev",
+        width=448,
+        height=336,
+        location=location,
+        weather=weather,
         complete=True,
         objects=tuple(
-            SceneObject(object_id=i, name=name, x=x, y=y, w=w, h=h, attributes=tuple(attributes.split()),
-                        relations=tuple(listed[i]))
-            for i, (name, (x, y, w, h), attributes) in objects.items()))
+            SceneObject(
+                object_id=i,
+                name=name,
+                x=x,
+                y=y,
+                w=w,
+                h=h,
+                attributes=tuple(attributes.split()),
+                relations=tuple(listed[i]),
+            )
+            for i, (name, (x, y, w, h), attributes) in objects.items()
+        ),
+    )
 
 
 KITCHEN = scene(
@@ -50,19 +70,30 @@ KITCHEN = scene(
         "12": ("cup", (380, 120, 24, 26), "blue plastic striped"),
         "13": ("table", (20, 176, 140, 90), "brown wood large"),
         "14": ("shelf", (340, 140, 96, 130), "white wood"),
-        "15": ("man", (200, 130, 50, 120), "old standing"), "16": ("jeans", (208, 190, 34, 55), "blue"),
-        "17": ("apple", (240, 190, 20, 20), "green"), "18": ("dog", (245, 250, 60, 40), "black lying small"),
+        "15": ("man", (200, 130, 50, 120), "old standing"),
+        "16": ("jeans", (208, 190, 34, 55), "blue"),
+        "17": ("apple", (240, 190, 20, 20), "green"),
+        "18": ("dog", (245, 250, 60, 40), "black lying small"),
     },
-    [("11", "on", "13"), ("12", "on", "14"), ("15", "wearing", "16"), ("15", "holding", "17"),
-     *((i, "to the left of", j) for i in ("11", "13") for j in ("15", "16", "17", "18", "14", "12")),
-     *((i, "to the left of", j) for i in ("15", "16", "17", "18") for j in ("14", "12")),
-     ("15", "above", "18"), ("18", "in front of", "15")])
+    [
+        ("11", "on", "13"),
+        ("12", "on", "14"),
+        ("15", "wearing", "16"),
+        ("15", "holding", "17"),
+        *((i, "to the left of", j) for i in ("11", "13") for j in ("15", "16", "17", "18", "14", "12")),
+        *((i, "to the left of", j) for i in ("15", "16", "17", "18") for j in ("14", "12")),
+        ("15", "above", "18"),
+        ("18", "in front of", "15"),
+    ],
+)
 LOOKS = {  # object -> type -> value, as in the table above
     "11": {"color": "red", "material": "plastic"},
     "12": {"color": "blue", "material": "plastic", "pattern": "striped"},
     "13": {"color": "brown", "material": "wood", "size": "large"},
     "14": {"color": "white", "material": "wood"},
-    "15": {"age": "old", "pose": "standing"}, "16": {"color": "blue"}, "17": {"color": "green"},
+    "15": {"age": "old", "pose": "standing"},
+    "16": {"color": "blue"},
+    "17": {"color": "green"},
     "18": {"color": "black", "pose": "lying", "size": "small"},
 }
 SIDES = {"11": "left", "12": "right", "13": "left", "14": "right"}  # 15, 16 and 17 are in the middle
@@ -106,8 +137,9 @@ def test_attributes_are_answered_as_the_table_says(of_kitchen) -> None:
 
 
 def test_yes_means_that_the_attribute_is_there(of_kitchen) -> None:
-    for question in detailed(of_kitchen, "verifyAttr", "verifyAttrC", "verifyAttrK", "verifyAttrKC",
-                             "materialVerify"):
+    for question in detailed(
+        of_kitchen, "verifyAttr", "verifyAttrC", "verifyAttrK", "verifyAttrKC", "materialVerify"
+    ):
         there = question.program[-1].argument in LOOKS[target(question)].values()
         assert question.answer == ("yes" if there else "no"), question.text
 
@@ -149,12 +181,21 @@ def test_two_cups_are_never_just_the_cup(of_kitchen) -> None:
 def test_where_two_things_are_meant_the_wrong_one_is_never_named(of_kitchen) -> None:
     # Worked out by hand: what each relation of the kitchen yields when there is exactly one answer.
     expected = {
-        ("_,on,s", "13"): "cup", ("_,on,s", "14"): "cup", ("_,on,o", "11"): "table",
+        ("_,on,s", "13"): "cup",
+        ("_,on,s", "14"): "cup",
+        ("_,on,o", "11"): "table",
         ("_,on,o", "12"): "shelf",
-        ("person,wearing,s", "16"): "man", ("person,holding,s", "17"): "man", ("_,wearing,o", "15"): "jeans",
-        ("_,holding,o", "15"): "apple", ("_,in front of,s", "15"): "dog", ("person,behind,s", "18"): "man",
-        ("_,behind,o", "15"): "dog", ("person,in front of,o", "18"): "man", ("person,above,s", "18"): "man",
-        ("_,below,s", "15"): "dog"}
+        ("person,wearing,s", "16"): "man",
+        ("person,holding,s", "17"): "man",
+        ("_,wearing,o", "15"): "jeans",
+        ("_,holding,o", "15"): "apple",
+        ("_,in front of,s", "15"): "dog",
+        ("person,behind,s", "18"): "man",
+        ("_,behind,o", "15"): "dog",
+        ("person,in front of,o", "18"): "man",
+        ("person,above,s", "18"): "man",
+        ("_,below,s", "15"): "dog",
+    }
     for question in detailed(of_kitchen, "relS", "relO"):
         # What is found by the step before the relation: the id of the last step that names one.
         earlier = [re.search(r"\((\d+)\)", step.argument) for step in question.program[:-2]]
@@ -175,8 +216,9 @@ def test_relations_are_verified_by_the_list(of_kitchen) -> None:
 
 
 def test_existence_is_answered_for_every_form(of_kitchen) -> None:
-    for question in detailed(of_kitchen, "exist", "existC", "existAttr", "existAttrC", "existThatNot",
-                             "existThatNotC"):
+    for question in detailed(
+        of_kitchen, "exist", "existC", "existAttr", "existAttrC", "existThatNot", "existThatNotC"
+    ):
         name = question.program[0].argument.split(" (")[0]
         same = [LOOKS[item.object_id] for item in KITCHEN.objects if item.name == name]
         value = question.program[1].argument if len(question.program) == 3 else ""
@@ -209,10 +251,15 @@ def test_a_kitchen_is_indoors_and_has_no_weather(of_kitchen) -> None:
 def test_a_thing_half_to_the_left_spoils_the_reference() -> None:
     # The graph lists cup 1 alone as left of the lamp 3; cup 2 overlaps it, but the centre of cup 2 (212) is
     # left of the lamp's (218), so people may call it "the cup to the left of the lamp" as well.
-    lamps = scene({"1": ("cup", (20, 100, 24, 26), "red"), "2": ("cup", (200, 100, 24, 26), "red"),
-                   "3": ("lamp", (200, 140, 36, 62), "yellow"),
-                   "4": ("dog", (350, 240, 70, 50), "brown lying")},
-                  [("1", "to the left of", "3"), ("1", "to the left of", "2"), ("1", "to the left of", "4")])
+    lamps = scene(
+        {
+            "1": ("cup", (20, 100, 24, 26), "red"),
+            "2": ("cup", (200, 100, 24, 26), "red"),
+            "3": ("lamp", (200, 140, 36, 62), "yellow"),
+            "4": ("dog", (350, 240, 70, 50), "brown lying"),
+        },
+        [("1", "to the left of", "3"), ("1", "to the left of", "2"), ("1", "to the left of", "4")],
+    )
     for question in asked(lamps, rounds=60, per_picture=6):
         for before, step in zip(question.program, question.program[1:], strict=False):
             if "lamp (3)" in before.argument and question.program[-1].operation != "exist":
@@ -221,18 +268,38 @@ def test_a_thing_half_to_the_left_spoils_the_reference() -> None:
 
 # GQA's schema.
 
-QUESTION_KEYS = {"annotations", "answer", "entailed", "equivalent", "fullAnswer", "groups", "imageId",
-                 "isBalanced", "question", "semantic", "semanticStr", "types"}
+QUESTION_KEYS = {
+    "annotations",
+    "answer",
+    "entailed",
+    "equivalent",
+    "fullAnswer",
+    "groups",
+    "imageId",
+    "isBalanced",
+    "question",
+    "semantic",
+    "semanticStr",
+    "types",
+}
 OPERATION = re.compile(
     r"select|exist|and|or|common"
     r"|(filter|verify|choose)( (color|material|pattern|size|pose|age|[hv]position))?"
     r"|relate|verify rel|choose rel|choose name|(verify|choose) (location|place|weather)|query"
-    r"|(same|different) (color|material)")
+    r"|(same|different) (color|material)"
+)
 ARGUMENT = {
-    "select": r"scene|[a-z ]+ \((-|\d+(,\d+)*)\)", "relate": r"(_|[a-z ]+),[a-z ]+,[so] \((-|\d+)\)",
-    "verify rel": r"[a-z ]+,[a-z ]+,[so] \(\d+\)", "choose rel": r"[a-z ]+,[a-z ]+\|[a-z ]+,s \(\d+\)",
-    "exist": r"\?", "and": "", "or": "", "common": "", "filter": r"[a-z]+|not\([a-z]+\)",
-    "verify": r"[a-z ]+", "choose": r"[a-z ]+\|[a-z ]+",
+    "select": r"scene|[a-z ]+ \((-|\d+(,\d+)*)\)",
+    "relate": r"(_|[a-z ]+),[a-z ]+,[so] \((-|\d+)\)",
+    "verify rel": r"[a-z ]+,[a-z ]+,[so] \(\d+\)",
+    "choose rel": r"[a-z ]+,[a-z ]+\|[a-z ]+,s \(\d+\)",
+    "exist": r"\?",
+    "and": "",
+    "or": "",
+    "common": "",
+    "filter": r"[a-z]+|not\([a-z]+\)",
+    "verify": r"[a-z ]+",
+    "choose": r"[a-z ]+\|[a-z ]+",
     "query": "name|color|material|pattern|size|pose|age|hposition|place|weather",
 }
 
@@ -242,13 +309,18 @@ def test_a_question_becomes_an_entry_of_gqa() -> None:
     wanted = "What is the brown dog doing?"
     entry = next(to_gqa(q) for q in asked(park, rounds=400, per_picture=4) if q.text == wanted)
     assert {key: entry[key] for key in QUESTION_KEYS - {"entailed", "equivalent"}} == {
-        "imageId": "n000042", "question": "What is the brown dog doing?", "answer": "lying",
-        "fullAnswer": "The dog is lying.", "isBalanced": True,
+        "imageId": "n000042",
+        "question": "What is the brown dog doing?",
+        "answer": "lying",
+        "fullAnswer": "The dog is lying.",
+        "isBalanced": True,
         "groups": {"global": "pose", "local": "10q-dog_pose"},
         "types": {"detailed": "activity", "semantic": "attr", "structural": "query"},
-        "semantic": [{"operation": "select", "argument": "dog (7)", "dependencies": []},
-                     {"operation": "filter color", "argument": "brown", "dependencies": [0]},
-                     {"operation": "query", "argument": "pose", "dependencies": [1]}],
+        "semantic": [
+            {"operation": "select", "argument": "dog (7)", "dependencies": []},
+            {"operation": "filter color", "argument": "brown", "dependencies": [0]},
+            {"operation": "query", "argument": "pose", "dependencies": [1]},
+        ],
         "semanticStr": "select: dog (7)->filter color: brown [0]->query: pose [1]",
         "annotations": {"question": {"3:5": "7"}, "answer": {}, "fullAnswer": {"1": "7"}},
     }
@@ -272,16 +344,32 @@ def test_all_entries_have_the_keys_and_forms_of_gqa(drawn) -> None:
 
 def test_annotated_words_end_with_what_the_object_is_called(drawn) -> None:
     names = {item.object_id: item.name for world in worlds(5, "val", 120) for item in truth(world).objects}
-    general = {"person", "animal", "furniture", "appliance", "device", "dish", "container", "fruit", "food",
-               "clothing", "item", "vehicle", "toy", "plant"}
+    general = {
+        "person",
+        "animal",
+        "furniture",
+        "appliance",
+        "device",
+        "dish",
+        "container",
+        "fruit",
+        "food",
+        "clothing",
+        "item",
+        "vehicle",
+        "toy",
+        "plant",
+    }
     plurals = {"man": "men", "woman": "women", "shelf": "shelves"}
     for question in drawn:
-        for text, marks in ((question.text, question.annotations),
-                            (question.full_answer, question.full_answer_annotations),
-                            (question.answer, question.answer_annotations)):
+        for text, marks in (
+            (question.text, question.annotations),
+            (question.full_answer, question.full_answer_annotations),
+            (question.answer, question.answer_annotations),
+        ):
             said = re.sub(r"[?,.]", "", text).split()
             for span, object_id in marks.items():
-                start, end = (map(int, span.split(":")) if ":" in span else (int(span), int(span) + 1))
+                start, end = map(int, span.split(":")) if ":" in span else (int(span), int(span) + 1)
                 last = said[end - 1].lower()
                 head = names[object_id].split()[-1]
                 assert start < end <= len(said)
@@ -376,25 +464,31 @@ def pairs(asked_: list[SampleQuestion]):
 
 
 def test_a_color_that_was_asked_for_settles_whether_it_is_that_color(of_kitchen) -> None:
-    found = [(a, b) for a, b in pairs(of_kitchen)
-             if a.detailed in ("directOf", "directWhich") and b.program[-1].operation == "verify color"]
+    found = [
+        (a, b)
+        for a, b in pairs(of_kitchen)
+        if a.detailed in ("directOf", "directWhich") and b.program[-1].operation == "verify color"
+    ]
     assert found
     for a, b in found:
         assert b.answer == ("yes" if b.program[-1].argument == a.answer else "no"), (a.text, b.text)
 
 
-@pytest.mark.parametrize(("known", "needed", "follows"), [
-    (("rel", "1", "to the left of", "2"), ("rel", "2", "to the right of", "1"), True),
-    (("rel", "1", "to the left of", "2"), ("no rel", "1", "to the right of", "2"), True),
-    (("rel", "1", "to the left of", "2"), ("rel", "1", "to the right of", "2"), False),
-    (("rel", "1", "on", "2"), ("rel", "2", "on", "1"), False),
-    (("no rel", "1", "above", "2"), ("rel", "1", "below", "2"), False),  # beside it, perhaps
-    (("name", "1", "cup"), ("some", "cup"), True),
-    (("some", "cup"), ("name", "1", "cup"), False),
-    (("place", "kitchen"), ("location", "indoors"), True),
-    (("location", "outdoors"), ("place", "park"), False),
-    (("weather", "rainy"), ("location", "outdoors"), True),
-])
+@pytest.mark.parametrize(
+    ("known", "needed", "follows"),
+    [
+        (("rel", "1", "to the left of", "2"), ("rel", "2", "to the right of", "1"), True),
+        (("rel", "1", "to the left of", "2"), ("no rel", "1", "to the right of", "2"), True),
+        (("rel", "1", "to the left of", "2"), ("rel", "1", "to the right of", "2"), False),
+        (("rel", "1", "on", "2"), ("rel", "2", "on", "1"), False),
+        (("no rel", "1", "above", "2"), ("rel", "1", "below", "2"), False),  # beside it, perhaps
+        (("name", "1", "cup"), ("some", "cup"), True),
+        (("some", "cup"), ("name", "1", "cup"), False),
+        (("place", "kitchen"), ("location", "indoors"), True),
+        (("location", "outdoors"), ("place", "park"), False),
+        (("weather", "rainy"), ("location", "outdoors"), True),
+    ],
+)
 def test_what_follows_from_a_fact(known: tuple[str, ...], needed: tuple[str, ...], follows: bool) -> None:
     assert entails(knowing(asserts=[known]), knowing(needs=[[needed]])) is follows
 
@@ -408,9 +502,21 @@ def test_one_of_several_ways_to_know_is_enough_and_all_of_one_way_are_needed() -
 
 def knowing(asserts=(), needs=()) -> Proposal:
     return Proposal(
-        detailed="", text="", answer="", full_answer="", program=(), marks={}, full_marks={}, answer_marks={},
-        group_global="", group_local="", target="", topic=(), asserts=frozenset(asserts),
-        needs=tuple(frozenset(way) for way in needs))
+        detailed="",
+        text="",
+        answer="",
+        full_answer="",
+        program=(),
+        marks={},
+        full_marks={},
+        answer_marks={},
+        group_global="",
+        group_local="",
+        target="",
+        topic=(),
+        asserts=frozenset(asserts),
+        needs=tuple(frozenset(way) for way in needs),
+    )
 
 
 def test_what_is_not_on_the_left_may_be_in_the_middle(of_kitchen) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from sample_world.ontology import BY_NAME, INDOORS, KINDS
 from sample_world.scenes import SPLIT_SIZES, picture_id, scene, training_worlds, worlds
-from sample_world.world import ANCHORS, HEIGHT, RIMS, SURFACES, Thing, WIDTH, World
+from sample_world.world import ANCHORS, HEIGHT, RIMS, SURFACES, WIDTH, Thing, World
 
 SEED = 11
 
@@ -51,7 +51,9 @@ def test_nothing_leaves_the_picture(sample: list[World]) -> None:
 
 
 def test_supported_things_touch_a_surface_of_their_support(sample: list[World]) -> None:
-    pairs = [(thing, host) for thing, host in hosted(sample, "top") if BY_NAME[thing.kind].category != "person"]
+    pairs = [
+        (thing, host) for thing, host in hosted(sample, "top") if BY_NAME[thing.kind].category != "person"
+    ]
     assert len(pairs) > 100
     for thing, host in pairs:
         base = thing.box[1] + thing.box[3]
@@ -73,13 +75,19 @@ def test_held_things_are_at_a_hand(sample: list[World]) -> None:
     assert len(pairs) > 30
     for thing, person in pairs:
         x, y, w, h = thing.box
-        hands = [(person.box[0] + ANCHORS[person.pose][side][0] * person.box[2],
-                  person.box[1] + ANCHORS[person.pose][side][1] * person.box[3])
-                 for side in ("left hand", "right hand")]
+        hands = [
+            (
+                person.box[0] + ANCHORS[person.pose][side][0] * person.box[2],
+                person.box[1] + ANCHORS[person.pose][side][1] * person.box[3],
+            )
+            for side in ("left hand", "right hand")
+        ]
         assert any(x <= a <= x + w and y <= b <= y + h for a, b in hands)
 
 
-def test_what_is_inside_stands_in_the_opening_and_flowers_stick_out_of_their_vase(sample: list[World]) -> None:
+def test_what_is_inside_stands_in_the_opening_and_flowers_stick_out_of_their_vase(
+    sample: list[World],
+) -> None:
     pairs = hosted(sample, "inside")
     assert pairs
     for thing, container in pairs:
@@ -94,7 +102,9 @@ def test_people_wear_a_shirt_and_nothing_twice(sample: list[World]) -> None:
     for world in sample:
         for person in world.things:
             if BY_NAME[person.kind].category == "person":
-                worn = Counter(t.kind for t in world.things if t.host == person.object_id and t.rests != "hand")
+                worn = Counter(
+                    t.kind for t in world.things if t.host == person.object_id and t.rests != "hand"
+                )
                 assert worn["shirt"] == 1 and max(worn.values()) == 1
 
 
@@ -108,10 +118,14 @@ def test_nothing_is_hidden_by_more_than_half_and_small_things_not_by_strangers(s
     for world in sample:
         for place, back in enumerate(world.things):
             total = strange = 0.0
-            for front in world.things[place + 1:]:
+            for front in world.things[place + 1 :]:
                 worn = front.host == back.object_id and front.rests in clothes
-                on_one_person = back.host and back.host == front.host and {back.rests, front.rests} <= {*clothes, "hand"}
-                if worn or on_one_person or back.host == front.object_id:  # its vase, or the table it is under
+                on_one_person = (
+                    back.host and back.host == front.host and {back.rests, front.rests} <= {*clothes, "hand"}
+                )
+                if (
+                    worn or on_one_person or back.host == front.object_id
+                ):  # its vase, or the table it is under
                     continue
                 share = shared(back, front) / (back.box[2] * back.box[3])
                 total += share
@@ -122,8 +136,11 @@ def test_nothing_is_hidden_by_more_than_half_and_small_things_not_by_strangers(s
 
 def test_some_things_are_partly_hidden(sample: list[World]) -> None:
     def occluded(world: World) -> bool:
-        return any(not a.host and not b.host and 0.05 < shared(a, b) / (a.box[2] * a.box[3])
-                   for place, a in enumerate(world.things) for b in world.things[place + 1:])
+        return any(
+            not a.host and not b.host and shared(a, b) / (a.box[2] * a.box[3]) > 0.05
+            for place, a in enumerate(world.things)
+            for b in world.things[place + 1 :]
+        )
 
     assert 0.2 < sum(map(occluded, sample)) / len(sample) < 0.8
 
@@ -177,5 +194,10 @@ def test_ids_are_strings_like_those_of_gqa_and_unique() -> None:
 
 
 def test_object_ids_are_unique_across_splits() -> None:
-    ids = [thing.object_id for split in SPLIT_SIZES for world in worlds(SEED, split, 20) for thing in world.things]
+    ids = [
+        thing.object_id
+        for split in SPLIT_SIZES
+        for world in worlds(SEED, split, 20)
+        for thing in world.things
+    ]
     assert len(set(ids)) == len(ids)

@@ -16,7 +16,12 @@ from sample_world import clip_texts, clip_trainer, train_clip
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Four pictures, and steps of four; the model goes to `model`."""
-    for module, name in ((clip_texts, "CHUNK"), (clip_trainer, "CHUNK"), (clip_trainer, "SCENES"), (clip_trainer, "TOLD")):
+    for module, name in (
+        (clip_texts, "CHUNK"),
+        (clip_trainer, "CHUNK"),
+        (clip_trainer, "SCENES"),
+        (clip_trainer, "TOLD"),
+    ):
         monkeypatch.setattr(module, name, 4)
     for module in (clip_texts, train_clip):
         monkeypatch.setattr(module, "WORK", tmp_path / "work")
@@ -58,8 +63,10 @@ def test_training_that_was_interrupted_goes_on_to_the_same_weights(small, monkey
 def test_the_model_is_loaded_by_open_clip_and_gives_what_training_saw(small):
     made = trained()
     text = clip_texts.load(1)[1][0].questions[0]  # all its tokens were seen
-    (_, vectors), = clip.load(f"local-dir:{small / 'model'}", device="cpu").texts([text], 1)
-    tokens = torch.searchsorted(made.used, open_clip.SimpleTokenizer(context_length=clip_trainer.CONTEXT)([text]))
+    ((_, vectors),) = clip.load(f"local-dir:{small / 'model'}", device="cpu").texts([text], 1)
+    tokens = torch.searchsorted(
+        made.used, open_clip.SimpleTokenizer(context_length=clip_trainer.CONTEXT)([text])
+    )
     with torch.no_grad():
         wanted = made.model.eval().encode_text(tokens, normalize=True).numpy()
     np.testing.assert_allclose(vectors, wanted, atol=2e-3)  # weights are kept as float16
@@ -75,7 +82,9 @@ def test_a_second_run_begins_with_the_weights_of_the_first(small):
     first = trained()
     second = clip_trainer.Trainer(*clip_texts.load(1), start=small / "model")
     texts = first.texts.questions[:3]
-    np.testing.assert_allclose(second._encode(texts).detach(), first._encode(texts).detach(), atol=2e-2)  # float16, bfloat16
+    np.testing.assert_allclose(
+        second._encode(texts).detach(), first._encode(texts).detach(), atol=2e-2
+    )  # float16, bfloat16
 
 
 def test_the_place_of_a_thing_in_the_feature_map():

@@ -40,7 +40,9 @@ def sample() -> tuple[dict, dict, dict]:
 
 def test_every_answer_of_the_sample_is_right_and_every_published_fact_true(sample):
     entries, truths, published = sample
-    assert [fault for split in verify.SPLITS for fault in verify.question_faults(entries[split], truths[split])] == []
+    assert [
+        fault for split in verify.SPLITS for fault in verify.question_faults(entries[split], truths[split])
+    ] == []
     assert list(verify.graph_faults(published, truths["train"] | truths["val"])) == []
     assert all(scene.complete for scenes in truths.values() for scene in scenes.values())
     assert len(entries["testdev"]) >= 1800
@@ -49,16 +51,29 @@ def test_every_answer_of_the_sample_is_right_and_every_published_fact_true(sampl
 # --- corruptions: each takes a question, those of its picture and the true scene, and returns them changed ----------
 
 
-def other_answer(key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator) -> Corrupted | None:
+def other_answer(
+    key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator
+) -> Corrupted | None:
     """Another answer that could have been given: the other option, the other of yes and no, a value of the same type."""
     one = entries[key]
-    options = [o for o in re.findall(r"[^|]+", one.semantic[-1].argument) if one.semantic[-1].operation.startswith("choose")]
+    options = [
+        o
+        for o in re.findall(r"[^|]+", one.semantic[-1].argument)
+        if one.semantic[-1].operation.startswith("choose")
+    ]
     if one.answer in ("yes", "no"):
         other = {"yes": "no", "no": "yes"}[one.answer]
     elif one.answer in options:
         other = next(option for option in options if option != one.answer)
     elif one.answer in ATTRIBUTE_TYPES:
-        other = pick(rng, [a for a, kind in ATTRIBUTE_TYPES.items() if kind == ATTRIBUTE_TYPES[one.answer] and a != one.answer])
+        other = pick(
+            rng,
+            [
+                a
+                for a, kind in ATTRIBUTE_TYPES.items()
+                if kind == ATTRIBUTE_TYPES[one.answer] and a != one.answer
+            ],
+        )
     elif one.answer in {kind.name for kind in KINDS}:
         other = pick(rng, [kind.name for kind in KINDS if kind.name != one.answer])
     else:
@@ -67,39 +82,65 @@ def other_answer(key: str, entries: dict[str, Entry], scene: Scene, rng: np.rand
     return entries | {key: msgspec.structs.replace(one, answer=other, full_answer=full)}, scene
 
 
-def swapped_id(key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator) -> Corrupted | None:
+def swapped_id(
+    key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator
+) -> Corrupted | None:
     """The id in a program becomes that of another object of the picture, with another name."""
     one = entries[key]
     named = NAMED.search(one.semantic_str)
-    others = [o.object_id for o in scene.objects if named and o.name != object_of(scene, named[2]).name
-              and o.name not in CATEGORIES.get(named[1], ())]
+    others = [
+        o.object_id
+        for o in scene.objects
+        if named and o.name != object_of(scene, named[2]).name and o.name not in CATEGORIES.get(named[1], ())
+    ]
     if not others:
         return None
     old, new = named[2], pick(rng, others)
-    steps = tuple(msgspec.structs.replace(s, argument=s.argument.replace(f"({old})", f"({new})")) for s in one.semantic)
+    steps = tuple(
+        msgspec.structs.replace(s, argument=s.argument.replace(f"({old})", f"({new})")) for s in one.semantic
+    )
     text = one.semantic_str.replace(f"({old})", f"({new})")
     return entries | {key: msgspec.structs.replace(one, semantic=steps, semantic_str=text)}, scene
 
 
-def swapped_annotation(key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator) -> Corrupted | None:
+def swapped_annotation(
+    key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator
+) -> Corrupted | None:
     """A word of the question is annotated with an object of another category."""
     one = entries[key]
     if not one.annotations.question:
         return None
     place, object_id = pick(rng, sorted(one.annotations.question.items()))
-    far = [o.object_id for o in scene.objects if category(o.name) != category(object_of(scene, object_id).name)]
+    far = [
+        o.object_id for o in scene.objects if category(o.name) != category(object_of(scene, object_id).name)
+    ]
     if not far:
         return None
-    words = msgspec.structs.replace(one.annotations, question=one.annotations.question | {place: pick(rng, far)})
+    words = msgspec.structs.replace(
+        one.annotations, question=one.annotations.question | {place: pick(rng, far)}
+    )
     return entries | {key: msgspec.structs.replace(one, annotations=words)}, scene
 
 
-def foreign_entailment(key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator) -> Corrupted | None:
+def foreign_entailment(
+    key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator
+) -> Corrupted | None:
     """A question is said to entail one of the same picture about other things altogether."""
     one = entries[key]
-    strange = [i for i, other in entries.items() if ids(other) and "select: scene" not in one.semantic_str
-               and ids(one) and not ids(one) & ids(other) and other.answer not in ("yes", "no")]
-    return (entries | {key: msgspec.structs.replace(one, entailed=(pick(rng, strange),))}, scene) if strange else None
+    strange = [
+        i
+        for i, other in entries.items()
+        if ids(other)
+        and "select: scene" not in one.semantic_str
+        and ids(one)
+        and not ids(one) & ids(other)
+        and other.answer not in ("yes", "no")
+    ]
+    return (
+        (entries | {key: msgspec.structs.replace(one, entailed=(pick(rng, strange),))}, scene)
+        if strange
+        else None
+    )
 
 
 def renamed(key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator) -> Corrupted | None:
@@ -108,24 +149,45 @@ def renamed(key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Ge
     if not named:
         return None
     old = object_of(scene, named[2])
-    new = pick(rng, [kind.name for kind in KINDS if kind.category != category(old.name) and kind.name not in
-                     {o.name for o in scene.objects}])
+    new = pick(
+        rng,
+        [
+            kind.name
+            for kind in KINDS
+            if kind.category != category(old.name) and kind.name not in {o.name for o in scene.objects}
+        ],
+    )
     return entries, with_object(scene, old, name=new)
 
 
-def other_attribute(key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator) -> Corrupted | None:
+def other_attribute(
+    key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator
+) -> Corrupted | None:
     """The attribute asked for has truly another value: `query: color` of an object that is blue, not red."""
     one = entries[key]
     last, object_id = one.semantic[-1], asked_of(one)
-    if not last.operation.startswith(("query", "choose")) or one.answer not in ATTRIBUTE_TYPES or object_id is None:
+    if (
+        not last.operation.startswith(("query", "choose"))
+        or one.answer not in ATTRIBUTE_TYPES
+        or object_id is None
+    ):
         return None
     return entries, with_attribute(scene, object_id, one.answer, rng)
 
 
-def other_filter(key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator) -> Corrupted | None:
+def other_filter(
+    key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator
+) -> Corrupted | None:
     """An attribute that tells an object apart ("the red cup") is truly another."""
     one = entries[key]
-    step = next((i for i, s in enumerate(one.semantic) if s.operation.startswith("filter") and s.argument in ATTRIBUTE_TYPES), None)
+    step = next(
+        (
+            i
+            for i, s in enumerate(one.semantic)
+            if s.operation.startswith("filter") and s.argument in ATTRIBUTE_TYPES
+        ),
+        None,
+    )
     if step is None or "exist" in one.semantic_str:
         return None
     source = one.semantic[one.semantic[step].dependencies[0]]
@@ -143,13 +205,17 @@ def flipped(key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Ge
     return entries, with_relations(scene, lambda s, r, o: flip.get((s, r, o), r))
 
 
-def unrelated(key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator) -> Corrupted | None:
+def unrelated(
+    key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator
+) -> Corrupted | None:
     """A relation that the question takes for granted truly does not hold (in its other words neither)."""
     triple = related(entries[key])
     if triple is None:
         return None
     a, name, b = triple
-    words = {name, OPPOSITE.get(name, name)} | next((same for same in ({"near", "next to"}, {"in", "inside"}) if name in same), set())
+    words = {name, OPPOSITE.get(name, name)} | next(
+        (same for same in ({"near", "next to"}, {"in", "inside"}) if name in same), set()
+    )
     return entries, with_relations(scene, lambda s, r, o: None if {s, o} == {a, b} and r in words else r)
 
 
@@ -159,12 +225,22 @@ def removed(key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Ge
     if not named:
         return None
     rest = with_relations(scene, lambda s, r, o: None if o == named[2] else r)
-    return entries, msgspec.structs.replace(rest, objects=tuple(o for o in rest.objects if o.object_id != named[2]))
+    return entries, msgspec.structs.replace(
+        rest, objects=tuple(o for o in rest.objects if o.object_id != named[2])
+    )
 
 
 CORRUPTIONS: tuple[Corruption, ...] = (
-    other_answer, swapped_id, swapped_annotation, foreign_entailment,
-    renamed, other_attribute, other_filter, flipped, unrelated, removed,
+    other_answer,
+    swapped_id,
+    swapped_annotation,
+    foreign_entailment,
+    renamed,
+    other_attribute,
+    other_filter,
+    flipped,
+    unrelated,
+    removed,
 )
 
 
@@ -178,14 +254,18 @@ def test_all_of_100_seeded_corruptions_are_caught(sample):
             new = set(verify.question_faults(changed, {scene.picture_id: scene})) - before
             table[corrupt.__name__] += bool(new)
             if not new:
-                missed.append(f"{corrupt.__name__}: {key} {changed[key].question} {changed[key].semantic_str}")
+                missed.append(
+                    f"{corrupt.__name__}: {key} {changed[key].question} {changed[key].semantic_str}"
+                )
     print("\n".join(f"{name:20s} {caught} of {OF_EACH} caught" for name, caught in table.items()))
     assert missed == []
     assert table == {corrupt.__name__: OF_EACH for corrupt in CORRUPTIONS}
     assert table.total() == 100
 
 
-def corruptions(corrupt: Corruption, entries: dict[str, Entry], truths: dict[str, Scene]) -> Iterator[tuple[str, Corrupted]]:
+def corruptions(
+    corrupt: Corruption, entries: dict[str, Entry], truths: dict[str, Scene]
+) -> Iterator[tuple[str, Corrupted]]:
     """Ten corruptions of one kind, each of another picture."""
     by_picture: dict[str, dict[str, Entry]] = defaultdict(dict)
     for key, entry in sorted(entries.items()):
@@ -203,13 +283,18 @@ def corruptions(corrupt: Corruption, entries: dict[str, Entry], truths: dict[str
 # --- a published graph that says too much ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("change", [
-    lambda o: msgspec.structs.replace(o, attributes=(*o.attributes, "invisible")),
-    lambda o: msgspec.structs.replace(o, name="unicorn"),
-    lambda o: msgspec.structs.replace(o, x=o.x + 1),
-    lambda o: msgspec.structs.replace(o, relations=(*o.relations, Relation(name="eating", object_id=o.object_id))),
-    lambda o: msgspec.structs.replace(o, object_id="0"),
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda o: msgspec.structs.replace(o, attributes=(*o.attributes, "invisible")),
+        lambda o: msgspec.structs.replace(o, name="unicorn"),
+        lambda o: msgspec.structs.replace(o, x=o.x + 1),
+        lambda o: msgspec.structs.replace(
+            o, relations=(*o.relations, Relation(name="eating", object_id=o.object_id))
+        ),
+        lambda o: msgspec.structs.replace(o, object_id="0"),
+    ],
+)
 def test_a_published_fact_that_does_not_hold_is_told(sample, change):
     _, truths, published = sample
     picture_id = min(published)
@@ -289,14 +374,19 @@ def with_attribute(scene: Scene, object_id: str, value: str, rng: np.random.Gene
     """The scene with another value of the same type in place of one."""
     old = object_of(scene, object_id)
     assert value in old.attributes
-    new = pick(rng, [a for a, kind in ATTRIBUTE_TYPES.items() if kind == ATTRIBUTE_TYPES[value] and a != value])
+    new = pick(
+        rng, [a for a, kind in ATTRIBUTE_TYPES.items() if kind == ATTRIBUTE_TYPES[value] and a != value]
+    )
     return with_object(scene, old, attributes=tuple(new if a == value else a for a in old.attributes))
 
 
 def with_relations(scene: Scene, rename: Callable[[str, str, str], str | None]) -> Scene:
     """The scene with every relation (subject, name, object) renamed, or left out where the new name is None."""
+
     def edges(thing: SceneObject) -> tuple[Relation, ...]:
-        named = ((rename(thing.object_id, edge.name, edge.object_id), edge.object_id) for edge in thing.relations)
+        named = (
+            (rename(thing.object_id, edge.name, edge.object_id), edge.object_id) for edge in thing.relations
+        )
         return tuple(Relation(name=name, object_id=other) for name, other in named if name)
 
     objects = tuple(msgspec.structs.replace(thing, relations=edges(thing)) for thing in scene.objects)

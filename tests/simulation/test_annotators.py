@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from pipeline.core.records import Scene, SceneObject, Step, Task, TaskQuestion
 from simulation.annotators import ANNOTATORS, Annotator, annotate, choose, view
 from simulation.word_senses import Words
-from pipeline.core.records import Scene, SceneObject, Step, Task, TaskQuestion
 
 WORDS = Words(categories={}, attribute_types={"red": "color"})
 TABLE = SceneObject(object_id="1", name="table", x=0, y=0, w=9, h=9, attributes=("red",))

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from simulation.sight import Unclear, obstacle
-from simulation.word_senses import Words
 from pipeline.core.errors import Problems
 from pipeline.core.records import Relation, Scene, SceneObject, Step
 from pipeline.sources import gqa_files
+from simulation.sight import Unclear, obstacle
+from simulation.word_senses import Words
 
 WORDS = Words(
     categories={"furniture": ("table", "chair"), "person": ("man", "woman"), "dishes": ("cup",)},

@@ -11,10 +11,19 @@ WORDS = Words(
 @pytest.mark.parametrize(
     ("plural", "singular"),
     [
-        ("boxes", "box"), ("horses", "horse"), ("buses", "bus"), ("women", "woman"), ("people", "person"), ("sheep", "sheep"),
-        ("shelves", "shelf"), ("cherries", "cherry"), ("teddy bears", "teddy bear"), ("glasses", "glass"), ("knives", "knife"),
+        ("boxes", "box"),
+        ("horses", "horse"),
+        ("buses", "bus"),
+        ("women", "woman"),
+        ("people", "person"),
+        ("sheep", "sheep"),
+        ("shelves", "shelf"),
+        ("cherries", "cherry"),
+        ("teddy bears", "teddy bear"),
+        ("glasses", "glass"),
+        ("knives", "knife"),
     ],
-)  # fmt: skip
+)
 def test_a_plural_names_the_same_things(plural, singular):
     assert forms(plural) & forms(singular)
 

@@ -1,14 +1,21 @@
-from studies.blind_baseline import ALL, OURS, PAPER, baseline, table
 from pipeline.core.records import Candidate, Question, candidate_id
+from studies.blind_baseline import ALL, OURS, PAPER, baseline, table
 
 
 def pairs(new, count=60):
     questions, candidates = {}, []
     for i in range(count):
         common = {"question_id": f"q{i}", "picture_id": f"n{i}"}
-        questions[f"q{i}"] = Question(**common, split="testdev", text=f"Where is the cup number {i}?", answer="left")
+        questions[f"q{i}"] = Question(
+            **common, split="testdev", text=f"Where is the cup number {i}?", answer="left"
+        )
         candidates.append(
-            Candidate(**common, candidate_id=candidate_id("pt-easy", f"n{i}", f"q{i}"), subset="pt-easy", text=f"Where is the {new} number {i}?")
+            Candidate(
+                **common,
+                candidate_id=candidate_id("pt-easy", f"n{i}", f"q{i}"),
+                subset="pt-easy",
+                text=f"Where is the {new} number {i}?",
+            )
         )
     return candidates, questions
 

@@ -21,13 +21,24 @@ def screened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("params.yaml").write_text("dataset: few\nfew: {}\n")
     interim = Path("data/few/interim")
     asked = [
-        Question(question_id=f"q{i}", picture_id=f"n{i}", split="testdev", text=f"What color is cup {i}?", answer="red") for i in range(PAIRS + 1)
+        Question(
+            question_id=f"q{i}",
+            picture_id=f"n{i}",
+            split="testdev",
+            text=f"What color is cup {i}?",
+            answer="red",
+        )
+        for i in range(PAIRS + 1)
     ]
     write_jsonl(interim / "ingest" / "questions.jsonl", asked)
     made = [
         Screened(
             candidate=Candidate(
-                candidate_id=f"{subset}-{i}", subset=subset, picture_id=f"n{i}", question_id=f"q{i}", text=f"What color is {subset} {i % PAIRS}?"
+                candidate_id=f"{subset}-{i}",
+                subset=subset,
+                picture_id=f"n{i}",
+                question_id=f"q{i}",
+                text=f"What color is {subset} {i % PAIRS}?",
             ),
             judgement=Judgement(answerability="unknown"),
         )
@@ -68,7 +79,10 @@ def test_each_row_shows_an_original_and_its_edit_and_the_key_tells_which(screene
         for row, pair in zip(rows, key[subset], strict=True):
             edited, original = (row["a"], row["b"]) if pair["edited"] == "a" else (row["b"], row["a"])
             number = pair["candidate_id"].removeprefix(f"{subset}-")
-            assert (edited, original) == (f"What color is {subset} {int(number) % PAIRS}?", f"What color is cup {number}?")
+            assert (edited, original) == (
+                f"What color is {subset} {int(number) % PAIRS}?",
+                f"What color is cup {number}?",
+            )
             assert not any(row[mark] for mark in MARKS)
     assert {pair["edited"] for pairs in key.values() for pair in pairs} == {"a", "b"}
 
@@ -92,8 +106,14 @@ def test_shares_intervals_and_kappa(screened):
     assert ben["interval"] == pytest.approx([0.5959, 0.9821], abs=1e-4)
     # agreement 0.9; by chance 0.8 * 0.9 + 0.2 * 0.1 = 0.74; (0.9 - 0.74) / 0.26
     assert figures["grammatical"]["kappa"] == pytest.approx(0.16 / 0.26)
-    assert figures["original grammatical"]["readers"][0]["share"] == figures["presupposition"]["readers"][0]["share"] == 1
-    assert "pt-easy  frame word           0.0% (0.0% to 27.8%); 0.0% (0.0% to 27.8%); kappa undefined" in output
+    assert (
+        figures["original grammatical"]["readers"][0]["share"]
+        == figures["presupposition"]["readers"][0]["share"]
+        == 1
+    )
+    assert (
+        "pt-easy  frame word           0.0% (0.0% to 27.8%); 0.0% (0.0% to 27.8%); kappa undefined" in output
+    )
 
 
 def test_everything_wrong_with_the_sheets_is_told_at_once(screened):

@@ -37,7 +37,9 @@ class Gate:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
 
-    def process_view(self, request: HttpRequest, view: Any, args: Any, address: dict[str, Any]) -> HttpResponse | None:
+    def process_view(
+        self, request: HttpRequest, view: Any, args: Any, address: dict[str, Any]
+    ) -> HttpResponse | None:
         name = request.resolver_match.view_name
         try:
             # Legacy tokens are read only inside Label Studio's views, past this gate: nobody has one here.
@@ -53,7 +55,9 @@ class Gate:
                 return None
             inspect(request, name, address)
         except Refused as refusal:
-            log.warning("refused %s %s (%s) to %s: %s", request.method, request.path, name, request.user, refusal)
+            log.warning(
+                "refused %s %s (%s) to %s: %s", request.method, request.path, name, request.user, refusal
+            )
             return refused(request, refusal)
         if name in ("main", "projects:project-index"):
             return desk(request)
@@ -86,9 +90,15 @@ def inspect(request: HttpRequest, name: str, address: dict[str, Any]) -> None:
         raise Refused(403, "only a skipped task can be taken up again")
     # The button Skip stands beside Update; one slip would take an answer back.
     if skips(query, body):
-        given = {"pk": address["pk"]} if rule.names == "annotation" else {"task": address["pk"], "completed_by": request.user}
+        given = (
+            {"pk": address["pk"]}
+            if rule.names == "annotation"
+            else {"task": address["pk"], "completed_by": request.user}
+        )
         if answers.filter(**given).exists():
-            raise Refused(403, "this task is answered: correct the answer, or leave it; it cannot be skipped any more")
+            raise Refused(
+                403, "this task is answered: correct the answer, or leave it; it cannot be skipped any more"
+            )
 
 
 def sent(request: HttpRequest) -> dict[str, Any]:
@@ -113,15 +123,28 @@ def owned(kind: str, number: int, user: Any) -> bool:
     if kind == "user":
         return number == user.pk
     model, organisation = ORGANISATION[kind]
-    return apps.get_model(model).objects.filter(pk=number, **{organisation: user.active_organization_id}).exists()
+    return (
+        apps.get_model(model)
+        .objects.filter(pk=number, **{organisation: user.active_organization_id})
+        .exists()
+    )
 
 
 def desk(request: HttpRequest) -> HttpResponse | None:
     """Where an annotator starts: at the queue of the first project with open tasks, or of the last if all are done."""
-    projects = apps.get_model("projects.Project").objects.filter(organization_id=request.user.active_organization_id)
-    project = projects.filter(tasks__is_labeled=False).order_by("pk").first() or projects.order_by("pk").last()
+    projects = apps.get_model("projects.Project").objects.filter(
+        organization_id=request.user.active_organization_id
+    )
+    project = (
+        projects.filter(tasks__is_labeled=False).order_by("pk").first() or projects.order_by("pk").last()
+    )
     if project is None:
-        return page(request, 200, "There is nothing to judge yet", "The study leader will put tasks here. Come back later.")
+        return page(
+            request,
+            200,
+            "There is nothing to judge yet",
+            "The study leader will put tasks here. Come back later.",
+        )
     return redirect(f"/projects/{project.pk}/data?labeling=1")
 
 

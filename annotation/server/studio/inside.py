@@ -1,8 +1,8 @@
 """The door into Label Studio's own Python: `python -m annotation.server.studio.inside accounts|serve`.
 
-    accounts   reads {"admin": {...}, "annotators": {...}} of logins from standard input, brings the database up to date,
-               makes what is missing, and writes the same with tokens to standard output
-    serve N    serves on port N of 127.0.0.1 until it is told to end
+accounts   reads {"admin": {...}, "annotators": {...}} of logins from standard input, brings the database up to date,
+           makes what is missing, and writes the same with tokens to standard output
+serve N    serves on port N of 127.0.0.1 until it is told to end
 """
 
 from __future__ import annotations
@@ -53,8 +53,13 @@ def serve(port: int) -> None:
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # waitress ends what it has begun to answer
     waitress.serve(
-        get_wsgi_application(), host="127.0.0.1", port=port, threads=THREADS, ident=None,
-        max_request_body_size=1 << 28, clear_untrusted_proxy_headers=True,
+        get_wsgi_application(),
+        host="127.0.0.1",
+        port=port,
+        threads=THREADS,
+        ident=None,
+        max_request_body_size=1 << 28,
+        clear_untrusted_proxy_headers=True,
     )
 
 

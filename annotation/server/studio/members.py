@@ -1,8 +1,8 @@
 """Accounts, organisations and tokens in Label Studio's database. Every function can be run again: it makes what is missing.
 
-    administrator   a superuser in an organisation of their own, with a token
-    annotator       an account that may label, in an organisation of its own that a service account owns; the token is
-                    the service account's, nobody can log in as it
+administrator   a superuser in an organisation of their own, with a token
+annotator       an account that may label, in an organisation of its own that a service account owns; the token is
+                the service account's, nobody can log in as it
 """
 
 from __future__ import annotations

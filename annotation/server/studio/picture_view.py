@@ -23,7 +23,9 @@ def picture(request: HttpRequest) -> HttpResponse:
     # SVG may carry scripts, so it is no picture here.
     if not PICTURE.fullmatch(path) or not kind.startswith("image/") or kind == "image/svg+xml":
         raise Http404("no such picture")
-    response = build_localfile_response(request, str(settings.RGQA_DATA / path), request.headers.get("If-None-Match"))
+    response = build_localfile_response(
+        request, str(settings.RGQA_DATA / path), request.headers.get("If-None-Match")
+    )
     if response.status_code == 404:
         raise Http404("no such picture")  # without the path on the disk that Label Studio's answer names
     response["Cache-Control"] = "private, max-age=3600"

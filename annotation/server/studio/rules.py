@@ -111,17 +111,23 @@ def allows(rule: Rule, method: str) -> bool:
     return ("GET" if method == "HEAD" else method) in rule.methods.split()
 
 
-def references(names: str, address: Mapping[str, Any], query: Mapping[str, list[str]], body: Mapping[str, Any]) -> set[tuple[str, int]]:
+def references(
+    names: str, address: Mapping[str, Any], query: Mapping[str, list[str]], body: Mapping[str, Any]
+) -> set[tuple[str, int]]:
     """All that a request names, as (kind, number): the gate looks whether each belongs to the annotator.
 
     Raises:
         Refused: a name comes with something that is no number.
     """
-    found: list[tuple[str, Any]] = [(KINDS.get(name, names), value) for name, value in address.items() if name == "pk" or name in KINDS]
+    found: list[tuple[str, Any]] = [
+        (KINDS.get(name, names), value) for name, value in address.items() if name == "pk" or name in KINDS
+    ]
     found += [(KINDS[name], value) for name, values in query.items() if name in KINDS for value in values]
     found += [(KINDS[name], value) for name, value in body.items() if name in KINDS and value is not None]
     numbers = {(kind, number(value)) for kind, value in found if value != ""}
-    return {(kind, value) for kind, value in numbers if value}  # 0 is none: the data manager before it has a view
+    return {
+        (kind, value) for kind, value in numbers if value
+    }  # 0 is none: the data manager before it has a view
 
 
 def skips(query: Mapping[str, list[str]], body: Mapping[str, Any]) -> bool:
@@ -132,6 +138,8 @@ def skips(query: Mapping[str, list[str]], body: Mapping[str, Any]) -> bool:
 
 def number(value: Any) -> int:
     """An id as Label Studio writes it: an integer, or its digits."""
-    if isinstance(value, bool) or not (isinstance(value, int) or (isinstance(value, str) and value.isascii() and value.isdigit())):
+    if isinstance(value, bool) or not (
+        isinstance(value, int) or (isinstance(value, str) and value.isascii() and value.isdigit())
+    ):
         raise Refused(404, "an id must be a number")
     return int(value)

@@ -58,7 +58,9 @@ class Kept:
         facts = folder / "facts.json"
         if file is None:
             if not facts.exists():
-                raise UserError(f"{name}: not in the cache {folder.parent}, and --offline forbids to ask the server")
+                raise UserError(
+                    f"{name}: not in the cache {folder.parent}, and --offline forbids to ask the server"
+                )
             self.facts = read_json(facts, Facts)
             return
         self.facts = file.facts

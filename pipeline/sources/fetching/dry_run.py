@@ -10,7 +10,12 @@ from pipeline.sources.fetching.opening import spoken
 
 
 def tell(
-    texts: list[Item], pictures: list[Item], ids: list[str] | None, split: str, mean: int, say: Callable[[str], None]
+    texts: list[Item],
+    pictures: list[Item],
+    ids: list[str] | None,
+    split: str,
+    mean: int,
+    say: Callable[[str], None],
 ) -> None:
     """List what is missing.
 
@@ -24,12 +29,16 @@ def tell(
     note = ""
     if pictures:
         count = f"{len(pictures):,} of {len(ids):,}" if ids else f"of {split}"
-        say(f"  images/: pictures {count}, {spoken(sum(item.receive for item in pictures))} from {pictures[0].origin}")
+        say(
+            f"  images/: pictures {count}, {spoken(sum(item.receive for item in pictures))} from {pictures[0].origin}"
+        )
     elif ids is None:
         note = " and the pictures"
         count = TESTDEV_PICTURES if split == "testdev" else None
         about = f"{count:,} pictures, about {spoken(count * mean)}" if count else "pictures"
-        say(f"  images/: {about} from {PICTURES} ({spoken(mean)} each on average); counted once the questions are there")
+        say(
+            f"  images/: {about} from {PICTURES} ({spoken(mean)} each on average); counted once the questions are there"
+        )
     elif not texts:
         say("  everything is there")
     received, size = (sum(getattr(item, name) for item in texts + pictures) for name in ("receive", "size"))

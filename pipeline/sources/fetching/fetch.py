@@ -25,14 +25,14 @@ from pipeline.sources.fetching.addresses import (
     checked,
     is_web,
 )
-from pipeline.sources.fetching.zip_members import Sums, sums
+from pipeline.sources.fetching.dry_run import tell, tell_whole
 from pipeline.sources.fetching.hub_copy import Hub, as_png
 from pipeline.sources.fetching.manifest import Manifest, SeenRemote
 from pipeline.sources.fetching.needed import Needs, named_pictures, needs
 from pipeline.sources.fetching.official_archives import Item, Official
-from pipeline.sources.fetching.web_files import PATIENT, Patience, Unreachable, Web
 from pipeline.sources.fetching.opening import Store, room, spoken
-from pipeline.sources.fetching.dry_run import tell, tell_whole
+from pipeline.sources.fetching.web_files import PATIENT, Patience, Unreachable, Web
+from pipeline.sources.fetching.zip_members import Sums, sums
 
 SAVE_EVERY = 1000  # pictures between two writings of the manifest
 
@@ -73,7 +73,9 @@ def fetch(
         UserError: everything that is wrong, at once.
     """
     if what != "gqa":
-        raise UserError(f"{what!r}: only gqa can be fetched; docs/fetching.md says how other sources are read")
+        raise UserError(
+            f"{what!r}: only gqa can be fetched; docs/fetching.md says how other sources are read"
+        )
     if split not in (None, *SPLITS):
         raise UserError(f"--split {split}: expected one of {', '.join(SPLITS)}")
     wanted = needs(data_set, split)
@@ -85,11 +87,18 @@ def fetch(
     web = Web(patience)
     try:
         store = Store(
-            cache or folders.home / "fetching", web, keep=cache is not None, offline=offline, all_of_it=all_of_it, jobs=jobs
+            cache or folders.home / "fetching",
+            web,
+            keep=cache is not None,
+            offline=offline,
+            all_of_it=all_of_it,
+            jobs=jobs,
         )
         fresh = not store.cache.exists()
         run = _Run(folders.source, store, wanted, Official(store, address), _hub(store, origin, wanted), say)
-        say(f"fetch: GQA for {folders.home}, pictures of {wanted.split}, from {run.hub.address if run.hub else address}")
+        say(
+            f"fetch: GQA for {folders.home}, pictures of {wanted.split}, from {run.hub.address if run.hub else address}"
+        )
         if dry_run and all_of_it:
             tell_whole([GRAPHS] if run.hub else [QUESTIONS, GRAPHS, PICTURES], choices, say)
             return
@@ -99,7 +108,9 @@ def fetch(
             return
         store.clear()
     except Unreachable as error:
-        raise UserError([*error.problems, "what was received is kept; run the same command again to go on"]) from error
+        raise UserError(
+            [*error.problems, "what was received is kept; run the same command again to go on"]
+        ) from error
     finally:
         web.close()
     say(
@@ -114,9 +125,22 @@ class _Run:
     """One fetch: doors, manifest, and what was found wrong so far."""
 
     def __init__(
-        self, source: Path, store: Store, wanted: Needs, official: Official, hub: Hub | None, say: Callable[[str], None]
+        self,
+        source: Path,
+        store: Store,
+        wanted: Needs,
+        official: Official,
+        hub: Hub | None,
+        say: Callable[[str], None],
     ) -> None:
-        self.source, self.store, self.wanted, self.official, self.hub, self.say = source, store, wanted, official, hub, say
+        self.source, self.store, self.wanted, self.official, self.hub, self.say = (
+            source,
+            store,
+            wanted,
+            official,
+            hub,
+            say,
+        )
         self.manifest = Manifest(source)
         self.problems = Problems(str(source))
         self.accepted: dict[str, SeenRemote] = {}  # put into the manifest when all is done, not before
@@ -281,7 +305,9 @@ class _Run:
             if isinstance(door, Hub) and path in self.manifest.files:  # damaged or of an older version
                 (self.source / path).unlink(missing_ok=True)
         try:
-            for number, (item, found) in enumerate(door.get_pictures(items, self.source, self.manifest.save), 1):
+            for number, (item, found) in enumerate(
+                door.get_pictures(items, self.source, self.manifest.save), 1
+            ):
                 if isinstance(found, str):
                     self.problems.lines.append(found)
                 else:

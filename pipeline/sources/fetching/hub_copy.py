@@ -19,13 +19,13 @@ from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, replacing, sha256_file, write_json
 from pipeline.core.records import Record
 from pipeline.sources.fetching.addresses import HUB_DATASET, LARGEST, PICTURES, hub_endpoint
-from pipeline.sources.fetching.zip_members import Sums, sums
+from pipeline.sources.fetching.byte_ranges import Kept, bar, whole
+from pipeline.sources.fetching.hub_parquet import convert, opened
 from pipeline.sources.fetching.manifest import SeenRemote
 from pipeline.sources.fetching.official_archives import Item
-from pipeline.sources.fetching.hub_parquet import convert, opened
-from pipeline.sources.fetching.byte_ranges import Kept, bar, whole
-from pipeline.sources.fetching.web_files import WebFile
 from pipeline.sources.fetching.opening import Store
+from pipeline.sources.fetching.web_files import WebFile
+from pipeline.sources.fetching.zip_members import Sums, sums
 
 # Bytes of GQA's JSON for a byte of Parquet, for the question whether the disk has room: 6 for 2,421 questions, more
 # for larger files, which pack better.
@@ -89,7 +89,8 @@ class Hub:
         received, size = self._receive(files), sum(file.size for file in files)
         share = max(1, len(ids))
         return [
-            Item(f"images/{name}.jpg", folder, received // share, size // share, Parcel(files, name)) for name in ids
+            Item(f"images/{name}.jpg", folder, received // share, size // share, Parcel(files, name))
+            for name in ids
         ]
 
     def holds(self, item: Item, found: Sums) -> bool:
@@ -161,7 +162,9 @@ class Hub:
             ]
         elif self.store.offline:
             if not listing.exists():
-                raise UserError(f"{folder}: not in the cache {self.cache}, and --offline forbids to ask the hub")
+                raise UserError(
+                    f"{folder}: not in the cache {self.cache}, and --offline forbids to ask the hub"
+                )
             found = read_json(listing, list[Parquet])
         else:
             url = f"{hub_endpoint()}/api/datasets/{HUB_DATASET}/tree/main/{folder}"
@@ -201,7 +204,9 @@ class Hub:
             whole(parts, path, self.store.jobs)
         if not self._sound(path, file):
             path.unlink()
-            raise UserError(f"{remote.url}: damaged, or changed meanwhile (its SHA-256 is not the one stated); run the same command again")
+            raise UserError(
+                f"{remote.url}: damaged, or changed meanwhile (its SHA-256 is not the one stated); run the same command again"
+            )
         return path
 
     def _sound(self, path: Path, file: Parquet) -> bool:
@@ -236,7 +241,10 @@ def _write_picture(item: Item, image: dict[str, Any] | None, source: Path) -> tu
         return item, f"{where}: {len(data):,} bytes, more than {LARGEST[PICTURES]:,}"
     target = source / path
     if target.exists() and target.read_bytes() != data:
-        return item, f"{path}: is there already and is not the hub's; move it away and run the same command again"
+        return (
+            item,
+            f"{path}: is there already and is not the hub's; move it away and run the same command again",
+        )
     if not target.exists():
         with replacing(target) as file:
             file.write(data)

@@ -53,7 +53,8 @@ def as_gqa(row: dict[str, Any], objects_first: bool) -> dict[str, Any]:
     found = {name: content for name, content in row.items() if content is not None}
     marks = found.get("annotations") or {}
     found["annotations"] = {
-        text: {mark[key]: mark[value] for mark in marks.get(text) or []} for text in ("question", "answer", "fullAnswer")
+        text: {mark[key]: mark[value] for mark in marks.get(text) or []}
+        for text in ("question", "answer", "fullAnswer")
     }
     for name in ("entailed", "equivalent"):
         ids = found.get(name) or []
@@ -68,7 +69,9 @@ def _objects_first(table: Any, rows: int = 2000) -> bool:
     votes = {"objectId": 0, "value": 0}
     first = next(table.iter_batches(batch_size=rows), None)
     for row in first.to_pylist() if first else []:
-        objects = {found for step in row["semantic"] or [] for found in IN_PROGRAM.findall(step["argument"] or "")}
+        objects = {
+            found for step in row["semantic"] or [] for found in IN_PROGRAM.findall(step["argument"] or "")
+        }
         for marks in (row.get("annotations") or {}).values():
             for mark in marks or []:
                 for name in votes:

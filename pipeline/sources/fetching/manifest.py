@@ -45,7 +45,9 @@ class Manifest:
 
     def save(self) -> None:
         content = _Content(remotes=self.remotes, files=self.files)
-        if not self.path.exists() or msgspec.to_builtins(read_json(self.path, _Content)) != msgspec.to_builtins(content):
+        if not self.path.exists() or msgspec.to_builtins(
+            read_json(self.path, _Content)
+        ) != msgspec.to_builtins(content):
             write_json(self.path, content)
 
     def changed(self, name: str, now: SeenRemote) -> str:
@@ -53,7 +55,11 @@ class Manifest:
         seen = self.remotes.get(name)
         if seen is None or (seen.size, seen.sum) == (now.size, now.sum):
             return ""
-        sizes = f"{seen.size:,} bytes then, {now.size:,} now" if seen.size != now.size else f"{now.size:,} bytes, as then"
+        sizes = (
+            f"{seen.size:,} bytes then, {now.size:,} now"
+            if seen.size != now.size
+            else f"{now.size:,} bytes, as then"
+        )
         return f"it is not what was first fetched from {seen.address} ({sizes}; sum {seen.sum[:12]} then, {now.sum[:12]} now)"
 
     def add(self, path: str, found: Sums, origin: str) -> None:

@@ -48,7 +48,9 @@ def needs(data_set: str, split: str | None, path: Path = PARAMS_FILE) -> Needs:
     problems = Problems(f"{path}, {data_set}.ingest")
     for wanted in questions:
         if wanted not in SPLITS:
-            problems.add("question_splits", f"{wanted!r}; GQA has questions with answers for {', '.join(SPLITS)}")
+            problems.add(
+                "question_splits", f"{wanted!r}; GQA has questions with answers for {', '.join(SPLITS)}"
+            )
     for wanted in graphs:
         if wanted not in WITH_GRAPHS:
             problems.add("graph_splits", f"{wanted!r}; GQA has scene graphs for {' and '.join(WITH_GRAPHS)}")

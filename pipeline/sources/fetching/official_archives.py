@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from pipeline.core.errors import Problems, UserError
 from pipeline.sources.fetching.addresses import CHOICES, GRAPHS, PICTURES, QUESTIONS
-from pipeline.sources.fetching.zip_members import Archive, Damaged, Sums
-from pipeline.sources.fetching.manifest import SeenRemote
 from pipeline.sources.fetching.byte_ranges import Kept, bar, parallel
+from pipeline.sources.fetching.manifest import SeenRemote
 from pipeline.sources.fetching.opening import Store
+from pipeline.sources.fetching.zip_members import Archive, Damaged, Sums
 
 
 class Item(NamedTuple):

@@ -36,7 +36,9 @@ def room(needed: dict[Path, int]) -> None:
     for there, size in disks.values():
         free = shutil.disk_usage(there).free
         if size > free:
-            short.append(f"{there}: {spoken(size)} needed, {spoken(free)} free; make room for {spoken(size - free)} more")
+            short.append(
+                f"{there}: {spoken(size)} needed, {spoken(free)} free; make room for {spoken(size - free)} more"
+            )
     if short:
         raise UserError(["not enough room on the disk; nothing was fetched", *short])
 
@@ -50,7 +52,9 @@ class Store:
         all_of_it: fetch archives whole, from servers that ignore byte ranges.
     """
 
-    def __init__(self, cache: Path, web: Web, *, keep: bool, offline: bool, all_of_it: bool, jobs: int) -> None:
+    def __init__(
+        self, cache: Path, web: Web, *, keep: bool, offline: bool, all_of_it: bool, jobs: int
+    ) -> None:
         self.cache, self.web, self.keep, self.offline = cache, web, keep, offline
         self.all_of_it, self.jobs = all_of_it, jobs
 
@@ -62,7 +66,9 @@ class Store:
         """
         if not is_web(address):
             if not (Path(address) / name).is_file():
-                raise UserError(f"{Path(address) / name}: no such file; put it there, or name the archives' place with --archives")
+                raise UserError(
+                    f"{Path(address) / name}: no such file; put it there, or name the archives' place with --archives"
+                )
             return OnDisk(Path(address) / name)
         if self.offline:
             copy = self._whole(name)

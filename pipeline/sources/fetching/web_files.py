@@ -195,7 +195,9 @@ class WebFile:
                         raise RangesIgnored(f"{self.url}: the server sends the whole file only")
                     first = int(_content_range(self.url, response)[0])
                     if first != start + len(got):
-                        raise UserError(f"{self.url}: asked for bytes from {start + len(got)}, got them from {first}")
+                        raise UserError(
+                            f"{self.url}: asked for bytes from {start + len(got)}, got them from {first}"
+                        )
                     for chunk in self.web.chunks(response):
                         got.extend(chunk[: stop - start - len(got)])
             if start + len(got) < stop:
@@ -236,13 +238,17 @@ def _check(url: str, response: httpx.Response) -> None:
     status = response.status_code
     if status in (200, 206):
         if response.headers.get("Content-Encoding", "identity") != "identity":
-            raise UserError(f"{url}: the server or a proxy changes the content ({response.headers['Content-Encoding']})")
+            raise UserError(
+                f"{url}: the server or a proxy changes the content ({response.headers['Content-Encoding']})"
+            )
         return
     if status in BUSY:
         raise _Again(f"the server answers {status}", _retry_after(response.headers.get("Retry-After", "")))
     told = {401: "access is refused", 403: "access is refused", 404: "no such file", 410: "no such file"}
     told[416] = "the file is shorter than it was; run the same command again"
-    raise UserError(f"{url}: {told.get(status, 'not an answer that can be used')} (the server answers {status})")
+    raise UserError(
+        f"{url}: {told.get(status, 'not an answer that can be used')} (the server answers {status})"
+    )
 
 
 def _retry_after(text: str) -> float | None:
@@ -270,5 +276,7 @@ def _facts(url: str, response: httpx.Response) -> Facts:
     if not size.isdigit():
         raise UserError(f"{url}: the server does not say how large the file is")
     return Facts(
-        size=int(size), etag=response.headers.get("ETag", ""), modified=response.headers.get("Last-Modified", "")
+        size=int(size),
+        etag=response.headers.get("ETag", ""),
+        modified=response.headers.get("Last-Modified", ""),
     )

@@ -24,10 +24,19 @@ from annotation.server.environment import ensure
 
 ROOT = Path(__file__).parents[3]
 START_SECONDS = 600
-EMAIL, PASSWORD, TOKEN = "lead@example.org", "a password for tests", "0123456789abcdef0123456789abcdef01234567"
+EMAIL, PASSWORD, TOKEN = (
+    "lead@example.org",
+    "a password for tests",
+    "0123456789abcdef0123456789abcdef01234567",
+)
 FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # pages wait for hosts that do not answer
 ]
 
@@ -49,8 +58,11 @@ class Studio(NamedTuple):
     def project(self, title: str, questions: list[tuple[str, str]]) -> int:
         """A project with our screen and instructions, and one task for each pair of questions."""
         made = {
-            "title": title, "label_config": interface(), "expert_instruction": instructions(),
-            "show_instruction": True, "enable_empty_annotation": False,
+            "title": title,
+            "label_config": interface(),
+            "expert_instruction": instructions(),
+            "show_instruction": True,
+            "enable_empty_annotation": False,
         }
         number = self.call("POST", "/api/projects/", made)["id"]
         pictures = sorted((ROOT / "data/sample/source/images").glob("*.jpg"))
@@ -100,8 +112,23 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
         "FRONTEND_SENTRY_DSN": "",
     }
     command = [
-        str(program.absolute()), "-m", "label_studio.server", "start", "--no-browser", "--internal-host", "127.0.0.1",
-        "--port", str(port), "--data-dir", str(home), "--username", EMAIL, "--password", PASSWORD, "--user-token", TOKEN,
+        str(program.absolute()),
+        "-m",
+        "label_studio.server",
+        "start",
+        "--no-browser",
+        "--internal-host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--data-dir",
+        str(home),
+        "--username",
+        EMAIL,
+        "--password",
+        PASSWORD,
+        "--user-token",
+        TOKEN,
     ]
     with (home / "log").open("wb") as log:
         process = subprocess.Popen(command, env=os.environ | settings, stdout=log, stderr=log, cwd=home)

@@ -6,15 +6,35 @@ from collections.abc import Callable
 from typing import Any
 
 KEYS = {
-    "first": {"valid": "1", "invalid": "2", "unsure": "3", "missing object": "q", "wrong attribute": "w", "wrong relation": "e",
-              "no valid answer": "a", "underspecified": "s", "unclear picture": "d"},
-    "second": {"valid": "8", "invalid": "9", "unsure": "0", "missing object": "i", "wrong attribute": "o", "wrong relation": "p",
-               "no valid answer": "j", "underspecified": "k", "unclear picture": "l"},
+    "first": {
+        "valid": "1",
+        "invalid": "2",
+        "unsure": "3",
+        "missing object": "q",
+        "wrong attribute": "w",
+        "wrong relation": "e",
+        "no valid answer": "a",
+        "underspecified": "s",
+        "unclear picture": "d",
+    },
+    "second": {
+        "valid": "8",
+        "invalid": "9",
+        "unsure": "0",
+        "missing object": "i",
+        "wrong attribute": "o",
+        "wrong relation": "p",
+        "no valid answer": "j",
+        "underspecified": "k",
+        "unclear picture": "l",
+    },
 }
 
 
 def texts(page: Any) -> list[str]:
-    return [card.locator(".lsf-richtext__container").inner_text() for card in page.locator(".rgqa-question").all()]
+    return [
+        card.locator(".lsf-richtext__container").inner_text() for card in page.locator(".rgqa-question").all()
+    ]
 
 
 def label(page: Any, name: str, choice: str) -> Any:
@@ -37,6 +57,8 @@ def answer(page: Any, choices: dict[str, str], by: str) -> None:
 
 def sent(page: Any, act: Callable[[], None]) -> None:
     """Do something that sends an annotation, and wait until the server has stored it."""
-    with page.expect_response(lambda r: "/annotations" in r.url and r.request.method in ("POST", "PATCH")) as response:
+    with page.expect_response(
+        lambda r: "/annotations" in r.url and r.request.method in ("POST", "PATCH")
+    ) as response:
         act()
     assert response.value.ok

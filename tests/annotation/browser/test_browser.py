@@ -10,7 +10,9 @@ from tests.annotation.browser.hands import KEYS, answer, label, sent
 
 pytestmark = pytest.mark.server
 
-ORDINARY = [(f"What color is car {place}?", f"Is there a dog next to the bench number {place}?") for place in range(5)]
+ORDINARY = [
+    (f"What color is car {place}?", f"Is there a dog next to the bench number {place}?") for place in range(5)
+]
 LONGEST = "What is the piece of furniture in front of the white item of furniture the standing white animal is below called?"
 HOSTILE = [
     '<img src=x onerror="window.broken=1"><script>window.broken=1</script><b>bold</b>',
@@ -64,7 +66,9 @@ def test_the_instructions_come_first_with_their_pictures(page, studio):
         # the files' own size, as laid out: the window grows into its place while it opens
         assert box.evaluate("e => [e.offsetWidth, e.offsetHeight]") == [448, 336]
         address = box.evaluate("e => getComputedStyle(e).backgroundImage.slice(5, -2)")
-        loaded = page.evaluate("async a => { let i = new Image(); i.src = a; await i.decode(); return i.naturalWidth }", address)
+        loaded = page.evaluate(
+            "async a => { let i = new Image(); i.src = a; await i.decode(); return i.naturalWidth }", address
+        )
         assert loaded == 448
     page.keyboard.press("Escape")
     guide.wait_for(state="hidden")
@@ -79,7 +83,12 @@ def test_what_is_chosen_by_mouse_and_by_keys_and_corrected_later_is_what_is_stor
         "task0": {"first": "valid", "second": "invalid", "second_reason": "missing object"},
         "task1": {"first": "invalid", "first_reason": "unclear picture", "second": "unsure"},
         "task2": {"first": "unsure", "second": "valid"},
-        "task3": {"first": "invalid", "second": "invalid", "first_reason": "wrong relation", "second_reason": "underspecified"},
+        "task3": {
+            "first": "invalid",
+            "second": "invalid",
+            "first_reason": "wrong relation",
+            "second_reason": "underspecified",
+        },
     }
     ways = [
         ("mouse", lambda: page.locator("button[name=submit]").click()),
@@ -123,7 +132,10 @@ def test_a_task_is_not_submitted_with_one_answer_and_says_which_is_missing(page,
     answer(page, {"first": "valid"}, "key")
     page.keyboard.press("Control+Enter")
     page.get_by_text("Please judge the second question.").wait_for()
-    assert studio.stored(project) == {} or studio.call("GET", f"/api/projects/{project}")["num_tasks_with_annotations"] == 0
+    assert (
+        studio.stored(project) == {}
+        or studio.call("GET", f"/api/projects/{project}")["num_tasks_with_annotations"] == 0
+    )
 
 
 def test_a_reason_is_not_stored_with_a_verdict_that_is_not_invalid(page, studio):
@@ -147,7 +159,13 @@ def test_the_browser_receives_of_a_task_its_key_the_picture_and_the_two_texts(pa
     page.on("response", keep)
     start(page, studio, project)
     bodies = [response.json() for response in received]
-    found = [row for body in bodies if isinstance(body, dict) for row in (body, *body.get("tasks", [])) if isinstance(row, dict)]
+    found = [
+        row
+        for body in bodies
+        if isinstance(body, dict)
+        for row in (body, *body.get("tasks", []))
+        if isinstance(row, dict)
+    ]
     tasks = [row for row in found if isinstance(row.get("data"), dict) and "image" in row["data"]]
     assert tasks
     for task in tasks:
@@ -158,12 +176,16 @@ def test_the_browser_receives_of_a_task_its_key_the_picture_and_the_two_texts(pa
 
 
 @pytest.mark.parametrize(("width", "height"), [(1366, 768), (1920, 1080)])
-def test_an_ordinary_task_is_seen_without_scrolling_and_the_whole_picture_with_its_borders(page, studio, width, height):
+def test_an_ordinary_task_is_seen_without_scrolling_and_the_whole_picture_with_its_borders(
+    page, studio, width, height
+):
     page.set_viewport_size({"width": width, "height": height})
     start(page, studio, studio.project(f"{width} pixels", [(LONGEST, LONGEST)]))
     answer(page, {"first": "invalid", "second": "invalid"}, "key")
     settled(page)
-    scrolled = page.evaluate("(() => { let e = document.querySelector('.lsf-main-content'); return e.scrollHeight - e.clientHeight })()")
+    scrolled = page.evaluate(
+        "(() => { let e = document.querySelector('.lsf-main-content'); return e.scrollHeight - e.clientHeight })()"
+    )
     assert scrolled <= 0
     bar = page.locator(".lsf-bottombar").bounding_box()
     for part in (".rgqa-question >> nth=1", ".rgqa-help", ".lsf-image"):
@@ -173,7 +195,9 @@ def test_an_ordinary_task_is_seen_without_scrolling_and_the_whole_picture_with_i
         assert box["y"] + box["height"] <= bar["y"]
     shown = page.locator(".lsf-image").bounding_box()
     assert shown["width"] >= 0.45 * width
-    picture = page.locator(".lsf-image img").evaluate("e => [e.style.width, e.style.height, e.style.transform]")
+    picture = page.locator(".lsf-image img").evaluate(
+        "e => [e.style.width, e.style.height, e.style.transform]"
+    )
     assert picture == [f"{shown['width']:g}px", f"{shown['height']:g}px", "translate3d(0px, 0px, 0px)"]
     assert abs(shown["width"] / shown["height"] - 448 / 336) < 0.01
 
@@ -188,11 +212,14 @@ def test_hostile_text_is_shown_as_text_and_can_be_answered(page, studio):
     for place, pair in enumerate(pairs):
         cards = page.locator(".rgqa-question .lsf-richtext__container")
         page.wait_for_function(
-            "wanted => document.querySelector('.rgqa-question .lsf-richtext__container')?.textContent == wanted", arg=pair[0]
+            "wanted => document.querySelector('.rgqa-question .lsf-richtext__container')?.textContent == wanted",
+            arg=pair[0],
         )
         for card, text in zip(cards.all(), pair, strict=True):
             assert card.evaluate("e => e.textContent") == text
-            inside = "e => [...e.querySelectorAll('*')].map(x => [x.tagName, ...x.getAttributeNames()].join(' '))"
+            inside = (
+                "e => [...e.querySelectorAll('*')].map(x => [x.tagName, ...x.getAttributeNames()].join(' '))"
+            )
             assert set(card.evaluate(inside)) == {"SPAN class"}, place
         answer(page, {"first": "valid", "second": "valid"}, "mouse")  # its answers can still be reached
         sent(page, lambda: page.keyboard.press("Control+Enter"))

@@ -17,13 +17,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from annotation.study.exports import Exported
 from annotation.client.secrets import read_secrets
-from simulation.annotators import view
-from simulation.word_senses import Words
+from annotation.study.exports import Exported
 from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.records import Scene, Task, TaskQuestion, Verdict, Vocabulary
 from pipeline.sources import gqa_files
+from simulation.annotators import view
+from simulation.word_senses import Words
 from tests.annotation.browser.hands import answer, sent, texts
 from tests.pipeline.stages.conftest import PARAMS
 
@@ -31,7 +31,9 @@ pytestmark = pytest.mark.server
 
 ROOT = Path(__file__).parents[3]
 CAREFUL, CARELESS = ("ann", "ben"), "cid"
-Answers = dict[tuple[str, str, str], dict[str, str]]  # (picture, first text, second text) -> what was chosen where
+Answers = dict[
+    tuple[str, str, str], dict[str, str]
+]  # (picture, first text, second text) -> what was chosen where
 
 
 class Project:
@@ -55,7 +57,9 @@ class Project:
             "annotate": {"votes": 3, "seed": 1},
             "collect": {"simulate": False, "min_votes": 2, "min_filter_answers": 5},
         }
-        (home / "params.yaml").write_text(yaml.safe_dump({"dataset": "tiny", "version": "0.1.0", "tiny": tiny}))
+        (home / "params.yaml").write_text(
+            yaml.safe_dump({"dataset": "tiny", "version": "0.1.0", "tiny": tiny})
+        )
 
     def run(self, *command: str) -> str:
         """A command of the project's, in the project's root; its output."""
@@ -93,7 +97,8 @@ class Eyes:
         self.scenes: dict[str, Scene] = gqa_files.truth(home / "truth", ("testdev",))
         self.programs: dict[tuple[str, str], TaskQuestion] = {
             (task.picture_id, question.text): question
-            for task in read_jsonl(home / "interim/batch/tasks.jsonl", Task) for question in (task.first, task.second)
+            for task in read_jsonl(home / "interim/batch/tasks.jsonl", Task)
+            for question in (task.first, task.second)
         }
 
     def judge(self, picture: str, text: str) -> dict[str, str]:
@@ -129,7 +134,10 @@ def picture_of(response, shown: list[str]) -> str | None:
 def work(page, name: str, login, url: str, count: int, eyes: Eyes) -> Answers:
     """Log in through the page, read the instructions, answer `count` tasks; what was clicked."""
     received = []  # what the server said; the screen shows the picture as bytes, its name is in the task alone
-    page.on("response", lambda response: received.append(response) if "/api/" in response.url and response.ok else None)
+    page.on(
+        "response",
+        lambda response: received.append(response) if "/api/" in response.url and response.ok else None,
+    )
     page.goto(url, wait_until="domcontentloaded")
     page.fill("input[name=email]", login.email)
     page.fill("input[name=password]", login.password)
@@ -146,7 +154,9 @@ def work(page, name: str, login, url: str, count: int, eyes: Eyes) -> Answers:
     for _ in range(count):
         page.wait_for_function(
             "before => { let c = document.querySelectorAll('.rgqa-question .lsf-richtext__container');"
-            " return c.length == 2 && c[0].textContent + '|' + c[1].textContent != before }", arg=before)
+            " return c.length == 2 && c[0].textContent + '|' + c[1].textContent != before }",
+            arg=before,
+        )
         shown = texts(page)
         before = "|".join(shown)
         picture = next(filter(None, (picture_of(response, shown) for response in reversed(received))))
@@ -161,7 +171,9 @@ def work(page, name: str, login, url: str, count: int, eyes: Eyes) -> Answers:
     return clicked
 
 
-def test_what_three_people_click_becomes_a_release_without_the_careless_one(inside: Project, chromium) -> None:
+def test_what_three_people_click_becomes_a_release_without_the_careless_one(
+    inside: Project, chromium
+) -> None:
     home = inside.home / "data/tiny"
     inside.run("dvc", "repro", "batch")
     inside.rgqa("annotate", "invite", *CAREFUL, CARELESS)
@@ -174,7 +186,9 @@ def test_what_three_people_click_becomes_a_release_without_the_careless_one(insi
     for name in (*CAREFUL, CARELESS):
         context = chromium.new_context(viewport={"width": 1366, "height": 768})
         context.set_default_timeout(120_000)
-        clicked[name] = work(context.new_page(), name, secrets.annotators[name], secrets.url, len(tasks), eyes)
+        clicked[name] = work(
+            context.new_page(), name, secrets.annotators[name], secrets.url, len(tasks), eyes
+        )
         context.close()
     status = inside.rgqa("annotate", "status")
     assert "annotator-03" in status
@@ -185,22 +199,30 @@ def test_what_three_people_click_becomes_a_release_without_the_careless_one(insi
     inside.rgqa("annotate", "pull")
     assert (home / "annotations/pulled.json").read_bytes() == first
 
-    pseudonyms = dict(zip((*CAREFUL, CARELESS), ("annotator-01", "annotator-02", "annotator-03"), strict=True))
+    pseudonyms = dict(
+        zip((*CAREFUL, CARELESS), ("annotator-01", "annotator-02", "annotator-03"), strict=True)
+    )
     pulled = {name: {} for name in clicked}
     for row in read_json(home / "annotations/pulled.json", list[Exported]):
         task = tasks[row.data["task"]]
         assert len(row.annotations) == 3
         for annotation in row.annotations:
-            name = next(name for name, pseudonym in pseudonyms.items() if pseudonym == annotation.completed_by)
+            name = next(
+                name for name, pseudonym in pseudonyms.items() if pseudonym == annotation.completed_by
+            )
             results = json.loads(json.dumps(annotation.result))
             pulled[name][task.picture_id, task.first.text, task.second.text] = {
-                result["from_name"]: result["value"]["choices"][0] for result in results}
+                result["from_name"]: result["value"]["choices"][0] for result in results
+            }
     assert pulled == clicked
 
     inside.run("dvc", "repro")
     report = json.loads((home / "interim/collect/collect.json").read_text())
     assert {name: row["excluded"] for name, row in report["annotators"].items()} == {
-        "annotator-01": False, "annotator-02": False, "annotator-03": True}
+        "annotator-01": False,
+        "annotator-02": False,
+        "annotator-03": True,
+    }
     assert not report["simulated"]
     verdicts = list(read_jsonl(home / "interim/collect/verdicts.jsonl", Verdict))
     assert len(verdicts) == 3 * len(tasks) and not any(verdict.simulated for verdict in verdicts)

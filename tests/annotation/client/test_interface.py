@@ -22,7 +22,13 @@ def test_every_answer_and_every_reason_has_a_key_of_its_own_that_label_studio_le
     keys = [choice.get("hotkey") for choice in TREE.iter("Choice")]
     assert None not in keys
     assert len(set(keys)) == len(keys) == 2 * (len(CHOICES) + len(REASONS))
-    assert not set(keys) & {"u", "v", "h", "enter", "escape"}  # unselect, move, pan; what 1.23.2 binds on a screen without regions
+    assert not set(keys) & {
+        "u",
+        "v",
+        "h",
+        "enter",
+        "escape",
+    }  # unselect, move, pan; what 1.23.2 binds on a screen without regions
 
 
 def test_no_choice_is_made_for_the_annotator():
@@ -59,8 +65,14 @@ def test_the_guidelines_name_every_choice_key_and_category():
     for name in ("first", "second"):
         for choice in CONTROLS[name].iter("Choice"):
             assert re.search(rf"\*\*{choice.get('value')}\*\*.*`{choice.get('hotkey')}`", text)
-    for name, keys in zip(("first", "second"), re.search(r"why it is invalid \| (.*) for the first question, (.*) for the second", text).groups(), strict=True):
-        assert re.findall("`(.)`", keys) == [choice.get("hotkey") for choice in CONTROLS[f"{name}_reason"].iter("Choice")]
+    for name, keys in zip(
+        ("first", "second"),
+        re.search(r"why it is invalid \| (.*) for the first question, (.*) for the second", text).groups(),
+        strict=True,
+    ):
+        assert re.findall("`(.)`", keys) == [
+            choice.get("hotkey") for choice in CONTROLS[f"{name}_reason"].iter("Choice")
+        ]
     for reason in REASONS:
         assert f"**invalid**: {reason}" in text
     assert "When in doubt, say valid." in text

@@ -3,9 +3,9 @@ import json
 
 import pytest
 
-from annotation.study.exports import pseudonym
 from annotation.client.pull import pull
 from annotation.client.push import push
+from annotation.study.exports import pseudonym
 from annotation.study.roster import write_roster
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json
@@ -20,10 +20,15 @@ def path():
 def rows():
     """(task, person, annotation number, first answer) of pulled.json, in its order."""
     return [
-        (row["data"]["task"], annotation["completed_by"], annotation["id"], (annotation["result"] or [{"value": {"choices": ["-"]}}])[0]["value"]["choices"][0])
+        (
+            row["data"]["task"],
+            annotation["completed_by"],
+            annotation["id"],
+            (annotation["result"] or [{"value": {"choices": ["-"]}}])[0]["value"]["choices"][0],
+        )
         for row in json.loads(path().read_bytes())
         for annotation in row["annotations"]
-    ]  # fmt: skip
+    ]
 
 
 @pytest.fixture
@@ -42,7 +47,10 @@ def test_what_was_given_lands_in_one_sorted_file_under_pseudonyms(pushed):
     given = [answer(pushed, title, place) for title in (CYD, ANN) for place in (5, 0)]
     pull()
     names = ["annotator-03"] * 2 + ["annotator-01"] * 2
-    expected = [(task["data"]["task"], name, made["id"], "valid") for (task, made), name in zip(given, names, strict=True)]
+    expected = [
+        (task["data"]["task"], name, made["id"], "valid")
+        for (task, made), name in zip(given, names, strict=True)
+    ]
     assert rows() == sorted(expected)
     assert "@" not in path().read_text()
 
@@ -50,7 +58,9 @@ def test_what_was_given_lands_in_one_sorted_file_under_pseudonyms(pushed):
 def test_the_file_is_an_export_as_label_studio_writes_it(pushed):
     task, made = answer(pushed, ANN, 0)
     pull()
-    assert read_json(path()) == [{"data": {"task": task["data"]["task"]}, "annotations": [made | {"completed_by": "annotator-01"}]}]
+    assert read_json(path()) == [
+        {"data": {"task": task["data"]["task"]}, "annotations": [made | {"completed_by": "annotator-01"}]}
+    ]
 
 
 def test_a_second_pull_gives_the_same_bytes_and_does_not_touch_the_file(pushed):
@@ -66,7 +76,11 @@ def test_skipped_and_empty_ones_are_pulled_as_they_are(pushed):
     answer(pushed, ANN, 0, was_cancelled=True, result=[])
     answer(pushed, ANN, 1, result=[])
     pull()
-    found = {annotation["was_cancelled"]: annotation["result"] for row in read_json(path()) for annotation in row["annotations"]}
+    found = {
+        annotation["was_cancelled"]: annotation["result"]
+        for row in read_json(path())
+        for annotation in row["annotations"]
+    }
     assert found == {True: [], False: []}
 
 
@@ -159,7 +173,9 @@ def test_a_pull_that_breaks_off_keeps_the_other_queues_and_what_was_there(pushed
     answer(pushed, CYD, 0)
     pushed.requests.clear()
     # The second queue's first request; reading is tried again by itself, so the connection breaks twice.
-    pushed.fault = lambda method, address, number: "drop" if address == "/api/users/" and number in (2, 3) else None
+    pushed.fault = lambda method, address, number: (
+        "drop" if address == "/api/users/" and number in (2, 3) else None
+    )
     with pytest.raises(UserError, match="broke off"):
         pull()
     assert set(before) < set(rows())

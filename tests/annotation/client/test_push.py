@@ -3,12 +3,12 @@ from collections import Counter
 
 import pytest
 
-from annotation.study.exports import Annotation, Exported
-from annotation.study.plan import Assignment
 from annotation.client.pull import add, earlier, lines
 from annotation.client.push import push
-from annotation.study.roster import read_roster, write_roster
 from annotation.client.task_screen import interface
+from annotation.study.exports import Annotation, Exported
+from annotation.study.plan import Assignment
+from annotation.study.roster import read_roster, write_roster
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl, write_json, write_jsonl
 from pipeline.core.paths import Folders
@@ -44,13 +44,18 @@ def message(caught):
 def leave(name):
     import msgspec
 
-    write_roster(Folders(), [msgspec.structs.replace(p, active=p.active and p.name != name) for p in read_roster(Folders())])
+    write_roster(
+        Folders(),
+        [msgspec.structs.replace(p, active=p.active and p.name != name) for p in read_roster(Folders())],
+    )
 
 
 def test_every_annotator_gets_a_project_with_the_planned_tasks_in_the_planned_order(study):
     push()
     assert everything(study) == planned()
-    assert Counter(key for row in planned().values() for key in row) == {f"t{number:04}": 2 for number in range(40)}
+    assert Counter(key for row in planned().values() for key in row) == {
+        f"t{number:04}": 2 for number in range(40)
+    }
 
 
 def test_what_the_browser_receives_betrays_nothing(study):
@@ -103,7 +108,9 @@ def test_with_an_empty_roster_all_share_one_project_with_all_tasks(study, set_pa
     set_params("annotate", votes=3)
     push()
     push()
-    assert {title: sorted(keys) for title, keys in everything(study).items()} == {"RGQA tiny": [f"t{n:04}" for n in range(40)]}
+    assert {title: sorted(keys) for title, keys in everything(study).items()} == {
+        "RGQA tiny": [f"t{n:04}" for n in range(40)]
+    }
     assert study.project("RGQA tiny")["maximum_annotations"] == 3
 
 
@@ -133,7 +140,9 @@ def test_a_push_that_broke_off_is_finished_by_the_next(study, monkeypatch, carri
         push()
     study.fault = study.after = lambda *_: None
     push()
-    assert {title: sorted(keys) for title, keys in everything(study).items()} == {t: sorted(k) for t, k in planned().items()}
+    assert {title: sorted(keys) for title, keys in everything(study).items()} == {
+        t: sorted(k) for t, k in planned().items()
+    }
 
 
 def test_a_batch_that_was_half_imported_is_completed(study):
@@ -142,7 +151,9 @@ def test_a_batch_that_was_half_imported_is_completed(study):
     for key in before[BEN][5:17]:
         del study.tasks[task_of(study, BEN, key)["id"]]
     push()
-    assert {title: sorted(keys) for title, keys in everything(study).items()} == {t: sorted(k) for t, k in before.items()}
+    assert {title: sorted(keys) for title, keys in everything(study).items()} == {
+        t: sorted(k) for t, k in before.items()
+    }
 
 
 def test_copies_without_an_answer_go_and_the_one_with_it_stays(study, capsys):
@@ -169,7 +180,10 @@ def test_copies_that_were_both_judged_stay_and_are_told(study, capsys):
     study.annotate(copy)
     push()
     assert {first["id"], copy["id"]} <= set(study.tasks)
-    assert f"1 tasks were judged in two copies; both stay, the last verdict counts: {key}" in capsys.readouterr().err
+    assert (
+        f"1 tasks were judged in two copies; both stay, the last verdict counts: {key}"
+        in capsys.readouterr().err
+    )
 
 
 def test_answers_skips_and_drafts_stay_when_somebody_leaves_and_open_tasks_go_to_others(study):
@@ -182,7 +196,9 @@ def test_answers_skips_and_drafts_stay_when_somebody_leaves_and_open_tasks_go_to
     push()
     assert sorted(study.keys(CYD)) == sorted([judged, skipped, begun])
     count = Counter(study.keys(ANN) + study.keys(BEN))
-    assert count == {f"t{n:04}": 1 if f"t{n:04}" == judged else 2 for n in range(40)}  # cyd's verdict is one of two votes
+    assert count == {
+        f"t{n:04}": 1 if f"t{n:04}" == judged else 2 for n in range(40)
+    }  # cyd's verdict is one of two votes
 
 
 def test_begun_tasks_do_not_move_when_somebody_joins(study):
@@ -193,7 +209,9 @@ def test_begun_tasks_do_not_move_when_somebody_joins(study):
     push()
     keys = everything(study)
     assert len(keys["RGQA tiny: annotator-04"]) > 5
-    assert Counter(key for row in keys.values() for key in row) == {f"t{number:04}": 2 for number in range(40)}
+    assert Counter(key for row in keys.values() for key in row) == {
+        f"t{number:04}": 2 for number in range(40)
+    }
 
 
 def test_an_answer_that_arrives_while_tasks_are_taken_out_stays(study):
@@ -226,7 +244,9 @@ def test_settings_that_were_changed_by_hand_are_put_right(study, capsys):
     study.project(ANN)["show_collab_predictions"] = True
     push()
     assert study.project(ANN)["label_config"] == interface()
-    assert "annotator-01: settings put right: label_config, show_collab_predictions" in capsys.readouterr().out
+    assert (
+        "annotator-01: settings put right: label_config, show_collab_predictions" in capsys.readouterr().out
+    )
 
 
 def test_spaces_in_the_interface_do_not_count_as_a_change(study, capsys):
@@ -250,7 +270,10 @@ def test_an_interface_that_verdicts_hold_fast_is_told_and_the_other_queues_are_b
     study.refuse_settings = True
     with pytest.raises(UserError) as caught:
         push()
-    assert "annotator-01: the labelling interface of project `RGQA tiny: annotator-01` was changed" in message(caught)
+    assert (
+        "annotator-01: the labelling interface of project `RGQA tiny: annotator-01` was changed"
+        in message(caught)
+    )
     assert "Created annotations" in message(caught)
     assert sorted(study.keys(BEN)) == sorted(planned()[BEN])
 
@@ -267,7 +290,9 @@ def test_two_projects_of_one_title_are_told(study):
     push()
     twin = dict(study.project(BEN), id=999)
     study.projects[999] = twin
-    with pytest.raises(UserError, match=r"has 2 projects `RGQA tiny: annotator-02` \(numbers \d+, 999\), and one is expected"):
+    with pytest.raises(
+        UserError, match=r"has 2 projects `RGQA tiny: annotator-02` \(numbers \d+, 999\), and one is expected"
+    ):
         push()
 
 
@@ -294,11 +319,26 @@ def test_tasks_that_need_another_vote_are_offered_to_somebody_else(study):
     for title in had:
         study.annotate(task_of(study, title, key))
     home = Folders().stage("collect")
-    write_json(home / "collect.json", {"simulated": False, "annotators": {"annotator-01": {"excluded": False, "right": 1}}})
-    write_jsonl(home / "verdicts.jsonl", [
-        Verdict(verdict_id=str(n), task_id=key, annotator=f"annotator-0{n}", first="valid", second="valid") for n in (1, 2)
-    ])  # fmt: skip
-    row = {"task_id": key, "candidate_id": "c0", "votes_counted": 1, "votes_wanted": 2, "reason": "votes were set aside"}
+    write_json(
+        home / "collect.json",
+        {"simulated": False, "annotators": {"annotator-01": {"excluded": False, "right": 1}}},
+    )
+    write_jsonl(
+        home / "verdicts.jsonl",
+        [
+            Verdict(
+                verdict_id=str(n), task_id=key, annotator=f"annotator-0{n}", first="valid", second="valid"
+            )
+            for n in (1, 2)
+        ],
+    )
+    row = {
+        "task_id": key,
+        "candidate_id": "c0",
+        "votes_counted": 1,
+        "votes_wanted": 2,
+        "reason": "votes were set aside",
+    }
     write_json(home / "another_vote.json", [row])
     push()
     assert [title for title, keys in everything(study).items() if key in keys and title not in had] == [
@@ -309,7 +349,10 @@ def test_tasks_that_need_another_vote_are_offered_to_somebody_else(study):
 def test_too_few_people_are_told(study, capsys):
     write_roster(Folders(), people("ann"))
     push()
-    assert "40 votes cannot be planned (40 tasks lack 1): annotate.votes is 2, and 1 annotators are active" in capsys.readouterr().err
+    assert (
+        "40 votes cannot be planned (40 tasks lack 1): annotate.votes is 2, and 1 annotators are active"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("step", ["looking", "importing"])
@@ -330,7 +373,10 @@ HTML = (200, "text/html", b"<!doctype html><title>Welcome</title>")
     ("fault", "expected"),
     [
         (HTML, "answers, but not as a Label Studio does"),
-        ((404, "text/html", b"<h1>Not Found</h1>"), "answers, but is no Label Studio; check the address (LABEL_STUDIO_URL)"),
+        (
+            (404, "text/html", b"<h1>Not Found</h1>"),
+            "answers, but is no Label Studio; check the address (LABEL_STUDIO_URL)",
+        ),
         ((502, "text/html", b"<h1>Bad Gateway</h1>"), "answers, but is in trouble (status 502)"),
         ((301, "text/html", b""), "sends us on to"),
         ((200, "application/json", b'{"hello": 1}'), "answers, but is no Label Studio"),
@@ -356,7 +402,9 @@ def test_nobody_at_the_address_is_told(study, monkeypatch):
 
 def test_a_wrong_token_is_told(study, monkeypatch):
     monkeypatch.setenv("LABEL_STUDIO_TOKEN", "wrong")
-    with pytest.raises(UserError, match=r"does not accept the token \(Invalid token.\).*make a new one in Label Studio"):
+    with pytest.raises(
+        UserError, match=r"does not accept the token \(Invalid token.\).*make a new one in Label Studio"
+    ):
         push()
 
 
@@ -364,7 +412,9 @@ def personal_token(expires, signature):
     import base64
 
     parts = [{"alg": "HS256"}, {"token_type": "refresh", "exp": expires}]
-    return ".".join([*(base64.urlsafe_b64encode(json.dumps(p).encode()).rstrip(b"=").decode() for p in parts), signature])
+    return ".".join(
+        [*(base64.urlsafe_b64encode(json.dumps(p).encode()).rstrip(b"=").decode() for p in parts), signature]
+    )
 
 
 def test_a_personal_token_opens_the_server_too(study, monkeypatch):
@@ -388,7 +438,9 @@ def test_another_version_is_warned_of_once(study, capsys):
 
 
 def test_a_server_that_takes_fewer_tasks_than_it_was_sent_is_told(study):
-    study.after = lambda method, path, number: (201, "application/json", b'{"task_count": 3}') if path.endswith("/import") else None
+    study.after = lambda method, path, number: (
+        (201, "application/json", b'{"task_count": 3}') if path.endswith("/import") else None
+    )
     with pytest.raises(UserError, match="took 3 of 2[0-9] tasks"):
         push()
 

@@ -12,7 +12,10 @@ ROUND = "RGQA tiny: annotator-{:02}: qualification"
 def answer(study, number: int, as_known: bool) -> None:
     """Judge the whole round of an annotator: "Is there a dog 7?" is known to be invalid, of even numbers valid."""
     for task in study.in_project(ROUND.format(number)):
-        known = ["invalid" if int(re.findall(r"\d+", task["data"][name])[0]) % 2 else "valid" for name in ("first", "second")]
+        known = [
+            "invalid" if int(re.findall(r"\d+", task["data"][name])[0]) % 2 else "valid"
+            for name in ("first", "second")
+        ]
         said = known if as_known else ["valid" if one == "invalid" else "invalid" for one in known]
         study.annotate(task, *said)
 
@@ -31,7 +34,9 @@ def test_real_tasks_come_to_those_who_passed_the_round_and_to_nobody_before(stud
     answer(study, 2, as_known=False)
     capsys.readouterr()
     push()
-    assert len(real(study, 1)) == 40 and real(study, 2) == [] and real(study, 3) == []  # alone, she gets every task once
+    assert (
+        len(real(study, 1)) == 40 and real(study, 2) == [] and real(study, 3) == []
+    )  # alone, she gets every task once
     said = capsys.readouterr().out
     assert "annotator-01: qualification: passed, 4 of 4 questions as known" in said
     assert "annotator-02: qualification: not passed, 0 of 4 questions as known" in said

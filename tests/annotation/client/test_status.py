@@ -4,9 +4,9 @@ from math import isnan
 import pytest
 
 from annotation.client.push import push
+from annotation.client.status import pace, status
 from annotation.study.quality import wilson
 from annotation.study.roster import write_roster
-from annotation.client.status import pace, status
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
 from tests.annotation.client.test_push import ANN, BEN, leave
@@ -65,8 +65,12 @@ def test_the_table_shows_done_open_pace_time_left_and_filter_questions(judged, c
     low, high = wilson(3, 4)
     left = given - 5
     assert found["annotator-01"][4:] == [
-        f"4 / {given - 1}", "1", "120", f"{left / 120:.1f}", f"3 of 4, 75% ({low:.0%} to {high:.0%})",
-    ]  # fmt: skip
+        f"4 / {given - 1}",
+        "1",
+        "120",
+        f"{left / 120:.1f}",
+        f"3 of 4, 75% ({low:.0%} to {high:.0%})",
+    ]
     assert found["annotator-02"][4:] == [f"0 / {len(judged.keys(BEN))}", "0", "", "", ""]
     assert found["all"][4] == "4 / 79"
     done = [int(cell.split(" / ")[0]) for cell in found["annotator-01"][:4]]

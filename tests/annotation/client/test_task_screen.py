@@ -11,7 +11,25 @@ from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
 
 # What version 1.23.2 leaves in instructions (SAFE_HTML_TAGS, SAFE_HTML_ATTRIBUTES): of those, what is used here.
-TAGS = {"style", "div", "span", "h1", "h2", "p", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "strong", "em", "code"}
+TAGS = {
+    "style",
+    "div",
+    "span",
+    "h1",
+    "h2",
+    "p",
+    "ul",
+    "li",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "strong",
+    "em",
+    "code",
+}
 ATTRIBUTES = {"class", "title"}
 
 
@@ -55,7 +73,10 @@ def test_the_instructions_use_only_what_label_studio_leaves_in_them():
 
 def test_consent_comes_before_the_guidelines_and_the_examples():
     text = Seen(instructions()).text
-    order = [text.index(words) for words in ("free will", "When in doubt, say valid.", "What color is the dog?", "Rules of thumb")]
+    order = [
+        text.index(words)
+        for words in ("free will", "When in doubt, say valid.", "What color is the dog?", "Rules of thumb")
+    ]
     assert order == sorted(order)
 
 
@@ -63,7 +84,9 @@ def test_every_picture_that_a_text_names_is_in_the_instructions_byte_for_byte():
     text = instructions()
     names = re.findall(r"!\[[^\]]*\]\((examples/\w+\.jpg)\)", (HOME / "guidelines.md").read_text())
     assert len(names) == 3
-    found = re.findall(r"width: (\d+)px; height: (\d+)px; background-image: url\(data:image/jpeg;base64,([^)]*)\)", text)
+    found = re.findall(
+        r"width: (\d+)px; height: (\d+)px; background-image: url\(data:image/jpeg;base64,([^)]*)\)", text
+    )
     assert [b64decode(data) for _, _, data in found] == [(HOME / name).read_bytes() for name in names]
     for width, height, data in found:
         assert Image.open(BytesIO(b64decode(data))).size == (int(width), int(height))
@@ -80,7 +103,9 @@ def test_a_wide_picture_is_shown_as_wide_as_fits_and_in_proportion(folders):
     # 896 x 300 at 448 wide is 150 high
     Image.new("RGB", (896, 300)).save(folders.study / "wide.png")
     (folders.study / "consent.md").write_text("![wide](wide.png)")
-    assert "width: 448px; height: 150px; background-image: url(data:image/png;base64," in instructions(folders)
+    assert "width: 448px; height: 150px; background-image: url(data:image/png;base64," in instructions(
+        folders
+    )
 
 
 def test_the_study_leader_replaces_a_text_by_a_file_in_the_study_folder(folders):
@@ -92,7 +117,9 @@ def test_the_study_leader_replaces_a_text_by_a_file_in_the_study_folder(folders)
 
 
 def test_html_and_dangerous_addresses_in_a_text_show_as_text(folders):
-    (folders.study / "consent.md").write_text("<script>alert(1)</script> <b>x</b> [link](javascript:alert(1)) {{x}} $first")
+    (folders.study / "consent.md").write_text(
+        "<script>alert(1)</script> <b>x</b> [link](javascript:alert(1)) {{x}} $first"
+    )
     seen = Seen(instructions(folders))
     assert seen.tags <= TAGS
     assert "<script>alert(1)</script> <b>x</b>" in seen.text
@@ -133,7 +160,7 @@ def test_the_style_sheet_holds_no_sign_that_label_studio_escapes():
 
 def test_the_key_that_submits_is_named_as_label_studio_names_it():
     # section:element, as in version 1.23.2's defaults; at most 50 characters
-    (name, row), = HOTKEYS.items()
+    ((name, row),) = HOTKEYS.items()
     assert name == "annotation:annotation:submit"
     assert "ctrl+enter" in row["key"].split(",")
     assert len(row["key"]) <= 50
@@ -142,16 +169,33 @@ def test_the_key_that_submits_is_named_as_label_studio_names_it():
 def test_the_colours_of_chosen_answers_can_be_read_and_told_apart_with_every_kind_of_sight():
     """Contrast as WCAG 2.1 defines it (4.5 for text); sight without one kind of cones by the matrices of Machado, Oliveira and
     Fernandes (2009), severity 1.0, on linear RGB; distances in CIELAB, 20 is more than twice what is told apart at a glance."""
-    fill = dict(re.findall(r"nth-child\((\d)\) label.ant-radio-wrapper-checked \{ background: #(\w{6})", interface()))
+    fill = dict(
+        re.findall(r"nth-child\((\d)\) label.ant-radio-wrapper-checked \{ background: #(\w{6})", interface())
+    )
     colours = [tuple(int(fill[place][i : i + 2], 16) / 255 for i in (0, 2, 4)) for place in "123"]
     blind = {
         "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
-        "no red": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
-        "no green": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
-        "no blue": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+        "no red": (
+            (0.152286, 1.052583, -0.204868),
+            (0.114503, 0.786281, 0.099216),
+            (-0.003882, -0.048116, 1.051998),
+        ),
+        "no green": (
+            (0.367322, 0.860646, -0.227968),
+            (0.280085, 0.672501, 0.047413),
+            (-0.011820, 0.042940, 0.968881),
+        ),
+        "no blue": (
+            (1.255528, -0.076749, -0.178779),
+            (-0.078411, 0.930809, 0.147602),
+            (0.004733, 0.691367, 0.303900),
+        ),
     }
     for sight, matrix in blind.items():
-        seen = [lab(tuple(sum(m * c for m, c in zip(row, linear(colour), strict=True)) for row in matrix)) for colour in colours]
+        seen = [
+            lab(tuple(sum(m * c for m, c in zip(row, linear(colour), strict=True)) for row in matrix))
+            for colour in colours
+        ]
         for a, b in ((0, 1), (0, 2), (1, 2)):
             assert sum((x - y) ** 2 for x, y in zip(seen[a], seen[b], strict=True)) ** 0.5 > 20, (sight, a, b)
     for colour in colours:
@@ -165,6 +209,10 @@ def linear(colour):
 
 def lab(rgb):
     r, g, b = (min(max(c, 0), 1) for c in rgb)
-    x, y, z = 0.4124 * r + 0.3576 * g + 0.1805 * b, 0.2126 * r + 0.7152 * g + 0.0722 * b, 0.0193 * r + 0.1192 * g + 0.9505 * b
+    x, y, z = (
+        0.4124 * r + 0.3576 * g + 0.1805 * b,
+        0.2126 * r + 0.7152 * g + 0.0722 * b,
+        0.0193 * r + 0.1192 * g + 0.9505 * b,
+    )
     fx, fy, fz = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in (x / 0.9505, y, z / 1.089))
     return 116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)

@@ -17,10 +17,10 @@ from annotation.client.label_studio import LabelStudio
 from annotation.client.pull import pull
 from annotation.client.push import push
 from annotation.client.queues import queues
-from annotation.study.roster import read_roster, write_roster
 from annotation.client.secrets import Connection, connection, read_secrets
-from annotation.server import accounts, environment, process
 from annotation.client.status import status
+from annotation.server import accounts, environment, process
+from annotation.study.roster import read_roster, write_roster
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
@@ -158,7 +158,11 @@ def test_a_label_that_was_renamed_by_hand_is_put_right(project):
     server = LabelStudio(connection("ben"))
     found = server.project("RGQA tiny")
     ours = server._ask("GET", f"api/projects/{found.id}/")["label_config"]
-    server._ask("PATCH", f"api/projects/{found.id}/", body={"label_config": ours.replace('value="valid"', 'value="okay"')})
+    server._ask(
+        "PATCH",
+        f"api/projects/{found.id}/",
+        body={"label_config": ours.replace('value="valid"', 'value="okay"')},
+    )
     push()
     assert server._ask("GET", f"api/projects/{found.id}/")["label_config"] == ours
 
@@ -177,7 +181,9 @@ def test_answers_and_drafts_are_never_deleted(project):
     assert whole(held())
 
 
-def test_a_pull_during_which_the_server_is_killed_loses_nothing_and_the_next_gets_everything(project, monkeypatch):
+def test_a_pull_during_which_the_server_is_killed_loses_nothing_and_the_next_gets_everything(
+    project, monkeypatch
+):
     monkeypatch.setattr("annotation.client.label_studio.PAGE", 5)
     push()
     for name in ("ann", "ben", "cyd"):

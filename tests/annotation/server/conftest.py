@@ -13,9 +13,9 @@ import msgspec
 import pytest
 import requests
 
-from annotation.study.roster import read_roster
 from annotation.client.secrets import Secrets
 from annotation.server import accounts, environment, process
+from annotation.study.roster import read_roster
 from pipeline.core.paths import Folders
 
 ROOT = Path(__file__).parents[3]
@@ -95,9 +95,14 @@ def made(folder: Path) -> Iterator[Studio]:
         project = service.post(
             f"{studio.url}/api/projects/", json={"title": "RGQA tiny", "label_config": SCREEN}, timeout=60
         ).json()["id"]
-        rows = [{"data": {"image": f"/data/local-files/?d=tiny/source/images/{file}", "first": "Is it?"}} for file in shown]
+        rows = [
+            {"data": {"image": f"/data/local-files/?d=tiny/source/images/{file}", "first": "Is it?"}}
+            for file in shown
+        ]
         service.post(f"{studio.url}/api/projects/{project}/import", json=rows, timeout=60).raise_for_status()
-        tasks = service.get(f"{studio.url}/api/tasks", params={"project": project}, timeout=60).json()["tasks"]
+        tasks = service.get(f"{studio.url}/api/tasks", params={"project": project}, timeout=60).json()[
+            "tasks"
+        ]
         studio.projects[name] = project
         studio.tasks[name] = sorted(task["id"] for task in tasks)
     yield studio
@@ -113,7 +118,9 @@ def inside(studio: Studio) -> Callable[[str], Any]:
         code = "import json, os, sys\nout = os.dup(1); os.dup2(2, 1)\nfrom annotation.server.studio.inside import set_up\nset_up()\n"
         done = subprocess.run(
             [studio.python, "-c", f"{code}{lines}\nos.write(out, json.dumps(answer).encode())"],
-            env=process.environment(), capture_output=True, check=True,
+            env=process.environment(),
+            capture_output=True,
+            check=True,
         )
         return msgspec.json.decode(done.stdout)
 

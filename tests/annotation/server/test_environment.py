@@ -43,7 +43,9 @@ def test_it_is_made_once(tmp_path: Path, lock: Path, calls: list[list[str]]) -> 
     assert len(calls) == 2
 
 
-def test_another_lock_file_installs_anew_into_the_same_environment(tmp_path: Path, lock: Path, calls: list[list[str]]) -> None:
+def test_another_lock_file_installs_anew_into_the_same_environment(
+    tmp_path: Path, lock: Path, calls: list[list[str]]
+) -> None:
     environment.ensure(tmp_path / "environment", lock)
     lock.write_text("label-studio==1.23.3\n")
     environment.ensure(tmp_path / "environment", lock)
@@ -88,7 +90,11 @@ def test_what_the_installer_said_is_shown(tmp_path: Path) -> None:
 
 
 def test_the_lock_pins_every_package_and_names_no_index() -> None:
-    lines = [line for line in environment.LOCK.read_text().splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    lines = [
+        line
+        for line in environment.LOCK.read_text().splitlines()
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
     assert all("==" in line for line in lines)
     assert "label-studio==1.23.2" in lines
     assert not [line for line in lines if "://" in line or line.startswith("-")]

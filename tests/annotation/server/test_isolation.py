@@ -97,9 +97,21 @@ OWN = [
     ("DELETE", "/api/tasks/{mytask}/", None),
     ("PATCH", "/api/tasks/{mytask}/", {"data": {}}),
     ("POST", "/api/tasks/", {"project": "{me}", "data": {}}),
-    ("POST", "/api/dm/actions/?id=delete_tasks&project={me}", {"selectedItems": {"all": True, "excluded": []}}),
-    ("POST", "/api/dm/actions/?id=delete_tasks_annotations&project={me}", {"selectedItems": {"all": True, "excluded": []}}),
-    ("POST", "/api/dm/actions/?id=next_task&id=delete_tasks&project={me}", {"selectedItems": {"all": True, "excluded": []}}),
+    (
+        "POST",
+        "/api/dm/actions/?id=delete_tasks&project={me}",
+        {"selectedItems": {"all": True, "excluded": []}},
+    ),
+    (
+        "POST",
+        "/api/dm/actions/?id=delete_tasks_annotations&project={me}",
+        {"selectedItems": {"all": True, "excluded": []}},
+    ),
+    (
+        "POST",
+        "/api/dm/actions/?id=next_task&id=delete_tasks&project={me}",
+        {"selectedItems": {"all": True, "excluded": []}},
+    ),
     ("DELETE", "/api/dm/views/reset/?project={me}", None),
     ("GET", "/api/invite", None),
     ("POST", "/api/invite/reset-token", {}),
@@ -116,7 +128,11 @@ OWN = [
     ("POST", "/api/webhooks/", {"url": "http://127.0.0.1:1/", "organization": 1}),
     ("POST", "/api/ml/", {"url": "http://127.0.0.1:1/", "project": "{me}"}),
     ("POST", "/api/storages/localfiles/", {"project": "{me}", "path": "/etc"}),
-    ("POST", "/api/storages/s3/validate", {"project": "{me}", "bucket": "x", "s3_endpoint": "http://127.0.0.1:1/"}),
+    (
+        "POST",
+        "/api/storages/s3/validate",
+        {"project": "{me}", "bucket": "x", "s3_endpoint": "http://127.0.0.1:1/"},
+    ),
     ("POST", "/api/storages/export/localfiles", {"project": "{me}", "path": "/srv"}),
     ("GET", "/user/account/", None),
     ("GET", "/organization/", None),
@@ -137,13 +153,26 @@ def judged(studio: Studio) -> dict[str, dict[str, int]]:
     owned = {}
     for name in ("ann", "ben"):
         session, task = studio.login(name), studio.tasks[name][0]
-        annotation = session.post(f"{studio.url}/api/tasks/{task}/annotations/", json={"result": ANSWER, "lead_time": 3.5}, timeout=60)
-        draft = session.post(f"{studio.url}/api/tasks/{task}/drafts", json={"result": ANSWER, "lead_time": 1}, timeout=60)
-        view = session.post(f"{studio.url}/api/dm/views/", json={"project": studio.projects[name], "data": {}}, timeout=60)
+        annotation = session.post(
+            f"{studio.url}/api/tasks/{task}/annotations/",
+            json={"result": ANSWER, "lead_time": 3.5},
+            timeout=60,
+        )
+        draft = session.post(
+            f"{studio.url}/api/tasks/{task}/drafts", json={"result": ANSWER, "lead_time": 1}, timeout=60
+        )
+        view = session.post(
+            f"{studio.url}/api/dm/views/", json={"project": studio.projects[name], "data": {}}, timeout=60
+        )
         me = session.get(f"{studio.url}/api/current-user/whoami", timeout=60).json()
         owned[name] = {
-            "annotation": annotation.json()["id"], "draft": draft.json()["id"], "view": view.json()["id"],
-            "project": studio.projects[name], "task": task, "user": me["id"], "org": me["active_organization"],
+            "annotation": annotation.json()["id"],
+            "draft": draft.json()["id"],
+            "view": view.json()["id"],
+            "project": studio.projects[name],
+            "task": task,
+            "user": me["id"],
+            "org": me["active_organization"],
         }
     return owned
 
@@ -168,7 +197,9 @@ def token_of(studio: Studio, name: str) -> str:
         "from jwt_auth.models import LSAPIToken\nfrom users.models import User\n"
         f"os.write(out, LSAPIToken.for_user(User.objects.get(email={email!r})).get_full_jwt().encode())"
     )
-    done = subprocess.run([studio.python, "-c", lines], env=process.environment(os.environ), capture_output=True, check=True)
+    done = subprocess.run(
+        [studio.python, "-c", lines], env=process.environment(os.environ), capture_output=True, check=True
+    )
     return done.stdout.decode()
 
 
@@ -193,7 +224,13 @@ def numbers(judged: dict[str, dict[str, int]]) -> dict[str, int]:
 def test_what_is_anothers_is_out_of_reach(
     studio: Studio, ann: requests.Session, numbers: dict[str, int], method: str, address: str, body: Any
 ) -> None:
-    answer = ann.request(method, studio.url + filled(address, numbers), json=filled(body, numbers), timeout=60, allow_redirects=False)
+    answer = ann.request(
+        method,
+        studio.url + filled(address, numbers),
+        json=filled(body, numbers),
+        timeout=60,
+        allow_redirects=False,
+    )
     assert answer.status_code in KEPT_AWAY, answer.text[:300]
 
 
@@ -201,47 +238,95 @@ def test_what_is_anothers_is_out_of_reach(
 def test_an_annotator_can_only_label(
     studio: Studio, ann: requests.Session, numbers: dict[str, int], method: str, address: str, body: Any
 ) -> None:
-    answer = ann.request(method, studio.url + filled(address, numbers), json=filled(body, numbers), timeout=60, allow_redirects=False)
+    answer = ann.request(
+        method,
+        studio.url + filled(address, numbers),
+        json=filled(body, numbers),
+        timeout=60,
+        allow_redirects=False,
+    )
     assert answer.status_code in KEPT_AWAY, answer.text[:300]
 
 
 def test_the_same_addresses_do_answer_their_owner(studio: Studio, judged: dict[str, dict[str, int]]) -> None:
     # Otherwise the refusals above would prove nothing: the addresses might not exist.
     ben, own = studio.login("ben"), judged["ben"]
-    asked = [f"/api/projects/{own['project']}/", f"/api/projects/{own['project']}/next/", f"/api/dm/project/?project={own['project']}",
-             f"/api/dm/columns/?project={own['project']}", f"/api/tasks/?project={own['project']}", f"/api/tasks/{own['task']}/",
-             f"/api/tasks/{own['task']}/annotations/", f"/api/tasks/{own['task']}/drafts", f"/api/annotations/{own['annotation']}/",
-             f"/api/drafts/{own['draft']}/", f"/api/dm/views/{own['view']}/", f"/projects/{own['project']}/data",
-             f"/api/users/?project={own['project']}"]  # fmt: skip
-    assert {address: ben.get(studio.url + address, timeout=60).status_code for address in asked} == dict.fromkeys(asked, 200)
+    asked = [
+        f"/api/projects/{own['project']}/",
+        f"/api/projects/{own['project']}/next/",
+        f"/api/dm/project/?project={own['project']}",
+        f"/api/dm/columns/?project={own['project']}",
+        f"/api/tasks/?project={own['project']}",
+        f"/api/tasks/{own['task']}/",
+        f"/api/tasks/{own['task']}/annotations/",
+        f"/api/tasks/{own['task']}/drafts",
+        f"/api/annotations/{own['annotation']}/",
+        f"/api/drafts/{own['draft']}/",
+        f"/api/dm/views/{own['view']}/",
+        f"/projects/{own['project']}/data",
+        f"/api/users/?project={own['project']}",
+    ]
+    assert {
+        address: ben.get(studio.url + address, timeout=60).status_code for address in asked
+    } == dict.fromkeys(asked, 200)
 
 
-def test_lists_hold_nothing_of_others(studio: Studio, ann: requests.Session, judged: dict[str, dict[str, int]]) -> None:
+def test_lists_hold_nothing_of_others(
+    studio: Studio, ann: requests.Session, judged: dict[str, dict[str, int]]
+) -> None:
     projects = ann.get(f"{studio.url}/api/projects/", timeout=60).json()["results"]
     assert [project["id"] for project in projects] == [judged["ann"]["project"]]
-    people = ann.get(f"{studio.url}/api/users/", params={"project": judged["ann"]["project"]}, timeout=60).json()
+    people = ann.get(
+        f"{studio.url}/api/users/", params={"project": judged["ann"]["project"]}, timeout=60
+    ).json()
     assert "ben" not in str(people) and "admin" not in str(people)
 
 
-def test_an_annotator_answers_corrects_and_drafts_as_themselves(studio: Studio, judged: dict[str, dict[str, int]]) -> None:
+def test_an_annotator_answers_corrects_and_drafts_as_themselves(
+    studio: Studio, judged: dict[str, dict[str, int]]
+) -> None:
     ann, task, me = studio.login("ann"), studio.tasks["ann"][1], judged["ann"]["user"]
-    drafted = ann.post(f"{studio.url}/api/tasks/{task}/drafts", json={"result": ANSWER, "lead_time": 2}, timeout=60).json()
+    drafted = ann.post(
+        f"{studio.url}/api/tasks/{task}/drafts", json={"result": ANSWER, "lead_time": 2}, timeout=60
+    ).json()
     made = ann.post(
         f"{studio.url}/api/tasks/{task}/annotations/?project={studio.projects['ann']}",
-        json={"result": ANSWER, "lead_time": 4.25, "draft_id": drafted["id"], "project": str(studio.projects["ann"])}, timeout=60,
+        json={
+            "result": ANSWER,
+            "lead_time": 4.25,
+            "draft_id": drafted["id"],
+            "project": str(studio.projects["ann"]),
+        },
+        timeout=60,
     ).json()
     assert (made["completed_by"], made["lead_time"]) == (me, 4.25)
-    assert ann.get(f"{studio.url}/api/drafts/{drafted['id']}/", timeout=60).status_code == 404  # it became the answer
+    assert (
+        ann.get(f"{studio.url}/api/drafts/{drafted['id']}/", timeout=60).status_code == 404
+    )  # it became the answer
     changed = [{**ANSWER[0], "value": {"choices": ["invalid"]}}]
-    ann.patch(f"{studio.url}/api/annotations/{made['id']}/", json={"result": changed, "lead_time": 6}, timeout=60).raise_for_status()
+    ann.patch(
+        f"{studio.url}/api/annotations/{made['id']}/", json={"result": changed, "lead_time": 6}, timeout=60
+    ).raise_for_status()
     seen = studio.service("ann").get(f"{studio.url}/api/annotations/{made['id']}/", timeout=60).json()
     assert (seen["result"][0]["value"]["choices"], seen["completed_by"]) == (["invalid"], me)
     assert ann.delete(f"{studio.url}/api/annotations/{made['id']}/", timeout=60).status_code == 403
-    assert ann.post(f"{studio.url}/api/annotations/{made['id']}/convert-to-draft", json={}, timeout=60).status_code == 403
+    assert (
+        ann.post(
+            f"{studio.url}/api/annotations/{made['id']}/convert-to-draft", json={}, timeout=60
+        ).status_code
+        == 403
+    )
     # A slip on Skip, which stands beside Update, must not take the answer back.
     skipped = {"result": [], "was_cancelled": True}
-    assert ann.patch(f"{studio.url}/api/annotations/{made['id']}/", json=skipped, timeout=60).status_code == 403
-    assert ann.post(f"{studio.url}/api/tasks/{task}/annotations/?was_cancelled=1", json={"result": []}, timeout=60).status_code == 403
+    assert (
+        ann.patch(f"{studio.url}/api/annotations/{made['id']}/", json=skipped, timeout=60).status_code == 403
+    )
+    assert (
+        ann.post(
+            f"{studio.url}/api/tasks/{task}/annotations/?was_cancelled=1", json={"result": []}, timeout=60
+        ).status_code
+        == 403
+    )
     seen = studio.service("ann").get(f"{studio.url}/api/annotations/{made['id']}/", timeout=60).json()
     assert not seen["was_cancelled"] and seen["result"][0]["value"]["choices"] == ["invalid"]
 
@@ -251,23 +336,57 @@ def test_they_land_on_their_queue(studio: Studio) -> None:
     assert answer.headers["Location"] == f"/projects/{studio.projects['ann']}/data?labeling=1"
 
 
-HIDDEN = ["label-studio/secrets.json", "label-studio/label_studio.sqlite3", "tiny/truth/hidden.png", "tiny/source/questions.json",
-          "tiny/study/roster.json", "tiny/source/images/../../truth/hidden.png", "tiny/source/images/..%2f..%2ftruth%2fhidden.png",
-          "/etc/passwd", "../../etc/passwd", "tiny/source/images", "tiny/source/images/", "tiny/source/images/none.jpg",
-          "tiny/source/images/script.svg", "tiny//source/images/n100001.jpg", "", "tiny/source/images/n100001.jpg\x00"]  # fmt: skip
+HIDDEN = [
+    "label-studio/secrets.json",
+    "label-studio/label_studio.sqlite3",
+    "tiny/truth/hidden.png",
+    "tiny/source/questions.json",
+    "tiny/study/roster.json",
+    "tiny/source/images/../../truth/hidden.png",
+    "tiny/source/images/..%2f..%2ftruth%2fhidden.png",
+    "/etc/passwd",
+    "../../etc/passwd",
+    "tiny/source/images",
+    "tiny/source/images/",
+    "tiny/source/images/none.jpg",
+    "tiny/source/images/script.svg",
+    "tiny//source/images/n100001.jpg",
+    "",
+    "tiny/source/images/n100001.jpg\x00",
+]
 
 
-def test_pictures_of_the_data_set_are_shown_and_nothing_else_of_the_folder(studio: Studio, ann: requests.Session) -> None:
+def test_pictures_of_the_data_set_are_shown_and_nothing_else_of_the_folder(
+    studio: Studio, ann: requests.Session
+) -> None:
     address = f"{studio.url}/data/local-files/"
     shown = ann.get(address, params={"d": "tiny/source/images/n100001.jpg"}, timeout=60)
-    assert (shown.status_code, shown.headers["Content-Type"], shown.content[:2]) == (200, "image/jpeg", b"\xff\xd8")
-    assert {path: ann.get(address, params={"d": path}, timeout=60).status_code for path in HIDDEN} == dict.fromkeys(HIDDEN, 404)
+    assert (shown.status_code, shown.headers["Content-Type"], shown.content[:2]) == (
+        200,
+        "image/jpeg",
+        b"\xff\xd8",
+    )
+    assert {
+        path: ann.get(address, params={"d": path}, timeout=60).status_code for path in HIDDEN
+    } == dict.fromkeys(HIDDEN, 404)
     for session in (studio.service("ben"), studio.bearer(studio.secrets.admin.token)):
         assert session.get(address, params={"d": "label-studio/secrets.json"}, timeout=60).status_code == 404
 
 
-STRANGE = ["/data/local-files/?d=tiny/source/images/n100001.jpg", "/api/projects/", "/api/tasks/1/", "/api/users/", "/api/version/",
-           "/user/signup/", "/admin/", "/docs/api/schema/json/", "/trigger500/", "/metrics/", "/feature-flags/", "/data/upload/1/x"]  # fmt: skip
+STRANGE = [
+    "/data/local-files/?d=tiny/source/images/n100001.jpg",
+    "/api/projects/",
+    "/api/tasks/1/",
+    "/api/users/",
+    "/api/version/",
+    "/user/signup/",
+    "/admin/",
+    "/docs/api/schema/json/",
+    "/trigger500/",
+    "/metrics/",
+    "/feature-flags/",
+    "/data/upload/1/x",
+]
 
 
 def test_a_stranger_sees_the_login_and_cannot_sign_up(studio: Studio, inside: Callable[[str], Any]) -> None:
@@ -276,26 +395,46 @@ def test_a_stranger_sees_the_login_and_cannot_sign_up(studio: Studio, inside: Ca
 
     assert {address: status(address) for address in STRANGE} == dict.fromkeys(STRANGE, 401)
     assert status("/user/login/") == 200 and status("/") == 302
-    link = inside("from organizations.models import Organization\nanswer = Organization.objects.first().token")
+    link = inside(
+        "from organizations.models import Organization\nanswer = Organization.objects.first().token"
+    )
     stranger = requests.Session()
-    token = stranger.get(f"{studio.url}/user/login/", timeout=60).text.split('name="csrfmiddlewaretoken" value="')[1].split('"')[0]
+    token = (
+        stranger.get(f"{studio.url}/user/login/", timeout=60)
+        .text.split('name="csrfmiddlewaretoken" value="')[1]
+        .split('"')[0]
+    )
     form = {"email": "stranger@example.org", "password": "long enough 12", "csrfmiddlewaretoken": token}
-    answer = stranger.post(f"{studio.url}/user/signup/?token={link}", data=form, timeout=60, allow_redirects=False)
+    answer = stranger.post(
+        f"{studio.url}/user/signup/?token={link}", data=form, timeout=60, allow_redirects=False
+    )
     assert answer.status_code == 401
-    assert inside("from users.models import User\nanswer = User.objects.filter(email='stranger@example.org').count()") == 0
+    assert (
+        inside(
+            "from users.models import User\nanswer = User.objects.filter(email='stranger@example.org').count()"
+        )
+        == 0
+    )
 
 
 def test_legacy_tokens_open_nothing(studio: Studio, inside: Callable[[str], Any]) -> None:
-    keys = inside("from rest_framework.authtoken.models import Token\nanswer = [token.key for token in Token.objects.all()]")
+    keys = inside(
+        "from rest_framework.authtoken.models import Token\nanswer = [token.key for token in Token.objects.all()]"
+    )
     assert len(keys) == 5  # the administrator, two annotators, two service accounts
     for key in keys:
         for header in ({"Authorization": f"Token {key}"}, {"X-Api-Key": key}):
             assert requests.get(f"{studio.url}/api/projects/", headers=header, timeout=60).status_code == 401
 
 
-def test_service_accounts_are_kept_to_their_organisation_and_have_no_password(studio: Studio, inside: Callable[[str], Any]) -> None:
+def test_service_accounts_are_kept_to_their_organisation_and_have_no_password(
+    studio: Studio, inside: Callable[[str], Any]
+) -> None:
     service = studio.service("ann")
-    for address in (f"/api/tasks/?project={studio.projects['ben']}", f"/api/projects/{studio.projects['ben']}/next/"):
+    for address in (
+        f"/api/tasks/?project={studio.projects['ben']}",
+        f"/api/projects/{studio.projects['ben']}/next/",
+    ):
         assert service.get(studio.url + address, timeout=60).status_code in {403, 404}
     assert inside(
         "from users.models import User\n"
@@ -304,11 +443,14 @@ def test_service_accounts_are_kept_to_their_organisation_and_have_no_password(st
 
 
 def test_the_server_tells_nobody_anything(inside: Callable[[str], Any]) -> None:
-    assert inside(
-        "from django.conf import settings as s\nfrom core.feature_flags import flag_set\n"
-        "answer = [s.DEBUG, s.COLLECT_ANALYTICS, s.LATEST_VERSION_CHECK, bool(s.SENTRY_DSN), bool(s.FRONTEND_SENTRY_DSN),"
-        " s.CORS_ALLOW_ALL_ORIGINS, s.LOCAL_FILES_SERVING_ENABLED, s.LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN]"
-    ) == [False] * 8
+    assert (
+        inside(
+            "from django.conf import settings as s\nfrom core.feature_flags import flag_set\n"
+            "answer = [s.DEBUG, s.COLLECT_ANALYTICS, s.LATEST_VERSION_CHECK, bool(s.SENTRY_DSN), bool(s.FRONTEND_SENTRY_DSN),"
+            " s.CORS_ALLOW_ALL_ORIGINS, s.LOCAL_FILES_SERVING_ENABLED, s.LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN]"
+        )
+        == [False] * 8
+    )
 
 
 def test_sqlite_waits_and_writes_ahead(inside: Callable[[str], Any]) -> None:

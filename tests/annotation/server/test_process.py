@@ -58,7 +58,10 @@ def test_a_process_that_ended_but_was_not_collected_is_not_our_server(tmp_path: 
 
 def test_stop_ends_our_process_and_no_other(tmp_path: Path) -> None:
     ours, other = (subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) for _ in range(2))
-    write_json(tmp_path / "server.json", Server(pid=ours.pid, created=psutil.Process(ours.pid).create_time(), port=8080))
+    write_json(
+        tmp_path / "server.json",
+        Server(pid=ours.pid, created=psutil.Process(ours.pid).create_time(), port=8080),
+    )
     assert process.stop(tmp_path)
     assert not psutil.pid_exists(ours.pid) or psutil.Process(ours.pid).status() == psutil.STATUS_ZOMBIE
     assert other.poll() is None
@@ -114,7 +117,14 @@ def test_of_a_traceback_the_message_alone_is_shown() -> None:
 
 
 def test_names_that_label_studio_would_take_for_its_own_are_kept_from_it(tmp_path: Path) -> None:
-    outside = {"PATH": "/bin", "HOST": "example.org", "DEBUG": "1", "USERNAME": "me", "LABEL_STUDIO_HOST": "x", "PYTHONPATH": "/elsewhere"}
+    outside = {
+        "PATH": "/bin",
+        "HOST": "example.org",
+        "DEBUG": "1",
+        "USERNAME": "me",
+        "LABEL_STUDIO_HOST": "x",
+        "PYTHONPATH": "/elsewhere",
+    }
     seen = process.environment(outside, tmp_path, tmp_path / "data")
     assert seen["PATH"] == "/bin"
     assert not {"HOST", "DEBUG", "USERNAME", "LABEL_STUDIO_HOST"} & set(seen)
@@ -125,13 +135,25 @@ def test_names_that_label_studio_would_take_for_its_own_are_kept_from_it(tmp_pat
 def test_sqlite_unless_another_database_is_named() -> None:
     assert process.database({}) == {"DJANGO_DB": "sqlite"}
     assert process.database({"RGQA_ANNOTATE_DATABASE": POSTGRES}) == {
-        "DJANGO_DB": "default", "POSTGRE_HOST": "db.example.org", "POSTGRE_PORT": "5433",
-        "POSTGRE_USER": "rgqa", "POSTGRE_PASSWORD": "p@ss", "POSTGRE_NAME": "study",
-    }  # fmt: skip
+        "DJANGO_DB": "default",
+        "POSTGRE_HOST": "db.example.org",
+        "POSTGRE_PORT": "5433",
+        "POSTGRE_USER": "rgqa",
+        "POSTGRE_PASSWORD": "p@ss",
+        "POSTGRE_NAME": "study",
+    }
 
 
 @pytest.mark.parametrize(
-    "address", ["mysql://u:p@h/n", "postgresql://h/n", "postgresql://u@h", "postgresql://u@h:port/n", "study", "postgresql:///n"]
+    "address",
+    [
+        "mysql://u:p@h/n",
+        "postgresql://h/n",
+        "postgresql://u@h",
+        "postgresql://u@h:port/n",
+        "study",
+        "postgresql:///n",
+    ],
 )
 def test_a_database_that_is_written_wrongly_is_refused(address: str) -> None:
     with pytest.raises(UserError, match="expected postgresql://user:password@host:port/name"):
@@ -141,7 +163,10 @@ def test_a_database_that_is_written_wrongly_is_refused(address: str) -> None:
 def test_a_study_stays_in_its_database(tmp_path: Path) -> None:
     process.keep_database({"RGQA_ANNOTATE_DATABASE": POSTGRES}, tmp_path)
     process.keep_database({"RGQA_ANNOTATE_DATABASE": POSTGRES}, tmp_path)
-    with pytest.raises(UserError, match="lie in postgresql://db.example.org:5433/study, but RGQA_ANNOTATE_DATABASE names sqlite"):
+    with pytest.raises(
+        UserError,
+        match="lie in postgresql://db.example.org:5433/study, but RGQA_ANNOTATE_DATABASE names sqlite",
+    ):
         process.keep_database({}, tmp_path)
     assert "p@ss" not in (tmp_path / "database.txt").read_text()
 
@@ -149,7 +174,9 @@ def test_a_study_stays_in_its_database(tmp_path: Path) -> None:
 def test_only_one_command_at_a_time(tmp_path: Path) -> None:
     code = f"from pathlib import Path; from annotation.server.process import alone\nwith alone(Path({str(tmp_path)!r})): print('in')"
     with process.alone(tmp_path):
-        other = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        other = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         assert other.stderr is not None and other.stdout is not None
         assert "waiting for another" in other.stderr.readline()
         assert other.poll() is None

@@ -20,7 +20,9 @@ from annotation.server.studio.rules import Refused, check, references, skips
         ("data_manager:api:view-list", "POST", {}, {"project": 3}),
     ],
 )
-def test_labelling_is_allowed(view: str, method: str, query: dict[str, list[str]], body: dict[str, Any]) -> None:
+def test_labelling_is_allowed(
+    view: str, method: str, query: dict[str, list[str]], body: dict[str, Any]
+) -> None:
     check(view, method, query, body)
 
 
@@ -53,11 +55,23 @@ def test_everything_that_a_request_names_is_looked_at() -> None:
         "task",
         {"pk": 5, "annotation_id": 6},
         {"project": ["1", "2"], "taskID": ["7"], "tabID": ["0"], "page": ["9"]},
-        {"draft_id": 0, "parent_annotation": None, "completed_by": 8, "project": "3", "result": [{"task": 99}]},
+        {
+            "draft_id": 0,
+            "parent_annotation": None,
+            "completed_by": 8,
+            "project": "3",
+            "result": [{"task": 99}],
+        },
     )
     assert named == {
-        ("task", 5), ("annotation", 6), ("project", 1), ("project", 2), ("task", 7), ("user", 8), ("project", 3),
-    }  # fmt: skip
+        ("task", 5),
+        ("annotation", 6),
+        ("project", 1),
+        ("project", 2),
+        ("task", 7),
+        ("user", 8),
+        ("project", 3),
+    }
 
 
 @pytest.mark.parametrize("value", ["1 or 1=1", "-1", "1.0", [1], {"id": 1}, True, "٣", " 1"])
@@ -77,5 +91,7 @@ def test_an_id_is_a_number_and_nothing_else(value: Any) -> None:
         ({"was_cancelled": ["0", "true"]}, {}, True),  # which of two counts is Label Studio's affair
     ],
 )
-def test_a_skip_is_seen_in_the_query_and_in_what_is_sent(query: dict[str, list[str]], body: dict[str, Any], expected: bool) -> None:
+def test_a_skip_is_seen_in_the_query_and_in_what_is_sent(
+    query: dict[str, list[str]], body: dict[str, Any], expected: bool
+) -> None:
     assert skips(query, body) is expected

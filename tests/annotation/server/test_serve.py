@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from annotation.client import invite as door
-from annotation.study.roster import read_roster
-from annotation.client.task_screen import HOTKEYS
 from annotation.client.secrets import HOME, read_secrets
+from annotation.client.task_screen import HOTKEYS
 from annotation.server import accounts, environment, process, serve
+from annotation.study.roster import read_roster
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
 
@@ -60,7 +60,9 @@ def test_the_same_invitation_twice_changes_nothing(asked: list[dict]) -> None:
     assert (read_roster(Folders()), read_secrets()) == before
 
 
-def test_a_kill_before_the_secrets_are_written_is_mended_by_the_next_run(asked: list[dict], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kill_before_the_secrets_are_written_is_mended_by_the_next_run(
+    asked: list[dict], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -81,7 +83,10 @@ def test_who_leaves_stays_in_the_roster_and_the_account_is_closed(asked: list[di
     assert [(p.name, p.active) for p in read_roster(Folders())] == [("ann", False), ("ben", True)]
     assert asked[-1]["annotators"] == {
         "ann": {
-            "email": "ann@rgqa.local", "password": password, "token": "token of ann@rgqa.local", "active": False,
+            "email": "ann@rgqa.local",
+            "password": password,
+            "token": "token of ann@rgqa.local",
+            "active": False,
             "hotkeys": HOTKEYS,
         }
     }
@@ -124,7 +129,12 @@ def test_the_summary_names_address_logins_and_where_the_secrets_lie(asked: list[
     door.invite(["ann"])
     secrets = read_secrets()
     text = "\n".join(serve.summary(secrets, read_roster(Folders())))
-    for part in (secrets.url, "ann@rgqa.local", secrets.annotators["ann"].password, "data/label-studio/secrets.json"):
+    for part in (
+        secrets.url,
+        "ann@rgqa.local",
+        secrets.annotators["ann"].password,
+        "data/label-studio/secrets.json",
+    ):
         assert part in text
     assert secrets.admin.password not in text and secrets.annotators["ann"].token not in text
 

@@ -10,9 +10,12 @@ V, I, U = "valid", "invalid", "unsure"
 
 def task(key, subset="clip-hard"):
     return Task(
-        task_id=key, picture_id="n1", subset=subset,
+        task_id=key,
+        picture_id="n1",
+        subset=subset,
         first=TaskQuestion(key="1", text="candidate", role="candidate", candidate_id=f"c{key}"),
-        second=TaskQuestion(key="2", text="filter", role="filter", expected="valid"))  # fmt: skip
+        second=TaskQuestion(key="2", text="filter", role="filter", expected="valid"),
+    )
 
 
 def verdict(key, who, candidate):
@@ -33,7 +36,9 @@ def test_alpha_with_different_numbers_of_verdicts_by_hand():
     assert alpha(np.array([[3, 0], [1, 2], [0, 2], [1, 0]])) == pytest.approx(1 - 14 / 32, abs=1e-12)
 
 
-@pytest.mark.parametrize("counts", [[[2, 0], [3, 0]], [[2, 0], [0, 1]], [[1, 0], [0, 1]], np.zeros((0, 2), int)])
+@pytest.mark.parametrize(
+    "counts", [[[2, 0], [3, 0]], [[2, 0], [0, 1]], [[1, 0], [0, 1]], np.zeros((0, 2), int)]
+)
 def test_alpha_is_undefined_where_all_say_the_same_or_nothing_is_judged_twice(counts):
     assert alpha(np.array(counts)) is None
 
@@ -56,11 +61,14 @@ def test_kappa_is_undefined_where_both_always_say_the_same_one_thing(table):
 def test_agreement_is_told_for_all_and_for_each_subset_and_unsure_is_valid():
     tasks = {t.task_id: t for t in (task("a"), task("b"), task("c", "pt-easy"), task("d", "pt-easy"))}
     verdicts = [
-        verdict("a", "x", V), verdict("a", "y", U),  # the same: unsure is valid
-        verdict("b", "x", V), verdict("b", "y", I),  # not
-        verdict("c", "x", I), verdict("c", "z", I),
+        verdict("a", "x", V),
+        verdict("a", "y", U),  # the same: unsure is valid
+        verdict("b", "x", V),
+        verdict("b", "y", I),  # not
+        verdict("c", "x", I),
+        verdict("c", "z", I),
         verdict("d", "x", I),
-    ]  # fmt: skip
+    ]
     together, hard, easy = agreement(tasks, verdicts)
     assert [(p.first, p.second, p.both, p.same, p.kappa) for p in together.pairs] == [
         ("x", "y", 2, 1, 0.0),  # observed 1/2, by chance 1 * 1/2

@@ -29,11 +29,16 @@ def plain(votes, rounds, smoothing):
         mine = [v[2] for v in votes if v[0] == i]
         belief[i] = [Fraction(2 * mine.count(c) + mine.count(2), 2 * len(mine)) for c in (0, 1)]
     for _ in range(rounds):
-        prior = [(sum(belief[i][c] for i in items) + smoothing) / (len(items) + 2 * smoothing) for c in (0, 1)]
+        prior = [
+            (sum(belief[i][c] for i in items) + smoothing) / (len(items) + 2 * smoothing) for c in (0, 1)
+        ]
         table = {}
         for a in people:
             for c in (0, 1):
-                weights = [sum(belief[i][c] for i, b, r in votes if b == a and r == said) + smoothing for said in range(3)]
+                weights = [
+                    sum(belief[i][c] for i, b, r in votes if b == a and r == said) + smoothing
+                    for said in range(3)
+                ]
                 table[a, c] = [w / sum(weights) for w in weights]
         for i in items:
             likely = [prior[c] * prod(table[a, c][r] for j, a, r in votes if j == i) for c in (0, 1)]
@@ -42,11 +47,24 @@ def plain(votes, rounds, smoothing):
 
 
 def test_three_rounds_with_unsure_agree_with_exact_fractions():
-    votes = [(0, 0, 1), (0, 1, 1), (0, 2, 2), (1, 0, 0), (1, 1, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0), (3, 1, 1), (3, 2, 2)]
+    votes = [
+        (0, 0, 1),
+        (0, 1, 1),
+        (0, 2, 2),
+        (1, 0, 0),
+        (1, 1, 2),
+        (1, 2, 0),
+        (2, 0, 1),
+        (2, 1, 0),
+        (3, 1, 1),
+        (3, 2, 2),
+    ]
     expected = plain(votes, 3, Fraction(1))
     item, who, said = np.array(votes).T
     found = dawid_skene(item, who, said, most_rounds=3)
-    assert found.posterior == pytest.approx(np.array([[float(p) for p in expected[i]] for i in range(4)]), abs=1e-12)
+    assert found.posterior == pytest.approx(
+        np.array([[float(p) for p in expected[i]] for i in range(4)]), abs=1e-12
+    )
 
 
 def simulated(seed, items=3000):

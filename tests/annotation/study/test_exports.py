@@ -9,11 +9,14 @@ from pipeline.core.records import Task, TaskQuestion
 
 TASKS = {
     key: Task(
-        task_id=key, picture_id="n1", subset="clip-hard",
+        task_id=key,
+        picture_id="n1",
+        subset="clip-hard",
         first=TaskQuestion(key="1", text="candidate", role="candidate", candidate_id=key),
-        second=TaskQuestion(key="2", text="filter", role="filter", expected="valid"))
+        second=TaskQuestion(key="2", text="filter", role="filter", expected="valid"),
+    )
     for key in ("t1", "t2", "t3")
-}  # fmt: skip
+}
 
 
 def chosen(name, choice):
@@ -30,17 +33,38 @@ def chosen(name, choice):
 def annotation(number, person, first="valid", second="invalid", **more):
     """An annotation as Label Studio 1.23 exports it, with what it writes beside what we read."""
     return {
-        "id": number, "completed_by": person, "result": [chosen("first", first), chosen("second", second)], "was_cancelled": False,
-        "ground_truth": False, "created_at": f"2025-01-01T00:00:{number:02}Z", "updated_at": f"2025-01-01T00:00:{number:02}Z",
-        "draft_created_at": None, "lead_time": 3.5, "prediction": {}, "unique_id": "u", "import_id": None, "last_action": None,
-        "task": 5, "project": 1, "updated_by": person if isinstance(person, int) else None} | more  # fmt: skip
+        "id": number,
+        "completed_by": person,
+        "result": [chosen("first", first), chosen("second", second)],
+        "was_cancelled": False,
+        "ground_truth": False,
+        "created_at": f"2025-01-01T00:00:{number:02}Z",
+        "updated_at": f"2025-01-01T00:00:{number:02}Z",
+        "draft_created_at": None,
+        "lead_time": 3.5,
+        "prediction": {},
+        "unique_id": "u",
+        "import_id": None,
+        "last_action": None,
+        "task": 5,
+        "project": 1,
+        "updated_by": person if isinstance(person, int) else None,
+    } | more
 
 
 def exported(key, *annotations):
     return {
-        "id": 5, "annotations": list(annotations), "file_upload": "x.json", "drafts": [], "predictions": [], "meta": {},
-        "data": {"task": key, "image": "/data/local-files/?d=x.jpg", "first": "a", "second": "b"}, "inner_id": 1,
-        "total_annotations": len(annotations), "cancelled_annotations": 0}  # fmt: skip
+        "id": 5,
+        "annotations": list(annotations),
+        "file_upload": "x.json",
+        "drafts": [],
+        "predictions": [],
+        "meta": {},
+        "data": {"task": key, "image": "/data/local-files/?d=x.jpg", "first": "a", "second": "b"},
+        "inner_id": 1,
+        "total_annotations": len(annotations),
+        "cancelled_annotations": 0,
+    }
 
 
 def read(tmp_path, *files):
@@ -129,8 +153,17 @@ def minimal(key, number, person, first="valid", second="invalid", **more):
     """A row of the format JSON_MIN of version 1.23."""
     when = f"2025-01-01T00:00:{number:02}Z"
     return {
-        "task": key, "image": "/data/local-files/?d=x.jpg", "first": first, "second": second, "id": 5, "annotator": person,
-        "annotation_id": number, "created_at": when, "updated_at": when, "lead_time": 3.5} | more  # fmt: skip
+        "task": key,
+        "image": "/data/local-files/?d=x.jpg",
+        "first": first,
+        "second": second,
+        "id": 5,
+        "annotator": person,
+        "annotation_id": number,
+        "created_at": when,
+        "updated_at": when,
+        "lead_time": 3.5,
+    } | more
 
 
 def test_the_format_json_min_gives_the_same_verdicts(tmp_path):
@@ -140,7 +173,11 @@ def test_the_format_json_min_gives_the_same_verdicts(tmp_path):
 
 
 def test_in_json_min_a_question_without_an_answer_keeps_its_text(tmp_path):
-    rows = [minimal("t1", 1, 3), minimal("t2", 2, 3, second="filter"), minimal("t3", 3, 3, "candidate", "filter")]
+    rows = [
+        minimal("t1", 1, 3),
+        minimal("t2", 2, 3, second="filter"),
+        minimal("t3", 3, 3, "candidate", "filter"),
+    ]
     verdicts, counts = read(tmp_path, rows)
     assert [verdict.task_id for verdict in verdicts] == ["t1"]
     assert counts == {"complete": 1, "empty": 1, "incomplete": 1}
@@ -148,7 +185,9 @@ def test_in_json_min_a_question_without_an_answer_keeps_its_text(tmp_path):
 
 def test_a_snapshot_with_people_as_objects_is_the_same(tmp_path):
     person = {"id": 3, "email": "anna@example.org", "first_name": "Anna", "last_name": "A"}
-    assert read(tmp_path, [exported("t1", annotation(1, person))]) == read(tmp_path, [exported("t1", annotation(1, 3))])
+    assert read(tmp_path, [exported("t1", annotation(1, person))]) == read(
+        tmp_path, [exported("t1", annotation(1, 3))]
+    )
 
 
 def pulled(key, *annotations):
@@ -162,14 +201,20 @@ def test_pseudonyms_stay_as_they_are(tmp_path):
     assert {verdict.annotator for verdict in verdicts} == {"annotator-02", pseudonym(7)}
 
 
-@pytest.mark.parametrize("name", ["anna@example.org", "annotator-", "annotator-2 Anna", "annotator-02\n", "x annotator-02"])
+@pytest.mark.parametrize(
+    "name", ["anna@example.org", "annotator-", "annotator-2 Anna", "annotator-02\n", "x annotator-02"]
+)
 def test_what_only_looks_like_a_pseudonym_becomes_one(tmp_path, name):
     (verdict,), _ = read(tmp_path, [pulled("t1", annotation(1, name))])
     assert verdict.annotator == pseudonym(name) != name
 
 
 def test_an_annotation_in_a_pulled_file_and_in_an_export_is_one_verdict_under_the_pseudonym(tmp_path):
-    files = [pulled("t1", annotation(1, "annotator-02"))], [exported("t1", annotation(1, 3))], [minimal("t1", 1, 3)]
+    files = (
+        [pulled("t1", annotation(1, "annotator-02"))],
+        [exported("t1", annotation(1, 3))],
+        [minimal("t1", 1, 3)],
+    )
     for order in (files, files[::-1]):
         (verdict,), counts = read(tmp_path, *order)
         assert verdict.annotator == "annotator-02"
@@ -196,7 +241,10 @@ def test_the_same_number_on_another_server_is_another_annotation(tmp_path):
     assert {verdict.annotator for verdict in verdicts} == {"annotator-01", "annotator-02"}
 
 
-@pytest.mark.parametrize("result", [[chosen("q1", "valid"), chosen("q2", "invalid")], [chosen("first", "okay"), chosen("second", "valid")]])
+@pytest.mark.parametrize(
+    "result",
+    [[chosen("q1", "valid"), chosen("q2", "invalid")], [chosen("first", "okay"), chosen("second", "valid")]],
+)
 def test_a_renamed_control_or_label_is_told_once_with_its_count(tmp_path, result):
     rows = [exported(key, annotation(number, 3, result=result)) for number, key in enumerate(TASKS, 1)]
     with pytest.raises(UserError) as caught:

@@ -11,18 +11,29 @@ V, I, U = "valid", "invalid", "unsure"
 
 def task(key, subset="clip-hard"):
     return Task(
-        task_id=key, picture_id="n1", subset=subset,
+        task_id=key,
+        picture_id="n1",
+        subset=subset,
         first=TaskQuestion(key="1", text="candidate", role="candidate", candidate_id=key),
-        second=TaskQuestion(key="2", text="filter", role="filter", expected="valid"))  # fmt: skip
+        second=TaskQuestion(key="2", text="filter", role="filter", expected="valid"),
+    )
 
 
 def given(who, answers, subset="clip-hard", **more):
     """Somebody's tasks and verdicts, one for each pair of answers, in this order."""
     tasks = {f"{who}{n}": task(f"{who}{n}", subset) for n in range(len(answers))}
     verdicts = [
-        Verdict(verdict_id=key, task_id=key, annotator=who, first=first, second=second, order=n,
-                **{name: values[n] for name, values in more.items()})
-        for n, (key, (first, second)) in enumerate(zip(tasks, answers, strict=True))]  # fmt: skip
+        Verdict(
+            verdict_id=key,
+            task_id=key,
+            annotator=who,
+            first=first,
+            second=second,
+            order=n,
+            **{name: values[n] for name, values in more.items()},
+        )
+        for n, (key, (first, second)) in enumerate(zip(tasks, answers, strict=True))
+    ]
     return tasks, verdicts
 
 
@@ -80,7 +91,13 @@ def test_who_is_too_fast_in_many_tasks_is_flagged_by_either_clock():
         given("unknown", answers),
     )
     assert {name: kinds(row) for name, row in rows.items()} == {
-        "careful": [], "fast": ["speed"], "batch": ["speed"], "limit": [], "few": [], "unknown": []}  # fmt: skip
+        "careful": [],
+        "fast": ["speed"],
+        "batch": ["speed"],
+        "limit": [],
+        "few": [],
+        "unknown": [],
+    }
     assert rows["fast"].flags[0].detail == "11 of 40 tasks in under 3 s by the tool's clock, median 9.0 s"
     assert "after the submission before" in rows["batch"].flags[0].detail
 
@@ -100,7 +117,9 @@ def test_one_answer_given_far_more_often_than_by_others_is_flagged():
 
 
 def test_a_small_leaning_is_no_reason_to_suspect_however_many_answers_prove_it():
-    rows = found(*[given(f"p{n}", drawn(n, 2000)) for n in range(3)], given("strict", drawn(8, 2000, invalid=0.7)))
+    rows = found(
+        *[given(f"p{n}", drawn(n, 2000)) for n in range(3)], given("strict", drawn(8, 2000, invalid=0.7))
+    )
     assert rows["strict"].excess.probability < 1e-6
     assert rows["strict"].flags == ()
 

@@ -21,8 +21,16 @@ class Row(Record):
 
 def item(number, subset="clip-hard", uq=True, picture="n1", part="test", key=None):
     return Item(
-        item_id=key or f"{subset}-{'uq' if uq else 'aq'}-{number}", subset=subset, picture_id=picture, question_id=f"q{number}",
-        text=f"What is {number}?", unanswerable=uq, answer="" if uq else "red", pair_id="p", part=part)  # fmt: skip
+        item_id=key or f"{subset}-{'uq' if uq else 'aq'}-{number}",
+        subset=subset,
+        picture_id=picture,
+        question_id=f"q{number}",
+        text=f"What is {number}?",
+        unanswerable=uq,
+        answer="" if uq else "red",
+        pair_id="p",
+        part=part,
+    )
 
 
 def items(uqs=60, aqs=70, subset="clip-hard"):
@@ -33,12 +41,18 @@ def items(uqs=60, aqs=70, subset="clip-hard"):
 def test_as_many_aqs_as_uqs_are_drawn_of_each_subset():
     drawn = human_study.choose([*items(), *items(30, 40, "pt-easy")], each=50, seed=1)
     assert Counter((row.subset, row.answerable) for row in drawn) == {
-        ("clip-hard", True): 50, ("clip-hard", False): 50, ("pt-easy", True): 30, ("pt-easy", False): 30}  # fmt: skip
+        ("clip-hard", True): 50,
+        ("clip-hard", False): 50,
+        ("pt-easy", True): 30,
+        ("pt-easy", False): 30,
+    }
     assert len({row.question_id for row in drawn}) == len({row.task for row in drawn}) == 160
 
 
 def test_only_the_test_part_is_asked_and_nothing_twice():
-    dev = [item(n, part="dev", key=f"dev{n}") for n in range(9)] + [item(n, uq=False, part="dev", key=f"dev{n}a") for n in range(9)]
+    dev = [item(n, part="dev", key=f"dev{n}") for n in range(9)] + [
+        item(n, uq=False, part="dev", key=f"dev{n}a") for n in range(9)
+    ]
     shared = [item(n, subset, False, key=f"aq{n}") for subset in ("clip-easy", "clip-hard") for n in range(4)]
     uqs = [item(n, subset) for subset in ("clip-easy", "clip-hard") for n in range(4)]
     drawn = human_study.choose([*dev, *shared, *uqs], each=2, seed=1)
@@ -71,9 +85,20 @@ def test_the_order_of_tasks_does_not_tell_the_label():
 def release(tiny):
     rows = [Row(item=row) for row in items(12, 12)]
     write_jsonl("data/release/tiny/1.0.0/provenance.jsonl", rows)
-    write_jsonl("data/tiny/interim/ingest/pictures.jsonl", [
-        Picture(picture_id=f"n{n}", split="testdev", path=f"data/tiny/source/images/n{n}.jpg", width=9, height=9, sha256="0")
-        for n in range(20)])  # fmt: skip
+    write_jsonl(
+        "data/tiny/interim/ingest/pictures.jsonl",
+        [
+            Picture(
+                picture_id=f"n{n}",
+                split="testdev",
+                path=f"data/tiny/source/images/n{n}.jpg",
+                width=9,
+                height=9,
+                sha256="0",
+            )
+            for n in range(20)
+        ],
+    )
     return Path("data/release/tiny/1.0.0")
 
 
@@ -86,7 +111,10 @@ def test_what_people_see_is_a_picture_and_a_question_and_nothing_else(release):
         assert set(task) == {"data"} and set(task["data"]) == {"task", "image", "question"}
         row = drawn[task["data"]["task"]]
         assert task["data"] == {
-            "task": row.task, "question": row.text, "image": f"/data/local-files/?d=tiny/source/images/{row.picture_id}.jpg"}  # fmt: skip
+            "task": row.task,
+            "question": row.text,
+            "image": f"/data/local-files/?d=tiny/source/images/{row.picture_id}.jpg",
+        }
         assert len(row.task) == 16 and row.question_id not in json.dumps(task)
     assert (HOME / "study.xml").read_bytes() == INTERFACE.read_bytes()
 
@@ -114,29 +142,61 @@ def test_mistakes_are_told(release, tiny):
 
 
 def annotation(number, person, choice, **more):
-    result = [{"from_name": "judgement", "to_name": "image", "type": "choices", "value": {"choices": [choice]}}] if choice else []
-    return {"id": number, "completed_by": person, "result": result, "was_cancelled": False, "lead_time": 3.0,
-            "created_at": f"2026-01-01T00:00:{number % 60:02}Z"} | more  # fmt: skip
+    result = (
+        [{"from_name": "judgement", "to_name": "image", "type": "choices", "value": {"choices": [choice]}}]
+        if choice
+        else []
+    )
+    return {
+        "id": number,
+        "completed_by": person,
+        "result": result,
+        "was_cancelled": False,
+        "lead_time": 3.0,
+        "created_at": f"2026-01-01T00:00:{number % 60:02}Z",
+    } | more
 
 
 def export(path, rows):
-    path.write_text(json.dumps([{"id": n, "data": {"task": task, "image": "x", "question": "y"}, "annotations": made}
-                                for n, (task, made) in enumerate(rows)]))  # fmt: skip
+    path.write_text(
+        json.dumps(
+            [
+                {"id": n, "data": {"task": task, "image": "x", "question": "y"}, "annotations": made}
+                for n, (task, made) in enumerate(rows)
+            ]
+        )
+    )
     return path
 
 
 def test_the_last_answer_of_each_person_counts_and_what_does_not_is_counted(tmp_path):
     drawn = {row.task: row for row in human_study.choose(items(4, 4), each=1, seed=1)}
     one, two = sorted(drawn)
-    path = export(tmp_path / "e.json", [
-        (one, [annotation(2, 1, "reject"), annotation(1, 1, "answer"), annotation(3, {"id": 2, "email": "b@x.org"}, "answer")]),
-        (two, [annotation(4, 2, "answer", was_cancelled=True), annotation(5, 1, "")]),
-        ("elsewhere", [annotation(6, 1, "answer")]),
-    ])  # fmt: skip
+    path = export(
+        tmp_path / "e.json",
+        [
+            (
+                one,
+                [
+                    annotation(2, 1, "reject"),
+                    annotation(1, 1, "answer"),
+                    annotation(3, {"id": 2, "email": "b@x.org"}, "answer"),
+                ],
+            ),
+            (two, [annotation(4, 2, "answer", was_cancelled=True), annotation(5, 1, "")]),
+            ("elsewhere", [annotation(6, 1, "answer")]),
+        ],
+    )
     given, counts = human_study.read_judgements([path, path], drawn)  # the same export twice changes nothing
     assert sorted((row.task, row.accepted) for row in given) == [(one, False), (one, True)]
     assert len({row.person for row in given}) == 2 and not any("b@x.org" in row.person for row in given)
-    assert counts == {"complete": 2, "empty": 2, "of another study": 2, "replaced by a later one": 4, "skipped": 2}
+    assert counts == {
+        "complete": 2,
+        "empty": 2,
+        "of another study": 2,
+        "replaced by a later one": 4,
+        "skipped": 2,
+    }
 
 
 def test_exports_that_are_none_are_all_named(tmp_path):
@@ -146,7 +206,10 @@ def test_exports_that_are_none_are_all_named(tmp_path):
     with pytest.raises(UserError) as caught:
         human_study.read_judgements([tmp_path / "a.json", bad], drawn)
     assert "2 problems" in caught.value.problems[0]
-    assert "a.json: not" in caught.value.problems[1] and "wanted: Label Studio's export format JSON" in caught.value.problems[1]
+    assert (
+        "a.json: not" in caught.value.problems[1]
+        and "wanted: Label Studio's export format JSON" in caught.value.problems[1]
+    )
     assert "annotation 7: 'valid', wanted answer or reject" in caught.value.problems[2]
     with pytest.raises(UserError, match="no judgement of this study"):
         human_study.read_judgements([export(tmp_path / "c.json", [])], drawn)
@@ -168,7 +231,10 @@ def test_the_screen_shows_what_a_task_holds_and_has_a_key_for_either_answer():
     tree = ElementTree.parse(INTERFACE).getroot()
     shown = {value[1:] for tag in tree.iter() for value in tag.attrib.values() if value.startswith("$")}
     assert shown == {"image", "question"}
-    assert [(c.get("value"), c.get("hotkey")) for c in tree.iter("Choice")] == [("answer", "1"), ("reject", "2")]
+    assert [(c.get("value"), c.get("hotkey")) for c in tree.iter("Choice")] == [
+        ("answer", "1"),
+        ("reject", "2"),
+    ]
     assert set(human_study.ANSWERS) == {"answer", "reject"}
 
 

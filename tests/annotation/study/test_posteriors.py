@@ -17,29 +17,45 @@ def world(rows):
         first, second = (known, asked) if key.endswith("f") else (asked, known)
         tasks[key] = Task(task_id=key, picture_id="n1", subset=subset, first=first, second=second)
         said = (V, choice) if key.endswith("f") else (choice, V)
-        verdicts.append(Verdict(verdict_id=key + who, task_id=key, annotator=who, first=said[0], second=said[1]))
+        verdicts.append(
+            Verdict(verdict_id=key + who, task_id=key, annotator=who, first=said[0], second=said[1])
+        )
     return tasks, verdicts
 
 
 def test_each_subset_is_estimated_by_itself_from_answers_to_its_candidates():
     hard = [("a", "x", I), ("a", "y", I), ("bf", "x", V), ("bf", "y", U), ("c", "x", I), ("c", "y", V)]
     easy = [("d", "x", I), ("d", "z", I), ("e", "x", I), ("e", "z", I)]
-    rows = [(k, "clip-hard", who, said) for k, who, said in hard] + [(k, "pt-easy", who, said) for k, who, said in easy]
+    rows = [(k, "clip-hard", who, said) for k, who, said in hard] + [
+        (k, "pt-easy", who, said) for k, who, said in easy
+    ]
     found, tables = posteriors(*world(rows[::-1]))
     alone, mine = posteriors(*world(rows[:6]))
-    assert {row.candidate_id: row.invalid for row in alone}.items() <= {row.candidate_id: row.invalid for row in found}.items()
+    assert {row.candidate_id: row.invalid for row in alone}.items() <= {
+        row.candidate_id: row.invalid for row in found
+    }.items()
     assert [row.candidate_id for row in found] == ["ca", "cbf", "cc", "cd", "ce"]
     assert [(t.subset, t.annotator, t.votes) for t in tables] == [
-        ("clip-hard", "x", 3), ("clip-hard", "y", 3), ("pt-easy", "x", 2), ("pt-easy", "z", 2)]  # fmt: skip
+        ("clip-hard", "x", 3),
+        ("clip-hard", "y", 3),
+        ("pt-easy", "x", 2),
+        ("pt-easy", "z", 2),
+    ]
     # Items a, bf, c; annotators x, y; valid is 0, invalid 1, unsure 2.
-    plain = dawid_skene(np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 1, 0, 1]), np.array([1, 1, 0, 2, 1, 0]))
+    plain = dawid_skene(
+        np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 1, 0, 1]), np.array([1, 1, 0, 2, 1, 0])
+    )
     assert [row.invalid for row in alone] == pytest.approx(plain.posterior[:, 1], abs=1e-6)
     assert mine[1].where_valid == pytest.approx(dict(zip((V, I, U), plain.confusion[1, 0], strict=True)))
 
 
 def test_what_is_usual_is_weighted_by_votes():
-    _, tables = posteriors(*world([("a", "pt-hard", "x", I), ("b", "pt-hard", "x", V), ("b", "pt-hard", "y", V)]))
+    _, tables = posteriors(
+        *world([("a", "pt-hard", "x", I), ("b", "pt-hard", "x", V), ("b", "pt-hard", "y", V)])
+    )
     x, y = tables
     valid, invalid = usual(tables, "pt-hard")
     assert valid == pytest.approx([(2 * x.where_valid[said] + y.where_valid[said]) / 3 for said in (V, I)])
-    assert invalid == pytest.approx([(2 * x.where_invalid[said] + y.where_invalid[said]) / 3 for said in (V, I)])
+    assert invalid == pytest.approx(
+        [(2 * x.where_invalid[said] + y.where_invalid[said]) / 3 for said in (V, I)]
+    )

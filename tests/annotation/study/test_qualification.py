@@ -15,12 +15,18 @@ def known(text, expected, source="own question"):
 
 
 def task(picture, filter_, number=0):
-    asked = TaskQuestion(key="c", text=f"candidate {picture} {number}", role="candidate", candidate_id=f"{picture}{number}")
-    return Task(task_id=f"{picture}-{filter_.text}", picture_id=picture, subset="pt-easy", first=asked, second=filter_)
+    asked = TaskQuestion(
+        key="c", text=f"candidate {picture} {number}", role="candidate", candidate_id=f"{picture}{number}"
+    )
+    return Task(
+        task_id=f"{picture}-{filter_.text}", picture_id=picture, subset="pt-easy", first=asked, second=filter_
+    )
 
 
 def verdict(task_id, first, second, annotator="ann"):
-    return Verdict(verdict_id=f"{annotator}{task_id}", task_id=task_id, annotator=annotator, first=first, second=second)
+    return Verdict(
+        verdict_id=f"{annotator}{task_id}", task_id=task_id, annotator=annotator, first=first, second=second
+    )
 
 
 # Pictures a and b have both verdicts, c two valid ones, d a single question.
@@ -62,7 +68,10 @@ def test_either_verdict_may_come_first_and_the_order_of_pictures_changes_with_th
 
 def test_a_template_may_come_first_too_where_a_picture_has_nothing_else():
     rows = [task("e", known("e yes", "valid")), task("e", known("e template", "invalid", "template"))]
-    assert {qualification(rows, 1, seed)[0].first.source for seed in range(20)} == {"own question", "template"}
+    assert {qualification(rows, 1, seed)[0].first.source for seed in range(20)} == {
+        "own question",
+        "template",
+    }
 
 
 def test_the_same_tasks_in_another_order_give_the_same_round():
@@ -75,7 +84,9 @@ def test_its_task_ids_are_none_of_the_real_tasks():
 
 
 def test_the_browser_receives_of_it_what_it_receives_of_any_task():
-    picture = Picture(picture_id="a", split="testdev", path="data/sample/source/images/a.jpg", width=1, height=1, sha256="")
+    picture = Picture(
+        picture_id="a", split="testdev", path="data/sample/source/images/a.jpg", width=1, height=1, sha256=""
+    )
     assert set(shown(qualification(TASKS, 3, 1)[0], picture)["data"]) == {"task", "image", "first", "second"}
 
 

@@ -9,9 +9,12 @@ from pipeline.core.records import Task, TaskQuestion, Verdict
 
 def task(task_id, expected="valid", text="filter"):
     return Task(
-        task_id=task_id, picture_id="n1", subset="clip-hard",
+        task_id=task_id,
+        picture_id="n1",
+        subset="clip-hard",
         first=TaskQuestion(key="1", text="candidate", role="candidate", candidate_id=task_id),
-        second=TaskQuestion(key="2", text=text, role="filter", expected=expected))  # fmt: skip
+        second=TaskQuestion(key="2", text=text, role="filter", expected=expected),
+    )
 
 
 def verdict(task_id, annotator, candidate, filter_choice):
@@ -58,7 +61,10 @@ def test_a_filter_that_nearly_all_contradict_is_itself_wrong_and_nobody_is_blame
     wrong = refuted(tasks, verdicts)
     assert wrong == {("n1", "disputed")}
     assert {who: (row.right, row.answered) for who, row in accuracies(tasks, verdicts, wrong).items()} == {
-        "x": (1, 1), "y": (0, 1), "z": (0, 1)}  # fmt: skip
+        "x": (1, 1),
+        "y": (0, 1),
+        "z": (0, 1),
+    }
 
 
 def test_two_annotators_alone_cannot_refute_a_filter():

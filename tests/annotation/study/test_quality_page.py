@@ -4,19 +4,27 @@ from html.parser import HTMLParser
 import msgspec
 import pytest
 
+from annotation.client.show_quality import lines
 from annotation.study.habits import Limits, habits
 from annotation.study.quality import accuracies, refuted
-from annotation.study.quality_page import page
-from annotation.client.show_quality import lines
 from annotation.study.quality_figures import Quality, summary
+from annotation.study.quality_page import page
 from annotation.study.votes import set_aside, verify
 from pipeline.core.records import Candidate, Judgement, Screened, Task, TaskQuestion, Verdict
 
 V, I, U = "valid", "invalid", "unsure"
 SETTINGS = {
-    "rule": "majority", "min_votes": 2, "min_filter_accuracy": 0.8, "min_filter_answers": 2, "excluding": ["accuracy"],
-    "fast_seconds": 3.0, "max_fast": 0.25, "max_excess": 0.2, "flag_level": 0.001, "min_posterior": 0.95,
-}  # fmt: skip
+    "rule": "majority",
+    "min_votes": 2,
+    "min_filter_accuracy": 0.8,
+    "min_filter_answers": 2,
+    "excluding": ["accuracy"],
+    "fast_seconds": 3.0,
+    "max_fast": 0.25,
+    "max_excess": 0.2,
+    "flag_level": 0.001,
+    "min_posterior": 0.95,
+}
 HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)> \"{{ 7 * 7 }}\" ${1+1} &amp; \u202eabc \U0001f600"
 
 
@@ -24,26 +32,42 @@ def quality(ann="ann", text="filter", simulated=False, seconds=None):
     """Three tasks, judged by three; the last fails two of three filters and is excluded; the filter of c is refuted."""
     tasks = {
         key: Task(
-            task_id=key, picture_id=f"n{key}", subset="clip-hard",
+            task_id=key,
+            picture_id=f"n{key}",
+            subset="clip-hard",
             first=TaskQuestion(key="1", text="candidate", role="candidate", candidate_id=f"c{key}"),
-            second=TaskQuestion(key="2", text=text, role="filter", expected=V, source="own question"))
+            second=TaskQuestion(key="2", text=text, role="filter", expected=V, source="own question"),
+        )
         for key in "abc"
-    }  # fmt: skip
+    }
     given = {
         ann: {"a": (I, V), "b": (I, U), "c": (V, I)},
         "ben": {"a": (I, V), "b": (V, I), "c": (V, I)},
         "cem": {"a": (V, I), "b": (V, I), "c": (V, I)},
     }
     verdicts = [
-        Verdict(verdict_id=who + key, task_id=key, annotator=who, first=first, second=second, order=n, seconds=seconds, simulated=simulated)
-        for who, row in given.items() for n, (key, (first, second)) in enumerate(row.items())
-    ]  # fmt: skip
+        Verdict(
+            verdict_id=who + key,
+            task_id=key,
+            annotator=who,
+            first=first,
+            second=second,
+            order=n,
+            seconds=seconds,
+            simulated=simulated,
+        )
+        for who, row in given.items()
+        for n, (key, (first, second)) in enumerate(row.items())
+    ]
     screened = [
         Screened(
-            candidate=Candidate(candidate_id=f"c{k}", subset="clip-hard", picture_id="n", question_id="q", text="candidate"),
-            judgement=Judgement(answerability="unknown"))
+            candidate=Candidate(
+                candidate_id=f"c{k}", subset="clip-hard", picture_id="n", question_id="q", text="candidate"
+            ),
+            judgement=Judgement(answerability="unknown"),
+        )
         for k in "abc"
-    ]  # fmt: skip
+    ]
     wrong = refuted(tasks, verdicts)
     found = accuracies(tasks, verdicts, wrong)
     out = {"cem": ["accuracy: 0 of 2"]}
@@ -74,14 +98,24 @@ def test_the_figures_are_those_of_the_verdicts():
     # Nine given; cem's three are out; ben failed the filter of b. c's filter is refuted (all three contradict), so it fails nobody.
     assert (found.given, found.excluded, found.failed, found.counted) == (9, 3, 1, 5)
     assert [(r.name, r.filters, r.right, r.accuracy, r.failed) for r in found.annotators] == [
-        ("ann", 2, 2, 1.0, 0), ("ben", 2, 1, 0.5, 1), ("cem", 2, 0, 0.0, 0)]  # fmt: skip
+        ("ann", 2, 2, 1.0, 0),
+        ("ben", 2, 1, 0.5, 1),
+        ("cem", 2, 0, 0.0, 0),
+    ]
     assert found.annotators[2].excluded == ("accuracy: 0 of 2",)
     assert [(r.source, r.expected, r.answered, r.right) for r in found.filters] == [("own question", V, 4, 3)]
     assert [(r.picture_id, r.text, r.choices) for r in found.refuted] == [("nc", "filter", {I: 3})]
     (row,) = found.subsets
-    assert row.statuses == {"unanswerable": 1, "answerable": 1, "unjudged": 1}  # a: 2 of 2, c: 0 of 2, b: one vote counts
+    assert row.statuses == {
+        "unanswerable": 1,
+        "answerable": 1,
+        "unjudged": 1,
+    }  # a: 2 of 2, c: 0 of 2, b: one vote counts
     assert [(v.invalid, v.counted, v.status, v.candidates) for v in row.votes] == [
-        (0, 2, "answerable", 1), (1, 1, "unjudged", 1), (2, 2, "unanswerable", 1)]  # fmt: skip
+        (0, 2, "answerable", 1),
+        (1, 1, "unjudged", 1),
+        (2, 2, "unanswerable", 1),
+    ]
     assert found.unanswerable == 1
 
 
@@ -111,7 +145,9 @@ def test_hostile_text_shows_as_text_in_tables_and_plots():
     assert not {"script", "img"} & seen.tags
     assert seen.text.count(HOSTILE) >= 2  # the table of accuracy, and the refuted filter
     assert "49" not in "".join(t for t in seen.text if "7 * 7" in t)  # no template ran
-    assert any(t.startswith("<script>alert('x')") for t in seen.text if t != HOSTILE)  # cut short in a plot, still text
+    assert any(
+        t.startswith("<script>alert('x')") for t in seen.text if t != HOSTILE
+    )  # cut short in a plot, still text
 
 
 def test_simulated_verdicts_are_marked_first_of_all_and_people_are_not():

@@ -46,15 +46,22 @@ def test_one_vote_is_enough_if_one_is_asked_for():
         ((I,), 0.99, "unjudged"),
     ],
 )
-def test_by_probability_a_candidate_is_decided_if_it_is_high_and_the_votes_agree(choices, posterior, expected):
+def test_by_probability_a_candidate_is_decided_if_it_is_high_and_the_votes_agree(
+    choices, posterior, expected
+):
     assert status(choices, "dawid-skene", 2, posterior, 0.95) == expected
 
 
 def task(key, expected="valid", source="own question"):
     return Task(
-        task_id=key, picture_id="n1", subset="clip-hard",
-        first=TaskQuestion(key="1", text="filter", role="filter", expected=expected, source=source, question_id=f"q{key}"),
-        second=TaskQuestion(key="2", text="candidate", role="candidate", candidate_id=f"c{key}"))  # fmt: skip
+        task_id=key,
+        picture_id="n1",
+        subset="clip-hard",
+        first=TaskQuestion(
+            key="1", text="filter", role="filter", expected=expected, source=source, question_id=f"q{key}"
+        ),
+        second=TaskQuestion(key="2", text="candidate", role="candidate", candidate_id=f"c{key}"),
+    )
 
 
 def verdict(key, who, filter_choice, candidate):
@@ -71,25 +78,36 @@ def screened(key):
 def test_verdicts_of_excluded_annotators_and_with_failed_filters_are_set_aside_with_the_reason():
     tasks = {"a": task("a"), "b": task("b", "invalid")}
     verdicts = [
-        verdict("a", "x", V, I), verdict("a", "y", I, I), verdict("a", "z", V, I),
-        verdict("b", "x", U, I), verdict("b", "z", V, I),
-    ]  # fmt: skip
+        verdict("a", "x", V, I),
+        verdict("a", "y", I, I),
+        verdict("a", "z", V, I),
+        verdict("b", "x", U, I),
+        verdict("b", "z", V, I),
+    ]
     rows = set_aside(tasks, verdicts, {"z": ["accuracy: 1 of 9", "speed: 8 of 9"]}, set())
     assert {(row.verdict_id, row.reason, row.detail) for row in rows} == {
-        ("ay", "filter failed", "said invalid, valid was expected"), ("az", "annotator excluded", "accuracy: 1 of 9; speed: 8 of 9"),
-        ("bx", "filter failed", "said unsure, invalid was expected"), ("bz", "annotator excluded", "accuracy: 1 of 9; speed: 8 of 9")}  # fmt: skip
+        ("ay", "filter failed", "said invalid, valid was expected"),
+        ("az", "annotator excluded", "accuracy: 1 of 9; speed: 8 of 9"),
+        ("bx", "filter failed", "said unsure, invalid was expected"),
+        ("bz", "annotator excluded", "accuracy: 1 of 9; speed: 8 of 9"),
+    }
     assert set_aside(tasks, verdicts, {}, {("n1", "filter")}) == []  # a refuted filter fails nobody
 
 
 def test_every_candidate_gets_one_status_and_votes_add_up():
     tasks = {key: task(key) for key in "abc"}
     verdicts = [
-        verdict("a", "x", V, I), verdict("a", "y", V, I), verdict("a", "z", V, U),
-        verdict("b", "x", V, V), verdict("b", "y", I, I), verdict("b", "z", V, V),
-    ]  # fmt: skip
+        verdict("a", "x", V, I),
+        verdict("a", "y", V, I),
+        verdict("a", "z", V, U),
+        verdict("b", "x", V, V),
+        verdict("b", "y", I, I),
+        verdict("b", "z", V, V),
+    ]
     rows = verify([screened(key) for key in "cba"], tasks, verdicts, {"by"}, "majority", 2)
-    assert [(r.candidate.candidate_id, r.status, r.votes_invalid, r.votes_valid, r.votes_set_aside) for r in rows] == [
-        ("ca", "unanswerable", 2, 1, 0), ("cb", "answerable", 0, 2, 1), ("cc", "unjudged", 0, 0, 0)]  # fmt: skip
+    assert [
+        (r.candidate.candidate_id, r.status, r.votes_invalid, r.votes_valid, r.votes_set_aside) for r in rows
+    ] == [("ca", "unanswerable", 2, 1, 0), ("cb", "answerable", 0, 2, 1), ("cc", "unjudged", 0, 0, 0)]
     assert rows[1].verdict_ids == ("bx", "by", "bz")
     assert not any(row.simulated for row in rows)
 
@@ -97,19 +115,35 @@ def test_every_candidate_gets_one_status_and_votes_add_up():
 def test_by_probability_each_candidate_is_decided_by_its_own():
     tasks = {key: task(key) for key in "ab"}
     verdicts = [verdict(key, who, V, I) for key in "ab" for who in "xy"]
-    rows = verify([screened(key) for key in "ab"], tasks, verdicts, set(), "dawid-skene", 2, {"ca": 0.95, "cb": 0.6}, 0.9)
+    rows = verify(
+        [screened(key) for key in "ab"],
+        tasks,
+        verdicts,
+        set(),
+        "dawid-skene",
+        2,
+        {"ca": 0.95, "cb": 0.6},
+        0.9,
+    )
     assert [row.status for row in rows] == ["unanswerable", "doubtful"]
 
 
 def test_own_questions_are_verified_or_refuted_on_the_way():
     tasks = {"a": task("a"), "b": task("b"), "c": task("c"), "d": task("d", source="template")}
     verdicts = [
-        verdict("a", "x", V, I), verdict("a", "y", U, I), verdict("a", "z", I, I),
-        verdict("b", "x", I, I), verdict("b", "y", I, I), verdict("b", "z", V, I),
-        verdict("c", "x", V, I), verdict("d", "x", V, I), verdict("d", "y", V, I),
-    ]  # fmt: skip
-    assert [(r.question_id, r.status, r.votes_valid, r.votes_invalid) for r in check_aqs(tasks, verdicts, set())] == [
-        ("qa", "verified", 2, 1), ("qb", "refuted", 1, 2), ("qc", "open", 1, 0)]  # fmt: skip
+        verdict("a", "x", V, I),
+        verdict("a", "y", U, I),
+        verdict("a", "z", I, I),
+        verdict("b", "x", I, I),
+        verdict("b", "y", I, I),
+        verdict("b", "z", V, I),
+        verdict("c", "x", V, I),
+        verdict("d", "x", V, I),
+        verdict("d", "y", V, I),
+    ]
+    assert [
+        (r.question_id, r.status, r.votes_valid, r.votes_invalid) for r in check_aqs(tasks, verdicts, set())
+    ] == [("qa", "verified", 2, 1), ("qb", "refuted", 1, 2), ("qc", "open", 1, 0)]
     assert [(r.question_id, r.status) for r in check_aqs(tasks, verdicts, {"x"})] == [
         ("qa", "open"),
         ("qb", "open"),

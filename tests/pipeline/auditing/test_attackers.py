@@ -22,7 +22,9 @@ def test_texts_that_stand_equally_often_with_both_labels_tell_nothing():
     # 30 texts, each once as UQ and once as AQ: within a fold the counts of every n-gram are equal for both labels.
     texts, labels = TEXTS * 2, np.repeat([0, 1], len(TEXTS))
     scores = attackers.word_ngrams(texts, labels, np.array(texts), 5, 0)
-    assert attackers.score(scores, labels, np.array(texts), 100, generator(0)).auroc == pytest.approx(0.5, abs=0.02)
+    assert attackers.score(scores, labels, np.array(texts), 100, generator(0)).auroc == pytest.approx(
+        0.5, abs=0.02
+    )
 
 
 def test_a_reliably_wrong_attacker_counts_as_a_right_one():
@@ -36,7 +38,9 @@ def test_a_resampled_auroc_is_that_of_repeated_rows():
     scores, labels, group = np.array([1.0, 2, 2, 3, 4]), np.array([0, 0, 1, 1, 0]), np.array([0, 1, 2, 0, 2])
     weights = np.array([2, 0, 3, 2, 3])
     expected = roc_auc_score(np.repeat(labels, weights), np.repeat(scores, weights))
-    assert attackers.aurocs_of_resampled(scores, labels == 1, np.array([[2, 0, 3]]), group) == pytest.approx([expected])
+    assert attackers.aurocs_of_resampled(scores, labels == 1, np.array([[2, 0, 3]]), group) == pytest.approx(
+        [expected]
+    )
 
 
 def test_a_missing_score_makes_the_attack_not_applicable():
@@ -46,9 +50,13 @@ def test_a_missing_score_makes_the_attack_not_applicable():
 
 def test_a_text_an_edited_question_and_its_original_are_one_group():
     rows = [  # text, source question
-        ("Is the cup red?", "q2"), ("Is the hat red?", "q2"), ("Is the hat red?", "q5"), ("Is the dog big?", "q5"),
-        ("Is it raining?", "q1"), ("Is it sunny?", "q3"),
-    ]  # fmt: skip
+        ("Is the cup red?", "q2"),
+        ("Is the hat red?", "q2"),
+        ("Is the hat red?", "q5"),
+        ("Is the dog big?", "q5"),
+        ("Is it raining?", "q1"),
+        ("Is it sunny?", "q3"),
+    ]
     # q2 has both of the first texts, the second of them is also of q5, and so is the fourth: one chain.
     groups = attackers.text_groups(*zip(*rows, strict=True)).tolist()
     assert len(set(groups[:4])) == 1

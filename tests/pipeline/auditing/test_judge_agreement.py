@@ -6,23 +6,32 @@ import msgspec
 import numpy as np
 import pytest
 
-from pipeline.auditing.judge_agreement import Source, agreement, count, drawn, relatives, shown, trials
 from pipeline.auditing.audit_page import agreement_table
+from pipeline.auditing.judge_agreement import Source, agreement, count, drawn, relatives, shown, trials
 from pipeline.judge.facts import facts_of
 from pipeline.judge.reconstruct import reconstruct
 from tests.pipeline.judge.notation import LEXICON, question, scene
 
 
 def asked(key: str, picture: str, program: str, answer: str, **more: object):
-    return msgspec.structs.replace(question(program, answer, key), picture_id=picture, structural="query", **more)
+    return msgspec.structs.replace(
+        question(program, answer, key), picture_id=picture, structural="query", **more
+    )
 
 
 COLOR, SIZE = "select: cup (2)->query: color [0]", "select: cup (2)->query: size [0]"
 RED_CUP = "select: cup (2)->filter color: red [0]->query: size [1]"
 # At "a": two ways to ask for the cup's colour, so that each can be answered from the other; the size is asked once.
-A = [asked("a1", "a", COLOR, "red"), asked("a2", "a", "select: cup (2)->verify color: red [0]", "yes"), asked("a3", "a", SIZE, "small")]
+A = [
+    asked("a1", "a", COLOR, "red"),
+    asked("a2", "a", "select: cup (2)->verify color: red [0]", "yes"),
+    asked("a3", "a", SIZE, "small"),
+]
 # At "b": no cup.
-B = [asked("b1", "b", "select: cup (-)->exist: ? [0]", "no"), asked("b2", "b", "select: lamp (5)->query: color [0]", "blue")]
+B = [
+    asked("b1", "b", "select: cup (-)->exist: ? [0]", "no"),
+    asked("b2", "b", "select: lamp (5)->query: color [0]", "blue"),
+]
 
 
 def source(*questions, truth=None, scenes=None, related=None) -> Source:
@@ -36,7 +45,9 @@ def source(*questions, truth=None, scenes=None, related=None) -> Source:
 
 def judged(found: Source, foreign: int = 0) -> dict[tuple[str, str], str]:
     return {
-        (t.question.question_id, t.picture_id): " ".join((t.outcome.answerability, *t.outcome.answers, str(t.right)))
+        (t.question.question_id, t.picture_id): " ".join(
+            (t.outcome.answerability, *t.outcome.answers, str(t.right))
+        )
         for t in trials(found, foreign, np.random.default_rng(1))
     }
 
@@ -58,8 +69,13 @@ def test_what_a_question_entails_equals_or_follows_from_is_left_out_too():
 
 
 def test_relatives_go_both_ways_and_along_equals():
-    rows = [asked("1", "a", COLOR, "red", entailed=("2",)), asked("2", "a", SIZE, "small", equivalent=("3",)), asked("3", "a", SIZE, "small"),
-            asked("4", "a", SIZE, "small", entailed=("3",)), asked("5", "a", SIZE, "small")]
+    rows = [
+        asked("1", "a", COLOR, "red", entailed=("2",)),
+        asked("2", "a", SIZE, "small", equivalent=("3",)),
+        asked("3", "a", SIZE, "small"),
+        asked("4", "a", SIZE, "small", entailed=("3",)),
+        asked("5", "a", SIZE, "small"),
+    ]
     found = relatives(rows)
     assert found["1"] == {"1", "2"}
     assert found["2"] == {"2", "3", "1", "4"}  # its equal 3, who entails it (1), who entails its equal (4)
@@ -68,14 +84,29 @@ def test_relatives_go_both_ways_and_along_equals():
 
 
 def test_at_other_pictures_the_truth_tells_who_is_right():
-    truth = {"b": facts_of(scene("lamp 5: blue"), LEXICON), "a": facts_of(scene("cup 2: red, small", "lamp 6: red"), LEXICON)}
+    truth = {
+        "b": facts_of(scene("lamp 5: blue"), LEXICON),
+        "a": facts_of(scene("cup 2: red, small", "lamp 6: red"), LEXICON),
+    }
     found = list(trials(source(*A, *B, truth=truth), 12, np.random.default_rng(0)))
-    told = {(t.question.question_id, t.picture_id): (t.outcome.answerability, t.truth, t.right) for t in found if not t.own}
+    told = {
+        (t.question.question_id, t.picture_id): (t.outcome.answerability, t.truth, t.right)
+        for t in found
+        if not t.own
+    }
     assert told[("a1", "b")] == ("unanswerable", "unanswerable", True)
-    assert told[("b2", "a")] == ("unknown", "answerable", None)  # at "a" there is a lamp, of which nothing was asked
+    assert told[("b2", "a")] == (
+        "unknown",
+        "answerable",
+        None,
+    )  # at "a" there is a lamp, of which nothing was asked
     assert ("b1", "a") not in told  # "Is there a cup?" is answerable anywhere and says nothing
     wrong = {"b": facts_of(scene("lamp 5: blue", "cup 7: green, large"), LEXICON)}  # the evidence lies
-    told = [t.right for t in trials(source(*A, *B, truth=wrong), 12, np.random.default_rng(0)) if t.question.question_id == "a1" and t.picture_id == "b"]
+    told = [
+        t.right
+        for t in trials(source(*A, *B, truth=wrong), 12, np.random.default_rng(0))
+        if t.question.question_id == "a1" and t.picture_id == "b"
+    ]
     assert told and not any(told)
 
 
@@ -83,20 +114,40 @@ def test_published_graphs_are_used_as_they_are():
     listed = {"a": scene("cup 2: red", complete=False)}
     found = list(trials(source(*A, scenes=listed), 0, np.random.default_rng(0)))
     assert [(t.evidence, t.outcome.answerability, t.outcome.answers) for t in found] == [
-        ("scene graph", "answerable", ("red",)), ("scene graph", "answerable", ("yes",)), ("scene graph", "unknown", ())]
+        ("scene graph", "answerable", ("red",)),
+        ("scene graph", "answerable", ("yes",)),
+        ("scene graph", "unknown", ()),
+    ]
 
 
 def test_the_figures_add_up():
-    truth = {"b": facts_of(scene("lamp 5: blue"), LEXICON), "a": facts_of(scene("cup 2: red, small"), LEXICON)}
+    truth = {
+        "b": facts_of(scene("lamp 5: blue"), LEXICON),
+        "a": facts_of(scene("cup 2: red, small"), LEXICON),
+    }
     found = [*trials(source(*A, *B, truth=truth), 0, np.random.default_rng(0))]
     lie = msgspec.structs.replace(A[0], answer="blue")  # judged red
-    found += [t for t in trials(source(lie, *A[1:], truth=truth), 0, np.random.default_rng(0)) if t.question.question_id == "a1"]
-    found += [t for t in trials(source(*A, *B, truth=truth), 12, np.random.default_rng(0)) if (t.question.question_id, t.picture_id) == ("a1", "b")][:1]
+    found += [
+        t
+        for t in trials(source(lie, *A[1:], truth=truth), 0, np.random.default_rng(0))
+        if t.question.question_id == "a1"
+    ]
+    found += [
+        t
+        for t in trials(source(*A, *B, truth=truth), 12, np.random.default_rng(0))
+        if (t.question.question_id, t.picture_id) == ("a1", "b")
+    ][:1]
     row = count(found)
     # Own: a1, a2, a3, b1, b2 and the lie; a1, a2 and the lie were dared (b1 says nothing), the lie is wrong.
     assert (row.own, row.own_judged, row.own_right, row.answers, row.answers_right) == (6, 3, 2, 3, 2)
     assert (row.coverage, row.agreement) == (0.5, 0.6667)
-    assert (row.foreign, row.judged_unanswerable, row.judged_answerable, row.foreign_known, row.foreign_right) == (1, 1, 0, 1, 1)
+    assert (
+        row.foreign,
+        row.judged_unanswerable,
+        row.judged_answerable,
+        row.foreign_known,
+        row.foreign_right,
+    ) == (1, 1, 0, 1, 1)
     # Answerable are the six own: three judged so. Unanswerable is the foreign one, judged so.
     assert row.recall == {"answerable": 0.5, "unanswerable": 1.0}
     assert row.precision == {"answerable": 1.0, "unanswerable": 1.0}
@@ -112,7 +163,9 @@ def test_the_table_has_a_row_for_each_kind_of_question():
     rows = agreement(list(trials(source(*A, *B), 2, np.random.default_rng(0)))).rows
     assert list(rows) == ["other questions"] and list(rows["other questions"]) == ["all", "structural: query"]
     lines = agreement_table(rows["other questions"]).splitlines()
-    assert len(lines) == 4 and "| 2 (40.0 %) | 2 (100.0 %) |" in lines[2]  # of five own two are dared, both right
+    assert (
+        len(lines) == 4 and "| 2 (40.0 %) | 2 (100.0 %) |" in lines[2]
+    )  # of five own two are dared, both right
 
 
 def test_half_of_the_verdicts_shown_are_of_own_pictures_and_all_were_dared():
@@ -121,11 +174,17 @@ def test_half_of_the_verdicts_shown_are_of_own_pictures_and_all_were_dared():
     assert [t.own for t in some] == [True, True, False, False] and all(t.dared for t in some)
     text = shown(some, found)
     assert text.count("\n## ") + 1 == 4
-    assert "- cup (2): color red (a2)" in text and "Verdict: **answerable red**" in text and "- no cup in the picture (b1)" in text
+    assert (
+        "- cup (2): color red (a2)" in text
+        and "Verdict: **answerable red**" in text
+        and "- no cup in the picture (b1)" in text
+    )
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_same_seed_shows_the_same(seed):
     found = list(trials(source(*A, *B), 5, np.random.default_rng(seed)))
     assert [t.picture_id for t in drawn(found, 4, seed)] == [t.picture_id for t in drawn(found, 4, seed)]
-    assert [t.picture_id for t in found] == [t.picture_id for t in trials(source(*A, *B), 5, np.random.default_rng(seed))]
+    assert [t.picture_id for t in found] == [
+        t.picture_id for t in trials(source(*A, *B), 5, np.random.default_rng(seed))
+    ]

@@ -3,8 +3,17 @@ from pipeline.core.records import Item
 
 
 def item(text, unanswerable, picture="p"):
-    return Item(item_id="", subset="clip-easy", picture_id=picture, question_id="", text=text, unanswerable=unanswerable,
-                answer="", pair_id="", part="dev")
+    return Item(
+        item_id="",
+        subset="clip-easy",
+        picture_id=picture,
+        question_id="",
+        text=text,
+        unanswerable=unanswerable,
+        answer="",
+        pair_id="",
+        part="dev",
+    )
 
 
 def test_margins_count_the_difference_of_each_text():

@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from pipeline.auditing.text_attackers import (
-    NgramModel,
     TEXT_ATTACKERS,
+    NgramModel,
     likelihood,
     word_pairs,
     word_pairs_bayes,
@@ -17,20 +17,37 @@ THINGS = [f"thing{i}" for i in range(12)]
 
 def rows(texts_by_label):
     texts = [text for one in texts_by_label for text in one]
-    return texts, np.repeat([0, 1], [len(one) for one in texts_by_label]), np.array([str(i) for i in range(len(texts))])
+    return (
+        texts,
+        np.repeat([0, 1], [len(one) for one in texts_by_label]),
+        np.array([str(i) for i in range(len(texts))]),
+    )
 
 
 def test_what_goes_with_what_is_found_by_pairs_though_every_word_is_as_frequent_in_both():
     # Originals: a man wears, a fence stands. Edited: the other way round. Each word is 60 times in either.
-    usual = [f"Is the {who} near the {thing} {does}?" for who, does in (("man", "wearing"), ("fence", "standing")) for thing in THINGS]
-    odd = [f"Is the {who} near the {thing} {does}?" for who, does in (("man", "standing"), ("fence", "wearing")) for thing in THINGS]
+    usual = [
+        f"Is the {who} near the {thing} {does}?"
+        for who, does in (("man", "wearing"), ("fence", "standing"))
+        for thing in THINGS
+    ]
+    odd = [
+        f"Is the {who} near the {thing} {does}?"
+        for who, does in (("man", "standing"), ("fence", "wearing"))
+        for thing in THINGS
+    ]
     texts, labels, groups = rows((usual * 5, odd * 5))
     for attack in (word_pairs, word_pairs_bayes):
         assert roc_auc_score(labels, attack(texts, labels, groups, 5, 0)) > 0.95
 
 
 def test_a_language_model_knows_the_odd_text_without_having_seen_one():
-    texts, labels, groups = rows(([f"What is the {thing} made of?" for thing in THINGS] * 3, [f"What the is {thing} of made?" for thing in THINGS] * 3))
+    texts, labels, groups = rows(
+        (
+            [f"What is the {thing} made of?" for thing in THINGS] * 3,
+            [f"What the is {thing} of made?" for thing in THINGS] * 3,
+        )
+    )
     # The odder a text, the lower its likelihood: here every edited one is below every original.
     assert roc_auc_score(labels, -likelihood(texts, labels, groups, 5, 0)) == 1.0
 
@@ -44,7 +61,9 @@ def test_probabilities_are_those_of_witten_and_bell():
     assert model.probability(("a",), "unknown") == pytest.approx(0.04)
     # After a history never seen, as after none.
     assert model.probability(("unknown",), "b") == pytest.approx(0.18)
-    assert sum(model.probability(("a",), word) for word in ("a", "b", "c", "\n", "unknown")) == pytest.approx(1)
+    assert sum(model.probability(("a",), word) for word in ("a", "b", "c", "\n", "unknown")) == pytest.approx(
+        1
+    )
     assert model.mean_log_probability(["a", "b"]) < math.log(1)
 
 
@@ -55,4 +74,6 @@ def test_no_attacker_learns_from_a_text_that_it_is_asked_of():
     swapped = labels[::-1].copy()
     for name in ("word n-grams", "word pairs", "word pairs, Bayes"):
         for told in (labels, swapped):
-            assert roc_auc_score(told, TEXT_ATTACKERS[name](texts, told, groups, 4, 0)) == pytest.approx(0.5, abs=0.1)
+            assert roc_auc_score(told, TEXT_ATTACKERS[name](texts, told, groups, 4, 0)) == pytest.approx(
+                0.5, abs=0.1
+            )

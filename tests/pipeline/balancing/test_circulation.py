@@ -31,7 +31,9 @@ def test_no_arcs_carry_no_flow():
 @given(st.integers(0, 10_000))
 def test_what_flows_in_flows_out(seed):
     rng = np.random.default_rng(seed)
-    tail, head, capacity, cost = (rng.integers(low, high, size=25) for low, high in ((0, 6), (0, 6), (0, 4), (-9, 6)))
+    tail, head, capacity, cost = (
+        rng.integers(low, high, size=25) for low, high in ((0, 6), (0, 6), (0, 4), (-9, 6))
+    )
     found = cheapest_circulation(tail, head, capacity, cost)
     assert (np.bincount(tail, found, 6) == np.bincount(head, found, 6)).all()
     assert ((found >= 0) & (found <= capacity)).all()

@@ -16,7 +16,9 @@ def edits(*pairs, kind="attribute"):
 
 
 def kept(rows, slack=0.3, seed=0):
-    return [row for row, stays in zip(rows, even(rows, slack, np.random.default_rng(seed)), strict=True) if stays]
+    return [
+        row for row, stays in zip(rows, even(rows, slack, np.random.default_rng(seed)), strict=True) if stays
+    ]
 
 
 def test_words_that_come_and_go_equally_often_all_stay():
@@ -41,7 +43,11 @@ def test_the_slack_is_a_share_of_the_mean_count():
 
 def test_an_edit_that_helps_twice_goes_first():
     # "left" is taken out once too often, and so is "old" (5 of each, one allowed): one question does both
-    rows = [edits(("left", "right"), ("old", "young"))] + [edits(("left", "right"))] * 1 + [edits(("old", "young"))] * 1
+    rows = (
+        [edits(("left", "right"), ("old", "young"))]
+        + [edits(("left", "right"))] * 1
+        + [edits(("old", "young"))] * 1
+    )
     assert kept(rows, 0.0) == rows[1:]
 
 
@@ -65,7 +71,10 @@ def test_which_of_equals_go_is_drawn(seed):
 WORDS = st.sampled_from("abcd")
 
 
-@given(st.lists(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=2), max_size=30), st.sampled_from([0.0, 0.3, 1.0]))
+@given(
+    st.lists(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=2), max_size=30),
+    st.sampled_from([0.0, 0.3, 1.0]),
+)
 def test_in_the_end_no_word_would_gain_by_leaving_out_one_more(pairs, slack):
     rows = [edits(*row) for row in pairs]
 
@@ -80,7 +89,9 @@ def test_in_the_end_no_word_would_gain_by_leaving_out_one_more(pairs, slack):
     def beyond(some):
         return sum(max(abs(found) - allowed[word], 0) for word, found in surplus(some).items())
 
-    allowed = Counter()  # how often a question's edits change the count of a word, before anything is left out
+    allowed = (
+        Counter()
+    )  # how often a question's edits change the count of a word, before anything is left out
     for row in rows:
         allowed.update({word: abs(by) for word, by in surplus([row]).items()})
     allowed = {word: max(1.0, slack * count / 2) for word, count in allowed.items()}

@@ -27,9 +27,23 @@ def asked(question_id, picture, text):
 
 
 def uq(picture, text, question_id="q", number=0):
-    c = Candidate(candidate_id=f"{picture}+{text}+{number}", subset="clip-hard", picture_id=picture, question_id=question_id, text=text)
-    return Verified(candidate=c, judgement=Judgement(answerability="unknown"), status="unanswerable", votes_invalid=3, votes_valid=0,
-                    votes_set_aside=0, verdict_ids=(), simulated=True)
+    c = Candidate(
+        candidate_id=f"{picture}+{text}+{number}",
+        subset="clip-hard",
+        picture_id=picture,
+        question_id=question_id,
+        text=text,
+    )
+    return Verified(
+        candidate=c,
+        judgement=Judgement(answerability="unknown"),
+        status="unanswerable",
+        votes_invalid=3,
+        votes_valid=0,
+        votes_set_aside=0,
+        verdict_ids=(),
+        simulated=True,
+    )
 
 
 def shown(pairs):
@@ -55,7 +69,9 @@ def test_a_cycle_of_pictures_is_kept_and_what_leads_nowhere_is_not():
 def test_the_longer_of_two_cycles_that_share_a_question_is_kept():
     # x of A may be asked of B once only. A -> B -> A has two pairs, A -> B -> C -> A three.
     questions = [asked("1", "A", "x"), asked("2", "B", "y"), asked("3", "B", "v"), asked("4", "C", "z")]
-    kept, left = by_image_and_text([uq("A", "y"), uq("A", "z"), uq("B", "x"), uq("C", "v")], questions, (), ONE_PART)
+    kept, left = by_image_and_text(
+        [uq("A", "y"), uq("A", "z"), uq("B", "x"), uq("C", "v")], questions, (), ONE_PART
+    )
     assert shown(kept) == {("A", "z", "C"), ("B", "x", "A"), ("C", "v", "B")}
     assert reasons(left) == {"A+y+0": UNBALANCED}
 
@@ -74,7 +90,11 @@ def test_of_equally_large_sets_the_one_with_more_distinct_texts_is_kept():
     # Whatever mixture of t and si is chosen, there are 12 pairs; with t once at most there are 12 texts.
     questions, uqs = [], []
     for i in range(6):
-        questions += [asked(f"{i}1", f"A{i}", "t"), asked(f"{i}2", f"A{i}", f"s{i}"), asked(f"{i}3", f"D{i}", f"d{i}")]
+        questions += [
+            asked(f"{i}1", f"A{i}", "t"),
+            asked(f"{i}2", f"A{i}", f"s{i}"),
+            asked(f"{i}3", f"D{i}", f"d{i}"),
+        ]
         uqs += [uq(f"A{i}", f"d{i}"), uq(f"D{i}", f"s{i}"), uq(f"D{i}", "t")]
     kept, _ = by_image_and_text(uqs, questions, (), {q.picture_id: "test" for q in questions})
     assert len(kept) == len({pair.aq.text for pair in kept}) == 12
@@ -82,23 +102,45 @@ def test_of_equally_large_sets_the_one_with_more_distinct_texts_is_kept():
 
 def test_reasons_name_what_was_in_the_way():
     questions = [asked("1", "A", "x"), asked("2", "B", "y"), asked("3", "C", "z")]
-    uqs = [uq("A", "y"), uq("B", "x"), uq("B", "x", number=1), uq("A", "z"), uq("A", "never asked"), uq("E", "y")]
+    uqs = [
+        uq("A", "y"),
+        uq("B", "x"),
+        uq("B", "x", number=1),
+        uq("A", "z"),
+        uq("A", "never asked"),
+        uq("E", "y"),
+    ]
     part = ONE_PART | {"E": "dev"}
     kept, left = by_image_and_text(uqs, questions, {"3"}, part)
     assert shown(kept) == {("A", "y", "B"), ("B", "x", "A")}
-    assert reasons(left) == {"B+x+1": REPEATED, "A+z+0": REFUTED, "A+never asked+0": NO_TWIN, "E+y+0": NO_TWIN}
+    assert reasons(left) == {
+        "B+x+1": REPEATED,
+        "A+z+0": REFUTED,
+        "A+never asked+0": NO_TWIN,
+        "E+y+0": NO_TWIN,
+    }
 
 
 @st.composite
 def verdicts(draw, pictures=5, texts=6, most=12):
     rng = np.random.default_rng(draw(st.integers(0, 100_000)))
     names = "ABCDE"[:pictures]
-    questions = [asked(str(i), names[rng.integers(pictures)], f"t{rng.integers(texts)}") for i in range(draw(st.integers(0, most)))]
+    questions = [
+        asked(str(i), names[rng.integers(pictures)], f"t{rng.integers(texts)}")
+        for i in range(draw(st.integers(0, most)))
+    ]
     own = {(q.picture_id, q.text) for q in questions}
     pairs = [(p, f"t{t}") for p in names for t in range(texts) if (p, f"t{t}") not in own]
-    chosen = [pairs[i] for i in sorted(rng.choice(len(pairs), min(len(pairs), draw(st.integers(0, most))), replace=False))]
+    chosen = [
+        pairs[i]
+        for i in sorted(rng.choice(len(pairs), min(len(pairs), draw(st.integers(0, most))), replace=False))
+    ]
     refuted = {q.question_id for q in questions if rng.random() < 0.1}
-    part = {p: ("dev", "test")[rng.integers(2)] for p in names} if draw(st.booleans()) else dict.fromkeys(names, "test")
+    part = (
+        {p: ("dev", "test")[rng.integers(2)] for p in names}
+        if draw(st.booleans())
+        else dict.fromkeys(names, "test")
+    )
     return [uq(*pair) for pair in chosen], questions, refuted, part
 
 
@@ -116,7 +158,9 @@ def test_margins_are_equal_within_each_part_and_nobody_is_lost(drawn):
             of_picture[picture] += sign
     assert not any(of_text.values()) and not any(of_picture.values())
     assert len({pair.aq.question_id for pair in kept}) == len(kept)
-    assert sorted(row.candidate.candidate_id for row in [*(p.uq for p in kept), *(row for row, _ in left)]) == [u.candidate.candidate_id for u in uqs]
+    assert sorted(
+        row.candidate.candidate_id for row in [*(p.uq for p in kept), *(row for row, _ in left)]
+    ) == [u.candidate.candidate_id for u in uqs]
 
 
 def largest_by_trying(uqs, questions, refuted, part):
@@ -124,7 +168,12 @@ def largest_by_trying(uqs, questions, refuted, part):
     twins = sorted({(q.picture_id, q.text) for q in questions if q.question_id not in refuted})
     wanted = [(u.candidate.picture_id, u.candidate.text) for u in uqs]
     possible = {_margins(aqs, part) for size in range(len(twins) + 1) for aqs in combinations(twins, size)}
-    balanced = [chosen for size in range(len(wanted) + 1) for chosen in combinations(wanted, size) if _margins(chosen, part) in possible]
+    balanced = [
+        chosen
+        for size in range(len(wanted) + 1)
+        for chosen in combinations(wanted, size)
+        if _margins(chosen, part) in possible
+    ]
     return max((len(chosen), len({(part[p], t) for p, t in chosen})) for chosen in balanced)
 
 
@@ -167,8 +216,10 @@ def test_an_edited_question_stands_beside_its_original():
 def test_of_edits_that_only_ever_put_a_word_in_all_but_one_are_left_out():
     questions = {q.question_id: q for q in (asked(str(i), "A", f"happy {i}") for i in range(4))}
     edit = (Edit(start=0, end=5, kind="attribute", old="happy", new="sad"),)
-    uqs = [msgspec.structs.replace(one, candidate=msgspec.structs.replace(one.candidate, edits=edit))
-           for one in (uq("A", f"sad {i}", str(i)) for i in range(4))]
+    uqs = [
+        msgspec.structs.replace(one, candidate=msgspec.structs.replace(one.candidate, edits=edit))
+        for one in (uq("A", f"sad {i}", str(i)) for i in range(4))
+    ]
     kept, left = by_original_and_words(uqs, questions, {"3"}, 0.3, np.random.default_rng(1))
     assert len(kept) == 1 and kept[0].aq.question_id == kept[0].uq.candidate.question_id
     assert Counter(reasons(left).values()) == {UNEVEN: 2, REFUTED: 1}

@@ -10,9 +10,9 @@ from pipeline.batching.filter_questions import (
     of_the_scene,
     source_counts,
 )
+from pipeline.core.records import Relation, Scene, SceneObject, Step
 from simulation.sight import obstacle
 from simulation.word_senses import Words
-from pipeline.core.records import Relation, Scene, SceneObject, Step
 
 EMPTY = Words(categories={}, attribute_types={"red": "color"})
 

@@ -97,8 +97,13 @@ def test_the_browser_gets_a_key_a_picture_and_two_texts_and_nothing_else():
         picture_id="n1", split="testdev", path="data/tiny/source/images/n1.jpg", width=1, height=1, sha256=""
     )
     row = shown(task, picture)
-    assert row == {"data": {
-        "task": task.task_id, "image": "/data/local-files/?d=tiny/source/images/n1.jpg",
-        "first": task.first.text, "second": task.second.text}}  # fmt: skip
+    assert row == {
+        "data": {
+            "task": task.task_id,
+            "image": "/data/local-files/?d=tiny/source/images/n1.jpg",
+            "first": task.first.text,
+            "second": task.second.text,
+        }
+    }
     for secret in ("candidate", "filter", "valid", "cliphard", "judged", task.first.key, task.second.key):
         assert secret not in json.dumps(row)

@@ -29,8 +29,11 @@ def test_a_long_list_is_cut_and_says_by_how_much(capsys):
 
 @pytest.mark.parametrize(
     ("raised", "expected"),
-    [(OSError(errno.ENOSPC, "No space left on device", "x.npy"), "the disk is full (x.npy)"), (KeyboardInterrupt(), "stopped by Ctrl-C"),
-     (PermissionError(errno.EACCES, "Permission denied", "x.npy"), "no permission")],
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "x.npy"), "the disk is full (x.npy)"),
+        (KeyboardInterrupt(), "stopped by Ctrl-C"),
+        (PermissionError(errno.EACCES, "Permission denied", "x.npy"), "no permission"),
+    ],
 )
 def test_a_full_disk_and_ctrl_c_end_with_a_message(capsys, raised, expected):
     def main():
@@ -49,4 +52,7 @@ def test_a_fault_of_ours_is_not_hidden():
 
 def test_the_command_answers_without_heavy_imports():
     script = "import sys, pipeline.cli; print(sorted({'torch', 'spacy', 'pandas', 'numpy', 'datasets'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+        == "[]\n"
+    )

@@ -39,7 +39,12 @@ def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path):
 def test_what_a_killed_process_left_goes_and_what_a_living_one_writes_stays(tmp_path):
     gone = subprocess.Popen(["true"])
     gone.wait()
-    for name in (f".a.txt.{gone.pid}.tmp", f".b.txt.{gone.pid}.tmp", f".a.txt.{os.getppid()}.tmp", ".own.tmp"):
+    for name in (
+        f".a.txt.{gone.pid}.tmp",
+        f".b.txt.{gone.pid}.tmp",
+        f".a.txt.{os.getppid()}.tmp",
+        ".own.tmp",
+    ):
         (tmp_path / name).write_bytes(b"half")
     write_text(tmp_path / "a.txt", "new")
     assert sorted(os.listdir(tmp_path)) == sorted(["a.txt", f".a.txt.{os.getppid()}.tmp", ".own.tmp"])

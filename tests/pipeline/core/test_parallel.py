@@ -134,9 +134,13 @@ def test_ctrl_c_and_a_kill_end_all_processes_without_a_traceback(tmp_path, how, 
     script = tmp_path / "endless.py"
     script.write_text(ENDLESS)
     main = subprocess.Popen(
-        [sys.executable, script], env=os.environ | {"PYTHONPATH": str(ROOT)}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
+        [sys.executable, script],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     workers = set()
     while len(workers) < 2:
         workers.add(int(main.stdout.readline()))

@@ -42,21 +42,31 @@ def test_what_is_to_be_chosen_from_is_told(tmp_path):
     path = write(tmp_path, "dataset: a\na: {collect: {simulate: rehearse, kinds: [x]}}\n")
     with pytest.raises(UserError) as caught:
         load("collect", Choosing, path)
-    assert caught.value.problems[1] == "simulate: Invalid enum value 'rehearse' (got 'rehearse'); choose from true, false, \"rehearsal\""
+    assert (
+        caught.value.problems[1]
+        == "simulate: Invalid enum value 'rehearse' (got 'rehearse'); choose from true, false, \"rehearsal\""
+    )
     assert caught.value.problems[2].endswith('; choose from "n", "v"')
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("dataset: c\na: {}\n", "there are a"), ("a: 1\n", "a key `dataset`"), ("dataset: a\na: {x: {}}\n", "a.rank: the section is missing"),
-     ("dataset: [a\n", "not valid YAML"), ("dataset: a\na: {rank: 3}\n", "expected a mapping")],
+    [
+        ("dataset: c\na: {}\n", "there are a"),
+        ("a: 1\n", "a key `dataset`"),
+        ("dataset: a\na: {x: {}}\n", "a.rank: the section is missing"),
+        ("dataset: [a\n", "not valid YAML"),
+        ("dataset: a\na: {rank: 3}\n", "expected a mapping"),
+    ],
 )
 def test_a_wrong_file_says_what_is_wanted(tmp_path, text, expected):
     with pytest.raises(UserError, match=expected):
         load("rank", ExampleParams, write(tmp_path, text))
 
 
-@pytest.mark.parametrize(("value", "good"), [('"1.0.0"', True), ('"1.2.3-rc.1"', True), ("1.0", False), ('"../x"', False)])
+@pytest.mark.parametrize(
+    ("value", "good"), [('"1.0.0"', True), ('"1.2.3-rc.1"', True), ("1.0", False), ('"../x"', False)]
+)
 def test_a_version_has_three_numbers_and_cannot_leave_its_folder(tmp_path, value, good):
     path = write(tmp_path, f"dataset: a\nversion: {value}\na: {{}}\n")
     if good:

@@ -21,8 +21,13 @@ ROWS = np.arange(18, dtype=np.float32).reshape(6, 3)
 
 def test_a_key_changes_with_each_of_its_parts_and_with_nothing_else() -> None:
     same = key("model", "resize", "text", "red")
-    others = [key("other", "resize", "text", "red"), key("model", "crop", "text", "red"),
-              key("model", "resize", "picture", "red"), key("model", "resize", "text", "blue"), key("modelresize", "", "text", "red")]
+    others = [
+        key("other", "resize", "text", "red"),
+        key("model", "crop", "text", "red"),
+        key("model", "resize", "picture", "red"),
+        key("model", "resize", "text", "blue"),
+        key("modelresize", "", "text", "red"),
+    ]
     assert key("model", "resize", "text", "red") == same and len(same) == 32
     assert len({same, *others}) == 6
 

@@ -16,7 +16,11 @@ from pipeline.core.errors import UserError
 from pipeline.encoders import clip
 
 Make = Callable[..., Path]
-QUESTIONS = ["Is it red?", "What color is the ball to the left of the dog?", "Is the man on the left or on the right side?"]
+QUESTIONS = [
+    "Is it red?",
+    "What color is the ball to the left of the dog?",
+    "Is the man on the left or on the right side?",
+]
 
 
 def vectors(batches: clip.Batches, count: int) -> np.ndarray:
@@ -54,7 +58,9 @@ def test_vectors_are_those_of_the_model_itself_at_full_context(tiny_clip: Path) 
         expected = network.eval().encode_text(tokens, normalize=True).numpy()
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # cutting must have been found harmless
-        np.testing.assert_allclose(vectors(clip.load(f"local-dir:{tiny_clip}").texts(QUESTIONS, 1), 3), expected, atol=1e-6)
+        np.testing.assert_allclose(
+            vectors(clip.load(f"local-dir:{tiny_clip}").texts(QUESTIONS, 1), 3), expected, atol=1e-6
+        )
 
 
 def test_pictures_are_prepared_as_the_configuration_says(tiny_clip: Path, tmp_path: Path) -> None:
@@ -65,23 +71,35 @@ def test_pictures_are_prepared_as_the_configuration_says(tiny_clip: Path, tmp_pa
     network, prepare = open_clip.create_model_from_pretrained(f"local-dir:{tiny_clip}")
     with torch.inference_mode():
         expected = network.eval().encode_image(prepare(Image.open(path))[None], normalize=True).numpy()
-    np.testing.assert_allclose(vectors(clip.load(f"local-dir:{tiny_clip}").pictures([path], 1), 1), expected, atol=1e-6)
+    np.testing.assert_allclose(
+        vectors(clip.load(f"local-dir:{tiny_clip}").pictures([path], 1), 1), expected, atol=1e-6
+    )
 
 
 def test_vectors_do_not_depend_on_the_batch(tiny_clip: Path, tmp_path: Path) -> None:
     encoder, paths = clip.load(f"local-dir:{tiny_clip}"), pictures(tmp_path, 7)
-    np.testing.assert_allclose(vectors(encoder.pictures(paths, 1), 7), vectors(encoder.pictures(paths, 7), 7), atol=1e-6)
-    np.testing.assert_allclose(vectors(encoder.texts(QUESTIONS, 1), 3), vectors(encoder.texts(QUESTIONS, 3), 3), atol=1e-6)
+    np.testing.assert_allclose(
+        vectors(encoder.pictures(paths, 1), 7), vectors(encoder.pictures(paths, 7), 7), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        vectors(encoder.texts(QUESTIONS, 1), 3), vectors(encoder.texts(QUESTIONS, 3), 3), atol=1e-6
+    )
 
 
 def test_a_table_has_the_rows_in_the_order_of_the_input(tiny_clip: Path, tmp_path: Path) -> None:
     encoder, paths = clip.load(f"local-dir:{tiny_clip}"), pictures(tmp_path, 3)
-    np.testing.assert_allclose(encoder.picture_table(paths, 2), vectors(encoder.pictures(paths, 1), 3), atol=1e-6)
-    np.testing.assert_allclose(encoder.text_table(QUESTIONS, 2), vectors(encoder.texts(QUESTIONS, 1), 3), atol=1e-6)
+    np.testing.assert_allclose(
+        encoder.picture_table(paths, 2), vectors(encoder.pictures(paths, 1), 3), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        encoder.text_table(QUESTIONS, 2), vectors(encoder.texts(QUESTIONS, 1), 3), atol=1e-6
+    )
     assert encoder.text_table([], 2).shape == (0, 16)
 
 
-def test_a_tower_that_looks_at_the_padding_gets_the_full_context_and_a_warning(make_clip: Make, tmp_path: Path) -> None:
+def test_a_tower_that_looks_at_the_padding_gets_the_full_context_and_a_warning(
+    make_clip: Make, tmp_path: Path
+) -> None:
     # Without a causal mask every token attends to the padding, so cutting it off changes the vectors.
     folder = make_clip(tmp_path, custom_text=True, text_cfg={"no_causal_mask": True})
     import open_clip
@@ -89,7 +107,12 @@ def test_a_tower_that_looks_at_the_padding_gets_the_full_context_and_a_warning(m
 
     tokens = open_clip.get_tokenizer(f"local-dir:{folder}")(QUESTIONS)
     with torch.inference_mode():
-        expected = open_clip.create_model_from_pretrained(f"local-dir:{folder}")[0].eval().encode_text(tokens, normalize=True).numpy()
+        expected = (
+            open_clip.create_model_from_pretrained(f"local-dir:{folder}")[0]
+            .eval()
+            .encode_text(tokens, normalize=True)
+            .numpy()
+        )
     with pytest.warns(UserWarning, match="cannot be cut"):
         got = vectors(clip.load(f"local-dir:{folder}").texts(QUESTIONS, 1), 3)
     np.testing.assert_allclose(got, expected, atol=1e-6)
@@ -114,7 +137,9 @@ def test_every_text_longer_than_the_context_is_named(tiny_clip: Path) -> None:
     assert rest[0].startswith(repr(over) + ": 21 tokens") and rest[1].startswith(repr(far_over))
 
 
-def test_every_unreadable_picture_is_named_after_the_others_are_encoded(tiny_clip: Path, tmp_path: Path) -> None:
+def test_every_unreadable_picture_is_named_after_the_others_are_encoded(
+    tiny_clip: Path, tmp_path: Path
+) -> None:
     good = pictures(tmp_path, 3)
     empty, cut, text = tmp_path / "empty.jpg", tmp_path / "cut.png", tmp_path / "text.jpg"
     empty.touch()
@@ -122,7 +147,9 @@ def test_every_unreadable_picture_is_named_after_the_others_are_encoded(tiny_cli
     text.write_text("not a picture")
     seen: list[int] = []
     with pytest.raises(UserError) as caught:
-        for indices, _ in clip.load(f"local-dir:{tiny_clip}").pictures([good[0], empty, good[1], cut, text, good[2]], 2):
+        for indices, _ in clip.load(f"local-dir:{tiny_clip}").pictures(
+            [good[0], empty, good[1], cut, text, good[2]], 2
+        ):
             seen.extend(indices)
     assert seen == [0, 2, 5]
     assert [line.split(":")[0] for line in caught.value.problems[1:]] == [str(empty), str(cut), str(text)]
@@ -130,7 +157,10 @@ def test_every_unreadable_picture_is_named_after_the_others_are_encoded(tiny_cli
 
 def test_the_record_names_weights_and_preprocessing(tiny_clip: Path) -> None:
     record = clip.load(f"local-dir:{tiny_clip}").record
-    assert record.weights_sha256 == hashlib.sha256((tiny_clip / "open_clip_model.safetensors").read_bytes()).hexdigest()
+    assert (
+        record.weights_sha256
+        == hashlib.sha256((tiny_clip / "open_clip_model.safetensors").read_bytes()).hexdigest()
+    )
     assert json.loads(record.preprocessing)["resize_mode"] == "squash"
     assert (record.dimension, record.context_length, record.quick_gelu) == (16, 20, False)
 
@@ -142,9 +172,16 @@ def test_another_activation_is_another_model(make_clip: Make, tiny_clip: Path, t
     assert one.weights_sha256 == other.weights_sha256 and one.fingerprint != other.fingerprint
 
 
-@pytest.mark.parametrize("weights", [
-    {"text_cfg": {"width": 32}}, {"vision_cfg": {"layers": 2}}, {"text_cfg": {"context_length": 24}}, {"vision_cfg": {"image_size": 48}},
-], ids=["width", "layers", "context", "picture size"])
+@pytest.mark.parametrize(
+    "weights",
+    [
+        {"text_cfg": {"width": 32}},
+        {"vision_cfg": {"layers": 2}},
+        {"text_cfg": {"context_length": 24}},
+        {"vision_cfg": {"image_size": 48}},
+    ],
+    ids=["width", "layers", "context", "picture size"],
+)
 def test_weights_of_another_shape_are_refused(make_clip: Make, tmp_path: Path, weights: dict) -> None:
     make_clip(tmp_path, weights=weights)
     with pytest.raises(UserError, match="the weights do not fit the configuration"):

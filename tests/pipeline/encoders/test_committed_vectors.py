@@ -24,4 +24,7 @@ def test_computing_them_again_agrees_within_a_hundred_thousandth():
     for index, found in encoder.texts(texts[::100], 8):
         assert np.abs(found - [rows[key(*made_by, "text", texts[::100][i])] for i in index]).max() < 1e-5
     for index, found in encoder.pictures(paths[::20], 4):
-        assert np.abs(found - [rows[key(*made_by, "picture", sha256_file(paths[::20][i]))] for i in index]).max() < 1e-5
+        assert (
+            np.abs(found - [rows[key(*made_by, "picture", sha256_file(paths[::20][i]))] for i in index]).max()
+            < 1e-5
+        )

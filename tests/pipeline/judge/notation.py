@@ -13,17 +13,34 @@ from pipeline.judge.facts import Facts, facts_of
 from pipeline.words.lexicon import Lexicon
 
 LEXICON = Lexicon(
-    {"furniture": ("table", "chair", "shelf"), "animal": ("dog", "cat"), "person": ("man", "woman"),
-     "food": ("fruit", "pizza"), "fruit": ("apple", "pear"), "clothing": ("hat", "jeans")},
-    dict.fromkeys(("red", "blue", "green", "light blue"), "color") | dict.fromkeys(("wood", "metal"), "material")
-    | dict.fromkeys(("small", "large"), "size") | dict.fromkeys(("open", "closed"), "openness")
-    | dict.fromkeys(("standing", "sitting"), "pose"))
+    {
+        "furniture": ("table", "chair", "shelf"),
+        "animal": ("dog", "cat"),
+        "person": ("man", "woman"),
+        "food": ("fruit", "pizza"),
+        "fruit": ("apple", "pear"),
+        "clothing": ("hat", "jeans"),
+    },
+    dict.fromkeys(("red", "blue", "green", "light blue"), "color")
+    | dict.fromkeys(("wood", "metal"), "material")
+    | dict.fromkeys(("small", "large"), "size")
+    | dict.fromkeys(("open", "closed"), "openness")
+    | dict.fromkeys(("standing", "sitting"), "pose"),
+)
 SIZE = 1000  # of the picture, both ways; objects are points of 0 x 0 at their centre
 
 
 def scene(*objects: str, complete: bool = True, place: str = "kitchen", weather: str = "") -> Scene:
-    return Scene(picture_id="p", split="testdev", width=SIZE, height=SIZE, location=place, weather=weather,
-                 complete=complete, objects=tuple(map(_object, objects)))
+    return Scene(
+        picture_id="p",
+        split="testdev",
+        width=SIZE,
+        height=SIZE,
+        location=place,
+        weather=weather,
+        complete=complete,
+        objects=tuple(map(_object, objects)),
+    )
 
 
 def facts(*objects: str, **about: object) -> Facts:
@@ -35,19 +52,40 @@ def steps(text: str) -> tuple[Step, ...]:
 
 
 def question(program: str, answer: str, question_id: str = "q") -> Question:
-    return Question(question_id=question_id, picture_id="p", split="testdev", text=program, answer=answer, program=steps(program))
+    return Question(
+        question_id=question_id,
+        picture_id="p",
+        split="testdev",
+        text=program,
+        answer=answer,
+        program=steps(program),
+    )
 
 
 def _object(line: str) -> SceneObject:
     name, object_id, x, y, attributes, relations = re.fullmatch(
-        r"(.+?) (\d+)(?: at (\d+) (\d+))?(?:: ([^;]*))?(?:; (.*))?", line).groups()
+        r"(.+?) (\d+)(?: at (\d+) (\d+))?(?:: ([^;]*))?(?:; (.*))?", line
+    ).groups()
     return SceneObject(
-        object_id=object_id, name=name, x=int(x or 100), y=int(y or 100), w=0, h=0,
+        object_id=object_id,
+        name=name,
+        x=int(x or 100),
+        y=int(y or 100),
+        w=0,
+        h=0,
         attributes=tuple(part.strip() for part in (attributes or "").split(",") if part.strip()),
-        relations=tuple(Relation(name=r.rpartition(" ")[0].strip(), object_id=r.rpartition(" ")[2])
-                        for r in (relations or "").split(",") if r))
+        relations=tuple(
+            Relation(name=r.rpartition(" ")[0].strip(), object_id=r.rpartition(" ")[2])
+            for r in (relations or "").split(",")
+            if r
+        ),
+    )
 
 
 def _step(text: str) -> Step:
     operation, argument, inputs = re.fullmatch(r"([^:]+): ?(.*?)(?: ?\[([\d, ]+)\])?", text).groups()
-    return Step(operation=operation, argument=argument, dependencies=tuple(map(int, (inputs or "").replace(",", " ").split())))
+    return Step(
+        operation=operation,
+        argument=argument,
+        dependencies=tuple(map(int, (inputs or "").replace(",", " ").split())),
+    )

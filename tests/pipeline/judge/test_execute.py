@@ -27,7 +27,11 @@ KITCHEN = (
     "jeans 8 at 500 560: blue",
     "shelf 9 at 430 200: wood",  # 0.43 of the width: within 0.04 of the border 0.4, so left or middle
 )
-OUTDOORS = ("dog 1 at 100 100: standing; in front of 2", "cat 2 at 300 100: standing; behind 1", "dog 3 at 900 900: sitting")
+OUTDOORS = (
+    "dog 1 at 100 100: standing; in front of 2",
+    "cat 2 at 300 100: standing; behind 1",
+    "dog 3 at 900 900: sitting",
+)
 
 
 def outcome(program: str, known) -> str:
@@ -76,7 +80,10 @@ IN_THE_KITCHEN = [
     ("select: lamp (6)->relate: apple,on,s (5) [0]->query: color [1]", "missing object"),
     ("select: apple (5)->relate: _,on,s (5) [0]->query: name [1]", "wrong relation"),
     ("select: table (1)->relate: _,on,s (3) [0]->query: name [1]", "underspecified"),
-    ("select: table (1)->relate: furniture,same material,s (6) [0]->filter color: blue [1]->query: name [2]", "chair"),
+    (
+        "select: table (1)->relate: furniture,same material,s (6) [0]->filter color: blue [1]->query: name [2]",
+        "chair",
+    ),
     ("select: apple (5)->relate: _,same color,s (2) [0]->query: name [1]", "table"),  # not the apple itself
     # query
     ("select: cup (3)->query: material [0]", "no valid answer"),
@@ -123,8 +130,14 @@ IN_THE_KITCHEN = [
     ("select: shelf (9)->choose hposition: left|right [0]", "unknown"),
     ("select: chair (6)->choose rel: man,to the left of|to the right of,s (7) [0]", "no valid answer"),
     ("select: chair (6)->choose rel: table,to the left of|to the right of,s (1) [0]", "underspecified"),
-    ("select: table (1)->filter color: red [0]->choose rel: chair,to the left of|to the right of,s (6) [1]", "right"),
-    ("select: table (1)->filter color: red [0]->choose rel: chair,to the left of|to the right of,o (6) [1]", "left"),
+    (
+        "select: table (1)->filter color: red [0]->choose rel: chair,to the left of|to the right of,s (6) [1]",
+        "right",
+    ),
+    (
+        "select: table (1)->filter color: red [0]->choose rel: chair,to the left of|to the right of,o (6) [1]",
+        "left",
+    ),
     ("select: chair (6)->choose rel: lamp,to the left of|to the right of,s (1) [0]", "missing object"),
     ("select: fruit (5)->choose name: pear|apple [0]", "apple"),
     ("select: fruit (5)->choose name: pears|apples [0]", "apples"),
@@ -139,7 +152,10 @@ IN_THE_KITCHEN = [
     ("select: apple (5)->exist: ? [0]", "yes"),
     ("select: apple (5)->filter color: red [0]->exist: ? [1]", "no"),
     ("select: table (1)->filter color: red [0]->relate: lamp,on,s (-) [1]->exist: ? [2]", "no"),
-    ("select: table (1)->filter color: red [0]->relate: cup,on,s (3) [1]->filter color: red [2]->exist: ? [3]", "no"),
+    (
+        "select: table (1)->filter color: red [0]->relate: cup,on,s (3) [1]->filter color: red [2]->exist: ? [3]",
+        "no",
+    ),
     ("select: table (1)->filter color: blue [0]->relate: cup,on,s (3) [1]->exist: ? [2]", "wrong attribute"),
     ("select: lamp (1)->relate: cup,on,s (3) [0]->exist: ? [1]", "missing object"),
     # same, different, common
@@ -160,7 +176,10 @@ IN_THE_KITCHEN = [
     ("select: apple (5)->verify color: green [0]->verify size: small [0]->and:  [1, 2]", "yes"),
     ("select: apple (5)->verify color: green [0]->verify size: large [0]->and:  [1, 2]", "no"),
     ("select: apple (5)->verify color: red [0]->verify size: small [0]->or:  [1, 2]", "yes"),
-    ("select: apple (5)->verify color: red [0]->select: lamp (1)->verify size: small [2]->or:  [1, 3]", "missing object"),
+    (
+        "select: apple (5)->verify color: red [0]->select: lamp (1)->verify size: small [2]->or:  [1, 3]",
+        "missing object",
+    ),
     ("select: lamp (-)->exist: ? [0]->select: apple (5)->exist: ? [2]->or:  [1, 3]", "yes"),
     ("select: lamp (-)->exist: ? [0]->select: apple (5)->exist: ? [2]->and:  [1, 3]", "no"),
 ]
@@ -171,19 +190,25 @@ def test_a_complete_scene_decides_every_question_but_those_of_a_border(program, 
     assert outcome(program, facts(*KITCHEN)) == expected
 
 
-@pytest.mark.parametrize(("program", "expected"), [
-    ("select: scene->query: weather [0]", "sunny"),
-    ("select: scene->choose weather: rainy|sunny [0]", "sunny"),
-    ("select: scene->choose weather: rainy|cloudy [0]", "no valid answer"),
-    ("select: scene->verify weather: rainy [0]", "no"),
-    ("select: scene->choose location: outdoors|indoors [0]", "outdoors"),
-    ("select: animal (1)->filter pose: standing [0]->query: name [1]", "underspecified"),
-    ("select: animal (1)->filter pose: sitting [0]->query: name [1]", "dog"),
-    ("select: animal (1)->same: type [0]", "no"),
-    ("select: dog (1)->same: pose [0]", "no"),
-    ("select: cat (2)->relate: dog,in front of,s (1) [0]->query: pose [1]", "standing"),
-    ("select: cat (2)->choose rel: dog,in front of|behind,s (1) [0]", "underspecified"),  # the sitting one is neither
-])
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("select: scene->query: weather [0]", "sunny"),
+        ("select: scene->choose weather: rainy|sunny [0]", "sunny"),
+        ("select: scene->choose weather: rainy|cloudy [0]", "no valid answer"),
+        ("select: scene->verify weather: rainy [0]", "no"),
+        ("select: scene->choose location: outdoors|indoors [0]", "outdoors"),
+        ("select: animal (1)->filter pose: standing [0]->query: name [1]", "underspecified"),
+        ("select: animal (1)->filter pose: sitting [0]->query: name [1]", "dog"),
+        ("select: animal (1)->same: type [0]", "no"),
+        ("select: dog (1)->same: pose [0]", "no"),
+        ("select: cat (2)->relate: dog,in front of,s (1) [0]->query: pose [1]", "standing"),
+        (
+            "select: cat (2)->choose rel: dog,in front of|behind,s (1) [0]",
+            "underspecified",
+        ),  # the sitting one is neither
+    ],
+)
 def test_a_complete_scene_outdoors(program, expected):
     assert outcome(program, facts(*OUTDOORS, place="park", weather="sunny")) == expected
 
@@ -191,38 +216,72 @@ def test_a_complete_scene_outdoors(program, expected):
 def test_every_category_and_every_operation_is_in_the_tables():
     assert set(CATEGORIES) <= {expected for _, expected in IN_THE_KITCHEN}
     verbs = {operation.verb for program, _ in IN_THE_KITCHEN for operation in parse(steps(program))}
-    assert verbs == {"select", "filter", "relate", "query", "verify", "choose", "exist", "and", "or", "same", "different", "common"}
+    assert verbs == {
+        "select",
+        "filter",
+        "relate",
+        "query",
+        "verify",
+        "choose",
+        "exist",
+        "and",
+        "or",
+        "same",
+        "different",
+        "common",
+    }
 
 
-@pytest.mark.parametrize(("program", "category"), [
-    # Both the lamp and the red cup are missing: the lamp comes first.
-    ("select: lamp (1)->relate: cup,on,s (3) [0]->filter color: red [1]->query: size [2]", "missing object"),
-    # There is no red cup, and no lamp: the attribute comes first.
-    ("select: cup (3)->filter color: red [0]->relate: lamp,near,s (1) [1]->query: color [2]", "wrong attribute"),
-    # An apple on the chair there is not, and red it would not be.
-    ("select: chair (6)->relate: apple,on,s (5) [0]->filter color: red [1]->query: size [2]", "wrong relation"),
-])
+@pytest.mark.parametrize(
+    ("program", "category"),
+    [
+        # Both the lamp and the red cup are missing: the lamp comes first.
+        (
+            "select: lamp (1)->relate: cup,on,s (3) [0]->filter color: red [1]->query: size [2]",
+            "missing object",
+        ),
+        # There is no red cup, and no lamp: the attribute comes first.
+        (
+            "select: cup (3)->filter color: red [0]->relate: lamp,near,s (1) [1]->query: color [2]",
+            "wrong attribute",
+        ),
+        # An apple on the chair there is not, and red it would not be.
+        (
+            "select: chair (6)->relate: apple,on,s (5) [0]->filter color: red [1]->query: size [2]",
+            "wrong relation",
+        ),
+    ],
+)
 def test_the_first_step_that_fails_gives_the_category(program, category):
     assert outcome(program, facts(*KITCHEN)) == category
 
 
-@pytest.mark.parametrize(("program", "reason"), [
-    ("select: umbrella (1)->query: color [0]", "no umbrella in the picture"),
-    ("select: cup (3)->filter color: red [0]->query: size [1]", "no cup is red"),
-    ("select: table (1)->filter color: red [0]->filter size: small [1]->query: material [2]", "no red table is small"),
-    ("select: chair (6)->relate: apple,on,s (5) [0]->query: color [1]", "no apple on chair"),
-    ("select: man (7)->relate: apple,holding,o (5) [0]->query: color [1]", "no apple (man holding it)"),
-    ("select: apple (5)->choose color: blue|red [0]", "apple: neither blue nor red"),
-    ("select: apple (5)->choose: green|small [0]", "apple: both green and small"),
-    ("select: cup (3)->query: material [0]", "there is no material of cup"),
-    ("select: table (1)->query: color [0]", "several answers for the color of table: green, red"),
-])
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("select: umbrella (1)->query: color [0]", "no umbrella in the picture"),
+        ("select: cup (3)->filter color: red [0]->query: size [1]", "no cup is red"),
+        (
+            "select: table (1)->filter color: red [0]->filter size: small [1]->query: material [2]",
+            "no red table is small",
+        ),
+        ("select: chair (6)->relate: apple,on,s (5) [0]->query: color [1]", "no apple on chair"),
+        ("select: man (7)->relate: apple,holding,o (5) [0]->query: color [1]", "no apple (man holding it)"),
+        ("select: apple (5)->choose color: blue|red [0]", "apple: neither blue nor red"),
+        ("select: apple (5)->choose: green|small [0]", "apple: both green and small"),
+        ("select: cup (3)->query: material [0]", "there is no material of cup"),
+        ("select: table (1)->query: color [0]", "several answers for the color of table: green, red"),
+    ],
+)
 def test_the_reason_is_given_in_words(program, reason):
     assert execute(parse(steps(program)), facts(*KITCHEN)).detail == reason
 
 
 def test_what_each_step_finds_is_told():
-    found = execute(parse(steps("select: table (1)->filter color: red [0]->relate: _,on,s (3) [1]->exist: ? [2]")), facts(*KITCHEN)).found
+    found = execute(
+        parse(steps("select: table (1)->filter color: red [0]->relate: _,on,s (3) [1]->exist: ? [2]")),
+        facts(*KITCHEN),
+    ).found
     assert [[thing.object_id for thing in things] for things in found] == [["1", "2"], ["1"], ["3", "5"], []]
 
 

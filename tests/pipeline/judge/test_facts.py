@@ -8,15 +8,18 @@ from pipeline.judge.facts import Thing
 from tests.pipeline.judge.notation import LEXICON, facts
 
 
-@pytest.mark.parametrize(("listed", "asked", "truth"), [
-    ("red", "red", True),
-    ("red", "blue", False),  # a thing has one colour
-    ("red", "wood", None),
-    ("", "red", None),
-    ("blue", "light blue", None),  # one may be the other
-    ("open", "closed", False),
-    ("muddy", "dusty", None),  # of no known type: both may be true
-])
+@pytest.mark.parametrize(
+    ("listed", "asked", "truth"),
+    [
+        ("red", "red", True),
+        ("red", "blue", False),  # a thing has one colour
+        ("red", "wood", None),
+        ("", "red", None),
+        ("blue", "light blue", None),  # one may be the other
+        ("open", "closed", False),
+        ("muddy", "dusty", None),  # of no known type: both may be true
+    ],
+)
 def test_in_incomplete_evidence_only_what_contradicts_is_false(listed, asked, truth):
     known = facts(f"door 1: {listed}", complete=False)
     assert known.has(known.things[0], asked) is truth
@@ -35,32 +38,63 @@ def test_the_type_of_an_attribute_may_come_from_the_program():
     assert LEXICON.type_of("mauve") == ""
 
 
-@pytest.mark.parametrize(("relation", "asked", "truth"), [
-    ("to the left of", "to the left of", True), ("left of", "to the left of", True), ("to the left of", "to the right of", False),
-    ("above", "below", False), ("in front of", "behind", False), ("on", "under", False), ("on top of", "on", True),
-    ("sitting on", "on", True), ("beside", "next to", True), ("to the left of", "above", None), ("on", "near", None),
-])
+@pytest.mark.parametrize(
+    ("relation", "asked", "truth"),
+    [
+        ("to the left of", "to the left of", True),
+        ("left of", "to the left of", True),
+        ("to the left of", "to the right of", False),
+        ("above", "below", False),
+        ("in front of", "behind", False),
+        ("on", "under", False),
+        ("on top of", "on", True),
+        ("sitting on", "on", True),
+        ("beside", "next to", True),
+        ("to the left of", "above", None),
+        ("on", "near", None),
+    ],
+)
 def test_relations_have_synonyms_and_antonyms(relation, asked, truth):
     known = facts(f"cup 1; {relation} 2", "box 2", complete=False)
     cup, box = known.things
     assert known.holds(cup, asked, box) is truth
 
 
-@pytest.mark.parametrize(("relation", "inverse", "truth"), [
-    ("to the left of", "to the right of", True), ("above", "below", True), ("in front of", "behind", True), ("near", "near", True),
-    ("to the left of", "to the left of", False), ("behind", "behind", False), ("on", "on", False), ("on", "under", None),
-    ("wearing", "wearing", None),
-])
+@pytest.mark.parametrize(
+    ("relation", "inverse", "truth"),
+    [
+        ("to the left of", "to the right of", True),
+        ("above", "below", True),
+        ("in front of", "behind", True),
+        ("near", "near", True),
+        ("to the left of", "to the left of", False),
+        ("behind", "behind", False),
+        ("on", "on", False),
+        ("on", "under", None),
+        ("wearing", "wearing", None),
+    ],
+)
 def test_relations_say_something_of_the_other_direction(relation, inverse, truth):
     known = facts(f"cup 1; {relation} 2", "box 2", complete=False)
     cup, box = known.things
     assert known.holds(box, inverse, cup) is truth
 
 
-@pytest.mark.parametrize(("x", "zones"), [
-    (0, {"left"}), (359, {"left"}), (361, {"left", "middle"}), (439, {"left", "middle"}), (441, {"middle"}),
-    (500, {"middle"}), (559, {"middle"}), (561, {"middle", "right"}), (641, {"right"}), (1000, {"right"}),
-])
+@pytest.mark.parametrize(
+    ("x", "zones"),
+    [
+        (0, {"left"}),
+        (359, {"left"}),
+        (361, {"left", "middle"}),
+        (439, {"left", "middle"}),
+        (441, {"middle"}),
+        (500, {"middle"}),
+        (559, {"middle"}),
+        (561, {"middle", "right"}),
+        (641, {"right"}),
+        (1000, {"right"}),
+    ],
+)
 def test_the_picture_has_three_zones_and_four_percent_of_doubt_around_their_borders(x, zones):
     known = facts(f"cup 1 at {x} 500")
     assert known.things[0].positions["hposition"] == zones

@@ -25,69 +25,87 @@ def verdict(program: str, known) -> str:
     return judgement.category or judgement.answerability
 
 
-@pytest.mark.parametrize(("program", "expected"), [
-    # Known to hold: the answer is listed, or there certainly is one.
-    ("select: cup (2)->query: color [0]", "answerable"),
-    ("select: table (1)->relate: cup,on,s (2) [0]->query: color [1]", "answerable"),
-    ("select: hat (5)->relate: person,wearing,s (4) [0]->query: name [1]", "answerable"),
-    ("select: apple (3)->choose rel: cup,to the left of|to the right of,s (2) [0]", "answerable"),
-    ("select: cup (2)->relate: apple,to the right of,s (3) [0]->query: color [1]", "answerable"),
-    ("select: cup (2)->verify material: wood [0]", "answerable"),  # yes or no, it has an answer
-    ("select: lamp (2)->exist: ? [0]", "answerable"),
-    ("select: apple (3)->query: hposition [0]", "answerable"),  # published boxes are true
-    ("select: dog (6)->filter pose: sitting [0]->query: hposition [1]", "answerable"),
-    ("select: cup (2)->select: apple (3)->same color:  [0, 1]", "answerable"),
-    ("select: scene->query: place [0]", "answerable"),
-    # Not listed, so not known: objects, attributes, relations, values.
-    ("select: lamp (2)->query: color [0]", "unknown"),
-    ("select: cup (2)->filter material: metal [0]->query: color [1]", "unknown"),
-    ("select: cup (2)->filter size: not(small) [0]->query: color [1]", "unknown"),
-    ("select: table (1)->relate: apple,on,s (3) [0]->query: color [1]", "unknown"),
-    ("select: table (1)->relate: lamp,on,s (3) [0]->query: color [1]", "unknown"),
-    ("select: cup (2)->query: material [0]", "unknown"),
-    ("select: hat (5)->choose color: red|blue [0]", "unknown"),
-    ("select: hat (5)->select: cup (2)->same color:  [0, 1]", "unknown"),
-    ("select: hat (5)->select: cup (2)->common:  [0, 1]", "unknown"),
-    ("select: apple (3)->choose rel: cup,above|below,s (2) [0]", "unknown"),
-    ("select: cup (2)->verify rel: lamp,near,o (3) [0]", "unknown"),
-    ("select: cup (2)->choose rel: lamp,above|below,s (3) [0]", "unknown"),
-    ("select: cup (2)->same: color [0]", "unknown"),
-    ("select: lamp (2)->relate: cup,near,s (2) [0]->exist: ? [1]", "unknown"),
-    ("select: lamp (2)->relate: cup,near,s (2) [0]->query: color [1]", "unknown"),
-    ("select: cup (2)->filter material: metal [0]->relate: table,on,o (1) [1]->query: color [2]", "unknown"),
-    ("select: man (4)->relate: man,near,s (4) [0]->query: pose [1]", "unknown"),  # another man
-    # Something listed speaks against it.
-    ("select: cup (2)->filter color: red [0]->query: material [1]", "wrong attribute"),
-    ("select: cup (2)->filter color: not(blue) [0]->query: material [1]", "wrong attribute"),
-    ("select: apple (3)->relate: cup,to the right of,s (2) [0]->query: color [1]", "wrong relation"),
-    ("select: table (1)->relate: cup,under,s (2) [0]->query: color [1]", "wrong relation"),
-    ("select: cup (2)->choose color: red|green [0]", "no valid answer"),
-    ("select: dog (6)->query: pose [0]", "underspecified"),
-    ("select: dog (6)->verify pose: sitting [0]", "underspecified"),
-    ("select: dog (6)->query: hposition [0]", "underspecified"),
-    ("select: scene->query: weather [0]", "no valid answer"),  # a kitchen has none
-])
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        # Known to hold: the answer is listed, or there certainly is one.
+        ("select: cup (2)->query: color [0]", "answerable"),
+        ("select: table (1)->relate: cup,on,s (2) [0]->query: color [1]", "answerable"),
+        ("select: hat (5)->relate: person,wearing,s (4) [0]->query: name [1]", "answerable"),
+        ("select: apple (3)->choose rel: cup,to the left of|to the right of,s (2) [0]", "answerable"),
+        ("select: cup (2)->relate: apple,to the right of,s (3) [0]->query: color [1]", "answerable"),
+        ("select: cup (2)->verify material: wood [0]", "answerable"),  # yes or no, it has an answer
+        ("select: lamp (2)->exist: ? [0]", "answerable"),
+        ("select: apple (3)->query: hposition [0]", "answerable"),  # published boxes are true
+        ("select: dog (6)->filter pose: sitting [0]->query: hposition [1]", "answerable"),
+        ("select: cup (2)->select: apple (3)->same color:  [0, 1]", "answerable"),
+        ("select: scene->query: place [0]", "answerable"),
+        # Not listed, so not known: objects, attributes, relations, values.
+        ("select: lamp (2)->query: color [0]", "unknown"),
+        ("select: cup (2)->filter material: metal [0]->query: color [1]", "unknown"),
+        ("select: cup (2)->filter size: not(small) [0]->query: color [1]", "unknown"),
+        ("select: table (1)->relate: apple,on,s (3) [0]->query: color [1]", "unknown"),
+        ("select: table (1)->relate: lamp,on,s (3) [0]->query: color [1]", "unknown"),
+        ("select: cup (2)->query: material [0]", "unknown"),
+        ("select: hat (5)->choose color: red|blue [0]", "unknown"),
+        ("select: hat (5)->select: cup (2)->same color:  [0, 1]", "unknown"),
+        ("select: hat (5)->select: cup (2)->common:  [0, 1]", "unknown"),
+        ("select: apple (3)->choose rel: cup,above|below,s (2) [0]", "unknown"),
+        ("select: cup (2)->verify rel: lamp,near,o (3) [0]", "unknown"),
+        ("select: cup (2)->choose rel: lamp,above|below,s (3) [0]", "unknown"),
+        ("select: cup (2)->same: color [0]", "unknown"),
+        ("select: lamp (2)->relate: cup,near,s (2) [0]->exist: ? [1]", "unknown"),
+        ("select: lamp (2)->relate: cup,near,s (2) [0]->query: color [1]", "unknown"),
+        (
+            "select: cup (2)->filter material: metal [0]->relate: table,on,o (1) [1]->query: color [2]",
+            "unknown",
+        ),
+        ("select: man (4)->relate: man,near,s (4) [0]->query: pose [1]", "unknown"),  # another man
+        # Something listed speaks against it.
+        ("select: cup (2)->filter color: red [0]->query: material [1]", "wrong attribute"),
+        ("select: cup (2)->filter color: not(blue) [0]->query: material [1]", "wrong attribute"),
+        ("select: apple (3)->relate: cup,to the right of,s (2) [0]->query: color [1]", "wrong relation"),
+        ("select: table (1)->relate: cup,under,s (2) [0]->query: color [1]", "wrong relation"),
+        ("select: cup (2)->choose color: red|green [0]", "no valid answer"),
+        ("select: dog (6)->query: pose [0]", "underspecified"),
+        ("select: dog (6)->verify pose: sitting [0]", "underspecified"),
+        ("select: dog (6)->query: hposition [0]", "underspecified"),
+        ("select: scene->query: weather [0]", "no valid answer"),  # a kitchen has none
+    ],
+)
 def test_a_published_graph_leaves_much_unknown(program, expected):
     assert verdict(program, facts(*LISTED, complete=False)) == expected
 
 
-@pytest.mark.parametrize(("program", "incomplete", "complete"), [
-    ("select: lamp (2)->query: color [0]", "unknown", "missing object"),
-    ("select: cup (2)->filter material: metal [0]->query: color [1]", "unknown", "wrong attribute"),
-    ("select: table (1)->relate: apple,on,s (3) [0]->query: color [1]", "unknown", "wrong relation"),
-    ("select: cup (2)->query: material [0]", "unknown", "no valid answer"),
-    ("select: cup (2)->filter color: red [0]->query: material [1]", "wrong attribute", "wrong attribute"),
-    ("select: cup (2)->query: color [0]", "answerable", "answerable"),
-])
+@pytest.mark.parametrize(
+    ("program", "incomplete", "complete"),
+    [
+        ("select: lamp (2)->query: color [0]", "unknown", "missing object"),
+        ("select: cup (2)->filter material: metal [0]->query: color [1]", "unknown", "wrong attribute"),
+        ("select: table (1)->relate: apple,on,s (3) [0]->query: color [1]", "unknown", "wrong relation"),
+        ("select: cup (2)->query: material [0]", "unknown", "no valid answer"),
+        ("select: cup (2)->filter color: red [0]->query: material [1]", "wrong attribute", "wrong attribute"),
+        ("select: cup (2)->query: color [0]", "answerable", "answerable"),
+    ],
+)
 def test_completeness_turns_unknown_into_a_category(program, incomplete, complete):
     assert verdict(program, facts(*LISTED, complete=False)) == incomplete
     assert verdict(program, facts(*LISTED)) == complete
 
 
 def test_an_outdoor_scene_without_weather_may_have_one():
-    assert verdict("select: scene->query: weather [0]", facts(*LISTED, complete=False, place="beach")) == "unknown"
-    assert verdict("select: scene->verify weather: rainy [0]", facts(*LISTED, complete=False, place="beach")) == "answerable"
-    assert verdict("select: scene->verify weather: rainy [0]", facts(*LISTED, complete=False, place="")) == "unknown"
+    assert (
+        verdict("select: scene->query: weather [0]", facts(*LISTED, complete=False, place="beach"))
+        == "unknown"
+    )
+    assert (
+        verdict("select: scene->verify weather: rainy [0]", facts(*LISTED, complete=False, place="beach"))
+        == "answerable"
+    )
+    assert (
+        verdict("select: scene->verify weather: rainy [0]", facts(*LISTED, complete=False, place=""))
+        == "unknown"
+    )
 
 
 def test_the_judgement_names_its_evidence_and_a_reason():
@@ -115,7 +133,10 @@ def test_a_malformed_program_is_an_error_that_names_the_question():
 
 def test_evidence_is_the_scene_graph_else_the_other_questions_else_none():
     scenes = {"p": scene(*LISTED, complete=False)}
-    asked = {"p": [question("select: cup (2)->query: color [0]", "blue")], "silent": [question("select: cup (2)->query: color [0]", "")]}
+    asked = {
+        "p": [question("select: cup (2)->query: color [0]", "blue")],
+        "silent": [question("select: cup (2)->query: color [0]", "")],
+    }
     assert evidence_for("p", scenes, asked, LEXICON).source == "scene graph"
     assert evidence_for("p", {}, asked, LEXICON).source == "other questions"
     assert evidence_for("silent", {}, asked, LEXICON) is None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pipeline.judge.execute import execute
-from pipeline.programs.operations import parse
 from pipeline.judge.values import Void, agreed, any_of, one_option, one_value, unless
+from pipeline.programs.operations import parse
 from tests.pipeline.judge.notation import facts, steps
 
 # Kleene's tables. The truth of "the apple is red" and "the apple is small" is made true, false or unknown by what an
@@ -14,10 +14,28 @@ from tests.pipeline.judge.notation import facts, steps
 COLOR = {True: "red", False: "green", None: ""}
 SIZE = {True: "small", False: "large", None: ""}
 SAID = {True: "yes", False: "no", None: ""}
-AND = {(True, True): True, (True, False): False, (True, None): None, (False, True): False, (False, False): False,
-       (False, None): False, (None, True): None, (None, False): False, (None, None): None}
-OR = {(True, True): True, (True, False): True, (True, None): True, (False, True): True, (False, False): False,
-      (False, None): None, (None, True): True, (None, False): None, (None, None): None}
+AND = {
+    (True, True): True,
+    (True, False): False,
+    (True, None): None,
+    (False, True): False,
+    (False, False): False,
+    (False, None): False,
+    (None, True): None,
+    (None, False): False,
+    (None, None): None,
+}
+OR = {
+    (True, True): True,
+    (True, False): True,
+    (True, None): True,
+    (False, True): True,
+    (False, False): False,
+    (False, None): None,
+    (None, True): True,
+    (None, False): None,
+    (None, None): None,
+}
 
 
 @pytest.mark.parametrize("verb", ["and", "or"])
@@ -38,8 +56,16 @@ def test_not_turns_what_is_known(truth, opposite):
     assert unless(False, truth) is truth
 
 
-@pytest.mark.parametrize(("truths", "result"), [
-    ([], False), ([False, False], False), ([False, None], None), ([None, True], True), ([False, True], True)])
+@pytest.mark.parametrize(
+    ("truths", "result"),
+    [
+        ([], False),
+        ([False, False], False),
+        ([False, None], None),
+        ([None, True], True),
+        ([False, True], True),
+    ],
+)
 def test_one_true_is_enough_for_any(truths, result):
     assert any_of(truths) is result
 
@@ -57,13 +83,24 @@ def test_things_that_disagree_or_may_give_none():
     assert agreed([True, None], "it").doubt
 
 
-@pytest.mark.parametrize(("values", "closed", "result"), [
-    (["red"], True, "red"), (["red", "red"], True, "red"), (["red", "blue"], True, "underspecified"),
-    (["red", ""], True, "underspecified"), (["", ""], True, "no valid answer"),
-    # What is not listed may be anything, but two values that are listed do differ.
-    (["red"], False, "red"), (["red", ""], False, "doubt"), ([""], False, "doubt"), (["red", "blue"], False, "underspecified"),
-    (["red+blue"], False, "doubt"), (["red+blue"], True, "underspecified"), ([], True, "doubt"),
-])
+@pytest.mark.parametrize(
+    ("values", "closed", "result"),
+    [
+        (["red"], True, "red"),
+        (["red", "red"], True, "red"),
+        (["red", "blue"], True, "underspecified"),
+        (["red", ""], True, "underspecified"),
+        (["", ""], True, "no valid answer"),
+        # What is not listed may be anything, but two values that are listed do differ.
+        (["red"], False, "red"),
+        (["red", ""], False, "doubt"),
+        ([""], False, "doubt"),
+        (["red", "blue"], False, "underspecified"),
+        (["red+blue"], False, "doubt"),
+        (["red+blue"], True, "underspecified"),
+        ([], True, "doubt"),
+    ],
+)
 def test_one_value_for_all_is_an_answer(values, closed, result):
     sets = [frozenset(value.split("+")) - {""} for value in values]
     try:
@@ -74,12 +111,21 @@ def test_one_value_for_all_is_an_answer(values, closed, result):
         assert (answer.right or ("doubt" if answer.doubt else "",))[0] == result
 
 
-@pytest.mark.parametrize(("cases", "result"), [
-    ([(True, False)], "a"), ([(False, True), (False, True)], "b"), ([(False, False)], "no valid answer"),
-    ([(True, True)], "no valid answer"), ([(True, False), (False, True)], "underspecified"),
-    ([(True, False), (False, False)], "underspecified"), ([(True, None)], "doubt"), ([(None, False)], "doubt"),
-    ([(True, False), (None, False)], "doubt"), ([], "doubt"),
-])
+@pytest.mark.parametrize(
+    ("cases", "result"),
+    [
+        ([(True, False)], "a"),
+        ([(False, True), (False, True)], "b"),
+        ([(False, False)], "no valid answer"),
+        ([(True, True)], "no valid answer"),
+        ([(True, False), (False, True)], "underspecified"),
+        ([(True, False), (False, False)], "underspecified"),
+        ([(True, None)], "doubt"),
+        ([(None, False)], "doubt"),
+        ([(True, False), (None, False)], "doubt"),
+        ([], "doubt"),
+    ],
+)
 def test_exactly_one_option_must_be_true_for_all(cases, result):
     try:
         answer = one_option([dict(zip("ab", case, strict=True)) for case in cases], "ab", "it")

@@ -17,8 +17,16 @@ def program(text: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def question(text: str, semantic: str = "", answer: str = "", annotations: dict | None = None, question_id: str = "q1") -> Question:
+def question(
+    text: str, semantic: str = "", answer: str = "", annotations: dict | None = None, question_id: str = "q1"
+) -> Question:
     """A question of picture n1."""
     return Question(
-        question_id=question_id, picture_id="n1", split="testdev", text=text, answer=answer,
-        program=program(semantic) if semantic else (), annotations=annotations or {})
+        question_id=question_id,
+        picture_id="n1",
+        split="testdev",
+        text=text,
+        answer=answer,
+        program=program(semantic) if semantic else (),
+        annotations=annotations or {},
+    )

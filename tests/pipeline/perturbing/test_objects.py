@@ -7,11 +7,26 @@ from pipeline.perturbing.objects import ObjectTable
 def table(**wearing: int) -> ObjectTable:
     """A world of 40 things of each name, of which so many wear something."""
     objects = {
-        name: ObjectEntry(name=name, count=40, number="singular", attributes={}, subject_of={"wearing": count} if count else {})
+        name: ObjectEntry(
+            name=name,
+            count=40,
+            number="singular",
+            attributes={},
+            subject_of={"wearing": count} if count else {},
+        )
         for name, count in wearing.items()
     }
-    return ObjectTable(Vocabulary(
-        objects=objects, attributes={}, attribute_types={}, relations={}, categories={}, places={}, weathers={}))
+    return ObjectTable(
+        Vocabulary(
+            objects=objects,
+            attributes={},
+            attribute_types={},
+            relations={},
+            categories={},
+            places={},
+            weathers={},
+        )
+    )
 
 
 def wearers(found: ObjectTable) -> set[str]:

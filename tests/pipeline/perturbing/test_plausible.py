@@ -11,15 +11,26 @@ TYPES = {"red": "color", "blue": "color", "wood": "material"}
 def table() -> ObjectTable:
     """Of ten things each: shirts are red and worn, hats blue and held, vests unseen; bricks are blue."""
     seen = {
-        "shirt": ({"red": 5}, {"wearing": 5}), "hat": ({"blue": 5}, {"holding": 5}), "vest": ({}, {}), "brick": ({"blue": 5}, {}),
-    }  # fmt: skip
+        "shirt": ({"red": 5}, {"wearing": 5}),
+        "hat": ({"blue": 5}, {"holding": 5}),
+        "vest": ({}, {}),
+        "brick": ({"blue": 5}, {}),
+    }
     objects = {
         name: ObjectEntry(name=name, count=10, number="singular", attributes=looks, object_of=relations)
         for name, (looks, relations) in seen.items()
     }
-    return ObjectTable(Vocabulary(
-        objects=objects, attributes={}, attribute_types=TYPES, relations={}, places={}, weathers={},
-        categories={"clothing": ("shirt", "hat", "vest", "coat")}))
+    return ObjectTable(
+        Vocabulary(
+            objects=objects,
+            attributes={},
+            attribute_types=TYPES,
+            relations={},
+            places={},
+            weathers={},
+            categories={"clothing": ("shirt", "hat", "vest", "coat")},
+        )
+    )
 
 
 def fitting(demanded: Demands, name: str = "coat") -> list[set[str]]:
@@ -48,7 +59,9 @@ def test_what_one_wears_is_worn_by_exact_word_then_by_its_like_then_as_its_categ
 def test_places_are_open_to_anything():
     exact, *_ = fitting(Demands(relations=(("to the left of", "s"), ("sitting near", "o"))))
     assert exact == {"shirt", "hat", "vest", "brick"}
-    assert fitting(Demands(relations=(("sitting near", "s"),)))[0] == set()  # who sits there must be able to sit
+    assert (
+        fitting(Demands(relations=(("sitting near", "s"),)))[0] == set()
+    )  # who sits there must be able to sit
 
 
 def test_only_its_own_kind_takes_the_place_of_an_owner():

@@ -15,7 +15,9 @@ def test_each_word_is_put_in_as_often_as_it_is_taken_out():
     taken = [0] * 5 + [1] * 4 + [2] * 3 + [3] * 2
     found, put = rake(np.bincount(taken), *options(taken, 4))
     assert put == pytest.approx([5, 4, 3, 2], abs=0.01)
-    assert (np.diff(found) < 0).all()  # what is taken out more often has fewer slots left for it, and a greater factor
+    assert (
+        np.diff(found) < 0
+    ).all()  # what is taken out more often has fewer slots left for it, and a greater factor
 
 
 def test_a_word_that_is_taken_out_of_most_slots_is_put_in_wherever_it_can_be():

@@ -11,22 +11,44 @@ from pipeline.ranking.fill import FILLED, Pool, choose, exactly, one_by_one, pri
 
 def make(pairs, questions, pictures, texts, cost=None):
     """pairs: (picture, text); questions: (picture that gives it, its text)."""
-    pairs, questions = np.array(sorted(pairs), np.int32).reshape(-1, 2), np.array(questions, np.int32).reshape(-1, 2)
-    return Pool(pairs[:, 0], pairs[:, 1], np.zeros(len(pairs)) if cost is None else np.array(cost), questions[:, 0], questions[:, 1], pictures, texts)
+    pairs, questions = (
+        np.array(sorted(pairs), np.int32).reshape(-1, 2),
+        np.array(questions, np.int32).reshape(-1, 2),
+    )
+    return Pool(
+        pairs[:, 0],
+        pairs[:, 1],
+        np.zeros(len(pairs)) if cost is None else np.array(cost),
+        questions[:, 0],
+        questions[:, 1],
+        pictures,
+        texts,
+    )
 
 
 @st.composite
 def pools(draw, pictures=4, texts=6, questions=10):
     rng = np.random.default_rng(draw(st.integers(0, 100_000)))
-    given_by = [(int(rng.integers(pictures)), int(rng.integers(texts))) for _ in range(draw(st.integers(0, questions)))]
+    given_by = [
+        (int(rng.integers(pictures)), int(rng.integers(texts)))
+        for _ in range(draw(st.integers(0, questions)))
+    ]
     own, there = set(given_by), {text for _, text in given_by}
-    pairs = [(p, t) for p in range(pictures) for t in range(texts) if (p, t) not in own and t in there and rng.random() < 0.7]
+    pairs = [
+        (p, t)
+        for p in range(pictures)
+        for t in range(texts)
+        if (p, t) not in own and t in there and rng.random() < 0.7
+    ]
     return make(pairs, given_by, pictures, texts, rng.random(len(pairs)))
 
 
 def counts(pool, choice):
-    return (np.bincount(pool.picture[choice.pair], minlength=pool.pictures), np.bincount(pool.giver[choice.question], minlength=pool.pictures),
-            np.bincount(choice.question, minlength=len(pool.giver)))
+    return (
+        np.bincount(pool.picture[choice.pair], minlength=pool.pictures),
+        np.bincount(pool.giver[choice.question], minlength=pool.pictures),
+        np.bincount(choice.question, minlength=len(pool.giver)),
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -35,7 +57,11 @@ def test_limits_hold_and_a_text_is_given_by_a_question_of_another_picture(pool, 
     for method in (exactly, one_by_one):
         choice = method(pool, per_picture, cap)
         asked, given_, uses = counts(pool, choice)
-        assert asked.max(initial=0) <= per_picture and given_.max(initial=0) <= per_picture and uses.max(initial=0) <= cap
+        assert (
+            asked.max(initial=0) <= per_picture
+            and given_.max(initial=0) <= per_picture
+            and uses.max(initial=0) <= cap
+        )
         assert (pool.given[choice.question] == pool.text[choice.pair]).all()
         assert (pool.giver[choice.question] != pool.picture[choice.pair]).all()
         assert len(choice.pair) == len(set(choice.pair.tolist())) <= pool.bound(per_picture, cap)
@@ -51,7 +77,11 @@ def cheapest_by_trying(pool, per_picture, cap):
             for questions in product(*ways):
                 choice = fill.Choice(np.array(pairs, int), np.array(questions, int), "")
                 asked, given_, uses = counts(pool, choice)
-                if (asked == given_).all() and asked.max(initial=0) <= per_picture and uses.max(initial=0) <= cap:
+                if (
+                    (asked == given_).all()
+                    and asked.max(initial=0) <= per_picture
+                    and uses.max(initial=0) <= cap
+                ):
                     best = min(best, price(pool, choice, bound=100))
     return best
 
@@ -59,18 +89,24 @@ def cheapest_by_trying(pool, per_picture, cap):
 @settings(max_examples=30, deadline=None)
 @given(pools(pictures=3, texts=4, questions=5), st.integers(1, 2), st.integers(1, 2))
 def test_nothing_is_cheaper_than_the_exact_choice(pool, per_picture, cap):
-    assert price(pool, exactly(pool, per_picture, cap), bound=100) == pytest.approx(cheapest_by_trying(pool, per_picture, cap), abs=1e-6)
+    assert price(pool, exactly(pool, per_picture, cap), bound=100) == pytest.approx(
+        cheapest_by_trying(pool, per_picture, cap), abs=1e-6
+    )
 
 
 def test_a_price_counts_what_is_missing_and_what_is_repeated():
     # Text 0 used three times: its second use costs 4, its third 8. One pair of 4 is missing. Costs .1 + .2 + .3.
     pool = make([(1, 0), (2, 0), (3, 0)], [(0, 0)], 4, 1, [0.1, 0.2, 0.3])
-    assert price(pool, fill.Choice(np.arange(3), np.zeros(3, int), ""), 4) == pytest.approx(FILLED + 4 + 8 + 0.6)
+    assert price(pool, fill.Choice(np.arange(3), np.zeros(3, int), ""), 4) == pytest.approx(
+        FILLED + 4 + 8 + 0.6
+    )
 
 
 def test_texts_that_are_not_used_yet_come_first():
     # Two pictures, each with two questions; each may be asked both of the other's. One each: no text twice.
-    pool = make([(0, 2), (0, 3), (1, 0), (1, 1)], [(0, 0), (0, 1), (1, 2), (1, 3)], 2, 4, [0.9, 0.0, 0.0, 0.9])
+    pool = make(
+        [(0, 2), (0, 3), (1, 0), (1, 1)], [(0, 0), (0, 1), (1, 2), (1, 3)], 2, 4, [0.9, 0.0, 0.0, 0.9]
+    )
     for method in (exactly, one_by_one):
         assert method(pool, 1, 3).pair.tolist() == [1, 2]  # the cheaper ones
         assert method(pool, 2, 3).pair.tolist() == [0, 1, 2, 3]

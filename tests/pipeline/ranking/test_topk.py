@@ -12,8 +12,17 @@ from pipeline.ranking.topk import ends, scores_of
 
 
 def table_of(owners, texts_of, pictures, texts):
-    rows = [Question(question_id=f"{i:06d}", picture_id=str(owner), split="testdev", text=str(text), answer="x", detailed="query")
-            for i, (owner, text) in enumerate(zip(owners, texts_of, strict=True))]
+    rows = [
+        Question(
+            question_id=f"{i:06d}",
+            picture_id=str(owner),
+            split="testdev",
+            text=str(text),
+            answer="x",
+            detailed="query",
+        )
+        for i, (owner, text) in enumerate(zip(owners, texts_of, strict=True))
+    ]
     return question_table(rows, [str(i) for i in range(pictures)], [str(i) for i in range(texts)])
 
 
@@ -27,7 +36,10 @@ def sorted_by_hand(scores, owners, texts_of, picture):
 def assert_equal_to_sorting(found, scores, owners, texts_of, best, last):
     for picture in range(len(scores)):
         order = sorted_by_hand(scores, owners, texts_of, picture)
-        for (places, values), expected, k in (((found.best, found.best_scores), order, best), ((found.last, found.last_scores), order[::-1], last)):
+        for (places, values), expected, k in (
+            ((found.best, found.best_scores), order, best),
+            ((found.last, found.last_scores), order[::-1], last),
+        ):
             k = min(k, len(texts_of))
             padded = expected[:k] + [(-1, 0)] * (k - len(expected))
             assert list(zip(places[picture].tolist(), values[picture].tolist(), strict=True)) == padded
@@ -47,7 +59,15 @@ def test_the_ends_are_those_of_sorting_everything_whatever_the_tiles(world, best
     # 64 components of +-1/8: unit vectors whose products are multiples of 1/32, so nearly all scores are tied.
     pictures, texts, owners, texts_of, rng = world
     a, b = (rng.choice([-1, 1], (n, 64)) for n in (pictures, texts))
-    found = ends((a / 8).astype(np.float32), (b / 8).astype(np.float32), table_of(owners, texts_of, pictures, texts), best, last, rows=rows, tile=tile)
+    found = ends(
+        (a / 8).astype(np.float32),
+        (b / 8).astype(np.float32),
+        table_of(owners, texts_of, pictures, texts),
+        best,
+        last,
+        rows=rows,
+        tile=tile,
+    )
     exact = (a @ b.T) * 15_625  # 10**6 / 64
     assert_equal_to_sorting(found, exact.tolist(), owners.tolist(), texts_of.tolist(), best, last)
 
@@ -67,7 +87,14 @@ def test_scores_that_differ_by_less_than_float32_errors_are_ordered_by_their_rou
     assert len(set(scores[0].tolist())) < 20  # thousands of questions, a handful of scores
     table = table_of(owners, texts_of, len(a), len(b))
     for rows, tile in ((1, 7), (2, 1000), (512, 2048)):
-        assert_equal_to_sorting(ends(a, b, table, 200, 50, rows=rows, tile=tile), scores.tolist(), owners.tolist(), texts_of.tolist(), 200, 50)
+        assert_equal_to_sorting(
+            ends(a, b, table, 200, 50, rows=rows, tile=tile),
+            scores.tolist(),
+            owners.tolist(),
+            texts_of.tolist(),
+            200,
+            50,
+        )
 
 
 def random_world(pictures, questions, dimension, seed=1):
@@ -75,7 +102,10 @@ def random_world(pictures, questions, dimension, seed=1):
     texts = questions * 2 // 3
     a, b = (rng.normal(size=(n, dimension)) for n in (pictures, texts))
     a, b = ((x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32) for x in (a, b))
-    owners, texts_of = rng.integers(pictures, size=questions), np.concatenate([np.arange(texts), rng.integers(texts, size=questions - texts)])
+    owners, texts_of = (
+        rng.integers(pictures, size=questions),
+        np.concatenate([np.arange(texts), rng.integers(texts, size=questions - texts)]),
+    )
     return a, b, owners, texts_of, table_of(owners, texts_of, pictures, texts)
 
 
@@ -95,7 +125,10 @@ def test_a_threshold_that_lets_too_few_or_too_many_pass_is_noticed_and_the_row_d
     monkeypatch.setattr(topk, "_threshold", spoilt)
     again = ends(a, b, table, 100, 30)
     assert again.redone == 6
-    assert all((getattr(again, name) == getattr(right, name)).all() for name in ("best", "best_scores", "last", "last_scores"))
+    assert all(
+        (getattr(again, name) == getattr(right, name)).all()
+        for name in ("best", "best_scores", "last", "last_scores")
+    )
     scores = np.rint(1e6 * (a.astype(float) @ b.astype(float).T)).astype(int)
     assert_equal_to_sorting(again, scores.tolist(), owners.tolist(), texts_of.tolist(), 100, 30)
 

@@ -7,9 +7,33 @@ from pipeline.core.records import Item
 def items():
     """Four pairs over two pictures: at each picture two UQs and two AQs; "yes" answers one AQ of four."""
     rows = []
-    for i, (text, answer) in enumerate([("Is it red?", "yes"), ("What is it?", "cup"), ("Who sits?", "man"), ("Is it a dog?", "no")]):
+    for i, (text, answer) in enumerate(
+        [("Is it red?", "yes"), ("What is it?", "cup"), ("Who sits?", "man"), ("Is it a dog?", "no")]
+    ):
         home, away = ("a", "b") if i % 2 else ("b", "a")
         common = {"subset": "clip-hard", "question_id": f"0{i}", "text": text, "pair_id": f"0{i}"}
-        rows.append(Item(item_id=f"0{i}", picture_id=home, unanswerable=False, answer=answer, part="dev", score=0.5, **common))
-        rows.append(Item(item_id=f"cliphard_{away}+0{i}", picture_id=away, unanswerable=True, answer="", part="test", score=0.25, rank=3, simulated=True, **common))
+        rows.append(
+            Item(
+                item_id=f"0{i}",
+                picture_id=home,
+                unanswerable=False,
+                answer=answer,
+                part="dev",
+                score=0.5,
+                **common,
+            )
+        )
+        rows.append(
+            Item(
+                item_id=f"cliphard_{away}+0{i}",
+                picture_id=away,
+                unanswerable=True,
+                answer="",
+                part="test",
+                score=0.25,
+                rank=3,
+                simulated=True,
+                **common,
+            )
+        )
     return rows

@@ -18,8 +18,15 @@ def folder(tmp_path):
 
 def test_the_sums_are_those_of_the_standard_tool(folder):
     assert check_checksums(folder) == 2
-    assert (folder / "CHECKSUMS.sha256").read_text().splitlines()[0] == f"{hashlib.sha256(b'abc').hexdigest()}  a.txt"
-    assert subprocess.run(["sha256sum", "-c", "CHECKSUMS.sha256"], cwd=folder, capture_output=True, check=False).returncode == 0
+    assert (folder / "CHECKSUMS.sha256").read_text().splitlines()[
+        0
+    ] == f"{hashlib.sha256(b'abc').hexdigest()}  a.txt"
+    assert (
+        subprocess.run(
+            ["sha256sum", "-c", "CHECKSUMS.sha256"], cwd=folder, capture_output=True, check=False
+        ).returncode
+        == 0
+    )
 
 
 def test_changed_missing_and_added_files_are_all_told(folder):
@@ -28,4 +35,8 @@ def test_changed_missing_and_added_files_are_all_told(folder):
     (folder / "c.txt").write_text("c")
     with pytest.raises(UserError) as caught:
         check_checksums(folder)
-    assert caught.value.problems[1:] == ["a.txt: its bytes have changed", "c.txt: not listed in CHECKSUMS.sha256", "sub/b.txt: missing"]
+    assert caught.value.problems[1:] == [
+        "a.txt: its bytes have changed",
+        "c.txt: not listed in CHECKSUMS.sha256",
+        "sub/b.txt: missing",
+    ]

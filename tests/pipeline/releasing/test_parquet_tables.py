@@ -13,14 +13,26 @@ def pictures(tmp_path):
     found = {}
     for name, color in (("a", "red"), ("b", "blue")):
         Image.new("RGB", (8, 6), color).save(tmp_path / f"{name}.png")
-        found[name] = Picture(picture_id=name, split="testdev", path=str(tmp_path / f"{name}.png"), width=8, height=6, sha256="")
+        found[name] = Picture(
+            picture_id=name, split="testdev", path=str(tmp_path / f"{name}.png"), width=8, height=6, sha256=""
+        )
     return found
 
 
 def facts(**changes):
     given = CardFacts(
-        title="Tiny", version="1.0.0", licence="CC BY 4.0", origin="Drawn.", canary="RGQA-CANARY x", balance_rule="image_and_text",
-        model="m", weights="ab", pictures_included=True, fetch_recipe="", warnings=(), audit_table="| a |",
+        title="Tiny",
+        version="1.0.0",
+        licence="CC BY 4.0",
+        origin="Drawn.",
+        canary="RGQA-CANARY x",
+        balance_rule="image_and_text",
+        model="m",
+        weights="ab",
+        pictures_included=True,
+        fetch_recipe="",
+        warnings=(),
+        audit_table="| a |",
     )
     return msgspec.structs.replace(given, **changes)
 
@@ -28,13 +40,24 @@ def facts(**changes):
 def test_a_subset_opens_offline_by_name_with_its_pictures(tmp_path, items, pictures, monkeypatch):
     home = tmp_path / "release"
     for part in ("dev", "test"):
-        write_table(home / "data" / f"clip-hard-{part}.parquet", [i for i in items if i.part == part], pictures, "canary", True)
+        write_table(
+            home / "data" / f"clip-hard-{part}.parquet",
+            [i for i in items if i.part == part],
+            pictures,
+            "canary",
+            True,
+        )
     (home / "README.md").write_text(card(items, facts()))
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     found = datasets.load_dataset(str(home), "clip-hard", cache_dir=str(tmp_path / "cache"))
     assert {part: len(found[part]) for part in found} == {"dev": 4, "test": 4}
     row = found["test"][0]
-    assert (row["item_id"], row["label"], row["clip_rank"], row["canary"]) == ("cliphard_a+00", 1, 3, "canary")
+    assert (row["item_id"], row["label"], row["clip_rank"], row["canary"]) == (
+        "cliphard_a+00",
+        1,
+        3,
+        "canary",
+    )
     assert row["image"].getpixel((0, 0)) == (255, 0, 0)
 
 
@@ -52,5 +75,10 @@ def test_the_card_says_that_verdicts_are_simulated_and_warns(items):
     text = card(items, facts(warnings=("clip-hard: too easy",)))
     assert "verdicts of this release are simulated" in text
     assert "> **Warning.** clip-hard: too easy" in text
-    assert "| `clip-hard` | questions of other pictures, among the most similar by CLIP | 4 | 4 | 4 | 2 |" in text
-    assert "verdicts of this release are simulated" not in card([i for i in items if not i.simulated], facts())
+    assert (
+        "| `clip-hard` | questions of other pictures, among the most similar by CLIP | 4 | 4 | 4 | 2 |"
+        in text
+    )
+    assert "verdicts of this release are simulated" not in card(
+        [i for i in items if not i.simulated], facts()
+    )

@@ -19,7 +19,10 @@ def test_the_clip_score_is_the_confidence_of_its_prediction(items):
 
 
 def test_predictions_are_joined_by_id_not_by_order(items):
-    rows = [Prediction(questionId=i.item_id, prediction=i.answer or "x", confidence=float(not i.unanswerable)) for i in items]
+    rows = [
+        Prediction(questionId=i.item_id, prediction=i.answer or "x", confidence=float(not i.unanswerable))
+        for i in items
+    ]
     assert score_predictions(items, rows[::-1]) == score_predictions(items, rows)
     assert score_predictions(items, rows).auaf == 1.0
 

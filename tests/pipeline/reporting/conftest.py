@@ -16,7 +16,21 @@ from pipeline.reporting.run_files import Run, read_run
 from tests.conftest import TINY
 from tests.pipeline.stages.conftest import PARAMS, bags_of_words
 
-STAGES = ("ingest", "vocabulary", "embed", "rank", "tag", "perturb", "screen", "batch", "collect", "balance", "paper", "audit", "release")
+STAGES = (
+    "ingest",
+    "vocabulary",
+    "embed",
+    "rank",
+    "tag",
+    "perturb",
+    "screen",
+    "batch",
+    "collect",
+    "balance",
+    "paper",
+    "audit",
+    "release",
+)
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +42,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(TINY / "truth/testdev_sceneGraphs.json", home / "data/tiny/source/sceneGraphs")
     (home / "data/tiny/annotations").mkdir()
     ingest = PARAMS["ingest"] | {"graph_splits": ["testdev", "train", "val"]}
-    (home / "params.yaml").write_text(yaml.safe_dump({"dataset": "tiny", "version": "0.1.0", "tiny": PARAMS | {"ingest": ingest}}))
+    (home / "params.yaml").write_text(
+        yaml.safe_dump({"dataset": "tiny", "version": "0.1.0", "tiny": PARAMS | {"ingest": ingest}})
+    )
     with contextlib.chdir(home):
         for stage in STAGES:
             if stage == "embed":

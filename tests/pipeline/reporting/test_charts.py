@@ -4,18 +4,32 @@ from xml.etree import ElementTree
 import pytest
 
 from pipeline.core.records import Item
-from pipeline.reporting.charts import AQ, Reach, UQ, attack_svg, histogram_svg, span_of
+from pipeline.reporting.charts import AQ, UQ, Reach, attack_svg, histogram_svg, span_of
 from pipeline.reporting.clip_scores import histograms
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def made(aqs, uqs):
-    return histograms([
-        Item(item_id=f"{kind}{i}", subset="pt-easy", picture_id="n1", question_id="1", text="?", unanswerable=kind == "u", answer="",
-             pair_id="p", part="test", score=score)
-        for kind, scores in (("a", aqs), ("u", uqs)) for i, score in enumerate(scores)
-    ], {})
+    return histograms(
+        [
+            Item(
+                item_id=f"{kind}{i}",
+                subset="pt-easy",
+                picture_id="n1",
+                question_id="1",
+                text="?",
+                unanswerable=kind == "u",
+                answer="",
+                pair_id="p",
+                part="test",
+                score=score,
+            )
+            for kind, scores in (("a", aqs), ("u", uqs))
+            for i, score in enumerate(scores)
+        ],
+        {},
+    )
 
 
 def texts(svg):
@@ -24,9 +38,17 @@ def texts(svg):
 
 def bars(svg, colour):
     """x of the left edge and height of every bar of a colour that is not empty."""
-    paths = [element.get("d") for element in ElementTree.fromstring(svg).iter(f"{SVG}path") if element.get("fill") == colour]
+    paths = [
+        element.get("d")
+        for element in ElementTree.fromstring(svg).iter(f"{SVG}path")
+        if element.get("fill") == colour
+    ]
     shapes = [re.match(r"M([\d.]+),[\d.]+h[\d.]+v([\d.]+)h", d) for d in paths if d]
-    return [(pytest.approx(float(shape[1]), abs=0.01), float(shape[2])) for shape in shapes if shape and float(shape[2])]
+    return [
+        (pytest.approx(float(shape[1]), abs=0.01), float(shape[2]))
+        for shape in shapes
+        if shape and float(shape[2])
+    ]
 
 
 def test_a_bar_stands_where_its_bin_is_and_is_as_high_as_its_share():
@@ -44,11 +66,17 @@ def test_a_bar_stands_where_its_bin_is_and_is_as_high_as_its_share():
 def test_histograms_share_one_axis():
     low, high = made([-0.2, 0.1], [0.0]), made([0.3], [0.9])
     assert span_of({"clip-easy": low, "clip-hard": high}) == (-0.2, 0.9)
-    ticks = [[text for text in texts(histogram_svg(one, (-0.2, 0.9))) if re.fullmatch(r"[−-]?\d\.\d+", text)] for one in (low, high)]
+    ticks = [
+        [text for text in texts(histogram_svg(one, (-0.2, 0.9))) if re.fullmatch(r"[−-]?\d\.\d+", text)]
+        for one in (low, high)
+    ]
     assert ticks[0] == ticks[1] and ticks[0]
 
 
-ROWS = [Reach(attacker="text <b>", auroc=0.7, low=0.6, high=0.8, paper=0.9, limit=0.65), Reach(attacker="picture", auroc=None, low=None, high=None)]
+ROWS = [
+    Reach(attacker="text <b>", auroc=0.7, low=0.6, high=0.8, paper=0.9, limit=0.65),
+    Reach(attacker="picture", auroc=None, low=None, high=None),
+]
 
 
 def test_an_attacker_is_a_dot_with_a_bar_a_diamond_and_a_stroke():
@@ -56,7 +84,9 @@ def test_an_attacker_is_a_dot_with_a_bar_a_diamond_and_a_stroke():
     root = ElementTree.fromstring(svg)  # well-formed, so the name is escaped
     assert "text <b>" in texts(svg) and "picture" not in texts(svg)
     described = {element.get("class", "") for element in root.iter()}
-    assert {"mark-rule", "mark-symbol", "mark-rect"} <= {word for names in described for word in names.split()}
+    assert {"mark-rule", "mark-symbol", "mark-rect"} <= {
+        word for names in described for word in names.split()
+    }
 
 
 def places(svg, mark):
@@ -64,11 +94,18 @@ def places(svg, mark):
     found = []
     for group in ElementTree.fromstring(svg).iter(f"{SVG}g"):
         if mark in group.get("class", "").split():
-            found += [float(re.search(r"translate\(([\d.]+)", shape.get("transform"))[1]) for shape in group.iter() if shape.get("transform")]
+            found += [
+                float(re.search(r"translate\(([\d.]+)", shape.get("transform"))[1])
+                for shape in group.iter()
+                if shape.get("transform")
+            ]
     return found
 
 
 def test_a_figure_is_drawn_where_its_axis_says():
     # From 0.45 to 1 over 370 px: 0.7 lies at 0.25/0.55, 0.9 at 0.45/0.55 of it.
     dot, diamond = places(attack_svg(ROWS), "mark-symbol")
-    assert (dot, diamond) == (pytest.approx(370 * 0.25 / 0.55, abs=0.6), pytest.approx(370 * 0.45 / 0.55, abs=0.6))
+    assert (dot, diamond) == (
+        pytest.approx(370 * 0.25 / 0.55, abs=0.6),
+        pytest.approx(370 * 0.45 / 0.55, abs=0.6),
+    )

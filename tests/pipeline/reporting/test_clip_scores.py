@@ -14,9 +14,20 @@ from pipeline.reporting.clip_scores import BINS, histograms, scores_of_edited
 
 def items(aqs, uqs):
     return [
-        Item(item_id=f"{kind}{i}", subset="pt-easy", picture_id="n1", question_id="1", text="?", unanswerable=kind == "u", answer="",
-             pair_id="p", part="test", score=score)
-        for kind, scores in (("a", aqs), ("u", uqs)) for i, score in enumerate(scores)
+        Item(
+            item_id=f"{kind}{i}",
+            subset="pt-easy",
+            picture_id="n1",
+            question_id="1",
+            text="?",
+            unanswerable=kind == "u",
+            answer="",
+            pair_id="p",
+            part="test",
+            score=score,
+        )
+        for kind, scores in (("a", aqs), ("u", uqs))
+        for i, score in enumerate(scores)
     ]
 
 
@@ -69,8 +80,18 @@ def test_a_run_has_the_audits_figures(run):
         assert (found.area, found.distance) == (audit["clip_overlap"], audit["clip_distance"])
 
 
-MODEL = {"model": "none", "pretrained": "", "weights_sha256": "00", "fingerprint": "f", "preprocessing": "p", "quick_gelu": False,
-         "dimension": 2, "context_length": 8, "open_clip": "3", "torch": "2"}
+MODEL = {
+    "model": "none",
+    "pretrained": "",
+    "weights_sha256": "00",
+    "fingerprint": "f",
+    "preprocessing": "p",
+    "quick_gelu": False,
+    "dimension": 2,
+    "context_length": 8,
+    "open_clip": "3",
+    "torch": "2",
+}
 
 
 @pytest.fixture
@@ -84,17 +105,36 @@ def embedded(tmp_path, monkeypatch):
     write_json(folder / "picture_ids.json", ["n1", "n2"])
     write_json(folder / "embed.json", {"model": MODEL, "pictures": 2, "questions": 0, "distinct_texts": 0})
     cache = Cache(tmp_path / "data/cache/vectors.sqlite", 2)
-    cache.put([key("f", "p", "text", text) for text in ("Is it red?", "Is it blue?")], np.array([[0.6, 0.8], [1, 0]], np.float32))
+    cache.put(
+        [key("f", "p", "text", text) for text in ("Is it red?", "Is it blue?")],
+        np.array([[0.6, 0.8], [1, 0]], np.float32),
+    )
     cache.close()
     return Folders("d")
 
 
 def edited(name, text, picture, score=None):
-    return Item(item_id=name, subset="pt-easy", picture_id=picture, question_id="1", text=text, unanswerable=True, answer="", pair_id="p", part="test", score=score)
+    return Item(
+        item_id=name,
+        subset="pt-easy",
+        picture_id=picture,
+        question_id="1",
+        text=text,
+        unanswerable=True,
+        answer="",
+        pair_id="p",
+        part="test",
+        score=score,
+    )
 
 
 def test_an_edited_question_is_scored_by_the_cosine_with_its_picture(embedded):
-    rows = [edited("a", "Is it red?", "n1"), edited("b", "Is it red?", "n2"), edited("c", "Is it blue?", "n2"), edited("d", "Never seen", "n1", 0.25)]
+    rows = [
+        edited("a", "Is it red?", "n1"),
+        edited("b", "Is it red?", "n2"),
+        edited("c", "Is it blue?", "n2"),
+        edited("d", "Never seen", "n1", 0.25),
+    ]
     # (0.6, 0.8) . (1, 0) = 0.6, . (0, 1) = 0.8; (1, 0) . (0, 1) = 0; d has its score already
     assert scores_of_edited(rows, embedded) == {"a": 0.6, "b": 0.8, "c": 0.0}
 

@@ -3,8 +3,8 @@ import pytest
 from pipeline.core.records import Edit, Item
 from pipeline.reporting.figures import (
     RGQA_SIZES,
-    Swap,
     TABLE_1,
+    Swap,
     categories,
     edits,
     mean_words,
@@ -17,7 +17,18 @@ from pipeline.stages.audit import TEXT_ATTACKS
 
 def uq(name, *pairs, unanswerable=True):
     made = tuple(Edit(start=0, end=1, kind=kind, old=old, new=new) for kind, old, new in pairs)
-    return Item(item_id=name, subset="pt-hard", picture_id="n1", question_id="1", text="?", unanswerable=unanswerable, answer="", pair_id="p", part="test", edits=made)
+    return Item(
+        item_id=name,
+        subset="pt-hard",
+        picture_id="n1",
+        question_id="1",
+        text="?",
+        unanswerable=unanswerable,
+        answer="",
+        pair_id="p",
+        part="test",
+        edits=made,
+    )
 
 
 def test_the_papers_subsets_add_up_to_its_row_of_table_1():
@@ -33,21 +44,36 @@ def test_edits_are_counted_by_kind_by_item_and_by_words():
         uq("1", ("attribute", "Red", "blue"), ("relation", "left", "right")),
         uq("2", ("attribute", "red", "blue")),
         uq("3", ("attribute", "small", "large")),
-        uq("4"), uq("5", ("attribute", "red", "blue"), unanswerable=False),
+        uq("4"),
+        uq("5", ("attribute", "red", "blue"), unanswerable=False),
     ]
     found = edits(rows)
     assert (found.items, found.kinds, found.per_item) == (3, {"attribute": 3, "relation": 1}, {1: 2, 2: 1})
     assert found.swaps == [
-        Swap(kind="attribute", old="red", new="blue", count=2), Swap(kind="attribute", old="small", new="large", count=1),
-        Swap(kind="relation", old="left", new="right", count=1)]
+        Swap(kind="attribute", old="red", new="blue", count=2),
+        Swap(kind="attribute", old="small", new="large", count=1),
+        Swap(kind="relation", old="left", new="right", count=1),
+    ]
     assert (found.taken_out, found.put_in) == (3, 3)  # red, small, left; blue, large, right
     assert edits([uq("4")]) is None
 
 
 def test_length_is_counted_in_words():
     # 5 and 2 words
-    rows = [Item(item_id=str(i), subset="pt-hard", picture_id="n1", question_id="1", text=text, unanswerable=True, answer="", pair_id="p", part="test")
-            for i, text in enumerate(("What color is the cup?", "Is it?"))]
+    rows = [
+        Item(
+            item_id=str(i),
+            subset="pt-hard",
+            picture_id="n1",
+            question_id="1",
+            text=text,
+            unanswerable=True,
+            answer="",
+            pair_id="p",
+            part="test",
+        )
+        for i, text in enumerate(("What color is the cup?", "Is it?"))
+    ]
     assert mean_words(rows) == 3.5
 
 
@@ -61,12 +87,20 @@ def test_the_row_of_a_run_counts_its_items(run):
 
 def test_categories_are_those_of_the_audit(run):
     # counted apart, by the audit
-    assert categories(run) == {subset: run.reports["audit"]["subsets"][subset]["categories"] for subset in run.items}
+    assert categories(run) == {
+        subset: run.reports["audit"]["subsets"][subset]["categories"] for subset in run.items
+    }
 
 
 def test_what_attackers_reach_is_the_audits_with_the_papers_rules_and_limits_beside(run):
     for subset, rows in reaches(run, {"clip-easy": 0.55}).items():
         audit = run.reports["audit"]
-        assert {row.attacker: row.auroc for row in rows} == {name: a["auroc"] for name, a in audit["subsets"][subset]["attacks"].items()}
-        assert {row.attacker: row.paper for row in rows} == {name: a["auroc"] for name, a in audit["paper_rules"][subset]["attacks"].items()}
-        assert {row.attacker for row in rows if row.limit is not None} == (set(TEXT_ATTACKS) if subset == "clip-easy" else set())
+        assert {row.attacker: row.auroc for row in rows} == {
+            name: a["auroc"] for name, a in audit["subsets"][subset]["attacks"].items()
+        }
+        assert {row.attacker: row.paper for row in rows} == {
+            name: a["auroc"] for name, a in audit["paper_rules"][subset]["attacks"].items()
+        }
+        assert {row.attacker for row in rows if row.limit is not None} == (
+            set(TEXT_ATTACKS) if subset == "clip-easy" else set()
+        )

@@ -9,20 +9,39 @@ def reports() -> dict:
     """Reports as the stages write them: 4 pictures x 10 questions, 2 of them on existence; 3 questions are not edited."""
     clip = {"candidates": 6}
     perturbed = {"questions": 10, "candidates": 7, "unperturbed": {"names no object": 3}}
-    screened = {"clip": {"in": 6, "kept": 5, "dropped": {"already asked": 1}}, "pt": {"in": 7, "kept": 7, "dropped": {}}}
-    judged = {"clip": {"unanswerable": 3, "doubtful": 2}, "pt": {"unanswerable": 4, "answerable": 2, "unjudged": 1}}
-    balanced = {"clip": {"verified": 3, "kept": 2, "left_out": {"repeated": 1}}, "pt": {"verified": 4, "kept": 4, "left_out": {}}}
+    screened = {
+        "clip": {"in": 6, "kept": 5, "dropped": {"already asked": 1}},
+        "pt": {"in": 7, "kept": 7, "dropped": {}},
+    }
+    judged = {
+        "clip": {"unanswerable": 3, "doubtful": 2},
+        "pt": {"unanswerable": 4, "answerable": 2, "unjudged": 1},
+    }
+    balanced = {
+        "clip": {"verified": 3, "kept": 2, "left_out": {"repeated": 1}},
+        "pt": {"verified": 4, "kept": 4, "left_out": {}},
+    }
 
     def each(rows: dict) -> dict:
         return {subset: dict(rows[subset.split("-")[0]]) for subset in SUBSETS}
 
     return {
         # 40 pairs = 8 on existence + 8 own + 1 with the text of an own question + 23
-        "rank": {"pairs": {"all": 40, "existence question": 8, "own question": 8, "text of an own question": 1, "admissible": 23},
-                 "subsets": {"clip-easy": dict(clip), "clip-hard": dict(clip)}},
+        "rank": {
+            "pairs": {
+                "all": 40,
+                "existence question": 8,
+                "own question": 8,
+                "text of an own question": 1,
+                "admissible": 23,
+            },
+            "subsets": {"clip-easy": dict(clip), "clip-hard": dict(clip)},
+        },
         "perturb": {"pt-easy": dict(perturbed), "pt-hard": dict(perturbed)},
-        "screen": each(screened), "batch": {"tasks": {"clip-easy": 5, "clip-hard": 5, "pt-easy": 7, "pt-hard": 7}},
-        "collect": {"candidates": each(judged)}, "balance": {"subsets": each(balanced)},
+        "screen": each(screened),
+        "batch": {"tasks": {"clip-easy": 5, "clip-hard": 5, "pt-easy": 7, "pt-hard": 7}},
+        "collect": {"candidates": each(judged)},
+        "balance": {"subsets": each(balanced)},
     }
 
 
@@ -45,7 +64,13 @@ def test_a_funnel_goes_from_all_pairs_to_the_release():
 def test_edited_questions_start_as_questions():
     found = funnels(reports(), RELEASED)["pt-easy"]
     assert [(s.stage, s.entered, s.kept) for s in found] == [
-        ("perturb", 10, 7), ("screen", 7, 7), ("batch", 7, 7), ("collect", 7, 4), ("balance", 4, 4), ("release", 4, 4)]
+        ("perturb", 10, 7),
+        ("screen", 7, 7),
+        ("batch", 7, 7),
+        ("collect", 7, 4),
+        ("balance", 4, 4),
+        ("release", 4, 4),
+    ]
 
 
 def test_what_is_left_after_each_step_stands_side_by_side():
@@ -62,10 +87,21 @@ def test_what_is_left_after_each_step_stands_side_by_side():
     ("steps", "told"),
     [
         ([Step(stage="screen", what="", entered=6, kept=5, dropped={"a": 1})], []),
-        ([Step(stage="screen", what="", entered=6, kept=5)], ["clip-easy, screen: 6 in, but 5 kept and 0 dropped"]),
-        ([Step(stage="screen", what="", entered=6, kept=5, dropped={"a": 1, "b": 1})], ["clip-easy, screen: 6 in, but 5 kept and 2 dropped"]),
-        ([Step(stage="screen", what="", entered=6, kept=6), Step(stage="batch", what="", entered=5, kept=5)],
-         ["clip-easy, batch: 5 in, but screen kept 6"]),
+        (
+            [Step(stage="screen", what="", entered=6, kept=5)],
+            ["clip-easy, screen: 6 in, but 5 kept and 0 dropped"],
+        ),
+        (
+            [Step(stage="screen", what="", entered=6, kept=5, dropped={"a": 1, "b": 1})],
+            ["clip-easy, screen: 6 in, but 5 kept and 2 dropped"],
+        ),
+        (
+            [
+                Step(stage="screen", what="", entered=6, kept=6),
+                Step(stage="batch", what="", entered=5, kept=5),
+            ],
+            ["clip-easy, batch: 5 in, but screen kept 6"],
+        ),
     ],
 )
 def test_a_step_adds_up_and_starts_where_the_one_before_ended(steps, told):
@@ -96,6 +132,12 @@ def test_the_funnel_of_a_run_ends_with_its_items(run):
 
 
 def test_a_reason_of_a_run_has_a_question_that_fell_out_for_it(run):
-    told = {(subset, step.stage, reason) for subset, steps in funnels(run.reports, run.released).items()
-            for step in steps if step.stage != "rank" for reason, count in step.dropped.items() if count}
+    told = {
+        (subset, step.stage, reason)
+        for subset, steps in funnels(run.reports, run.released).items()
+        for step in steps
+        if step.stage != "rank"
+        for reason, count in step.dropped.items()
+        if count
+    }
     assert told and told == set(run.examples)

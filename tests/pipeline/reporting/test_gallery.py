@@ -8,7 +8,17 @@ from pipeline.reporting.gallery import drawn, gallery, vote
 
 def items(count):
     return [
-        Item(item_id=f"{i:03}", subset="pt-easy", picture_id="n1", question_id="1", text="?", unanswerable=i % 2 == 0, answer="", pair_id="p", part="test")
+        Item(
+            item_id=f"{i:03}",
+            subset="pt-easy",
+            picture_id="n1",
+            question_id="1",
+            text="?",
+            unanswerable=i % 2 == 0,
+            answer="",
+            pair_id="p",
+            part="test",
+        )
         for i in range(count)
     ]
 
@@ -35,10 +45,25 @@ def task(candidate_first):
 @pytest.mark.parametrize("candidate_first", [True, False])
 def test_a_vote_is_what_was_said_of_the_candidate_wherever_it_stood(candidate_first):
     of_candidate, of_filter = ("invalid", "missing object"), ("valid", "")
-    (first, why_first), (second, why_second) = (of_candidate, of_filter) if candidate_first else (of_filter, of_candidate)
-    verdict = Verdict(verdict_id="v", task_id="t", annotator="ann", first=first, second=second, first_reason=why_first, second_reason=why_second)
+    (first, why_first), (second, why_second) = (
+        (of_candidate, of_filter) if candidate_first else (of_filter, of_candidate)
+    )
+    verdict = Verdict(
+        verdict_id="v",
+        task_id="t",
+        annotator="ann",
+        first=first,
+        second=second,
+        first_reason=why_first,
+        second_reason=why_second,
+    )
     found = vote(task(candidate_first), verdict, "filter failed")
-    assert (found.annotator, found.said, found.reason, found.aside) == ("ann", "invalid", "missing object", "filter failed")
+    assert (found.annotator, found.said, found.reason, found.aside) == (
+        "ann",
+        "invalid",
+        "missing object",
+        "filter failed",
+    )
 
 
 def test_unsure_is_shown_as_such():
@@ -61,7 +86,10 @@ def test_every_subset_shows_its_items_with_all_votes(cards, run):
             counted = [vote.said for vote in card.votes if not vote.aside]
             found = run.verified[card.item.item_id]
             assert (counted.count("invalid"), len(counted), len(card.votes)) == (
-                found.votes_invalid, found.votes_invalid + found.votes_valid, len(found.verdict_ids))
+                found.votes_invalid,
+                found.votes_invalid + found.votes_valid,
+                len(found.verdict_ids),
+            )
 
 
 def test_the_aq_beside_a_uq_is_of_its_pair(cards, run):
@@ -81,4 +109,6 @@ def test_a_run_with_graphs_has_boxes_and_one_without_has_none(cards, run):
     assert own and all(card.concerned.boxes for card in own)
     assert any(box.edited for card in own for box in card.concerned.boxes)
     bare = gallery(replace(run, scenes={}), 2)
-    assert not [card for shown in bare.values() for card in shown if card.concerned.boxes or card.concerned.unlisted]
+    assert not [
+        card for shown in bare.values() for card in shown if card.concerned.boxes or card.concerned.unlisted
+    ]

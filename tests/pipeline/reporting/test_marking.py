@@ -18,17 +18,58 @@ def marks(pieces):
 @pytest.mark.parametrize(
     ("source", "edited", "swaps", "out", "put_in"),
     [
-        ("What color is the cup?", "What color is the dog?", [("cup", "dog")], [("cup", "edit")], [("dog", "edit")]),
+        (
+            "What color is the cup?",
+            "What color is the dog?",
+            [("cup", "dog")],
+            [("cup", "edit")],
+            [("dog", "edit")],
+        ),
         # an article that has to follow is no edit
-        ("Is there a cup on an apple?", "Is there an owl on an apple?", [("cup", "owl")],
-         [("a", "agreement"), ("cup", "edit")], [("an", "agreement"), ("owl", "edit")]),
+        (
+            "Is there a cup on an apple?",
+            "Is there an owl on an apple?",
+            [("cup", "owl")],
+            [("a", "agreement"), ("cup", "edit")],
+            [("an", "agreement"), ("owl", "edit")],
+        ),
         # a verb apart from the edit: "is" became "are"
-        ("Is the red cup full?", "Are the red hats full?", [("cup", "hats")], [("Is", "agreement"), ("cup", "edit")], [("Are", "agreement"), ("hats", "edit")]),
-        ("Is the traffic light on?", "Is the dog on?", [("traffic light", "dog")], [("traffic light", "edit")], [("dog", "edit")]),
-        ("Is the dog on?", "Is the traffic light on?", [("dog", "traffic light")], [("dog", "edit")], [("traffic light", "edit")]),
+        (
+            "Is the red cup full?",
+            "Are the red hats full?",
+            [("cup", "hats")],
+            [("Is", "agreement"), ("cup", "edit")],
+            [("Are", "agreement"), ("hats", "edit")],
+        ),
+        (
+            "Is the traffic light on?",
+            "Is the dog on?",
+            [("traffic light", "dog")],
+            [("traffic light", "edit")],
+            [("dog", "edit")],
+        ),
+        (
+            "Is the dog on?",
+            "Is the traffic light on?",
+            [("dog", "traffic light")],
+            [("dog", "edit")],
+            [("traffic light", "edit")],
+        ),
         # of "to the left of" only the word that differs
-        ("Is it to the left of the car?", "Is it to the right of the car?", [("to the left of", "to the right of")], [("left", "edit")], [("right", "edit")]),
-        ("What is the dog near the dog?", "What is the cat near the dog?", [("dog", "cat")], [("dog", "edit")], [("cat", "edit")]),
+        (
+            "Is it to the left of the car?",
+            "Is it to the right of the car?",
+            [("to the left of", "to the right of")],
+            [("left", "edit")],
+            [("right", "edit")],
+        ),
+        (
+            "What is the dog near the dog?",
+            "What is the cat near the dog?",
+            [("dog", "cat")],
+            [("dog", "edit")],
+            [("cat", "edit")],
+        ),
         ("What is this?", "What is this?", [], [], []),
     ],
 )
@@ -50,4 +91,6 @@ def test_every_edit_of_a_run_is_marked_with_the_words_it_names(run):
     for item in edited:
         source = run.questions[item.question_id].text
         before, after = marked(source, item.text, item.edits)
-        assert any(mark == "edit" for _, mark in marks(before)) and any(mark == "edit" for _, mark in marks(after)), item.text
+        assert any(mark == "edit" for _, mark in marks(before)) and any(
+            mark == "edit" for _, mark in marks(after)
+        ), item.text

@@ -71,12 +71,31 @@ def told(seen: Seen) -> str:
 def harmless(seen: Seen) -> None:
     """No script, no handler, nothing fetched: addresses are `data:` pictures and places on the page itself."""
     tags = {tag for tag, _ in seen.elements}
-    assert not tags & {"script", "iframe", "object", "embed", "link", "base", "form", "foreignobject", "image", "use", "audio", "video", "xmp", "plaintext"}
+    assert not tags & {
+        "script",
+        "iframe",
+        "object",
+        "embed",
+        "link",
+        "base",
+        "form",
+        "foreignobject",
+        "image",
+        "use",
+        "audio",
+        "video",
+        "xmp",
+        "plaintext",
+    }
     for tag, attributes in seen.elements:
         for name, value in attributes.items():
             assert not name.startswith("on"), (tag, name)
             if name in ("src", "href", "xlink:href", "srcset", "action", "data", "poster"):
-                assert re.match(r"data:image/jpeg;base64,[A-Za-z0-9+/=]+$|#[a-z]+$", value), (tag, name, value[:80])
+                assert re.match(r"data:image/jpeg;base64,[A-Za-z0-9+/=]+$|#[a-z]+$", value), (
+                    tag,
+                    name,
+                    value[:80],
+                )
             if name == "style":
                 assert "url" not in value.lower()
     policy = next(a["content"] for a in seen.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
@@ -101,19 +120,33 @@ def test_the_page_is_well_formed(seen):
 def test_the_page_can_be_heard_and_reached_by_keys(seen):
     assert all(attributes.get("alt") for attributes in seen.all("img"))
     for attributes in seen.all("svg"):
-        assert attributes.get("aria-hidden") == "true" or attributes.get("role") == "img" and attributes.get("aria-label")
+        assert attributes.get("aria-hidden") == "true" or (
+            attributes.get("role") == "img" and attributes.get("aria-label")
+        )
     levels = [int(tag[1]) for tag, _ in seen.elements if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1 and levels.count(1) == 1
     assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
     assert all("scope" in attributes for attributes in seen.all("th"))
     assert next(attributes for attributes in seen.all("html"))["lang"] == "en"
     # what can be scrolled sideways can be reached and has a name
-    assert all(a.get("tabindex") == "0" and (a.get("aria-label") or a.get("aria-labelledby")) for a in seen.all("div") if a.get("class") == "scroll")
+    assert all(
+        a.get("tabindex") == "0" and (a.get("aria-label") or a.get("aria-labelledby"))
+        for a in seen.all("div")
+        if a.get("class") == "scroll"
+    )
 
 
 def test_what_was_simulated_says_so(seen, run):
-    assert "The verdicts are simulated." in told(seen) and "simulated" in told(seen).split("Beside other sets")[-1]
-    people = replace(run, items={s: [msgspec.structs.replace(i, simulated=False) for i in rows] for s, rows in run.items.items()})
+    assert (
+        "The verdicts are simulated." in told(seen)
+        and "simulated" in told(seen).split("Beside other sets")[-1]
+    )
+    people = replace(
+        run,
+        items={
+            s: [msgspec.structs.replace(i, simulated=False) for i in rows] for s, rows in run.items.items()
+        },
+    )
     assert "simulated." not in told(Seen(page(people, 0)))
 
 
@@ -123,12 +156,19 @@ def test_the_paper_stands_beside_the_set(seen, run):
     items = [item for rows in run.items.values() for item in rows]
     mean = sum(len(item.text.split()) for item in items) / len(items)
     percent = 100 * sum(item.unanswerable for item in items) / len(items)
-    assert f"Tiny 0.1.0 no VQA + UQ det. simulated tiny testdev tiny testdev {percent:.2f} {len(items)} {mean:.2f}" in text
+    assert (
+        f"Tiny 0.1.0 no VQA + UQ det. simulated tiny testdev tiny testdev {percent:.2f} {len(items)} {mean:.2f}"
+        in text
+    )
 
 
 def test_edits_are_marked_and_boxes_drawn(seen):
     assert len(seen.all("mark")) > 6 and len(seen.all("del")) > 6
-    boxes = [attributes for attributes in seen.all("rect") if attributes.get("fill") == "none" and "stroke-dasharray" in attributes]
+    boxes = [
+        attributes
+        for attributes in seen.all("rect")
+        if attributes.get("fill") == "none" and "stroke-dasharray" in attributes
+    ]
     assert boxes
 
 
@@ -136,20 +176,52 @@ def test_text_of_the_data_stays_text(run):
     """Every text that comes from outside, all at once, made hostile: where edits change nothing, what they put in
     (<xmp>) and what they take out (<plaintext>)."""
     change = msgspec.structs.replace
-    worse = {subset: [change(i, text=HOSTILE + i.text + " <xmp>", answer=HOSTILE, category=None, paired_because=HOSTILE,
-                             edits=tuple(change(e, old=HOSTILE, new=HOSTILE) for e in i.edits)) for i in rows] for subset, rows in run.items.items()}
+    worse = {
+        subset: [
+            change(
+                i,
+                text=HOSTILE + i.text + " <xmp>",
+                answer=HOSTILE,
+                category=None,
+                paired_because=HOSTILE,
+                edits=tuple(change(e, old=HOSTILE, new=HOSTILE) for e in i.edits),
+            )
+            for i in rows
+        ]
+        for subset, rows in run.items.items()
+    }
     reports = dict(run.reports)
     reports["audit"] = reports["audit"] | {"warnings": [HOSTILE]}
-    reports["collect"] = reports["collect"] | {"annotators": {HOSTILE: next(iter(reports["collect"]["annotators"].values()))}}
+    reports["collect"] = reports["collect"] | {
+        "annotators": {HOSTILE: next(iter(reports["collect"]["annotators"].values()))}
+    }
     reports["embed"] = {"model": {"model": HOSTILE, "weights_sha256": HOSTILE}}
-    reports["screen"] = {s: row | {"dropped": {HOSTILE + r: n for r, n in row["dropped"].items()}} for s, row in reports["screen"].items()}
+    reports["screen"] = {
+        s: row | {"dropped": {HOSTILE + r: n for r, n in row["dropped"].items()}}
+        for s, row in reports["screen"].items()
+    }
     hostile = replace(
-        run, items=worse, reports=reports, release=change(run.release, title=HOSTILE, origin=HOSTILE),
-        questions={key: change(q, text="<plaintext> " + HOSTILE + q.text, answer=HOSTILE) for key, q in run.questions.items()},
-        scenes={key: change(s, objects=tuple(change(o, name=HOSTILE) for o in s.objects)) for key, s in run.scenes.items()},
-        verdicts={key: change(v, annotator=HOSTILE, first_reason=HOSTILE, second_reason=HOSTILE) for key, v in run.verdicts.items()},
-        verified={key: change(v, judgement=change(v.judgement, detail=HOSTILE)) for key, v in run.verified.items()},
-        aside={key: HOSTILE for key in run.verdicts}, examples={(s, stage, HOSTILE + r): HOSTILE for s, stage, r in run.examples},
+        run,
+        items=worse,
+        reports=reports,
+        release=change(run.release, title=HOSTILE, origin=HOSTILE),
+        questions={
+            key: change(q, text="<plaintext> " + HOSTILE + q.text, answer=HOSTILE)
+            for key, q in run.questions.items()
+        },
+        scenes={
+            key: change(s, objects=tuple(change(o, name=HOSTILE) for o in s.objects))
+            for key, s in run.scenes.items()
+        },
+        verdicts={
+            key: change(v, annotator=HOSTILE, first_reason=HOSTILE, second_reason=HOSTILE)
+            for key, v in run.verdicts.items()
+        },
+        verified={
+            key: change(v, judgement=change(v.judgement, detail=HOSTILE)) for key, v in run.verified.items()
+        },
+        aside=dict.fromkeys(run.verdicts, HOSTILE),
+        examples={(s, stage, HOSTILE + r): HOSTILE for s, stage, r in run.examples},
     )
     seen = Seen(page(hostile, 3))
     harmless(seen)
@@ -206,6 +278,6 @@ def test_a_release_of_another_run_is_noticed(here, tmp_path, monkeypatch):
     path = tmp_path / "copy/data/release/tiny/0.1.0/rgqa/pt-easy.json"
     lines = path.read_text().splitlines()
     gone = next(i for i, line in enumerate(lines) if '"UQ"' in line and i < len(lines) - 2)
-    path.write_text("\n".join(lines[:gone] + lines[gone + 1:]) + "\n")
+    path.write_text("\n".join(lines[:gone] + lines[gone + 1 :]) + "\n")
     with pytest.raises(UserError, match="pt-easy, release: .* in, but"):
         report()

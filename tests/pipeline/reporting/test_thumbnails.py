@@ -19,7 +19,9 @@ def decoded(uri):
 def noise(path, mode="RGB", size=(1600, 1200)):
     """The worst that a JPEG can be asked to hold."""
     shape = size[::-1] if mode in ("L", "P") else (*size[::-1], len(mode))
-    Image.fromarray(np.random.default_rng(0).integers(0, 256, shape, np.uint8), None if mode in ("RGB", "RGBA") else "L").convert(mode).save(path)
+    Image.fromarray(
+        np.random.default_rng(0).integers(0, 256, shape, np.uint8), None if mode in ("RGB", "RGBA") else "L"
+    ).convert(mode).save(path)
     return path
 
 

@@ -8,9 +8,9 @@ from sklearn.metrics import roc_auc_score
 
 from pipeline.scorers import acc_fpr_curve, auaf, auroc, facc, ff95
 
-ROWS = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.5, 0.9]), st.booleans(), st.booleans()), min_size=2, max_size=40).filter(
-    lambda rows: len({row[2] for row in rows}) == 2
-)
+ROWS = st.lists(
+    st.tuples(st.sampled_from([0.0, 0.1, 0.5, 0.9]), st.booleans(), st.booleans()), min_size=2, max_size=40
+).filter(lambda rows: len({row[2] for row in rows}) == 2)
 
 
 @given(ROWS)
@@ -45,8 +45,12 @@ def test_ff95_is_read_on_the_straight_line_between_points():
     [([True, True], ("auaf", "ff95", "auroc")), ([False, False], ("auaf", "ff95", "facc", "auroc"))],
 )
 def test_without_one_kind_of_item_scores_are_nan(answerable, undefined):
-    found = {"auaf": auaf([1, 0], [1, 1], answerable), "ff95": ff95([1, 0], [1, 1], answerable),
-             "facc": facc([1, 0], [1, 1], answerable), "auroc": auroc([1, 0], answerable)}
+    found = {
+        "auaf": auaf([1, 0], [1, 1], answerable),
+        "ff95": ff95([1, 0], [1, 1], answerable),
+        "facc": facc([1, 0], [1, 1], answerable),
+        "auroc": auroc([1, 0], answerable),
+    }
     assert {name for name, value in found.items() if math.isnan(value)} == set(undefined)
 
 
@@ -56,7 +60,12 @@ def test_nothing_right_has_no_ff95():
 
 @pytest.mark.parametrize(
     ("confidence", "expected"),
-    [([0.1, float("nan")], "1 NaN or infinite"), ([0.1], "lengths differ"), ([["a"]], "2 dimensions"), (["a", "b"], "wanted numbers")],
+    [
+        ([0.1, float("nan")], "1 NaN or infinite"),
+        ([0.1], "lengths differ"),
+        ([["a"]], "2 dimensions"),
+        (["a", "b"], "wanted numbers"),
+    ],
 )
 def test_wrong_arrays_are_refused_with_what_came(confidence, expected):
     with pytest.raises(ValueError, match=expected):

@@ -31,7 +31,10 @@ def test_with_ten_people_accuracy_is_as_the_papers_say(agree, expected):
 def test_official_leaves_unanimous_people_as_they_wrote_it_and_corrected_does_not():
     # The prediction loses its article and becomes a digit; people's "the dog", "two" do not.
     assert vqa_accuracy(["the dog", "two"], [["the dog"] * 10, ["two"] * 10]).tolist() == [0, 0]
-    assert vqa_accuracy(["the dog", "two"], [["the dog"] * 10, ["two"] * 10], form="corrected").tolist() == [1, 1]
+    assert vqa_accuracy(["the dog", "two"], [["the dog"] * 10, ["two"] * 10], form="corrected").tolist() == [
+        1,
+        1,
+    ]
     # Where people differ only punctuation is treated: "two" is still not "2".
     assert vqa_accuracy(["two"], [["two"] * 5 + ["3"] * 5]).tolist() == [0]
 
@@ -44,14 +47,29 @@ def test_one_person_leaves_nobody():
 @pytest.mark.parametrize(
     ("text", "official", "corrected"),
     [
-        ("The Dog", "dog", "dog"), ("two cats", "2 cats", "2 cats"), ("none", "0", "0"), ("dont know", "don't know", "don't know"),
+        ("The Dog", "dog", "dog"),
+        ("two cats", "2 cats", "2 cats"),
+        ("none", "0", "0"),
+        ("dont know", "don't know", "don't know"),
         ("black-and-white", "black and white", "black and white"),
-        ("black- and-white", "black andwhite", "black and white"),  # a mark beside a space anywhere makes all of its kind vanish
-        ("1,000", "1000", "1000"), ("1,000 red/blue", "1000 redblue", "1000 red blue"),  # a number with a comma: all marks vanish
-        ("3.5", "3.5", "3.5"), ("yes.", "yes", "yes"), ("no . 1", "no 1", "no 1"),
+        (
+            "black- and-white",
+            "black andwhite",
+            "black and white",
+        ),  # a mark beside a space anywhere makes all of its kind vanish
+        ("1,000", "1000", "1000"),
+        ("1,000 red/blue", "1000 redblue", "1000 red blue"),  # a number with a comma: all marks vanish
+        ("3.5", "3.5", "3.5"),
+        ("yes.", "yes", "yes"),
+        ("no . 1", "no 1", "no 1"),
         ("...." * 9, "....", ""),  # Python's flag stands in the place of the count: 32 full stops go
-        ("Im here", "im here", "i'm here"), ("somebody'd", "somebodyd", "somebody'd"), ("a\nb", "b", "b"),
-        ("youd've", "you'd've", "you'd've"), ("y'alld've", "y'all'd've", "y'all'd've"), ("(a) dog", "dog", "dog"), ("12:30", "12:30", "12:30"),
+        ("Im here", "im here", "i'm here"),
+        ("somebody'd", "somebodyd", "somebody'd"),
+        ("a\nb", "b", "b"),
+        ("youd've", "you'd've", "you'd've"),
+        ("y'alld've", "y'all'd've", "y'all'd've"),
+        ("(a) dog", "dog", "dog"),
+        ("12:30", "12:30", "12:30"),
     ],
 )
 def test_normalisation(text, official, corrected):
@@ -67,11 +85,15 @@ def test_matching_is_worked_out_by_hand():
     assert exact_match(["Red", "red"], [["red"], ["blue", "red"]]).tolist() == [0, 1]
     assert exact_match(["The red!"], [["red"]], form="squad").tolist() == [1]
     # 2 of 4 words and 2 of 3: 2 x 2 / 7. Repeated words count as often as in both.
-    assert token_f1(["man on red horse", "no no"], [["man with horse"], ["no"]]) == pytest.approx([4 / 7, 2 / 3])
+    assert token_f1(["man on red horse", "no no"], [["man with horse"], ["no"]]) == pytest.approx(
+        [4 / 7, 2 / 3]
+    )
     assert token_f1(["", "", "a"], [[""], ["dog"], ["the"]]).tolist() == [1, 0, 1]
     # One letter of five replaced: 0.8. Three of five: 0.4, below the field's threshold.
     assert anls(["horse"], [["house"]]) == pytest.approx([0.8])
-    assert anls(["abcde"], [["abxyz"]]).tolist() == [0] and anls(["abcde"], [["abxyz"]], threshold=0) == pytest.approx([0.4])
+    assert anls(["abcde"], [["abxyz"]]).tolist() == [0] and anls(
+        ["abcde"], [["abxyz"]], threshold=0
+    ) == pytest.approx([0.4])
     assert anls(["", " A b"], [[""], ["a  B"]]).tolist() == [1, 1]
 
 
@@ -84,7 +106,12 @@ def test_edit_distance_is_a_distance(a, b, c):
 
 @pytest.mark.parametrize(
     ("predictions", "answers", "expected"),
-    [(["a"], ["a"], "answers holds a string"), (["a"], [[]], "1 empty lists"), ([1], [["a"]], "no strings"), (["a", "b"], [["a"]], "lengths differ")],
+    [
+        (["a"], ["a"], "answers holds a string"),
+        (["a"], [[]], "1 empty lists"),
+        ([1], [["a"]], "no strings"),
+        (["a", "b"], [["a"]], "lengths differ"),
+    ],
 )
 def test_wrong_answers_are_refused(predictions, answers, expected):
     with pytest.raises(ValueError, match=expected):

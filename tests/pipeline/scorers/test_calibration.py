@@ -14,18 +14,26 @@ ITEMS = st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans()), min_size=1
 def test_bins_and_brier_are_scikit_learns(items):
     confidence, correct = (np.array(column) for column in zip(*items, strict=True))
     table = reliability_table(confidence, correct, bins=10)
-    right, meant = calibration_curve(np.append(correct, [True, False]), np.append(confidence, [1.0, 1.0]), n_bins=10)
+    right, meant = calibration_curve(
+        np.append(correct, [True, False]), np.append(confidence, [1.0, 1.0]), n_bins=10
+    )
     ours = reliability_table(np.append(confidence, [1.0, 1.0]), np.append(correct, [True, False]), bins=10)
     assert ours[:, 1] == pytest.approx(meant) and ours[:, 2] == pytest.approx(right)
     assert table[:, 0].sum() == len(items)
-    assert brier_score(confidence, correct) == pytest.approx(brier_score_loss(np.append(correct, [0, 1]), np.append(confidence, [0.0, 1.0])) * (len(items) + 2) / len(items))
+    assert brier_score(confidence, correct) == pytest.approx(
+        brier_score_loss(np.append(correct, [0, 1]), np.append(confidence, [0.0, 1.0]))
+        * (len(items) + 2)
+        / len(items)
+    )
 
 
 def test_ece_is_worked_out_by_hand():
     # bins (0.0, 0.1], ..., (0.9, 1.0]: {0.1, 0.1}: |0.1 - 0.5| = 0.4; {0.95}: |0.95 - 1| = 0.05. (2 x 0.4 + 0.05) / 3
     assert expected_calibration_error([0.1, 0.1, 0.95], [1, 0, 1], bins=10) == pytest.approx(0.85 / 3)
     # two bins of equal mass: {0.1, 0.2}: |0.15 - 0| ; {0.3, 0.9}: |0.6 - 1| -> (0.15 + 0.4) / 2
-    assert expected_calibration_error([0.1, 0.2, 0.3, 0.9], [0, 0, 1, 1], bins=2, binning="mass") == pytest.approx(0.275)
+    assert expected_calibration_error(
+        [0.1, 0.2, 0.3, 0.9], [0, 0, 1, 1], bins=2, binning="mass"
+    ) == pytest.approx(0.275)
 
 
 @given(ITEMS, st.sampled_from(["width", "mass"]))
@@ -33,8 +41,12 @@ def test_ece_keeps_under_permutation_and_doubling(items, binning):
     confidence, correct = (np.array(column) for column in zip(*items, strict=True))
     score = expected_calibration_error(confidence, correct, binning=binning)
     order = np.random.default_rng(0).permutation(len(items))
-    assert expected_calibration_error(confidence[order], correct[order], binning=binning) == pytest.approx(score)
-    assert expected_calibration_error(np.tile(confidence, 2), np.tile(correct, 2), binning=binning) == pytest.approx(score)
+    assert expected_calibration_error(confidence[order], correct[order], binning=binning) == pytest.approx(
+        score
+    )
+    assert expected_calibration_error(
+        np.tile(confidence, 2), np.tile(correct, 2), binning=binning
+    ) == pytest.approx(score)
     assert 0 <= score <= 1
 
 

@@ -4,25 +4,53 @@ import pytest
 from pipeline.scorers.gqa_diagnostics import covered, gqa_diagnostics, steps
 
 
-def question(answer, structural="query", semantic="attr", group=None, entailed=(), program=("select: dog (1)", "query: color"), **more):
+def question(
+    answer,
+    structural="query",
+    semantic="attr",
+    group=None,
+    entailed=(),
+    program=("select: dog (1)", "query: color"),
+    **more,
+):
     pairs = [text.split(": ", 1) for text in program]
     return {
-        "imageId": "n1", "question": "?", "answer": answer, "types": {"structural": structural, "semantic": semantic, "detailed": more.get("detailed", "")},
-        "groups": {"global": group}, "entailed": list(entailed), "semantic": [{"operation": o, "argument": a, "dependencies": []} for o, a in pairs],
-        "annotations": {"question": more.get("question", {}), "fullAnswer": more.get("full", {}), "answer": {}},
+        "imageId": "n1",
+        "question": "?",
+        "answer": answer,
+        "types": {"structural": structural, "semantic": semantic, "detailed": more.get("detailed", "")},
+        "groups": {"global": group},
+        "entailed": list(entailed),
+        "semantic": [{"operation": o, "argument": a, "dependencies": []} for o, a in pairs],
+        "annotations": {
+            "question": more.get("question", {}),
+            "fullAnswer": more.get("full", {}),
+            "answer": {},
+        },
     }
 
 
 def test_accuracy_in_all_its_parts():
     questions = {
-        "a": question("red"), "b": question("yes", "verify", "obj", program=("select: dog (1)", "exist: ?")),
-        "c": question("no", "verify", "attr"), "d": question("left", "choose", "rel"),
+        "a": question("red"),
+        "b": question("yes", "verify", "obj", program=("select: dog (1)", "exist: ?")),
+        "c": question("no", "verify", "attr"),
+        "d": question("left", "choose", "rel"),
     }
     found = gqa_diagnostics(questions, {"a": "red", "b": "yes", "c": "yes", "d": "right"})
     assert found["accuracy"] == {"value": 0.5, "items": 4}
-    assert found["open"] == {"value": 1.0, "items": 1} and found["binary"] == {"value": pytest.approx(1 / 3), "items": 3}
-    assert found["by_structural"]["verify"] == {"value": 0.5, "items": 2} and found["by_semantic"]["rel"] == {"value": 0.0, "items": 1}
-    assert found["by_steps"] == {"1": {"value": 1.0, "items": 1}, "2": {"value": pytest.approx(1 / 3), "items": 3}}
+    assert found["open"] == {"value": 1.0, "items": 1} and found["binary"] == {
+        "value": pytest.approx(1 / 3),
+        "items": 3,
+    }
+    assert found["by_structural"]["verify"] == {"value": 0.5, "items": 2} and found["by_semantic"]["rel"] == {
+        "value": 0.0,
+        "items": 1,
+    }
+    assert found["by_steps"] == {
+        "1": {"value": 1.0, "items": 1},
+        "2": {"value": pytest.approx(1 / 3), "items": 3},
+    }
 
 
 def test_steps_that_only_ask_do_not_count():
@@ -32,36 +60,67 @@ def test_steps_that_only_ask_do_not_count():
 
 def test_consistency_is_the_mean_over_right_questions_of_the_share_of_entailed_ones_right():
     # a is right: of b, c one is right: 1/2. b is right: c is wrong: 0. c is wrong and does not count. (1/2 + 0) / 2
-    questions = {"a": question("red", entailed=["a", "b", "c"]), "b": question("yes", entailed=["b", "c"]), "c": question("no", entailed=["c", "a"])}
+    questions = {
+        "a": question("red", entailed=["a", "b", "c"]),
+        "b": question("yes", entailed=["b", "c"]),
+        "c": question("no", entailed=["c", "a"]),
+    }
     found = gqa_diagnostics(questions, {"a": "red", "b": "yes", "c": "yes"})
     assert found["consistency"] == {"value": 0.25, "items": 2}
 
 
 def test_entailed_questions_of_the_unbalanced_file_count_when_predicted():
     questions, others = {"a": question("red", entailed=["a", "z"])}, {"z": question("yes")}
-    assert gqa_diagnostics(questions, {"a": "red", "z": "yes"}, all_questions=others)["consistency"] == {"value": 1.0, "items": 1}
-    assert "1 entailed questions have no prediction" in gqa_diagnostics(questions, {"a": "red"}, all_questions=others)["consistency"]["absent"]
+    assert gqa_diagnostics(questions, {"a": "red", "z": "yes"}, all_questions=others)["consistency"] == {
+        "value": 1.0,
+        "items": 1,
+    }
+    assert (
+        "1 entailed questions have no prediction"
+        in gqa_diagnostics(questions, {"a": "red"}, all_questions=others)["consistency"]["absent"]
+    )
 
 
 def test_distribution_is_chi_square_weighted_by_group():
     # group g: truth red 3, blue 1; said red 4: (4-3)^2/3 + (0-1)^2/1 = 4/3, 4 items. group h: said as is, 1 item.
-    questions = {str(i): question("red" if i < 3 else "blue", group="g") for i in range(4)} | {"h": question("dog", group="h"), "n": question("cat")}
+    questions = {str(i): question("red" if i < 3 else "blue", group="g") for i in range(4)} | {
+        "h": question("dog", group="h"),
+        "n": question("cat"),
+    }
     found = gqa_diagnostics(questions, {**{str(i): "red" for i in range(4)}, "h": "dog", "n": "dog"})
     assert found["distribution"] == {"value": pytest.approx(4 / 3 * 4 / 5), "items": 5}
 
 
 def test_validity_and_plausibility_look_answers_up():
     questions = {"a": question("red"), "b": question("blue"), "c": question("color", detailed="twoCommon")}
-    choices = {"a": {"valid": ["red", "blue"], "plausible": ["red"]}, "b": {"valid": ["red", "blue"], "plausible": ["blue"]}, "c": {"valid": [], "plausible": []}}
+    choices = {
+        "a": {"valid": ["red", "blue"], "plausible": ["red"]},
+        "b": {"valid": ["red", "blue"], "plausible": ["blue"]},
+        "c": {"valid": [], "plausible": []},
+    }
     found = gqa_diagnostics(questions, {"a": "blue", "b": "green", "c": "shape"}, choices=choices)
-    assert found["validity"] == {"value": pytest.approx(2 / 3), "items": 3} and found["plausibility"] == {"value": pytest.approx(1 / 3), "items": 3}
+    assert found["validity"] == {"value": pytest.approx(2 / 3), "items": 3} and found["plausibility"] == {
+        "value": pytest.approx(1 / 3),
+        "items": 3,
+    }
 
 
 def test_grounding_is_the_attention_on_what_is_pointed_to_counted_once():
     # A picture of 100 x 100 in 2 x 2 cells. Object 1 covers the left half, object 2 the upper left cell, again.
-    scene = {"n1": {"width": 100, "height": 100, "objects": {"1": {"x": 0, "y": 0, "w": 50, "h": 100}, "2": {"x": 0, "y": 0, "w": 50, "h": 50}}}}
+    scene = {
+        "n1": {
+            "width": 100,
+            "height": 100,
+            "objects": {"1": {"x": 0, "y": 0, "w": 50, "h": 100}, "2": {"x": 0, "y": 0, "w": 50, "h": 50}},
+        }
+    }
     attention = {"a": [[0.4, 0.3], [0.2, 0.1]]}  # upper row, lower row
-    found = gqa_diagnostics({"a": question("red", question={"3": "1"}, full={"4": "2"})}, {"a": "red"}, scenes=scene, attention=attention)
+    found = gqa_diagnostics(
+        {"a": question("red", question={"3": "1"}, full={"4": "2"})},
+        {"a": "red"},
+        scenes=scene,
+        attention=attention,
+    )
     assert found["grounding"] == {"value": pytest.approx(0.6), "items": 1}
     # A quarter of the lower right cell.
     assert covered([(0.5, 0.5, 0.75, 0.75)], 2) == pytest.approx(np.array([[0, 0], [0, 0.25]]))
@@ -69,7 +128,14 @@ def test_grounding_is_the_attention_on_what_is_pointed_to_counted_once():
 
 def test_what_a_split_has_no_files_for_is_said_and_not_zero():
     found = gqa_diagnostics({"a": question("red")}, {"a": "red"})
-    assert {name for name, value in found.items() if "absent" in value} == {"binary", "consistency", "validity", "plausibility", "grounding", "distribution"}
+    assert {name for name, value in found.items() if "absent" in value} == {
+        "binary",
+        "consistency",
+        "validity",
+        "plausibility",
+        "grounding",
+        "distribution",
+    }
 
 
 def test_a_question_without_prediction_is_refused():

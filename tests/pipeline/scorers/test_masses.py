@@ -9,16 +9,83 @@ from pipeline.scorers.word_vectors import read_vectors
 # MaSSeS, Table 2: frequencies, those that SeS groups, prediction, MA, S, SeS, MaSSeS. The paper cuts off some values
 # (5/9 = 0.55, 7/9 = 0.77) and rounds others: within 0.01.
 TABLE = [
-    ({"yellow": 5, "orange": 4, "light orange": 1}, {"yellow", "orange", "light orange"}, "yellow", 1.0, 0.44, 1.0, 1.0),
+    (
+        {"yellow": 5, "orange": 4, "light orange": 1},
+        {"yellow", "orange", "light orange"},
+        "yellow",
+        1.0,
+        0.44,
+        1.0,
+        1.0,
+    ),
     ({"refrigerator": 6, "fridge": 4}, {"refrigerator", "fridge"}, "refrigerator", 1.0, 0.55, 1.0, 1.0),
-    ({"tennis rackets": 4, "tennis racket": 2, "tennis racquet": 1, "racket": 2, "racquets": 1}, {"tennis rackets", "tennis racket", "tennis racquet"}, "tennis rackets", 1.0, 0.33, 0.67, 0.67),
-    ({"hot dogs": 5, "hot dog": 2, "hot dogs and fries": 1, "hot dog fries": 1, "hot dog and onion rings": 1}, {"hot dogs", "hot dog", "hot dogs and fries", "hot dog fries", "hot dog and onion rings"}, "hot dog", 0.4, 0.44, 1.0, 1.0),
-    ({"christmas tree": 6, "tree": 1, "chritmas tree shaped santaclauses": 1, "christmas tree santas": 1, "santas": 1}, {"christmas tree", "tree", "chritmas tree shaped santaclauses", "christmas tree santas"}, "christmas tree", 1.0, 0.55, 0.89, 0.89),
-    ({"white": 6, "green": 2, "light green": 1, "very light green": 1}, {"green", "light green", "very light green"}, "white", 1.0, 0.55, 0.55, 0.55),
-    ({"ginger peach": 5, "ginger peach tea": 2, "ginger peach herbal tea": 1, "unanswerable": 2}, {"ginger peach", "ginger peach tea", "ginger peach herbal tea"}, "unanswerable", 0.4, 0.44, 0.77, 0.19),
-    ({"beef": 5, "beef flavored broth": 2, "beef flavored": 1, "beef flavor": 1, "this beef flavor": 1}, {"beef", "beef flavored broth", "beef flavored", "beef flavor", "this beef flavor"}, "unanswerable", 0.0, 0.44, 1.0, 0.0),
+    (
+        {"tennis rackets": 4, "tennis racket": 2, "tennis racquet": 1, "racket": 2, "racquets": 1},
+        {"tennis rackets", "tennis racket", "tennis racquet"},
+        "tennis rackets",
+        1.0,
+        0.33,
+        0.67,
+        0.67,
+    ),
+    (
+        {
+            "hot dogs": 5,
+            "hot dog": 2,
+            "hot dogs and fries": 1,
+            "hot dog fries": 1,
+            "hot dog and onion rings": 1,
+        },
+        {"hot dogs", "hot dog", "hot dogs and fries", "hot dog fries", "hot dog and onion rings"},
+        "hot dog",
+        0.4,
+        0.44,
+        1.0,
+        1.0,
+    ),
+    (
+        {
+            "christmas tree": 6,
+            "tree": 1,
+            "chritmas tree shaped santaclauses": 1,
+            "christmas tree santas": 1,
+            "santas": 1,
+        },
+        {"christmas tree", "tree", "chritmas tree shaped santaclauses", "christmas tree santas"},
+        "christmas tree",
+        1.0,
+        0.55,
+        0.89,
+        0.89,
+    ),
+    (
+        {"white": 6, "green": 2, "light green": 1, "very light green": 1},
+        {"green", "light green", "very light green"},
+        "white",
+        1.0,
+        0.55,
+        0.55,
+        0.55,
+    ),
+    (
+        {"ginger peach": 5, "ginger peach tea": 2, "ginger peach herbal tea": 1, "unanswerable": 2},
+        {"ginger peach", "ginger peach tea", "ginger peach herbal tea"},
+        "unanswerable",
+        0.4,
+        0.44,
+        0.77,
+        0.19,
+    ),
+    (
+        {"beef": 5, "beef flavored broth": 2, "beef flavored": 1, "beef flavor": 1, "this beef flavor": 1},
+        {"beef", "beef flavored broth", "beef flavored", "beef flavor", "this beef flavor"},
+        "unanswerable",
+        0.0,
+        0.44,
+        1.0,
+        0.0,
+    ),
 ]
-
 
 
 def patterns():
@@ -68,11 +135,21 @@ def test_word_vectors_are_read_with_and_without_word2vecs_first_line(tmp_path):
     for first in ("", "2 3\n"):
         (tmp_path / "v.txt").write_text(first + "cat 1 0 0.5\ndog 0 1 2\n")
         found = read_vectors(tmp_path / "v.txt")
-        assert {word: vector.tolist() for word, vector in found.items()} == {"cat": [1, 0, 0.5], "dog": [0, 1, 2]}
+        assert {word: vector.tolist() for word, vector in found.items()} == {
+            "cat": [1, 0, 0.5],
+            "dog": [0, 1, 2],
+        }
     assert list(read_vectors(tmp_path / "v.txt", {"dog"})) == ["dog"]
 
 
-@pytest.mark.parametrize(("text", "expected"), [("cat 1 2\ndog 1\n", "line 2: 1 numbers"), ("", "holds no vectors"), ("cat 1 x\n", "line 1: not a word")])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cat 1 2\ndog 1\n", "line 2: 1 numbers"),
+        ("", "holds no vectors"),
+        ("cat 1 x\n", "line 1: not a word"),
+    ],
+)
 def test_broken_vector_files_are_refused(tmp_path, text, expected):
     (tmp_path / "v.txt").write_text(text)
     with pytest.raises(Refused, match=expected):

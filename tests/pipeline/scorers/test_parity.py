@@ -9,7 +9,13 @@ from sklearn.metrics import auc, f1_score, precision_recall_curve, roc_curve
 from pipeline.scorers import aupr, detection_error, ff95, fpr_at_tpr, published_scores
 
 ROWS = st.lists(
-    st.tuples(st.one_of(st.sampled_from([0.1, 0.3, 0.5, 0.9]), st.floats(0, 1, width=32)), st.booleans(), st.booleans()), min_size=2, max_size=80
+    st.tuples(
+        st.one_of(st.sampled_from([0.1, 0.3, 0.5, 0.9]), st.floats(0, 1, width=32)),
+        st.booleans(),
+        st.booleans(),
+    ),
+    min_size=2,
+    max_size=80,
 ).filter(lambda rows: len({row[2] for row in rows}) == 2)
 
 
@@ -17,19 +23,30 @@ def oracle(confidence, correct, answerable):
     fpr, tpr, _ = roc_curve(answerable, confidence)
     kept = confidence > 0.5
     thresholds = np.unique(confidence)[::-1]
-    acc = np.array([0, *((correct & answerable & (confidence >= t)).sum() / answerable.sum() for t in thresholds)])
-    false = np.array([0, *((~answerable & (confidence >= t)).sum() / (~answerable).sum() for t in thresholds)])
+    acc = np.array(
+        [0, *((correct & answerable & (confidence >= t)).sum() / answerable.sum() for t in thresholds)]
+    )
+    false = np.array(
+        [0, *((~answerable & (confidence >= t)).sum() / (~answerable).sum() for t in thresholds)]
+    )
     found = {"auaf": auc(false, acc), "ff95": np.interp(acc[-1] * 0.95, acc, false) if acc[-1] else 0.0}
-    found |= {"accuracy_indomain": correct[answerable].mean(), "facc": (correct & answerable).sum() / answerable.sum()}
+    found |= {
+        "accuracy_indomain": correct[answerable].mean(),
+        "facc": (correct & answerable).sum() / answerable.sum(),
+    }
     if not kept.all():
         precision, recall, _ = precision_recall_curve(answerable, confidence)
         out_precision, out_recall, _ = precision_recall_curve(~answerable, -confidence)
         share = answerable.mean()
         found |= {
-            "fpr95": np.interp(0.95, tpr, fpr), "fpr81.4": np.interp(0.814, tpr, fpr), "auroc": auc(fpr, tpr),
-            "aupr_in": auc(recall, precision), "aupr_out": auc(out_recall, out_precision),
+            "fpr95": np.interp(0.95, tpr, fpr),
+            "fpr81.4": np.interp(0.814, tpr, fpr),
+            "auroc": auc(fpr, tpr),
+            "aupr_in": auc(recall, precision),
+            "aupr_out": auc(out_recall, out_precision),
             "detection_error": (share * (1 - tpr) + (1 - share) * fpr)[tpr >= 0.95].min(),
-            "accuracy": correct.mean(), "accuracy_accept": correct[kept].mean() if kept.any() else 0.0,
+            "accuracy": correct.mean(),
+            "accuracy_accept": correct[kept].mean() if kept.any() else 0.0,
             "f1": f1_score(answerable, kept, zero_division=0),
         }
     return found
@@ -46,7 +63,15 @@ def test_numbers_are_scikit_learns_and_numpys_to_the_last_bits(rows):
 def test_when_everything_is_accepted_nine_numbers_are_not_given():
     found = published_scores([0.9, 0.8], [True, False], [True, False])
     assert {name for name, value in found.items() if np.isnan(value)} == {
-        "fpr95", "fpr81.4", "auroc", "aupr_in", "aupr_out", "detection_error", "accuracy_accept", "accuracy", "f1"
+        "fpr95",
+        "fpr81.4",
+        "auroc",
+        "aupr_in",
+        "aupr_out",
+        "detection_error",
+        "accuracy_accept",
+        "accuracy",
+        "f1",
     }
 
 
@@ -82,13 +107,20 @@ def test_detection_error_misses_thresholds_between_equal_steps():
     assert published_scores(confidence, answerable, answerable)["detection_error"] == pytest.approx(1 / 42)
     # 40 AQs in one row, then 60 UQs in a row: TPR >= 0.95 is first reached inside the row, where the points are gone,
     # but the row's end has TPR 1 and FPR 0 as well.
-    assert published_scores(np.linspace(1, 0, 100), [True] * 40 + [False] * 60, [True] * 40 + [False] * 60)["detection_error"] == 0
+    assert (
+        published_scores(np.linspace(1, 0, 100), [True] * 40 + [False] * 60, [True] * 40 + [False] * 60)[
+            "detection_error"
+        ]
+        == 0
+    )
 
 
 def test_uq_is_a_right_answer_to_a_uq_at_the_fixed_threshold_alone():
     # accept > 0.5: the AQ (right) and one UQ, for which the model said "UQ".
     found = published_scores([0.9, 0.8, 0.1], [True, True, False], [True, False, False])
-    assert found["accuracy_accept"] == 1.0 and found["accuracy"] == pytest.approx(2 / 3) and found["facc"] == 1.0
+    assert (
+        found["accuracy_accept"] == 1.0 and found["accuracy"] == pytest.approx(2 / 3) and found["facc"] == 1.0
+    )
 
 
 def test_confidence_equal_to_tau_is_rejected():

@@ -16,7 +16,11 @@ from pipeline.scorers import (
 )
 
 RISKS = [0.0, 0.01, 0.05, 0.1, 0.2, 0.5]
-ITEMS = st.lists(st.tuples(st.sampled_from([0.1, 0.25, 0.5, 0.75]), st.sampled_from([0.0, 0.3, 0.6, 0.9, 1.0])), min_size=1, max_size=40)
+ITEMS = st.lists(
+    st.tuples(st.sampled_from([0.1, 0.25, 0.5, 0.75]), st.sampled_from([0.0, 0.3, 0.6, 0.9, 1.0])),
+    min_size=1,
+    max_size=40,
+)
 
 
 def columns(items):
@@ -27,7 +31,9 @@ def columns(items):
 def test_the_curve_is_coverage_and_risk_counted_threshold_by_threshold(items):
     confidence, accuracy = columns(items)
     coverage, risk, _ = risk_coverage_curve(confidence, accuracy)
-    expected = [((confidence >= t).mean(), 1 - accuracy[confidence >= t].mean()) for t in np.unique(confidence)[::-1]]
+    expected = [
+        ((confidence >= t).mean(), 1 - accuracy[confidence >= t].mean()) for t in np.unique(confidence)[::-1]
+    ]
     assert np.stack([coverage, risk], axis=1) == pytest.approx(np.array(expected))
     best = [max([c for c, r in expected if r <= limit + 1e-12], default=0.0) for limit in RISKS]
     assert coverage_at_risk(confidence, accuracy, RISKS) == pytest.approx(best)
@@ -47,7 +53,10 @@ def test_the_chosen_threshold_is_the_lowest_of_the_best(items, cost):
     options = [*np.unique(confidence), np.inf]
     earned = [effective_reliability(confidence, accuracy, cost=cost, threshold=t) for t in options]
     best = max(earned)
-    assert choose_threshold(confidence, accuracy, cost=cost) == options[[e >= best - 1e-12 for e in earned].index(True)]
+    assert (
+        choose_threshold(confidence, accuracy, cost=cost)
+        == options[[e >= best - 1e-12 for e in earned].index(True)]
+    )
 
 
 def test_phi_is_worked_out_by_hand():
@@ -66,7 +75,11 @@ def test_scores_keep_under_permutation_doubling_and_rising_maps(items):
     order = np.random.default_rng(0).permutation(len(items))
 
     def scores(c, a):
-        return [risk_coverage_auc(c, a), *coverage_at_risk(c, a, RISKS), effective_reliability(c, a, cost=5, threshold=choose_threshold(c, a, cost=5))]
+        return [
+            risk_coverage_auc(c, a),
+            *coverage_at_risk(c, a, RISKS),
+            effective_reliability(c, a, cost=5, threshold=choose_threshold(c, a, cost=5)),
+        ]
 
     expected = scores(confidence, accuracy)
     assert scores(confidence[order], accuracy[order]) == pytest.approx(expected)
@@ -100,13 +113,21 @@ def test_the_area_is_that_of_random_orders_of_ties():
 def test_a_threshold_goes_from_dev_to_test():
     # dev: at risk 0 the two right ones above 0.7 may be answered. test: 0.9 right, 0.75 wrong are answered: risk 0.5.
     found = threshold_transfer([0.9, 0.7, 0.2], [1, 1, 0], [0.9, 0.75, 0.3, 0.1], [1, 0, 1, 0], 0.0)
-    assert found == pytest.approx({"threshold": 0.7, "coverage": 0.5, "risk": 0.5, "delta_risk": 0.5, "delta_coverage": 0.25})
+    assert found == pytest.approx(
+        {"threshold": 0.7, "coverage": 0.5, "risk": 0.5, "delta_risk": 0.5, "delta_coverage": 0.25}
+    )
     assert threshold_at_risk([0.9], [0], 0.1) == np.inf
 
 
 @pytest.mark.parametrize(
     ("confidence", "accuracy", "auc", "at_10_percent"),
-    [([0.5, 0.5], [1, 0], 0.5, 0.0), ([0.9, 0.1], [1, 1], 0.0, 1.0), ([0.9, 0.1], [0, 0], 1.0, 0.0), ([0.3], [1], 0.0, 1.0), ([], [], np.nan, np.nan)],
+    [
+        ([0.5, 0.5], [1, 0], 0.5, 0.0),
+        ([0.9, 0.1], [1, 1], 0.0, 1.0),
+        ([0.9, 0.1], [0, 0], 1.0, 0.0),
+        ([0.3], [1], 0.0, 1.0),
+        ([], [], np.nan, np.nan),
+    ],
     ids=["all ties", "all right", "all wrong", "one item", "none"],
 )
 def test_degenerate_inputs(confidence, accuracy, auc, at_10_percent):

@@ -23,5 +23,7 @@ def test_the_wheel_works_alone_with_numpy(tmp_path):
         "heavy = {'torch', 'pandas', 'scipy', 'sklearn', 'msgspec', 'pyarrow', 'spacy', 'pipeline'} & set(sys.modules);"
         "print(sorted(heavy), auaf([0.9, 0.1], [1, 0], [True, False]), c.VERSION)"
     )
-    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "site", capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / "site", capture_output=True, text=True, check=True
+    )
     assert run.stdout.split() == ["[]", "1.0", "1.2.0"]

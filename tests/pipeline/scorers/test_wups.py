@@ -33,7 +33,11 @@ def taxonomy(tmp_path):
         ("puppy", "cat", 4 / 7),  # animal: two steps and one
         ("hot dog", "dog", 1.0),  # the same sense, the second of "dog"
         ("hot dog", "cat", 2 / 6),  # entity, depth 1; two steps down to either
-        ("domestic dog", "dog", 1.0), ("rex", "dog", 6 / 7), ("cat", "cat", 1.0), ("unheard", "unheard", 1.0), ("unheard", "cat", 0.0),
+        ("domestic dog", "dog", 1.0),
+        ("rex", "dog", 6 / 7),
+        ("cat", "cat", 1.0),
+        ("unheard", "unheard", 1.0),
+        ("unheard", "cat", 0.0),
     ],
 )
 def test_wu_palmer_in_a_small_taxonomy(taxonomy, one, other, expected):

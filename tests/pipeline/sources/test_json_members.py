@@ -49,4 +49,7 @@ def test_a_damaged_file_is_told_by_name(tmp_path, text, message):
 def test_a_missing_file_and_a_folder_are_told(tmp_path):
     problems = Problems("x")
     assert members(tmp_path / "no.json", "no.json", problems) == members(tmp_path, "folder", problems) == {}
-    assert problems.lines == ["no.json: no such file; put it there, or leave its split out of `ingest` in params.yaml", "folder: a folder where a file was expected"]
+    assert problems.lines == [
+        "no.json: no such file; put it there, or leave its split out of `ingest` in params.yaml",
+        "folder: a folder where a file was expected",
+    ]

@@ -10,18 +10,53 @@ from pipeline.sources import gqa_files, visual_genome
 GRAPH = {  # as in version 1.4, cut short
     "image_id": 2407890,
     "objects": [
-        {"synsets": ["tree.n.01"], "h": 557, "object_id": 1058549, "merged_object_ids": [], "names": ["trees"], "w": 799, "y": 0, "x": 0},
         {
-            "synsets": ["sidewalk.n.01"], "h": 290, "object_id": 1058534, "merged_object_ids": [5046], "names": [" Side  Walk"],
-            "w": 722, "y": 308, "x": 78, "attributes": ["Grey", "grey ", ""],
+            "synsets": ["tree.n.01"],
+            "h": 557,
+            "object_id": 1058549,
+            "merged_object_ids": [],
+            "names": ["trees"],
+            "w": 799,
+            "y": 0,
+            "x": 0,
+        },
+        {
+            "synsets": ["sidewalk.n.01"],
+            "h": 290,
+            "object_id": 1058534,
+            "merged_object_ids": [5046],
+            "names": [" Side  Walk"],
+            "w": 722,
+            "y": 308,
+            "x": 78,
+            "attributes": ["Grey", "grey ", ""],
         },
     ],
     "relationships": [
-        {"predicate": "ON", "object_id": 5046, "relationship_id": 15927, "synsets": ["along.r.01"], "subject_id": 1058549},
-        {"predicate": "on", "object_id": 1058534, "relationship_id": 15928, "synsets": [], "subject_id": 1058549},  # once more
+        {
+            "predicate": "ON",
+            "object_id": 5046,
+            "relationship_id": 15927,
+            "synsets": ["along.r.01"],
+            "subject_id": 1058549,
+        },
+        {
+            "predicate": "on",
+            "object_id": 1058534,
+            "relationship_id": 15928,
+            "synsets": [],
+            "subject_id": 1058549,
+        },  # once more
     ],
-}  # fmt: skip
-PICTURE = {"width": 800, "url": "https://x/2407890.jpg", "height": 600, "image_id": 2407890, "coco_id": None, "flickr_id": None}
+}
+PICTURE = {
+    "width": 800,
+    "url": "https://x/2407890.jpg",
+    "height": 600,
+    "image_id": 2407890,
+    "coco_id": None,
+    "flickr_id": None,
+}
 
 
 def files(tmp_path, graphs=(GRAPH,), pictures=(PICTURE,), attributes=None):
@@ -41,13 +76,29 @@ def read(tmp_path, **rows):
 def test_a_graph_becomes_a_scene_with_plain_names_and_merged_objects_joined(tmp_path):
     (scene,), problems, left_out = read(tmp_path)
     assert (problems, left_out) == ([], Counter())
-    tree = SceneObject(object_id="1058549", name="trees", x=0, y=0, w=799, h=557, relations=(Relation(name="on", object_id="1058534"),))
+    tree = SceneObject(
+        object_id="1058549",
+        name="trees",
+        x=0,
+        y=0,
+        w=799,
+        h=557,
+        relations=(Relation(name="on", object_id="1058534"),),
+    )
     walk = SceneObject(object_id="1058534", name="side walk", x=78, y=308, w=722, h=290, attributes=("grey",))
     assert scene == Scene(picture_id="2407890", split="train", width=800, height=600, objects=(tree, walk))
 
 
 def test_attributes_may_come_from_a_file_of_their_own(tmp_path):
-    rows = [{"image_id": 2407890, "attributes": [{"object_id": 1058549, "names": ["trees"], "attributes": ["Sparse"]}, {"object_id": 5046, "attributes": ["long"]}]}]
+    rows = [
+        {
+            "image_id": 2407890,
+            "attributes": [
+                {"object_id": 1058549, "names": ["trees"], "attributes": ["Sparse"]},
+                {"object_id": 5046, "attributes": ["long"]},
+            ],
+        }
+    ]
     (scene,), _, _ = read(tmp_path, attributes=rows)
     assert [thing.attributes for thing in scene.objects] == [("sparse",), ("grey", "long")]
 
@@ -56,7 +107,10 @@ def test_what_records_cannot_hold_is_counted(tmp_path):
     bare = GRAPH["objects"][0] | {"names": [" "]}
     (scene,), problems, left_out = read(tmp_path, graphs=[GRAPH | {"objects": [bare, GRAPH["objects"][1]]}])
     assert len(scene.objects) == 1 and problems == []
-    assert left_out == {"objects without a name left out": 1, "relations without a name or an object left out": 2}
+    assert left_out == {
+        "objects without a name left out": 1,
+        "relations without a name or an object left out": 2,
+    }
 
 
 def test_everything_wrong_is_told(tmp_path):
@@ -81,7 +135,13 @@ def test_the_converted_file_is_read_as_gqas(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source = tmp_path / "data/vg/source"
     source.mkdir(parents=True)
-    said = visual_genome.convert(*files(tmp_path, graphs=[GRAPH, GRAPH | {"image_id": 5}], pictures=[PICTURE, PICTURE | {"image_id": 5}]), "vg", "train")
+    said = visual_genome.convert(
+        *files(
+            tmp_path, graphs=[GRAPH, GRAPH | {"image_id": 5}], pictures=[PICTURE, PICTURE | {"image_id": 5}]
+        ),
+        "vg",
+        "train",
+    )
     assert said == "2 scene graphs -> data/vg/source/sceneGraphs/train_sceneGraphs.json"
     problems = Problems("x")
     found = list(gqa_files.scenes(source / "sceneGraphs", ("train",), problems))

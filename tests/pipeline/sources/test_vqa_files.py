@@ -14,14 +14,29 @@ def asked(question_id=262148000, image_id=262148, text="Where is he looking?"):
     return {"image_id": image_id, "question": text, "question_id": question_id}
 
 
-def annotated(question_id=262148000, image_id=262148, answers=("down",) * 10, chosen="down", kind="where is the"):
-    ten = [{"answer": text, "answer_confidence": "yes", "answer_id": at} for at, text in enumerate(answers, 1)]
-    row = {"question_id": question_id, "image_id": image_id, "question_type": kind, "answer_type": "other", "answers": ten}
+def annotated(
+    question_id=262148000, image_id=262148, answers=("down",) * 10, chosen="down", kind="where is the"
+):
+    ten = [
+        {"answer": text, "answer_confidence": "yes", "answer_id": at} for at, text in enumerate(answers, 1)
+    ]
+    row = {
+        "question_id": question_id,
+        "image_id": image_id,
+        "question_type": kind,
+        "answer_type": "other",
+        "answers": ten,
+    }
     return row | ({"multiple_choice_answer": chosen} if chosen else {})
 
 
 def files(tmp_path, rows, annotations, **more):
-    head = {"info": {"version": "2.0"}, "license": {}, "data_subtype": "val2014", "task_type": "Open-Ended"} | more
+    head = {
+        "info": {"version": "2.0"},
+        "license": {},
+        "data_subtype": "val2014",
+        "task_type": "Open-Ended",
+    } | more
     (tmp_path / "q.json").write_text(json.dumps(head | {"questions": rows}))
     (tmp_path / "a.json").write_text(json.dumps(head | {"annotations": annotations}))
     return tmp_path / "q.json", tmp_path / "a.json"
@@ -29,16 +44,22 @@ def files(tmp_path, rows, annotations, **more):
 
 def read(tmp_path, rows, annotations, **options):
     problems = Problems("x")
-    return list(vqa_files.questions(*files(tmp_path, rows, annotations), "val", problems, **options)), problems.lines
+    return list(
+        vqa_files.questions(*files(tmp_path, rows, annotations), "val", problems, **options)
+    ), problems.lines
 
 
 def test_a_question_takes_the_name_of_cocos_picture_and_the_commonest_answer(tmp_path):
     (row,), problems = read(tmp_path, [asked()], [annotated()])
     assert problems == []
     assert row == Question(
-        question_id="262148000", picture_id="COCO_val2014_000000262148", split="val", text="Where is he looking?",
-        answer="down", detailed="where is the",
-    )  # fmt: skip
+        question_id="262148000",
+        picture_id="COCO_val2014_000000262148",
+        split="val",
+        text="Where is he looking?",
+        answer="down",
+        detailed="where is the",
+    )
 
 
 def test_pictures_may_be_named_otherwise(tmp_path):
@@ -51,7 +72,11 @@ def test_pictures_may_be_named_otherwise(tmp_path):
     [
         (["red"] * 6 + ["blue"] * 4, "red", "red"),
         (["red"] * 5 + ["blue"] * 5, "red", "red"),
-        (["red"] * 5 + ["blue"] * 5, "", "blue"),  # OK-VQA has no choice of its own: the first by the alphabet
+        (
+            ["red"] * 5 + ["blue"] * 5,
+            "",
+            "blue",
+        ),  # OK-VQA has no choice of its own: the first by the alphabet
         (["red"] * 2 + ["blue"] * 1, "blue", "red"),
         ([], "red", "red"),
     ],
@@ -70,7 +95,13 @@ def test_everything_that_does_not_fit_is_told(tmp_path):
     _, problems = read(
         tmp_path,
         [asked(1), asked(2), asked(3), asked(3), asked(4)],
-        [annotated(1, image_id=7), annotated(3), annotated(4, answers=[], chosen=""), annotated(5), annotated(5)],
+        [
+            annotated(1, image_id=7),
+            annotated(3),
+            annotated(4, answers=[], chosen=""),
+            annotated(5),
+            annotated(5),
+        ],
     )
     assert sorted(problems) == [
         "a.json, question 5: annotated more than once",
@@ -84,7 +115,9 @@ def test_everything_that_does_not_fit_is_told(tmp_path):
 
 def test_the_converted_table_goes_through_ingest(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = files(tmp_path, [asked(), asked(262148001, text="Is it red?")], [annotated(), annotated(262148001)])
+    found = files(
+        tmp_path, [asked(), asked(262148001, text="Is it red?")], [annotated(), annotated(262148001)]
+    )
     with pytest.raises(UserError, match="no such folder; run: rgqa init vqa"):
         vqa_files.convert(*found, "vqa", "val")
     (tmp_path / "data/vqa/source/images").mkdir(parents=True)
@@ -96,14 +129,20 @@ def test_the_converted_table_goes_through_ingest(tmp_path, monkeypatch):
     )
     ingest.main()
     rows = list(read_jsonl("data/vqa/interim/ingest/questions.jsonl", Question))
-    assert [(row.question_id, row.text) for row in rows] == [("262148000", "Where is he looking?"), ("262148001", "Is it red?")]
+    assert [(row.question_id, row.text) for row in rows] == [
+        ("262148000", "Where is he looking?"),
+        ("262148001", "Is it red?"),
+    ]
     with pytest.raises(UserError, match="is there already; move it away"):
         vqa_files.convert(*found, "vqa", "val")
 
 
 @pytest.mark.parametrize(
     ("split", "message"),
-    [("dev", "--split dev: expected one of testdev, train, val, test"), ("val", "there is no question in it")],
+    [
+        ("dev", "--split dev: expected one of testdev, train, val, test"),
+        ("val", "there is no question in it"),
+    ],
 )
 def test_a_mistake_is_told(tmp_path, monkeypatch, split, message):
     monkeypatch.chdir(tmp_path)

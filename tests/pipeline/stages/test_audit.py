@@ -3,7 +3,7 @@ import json
 import numpy as np
 
 from pipeline.core.records import Item
-from pipeline.stages.audit import AuditParams, TEXT_ATTACKS, audit_subset, warnings
+from pipeline.stages.audit import TEXT_ATTACKS, AuditParams, audit_subset, warnings
 
 P = AuditParams(limits={"pt-easy": 0.65}, folds=3, repetitions=50)
 
@@ -13,11 +13,21 @@ def items(word):
     rows = []
     for i in range(60):
         for unanswerable in (False, True):
-            rows.append(Item(
-                item_id=f"{i}{unanswerable}", subset="pt-easy", picture_id=f"p{i % 20}", question_id=str(i), pair_id=str(i), part="test",
-                text=f"Where is the {word if unanswerable else 'cup'} number {i}?", unanswerable=unanswerable, answer="" if unanswerable else "left",
-                category="missing object" if unanswerable else None, score=0.1 if unanswerable else 0.3,
-            ))
+            rows.append(
+                Item(
+                    item_id=f"{i}{unanswerable}",
+                    subset="pt-easy",
+                    picture_id=f"p{i % 20}",
+                    question_id=str(i),
+                    pair_id=str(i),
+                    part="test",
+                    text=f"Where is the {word if unanswerable else 'cup'} number {i}?",
+                    unanswerable=unanswerable,
+                    answer="" if unanswerable else "left",
+                    category="missing object" if unanswerable else None,
+                    score=0.1 if unanswerable else 0.3,
+                )
+            )
     return rows
 
 
@@ -27,7 +37,9 @@ PICTURES = {f"p{i}": np.eye(20, dtype=np.float32)[i] for i in range(20)}
 def test_a_word_that_betrays_unanswerable_questions_is_reported_and_warned_of():
     found = audit_subset(items("unicorn"), PICTURES, P)
     assert found.attacks["word n-grams"].auroc == 1.0
-    assert [line.split(":")[0] for line in warnings({"pt-easy": found}, P.limits)] == ["pt-easy"] * len(TEXT_ATTACKS)
+    assert [line.split(":")[0] for line in warnings({"pt-easy": found}, P.limits)] == ["pt-easy"] * len(
+        TEXT_ATTACKS
+    )
     assert "AUROC 1.00; the limit is 0.65" in warnings({"pt-easy": found}, P.limits)[0]
 
 
@@ -53,6 +65,10 @@ def test_the_report_of_a_whole_run_has_ours_and_the_papers_rules_and_the_truth(t
     assert {"clip-easy", "clip-hard", "pt-easy", "pt-hard"} == set(report["screen_against_truth"])
     for subset in ("clip-easy", "clip-hard"):
         if subset in report["subsets"]:
-            assert report["subsets"][subset]["text_margin"]["largest"] == report["subsets"][subset]["picture_margin"]["largest"] == 0
+            assert (
+                report["subsets"][subset]["text_margin"]["largest"]
+                == report["subsets"][subset]["picture_margin"]["largest"]
+                == 0
+            )
     text = (folder / "audit.md").read_text()
     assert "## The paper's rules on the same data" in text and "simulated" in text

@@ -19,30 +19,64 @@ from pipeline.core.records import (
 from pipeline.stages import balance
 
 # Pictures A, B, C (test) and D, E (dev), two questions each: A1 A2 B1 ... with the texts a1 a2 b1 ...
-QUESTIONS = [Question(question_id=f"{p}{i}", picture_id=p, split="testdev", text=f"{p.lower()}{i}", answer=f"answer {p}{i}", structural="query", semantic="rel", detailed="relS")
-             for p in "ABCDE" for i in (1, 2)]
+QUESTIONS = [
+    Question(
+        question_id=f"{p}{i}",
+        picture_id=p,
+        split="testdev",
+        text=f"{p.lower()}{i}",
+        answer=f"answer {p}{i}",
+        structural="query",
+        semantic="rel",
+        detailed="relS",
+    )
+    for p in "ABCDE"
+    for i in (1, 2)
+]
 PARTS = {p: "dev" if p in "DE" else "test" for p in "ABCDE"}
 
 
 def verified(subset, picture, question_id, text=None, status="unanswerable", edits=()):
-    c = Candidate(candidate_id=candidate_id(subset, picture, question_id), subset=subset, picture_id=picture, question_id=question_id,
-                  text=text or question_id.lower(), edits=edits, score=None if edits else 0.25, rank=None if edits else 7)
-    return Verified(candidate=c, judgement=Judgement(answerability="unanswerable", category="missing object"), status=status, votes_invalid=3,
-                    votes_valid=0, votes_set_aside=0, verdict_ids=("v1", "v2"), simulated=True)
+    c = Candidate(
+        candidate_id=candidate_id(subset, picture, question_id),
+        subset=subset,
+        picture_id=picture,
+        question_id=question_id,
+        text=text or question_id.lower(),
+        edits=edits,
+        score=None if edits else 0.25,
+        rank=None if edits else 7,
+    )
+    return Verified(
+        candidate=c,
+        judgement=Judgement(answerability="unanswerable", category="missing object"),
+        status=status,
+        votes_invalid=3,
+        votes_valid=0,
+        votes_set_aside=0,
+        verdict_ids=("v1", "v2"),
+        simulated=True,
+    )
 
 
 EDIT = (Edit(start=0, end=1, kind="object", old="a", new="x"),)
 BACK = (Edit(start=0, end=1, kind="object", old="x", new="a"),)
 VERIFIED = [
     # clip-easy: A1 at B, B1 at A; D1 at E, E1 at D; besides C2 at A, which C gets nothing back for.
-    verified("clip-easy", "B", "A1"), verified("clip-easy", "A", "B1"), verified("clip-easy", "E", "D1"), verified("clip-easy", "D", "E1"),
+    verified("clip-easy", "B", "A1"),
+    verified("clip-easy", "A", "B1"),
+    verified("clip-easy", "E", "D1"),
+    verified("clip-easy", "D", "E1"),
     verified("clip-easy", "A", "C2"),
     # clip-hard: across parts, D2 at A and A2 at D: equal margins over all, not within dev and test.
-    verified("clip-hard", "A", "D2"), verified("clip-hard", "D", "A2"),
+    verified("clip-hard", "A", "D2"),
+    verified("clip-hard", "D", "A2"),
     # clip-hard: answerable after all; and one whose question annotators refuted
-    verified("clip-hard", "B", "C1", status="answerable"), verified("clip-hard", "C", "B2"),
+    verified("clip-hard", "B", "C1", status="answerable"),
+    verified("clip-hard", "C", "B2"),
     # pt-hard: two edits of A1, one of E2
-    verified("pt-hard", "A", "A1", "x1", edits=EDIT), verified("pt-hard", "E", "E2", "x2", edits=BACK),
+    verified("pt-hard", "A", "A1", "x1", edits=EDIT),
+    verified("pt-hard", "E", "E2", "x2", edits=BACK),
 ]
 
 
@@ -51,18 +85,32 @@ def project(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     interim = tmp_path / "data/d/interim"
     write_jsonl(interim / "ingest/questions.jsonl", QUESTIONS[::-1])
-    write_jsonl(interim / "rank/own_scores.jsonl", [OwnScore(question_id=q.question_id, score=0.5) for q in QUESTIONS])
+    write_jsonl(
+        interim / "rank/own_scores.jsonl", [OwnScore(question_id=q.question_id, score=0.5) for q in QUESTIONS]
+    )
     write_json(interim / "rank/parts.json", PARTS)
     write_jsonl(interim / "collect/verified.jsonl", VERIFIED)
-    write_jsonl(interim / "collect/aq_checks.jsonl", [
-        AqCheck(question_id="B2", picture_id="B", text="b2", votes_valid=0, votes_invalid=3, status="refuted"),
-        AqCheck(question_id="A1", picture_id="A", text="a1", votes_valid=3, votes_invalid=0, status="verified")])
+    write_jsonl(
+        interim / "collect/aq_checks.jsonl",
+        [
+            AqCheck(
+                question_id="B2", picture_id="B", text="b2", votes_valid=0, votes_invalid=3, status="refuted"
+            ),
+            AqCheck(
+                question_id="A1", picture_id="A", text="a1", votes_valid=3, votes_invalid=0, status="verified"
+            ),
+        ],
+    )
 
     def run(rule):
         (tmp_path / "params.yaml").write_text(f"dataset: d\nd:\n  balance: {{rule: {rule}}}\n")
         balance.main()
         folder = interim / "balance"
-        return list(read_jsonl(folder / "items.jsonl", Item)), list(read_jsonl(folder / "unpaired.jsonl", Dropped)), read_json(folder / "balance.json")
+        return (
+            list(read_jsonl(folder / "items.jsonl", Item)),
+            list(read_jsonl(folder / "unpaired.jsonl", Dropped)),
+            read_json(folder / "balance.json"),
+        )
 
     run.interim = interim
     return run
@@ -74,19 +122,40 @@ def ids(items, subset):
 
 def test_margins_are_zero_and_what_is_left_out_has_a_reason(project):
     items, unpaired, report = project("image_and_text")
-    assert ids(items, "clip-easy") == {"clipeasy_B+A1", "A1", "clipeasy_A+B1", "B1", "clipeasy_E+D1", "D1", "clipeasy_D+E1", "E1"}
+    assert ids(items, "clip-easy") == {
+        "clipeasy_B+A1",
+        "A1",
+        "clipeasy_A+B1",
+        "B1",
+        "clipeasy_E+D1",
+        "D1",
+        "clipeasy_D+E1",
+        "E1",
+    }
     assert ids(items, "clip-hard") == set()
     assert ids(items, "pt-hard") == {"pthard_A+A1", "A1", "pthard_E+E2", "E2"}
     assert {(d.candidate_id, d.reason) for d in unpaired} == {
         ("clipeasy_A+C2", "outside the largest balanced set"),
         ("cliphard_A+D2", "no picture of its part is asked this text answerably"),
         ("cliphard_D+A2", "no picture of its part is asked this text answerably"),
-        ("cliphard_C+B2", "annotators refuted the answerable question")}
+        ("cliphard_C+B2", "annotators refuted the answerable question"),
+    }
     assert all(d.stage == "balance" for d in unpaired)
     easy = report["subsets"]["clip-easy"]
-    assert (easy["verified"], easy["kept"], easy["kept_share"], easy["left_out"]) == (5, 4, 0.8, {"outside the largest balanced set": 1})
+    assert (easy["verified"], easy["kept"], easy["kept_share"], easy["left_out"]) == (
+        5,
+        4,
+        0.8,
+        {"outside the largest balanced set": 1},
+    )
     for scope, uqs in (("all", 4), ("dev", 2), ("test", 2)):
-        assert easy[scope] == {"uqs": uqs, "aqs": uqs, "distinct_texts_per_uq": 1.0, "text_margin": 0, "picture_margin": 0}
+        assert easy[scope] == {
+            "uqs": uqs,
+            "aqs": uqs,
+            "distinct_texts_per_uq": 1.0,
+            "text_margin": 0,
+            "picture_margin": 0,
+        }
     assert report["refuted_questions"] == 1
     assert report["subsets"]["pt-easy"]["kept_share"] is None  # nothing verified: undefined, not zero
 
@@ -95,13 +164,40 @@ def test_items_tell_where_they_come_from(project):
     items, _, _ = project("image_and_text")
     by_id = {(i.subset, i.item_id): i for i in items}
     uq, aq = by_id["clip-easy", "clipeasy_B+A1"], by_id["clip-easy", "A1"]
-    assert (uq.unanswerable, uq.answer, uq.picture_id, uq.question_id, uq.text, uq.score, uq.rank) == (True, "", "B", "A1", "a1", 0.25, 7)
-    assert (uq.category, uq.verdict_ids, uq.simulated, uq.structural, uq.semantic, uq.detailed) == ("missing object", ("v1", "v2"), True, "query", "rel", "relS")
-    assert (aq.unanswerable, aq.answer, aq.picture_id, aq.text, aq.score, aq.rank, aq.category, aq.simulated) == (False, "answer A1", "A", "a1", 0.5, None, None, True)
+    assert (uq.unanswerable, uq.answer, uq.picture_id, uq.question_id, uq.text, uq.score, uq.rank) == (
+        True,
+        "",
+        "B",
+        "A1",
+        "a1",
+        0.25,
+        7,
+    )
+    assert (uq.category, uq.verdict_ids, uq.simulated, uq.structural, uq.semantic, uq.detailed) == (
+        "missing object",
+        ("v1", "v2"),
+        True,
+        "query",
+        "rel",
+        "relS",
+    )
+    assert (
+        aq.unanswerable,
+        aq.answer,
+        aq.picture_id,
+        aq.text,
+        aq.score,
+        aq.rank,
+        aq.category,
+        aq.simulated,
+    ) == (False, "answer A1", "A", "a1", 0.5, None, None, True)
     assert uq.pair_id == aq.pair_id != by_id["clip-easy", "B1"].pair_id
     assert (uq.part, by_id["clip-easy", "D1"].part) == ("test", "dev")
     assert "answerable for A" in uq.paired_because
-    assert by_id["pt-hard", "pthard_A+A1"].edits == EDIT and by_id["pt-hard", "pthard_A+A1"].pair_id == by_id["pt-hard", "A1"].pair_id
+    assert (
+        by_id["pt-hard", "pthard_A+A1"].edits == EDIT
+        and by_id["pt-hard", "pthard_A+A1"].pair_id == by_id["pt-hard", "A1"].pair_id
+    )
     assert [(i.subset, i.item_id) for i in items] == sorted((i.subset, i.item_id) for i in items)
 
 
@@ -131,7 +227,12 @@ def test_the_same_bytes_each_time(project):
 
 
 def test_verdicts_of_another_data_set_are_refused(project):
-    write_jsonl(project.interim / "collect/verified.jsonl", [*VERIFIED, verified("clip-easy", "Z", "A1"), verified("pt-easy", "A", "Z9")])
+    write_jsonl(
+        project.interim / "collect/verified.jsonl",
+        [*VERIFIED, verified("clip-easy", "Z", "A1"), verified("pt-easy", "A", "Z9")],
+    )
     with pytest.raises(UserError) as caught:
         project("image_and_text")
-    assert len(caught.value.problems) == 3 and "Z9" in str(caught.value) and "no picture Z" in str(caught.value)
+    assert (
+        len(caught.value.problems) == 3 and "Z9" in str(caught.value) and "no picture Z" in str(caught.value)
+    )

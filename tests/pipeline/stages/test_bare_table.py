@@ -27,7 +27,9 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         writer.writerow(["question_id", "picture", "question", "answer"])
         writer.writerows([key, row["imageId"], row["question"], row["answer"]] for key, row in asked.items())
     section = {**PARAMS, "collect": {"simulate": False, "min_votes": 2}}
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump({"dataset": "bare", "version": "0.1.0", "bare": section}))
+    (tmp_path / "params.yaml").write_text(
+        yaml.safe_dump({"dataset": "bare", "version": "0.1.0", "bare": section})
+    )
     (home / "annotations").mkdir()
     monkeypatch.chdir(tmp_path)
     return home
@@ -45,9 +47,13 @@ def test_a_bare_table_goes_through_to_a_release_that_says_what_is_missing(bare, 
     run("rank", "tag", "perturb", "screen", "batch")
     assert "warning: no filter question is known to be unanswerable" in capsys.readouterr().err
     screen = read_json(bare / "interim/screen/screen.json")
-    assert screen["clip-hard"]["evidence"] == {"none": screen["clip-hard"]["in"]}  # and no evidence is not "no conflict"
+    assert screen["clip-hard"]["evidence"] == {
+        "none": screen["clip-hard"]["in"]
+    }  # and no evidence is not "no conflict"
     tasks = list(read_jsonl(bare / "interim/batch/tasks.jsonl", Task))
-    (bare / "annotations/a.json").write_text(json.dumps(export(tasks, lambda who, question: question.expected or "invalid")))
+    (bare / "annotations/a.json").write_text(
+        json.dumps(export(tasks, lambda who, question: question.expected or "invalid"))
+    )
     run("collect", "balance", "paper", "audit", "release")
     release = Path("data/release/bare/0.1.0")
     check_release(release)

@@ -4,13 +4,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulation.sight import obstacle
-from simulation.word_senses import Words
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, read_jsonl, write_jsonl
 from pipeline.core.records import Screened, Task, TaskQuestion, Verified
 from pipeline.sources import gqa_files
 from pipeline.stages import batch
+from simulation.sight import obstacle
+from simulation.word_senses import Words
 
 OUT = Path("data/tiny/interim/batch")
 
@@ -130,8 +130,18 @@ def test_the_report_counts_tasks_and_filters(screened):
 def test_candidates_verified_in_an_earlier_round_serve_as_filters(screened):
     rows = list(read_jsonl(screened / "screen/screened.jsonl", Screened))
     known = [
-        Verified(candidate=row.candidate, judgement=row.judgement, status="answerable" if i % 2 else "unanswerable", votes_invalid=3,
-                 votes_valid=0, votes_set_aside=0, verdict_ids=(), simulated=True) for i, row in enumerate(rows[:80])]  # fmt: skip
+        Verified(
+            candidate=row.candidate,
+            judgement=row.judgement,
+            status="answerable" if i % 2 else "unanswerable",
+            votes_invalid=3,
+            votes_valid=0,
+            votes_set_aside=0,
+            verdict_ids=(),
+            simulated=True,
+        )
+        for i, row in enumerate(rows[:80])
+    ]
     Path("data/tiny/annotations").mkdir()
     write_jsonl("data/tiny/annotations/known.jsonl", known)
     expected = {

@@ -94,8 +94,14 @@ def test_without_verdicts_the_message_says_how_many_tasks_wait_and_what_to_run(b
     with pytest.raises(UserError) as caught:
         collect.main()
     assert caught.value.problems[0] == f"{count} tasks wait for annotators: there are no verdicts yet"
-    assert "make annotate" in caught.value.problems[2] and "rgqa annotate pull, then dvc repro" in caught.value.problems[2]
-    assert "label_studio_tasks.json" in caught.value.problems[3] and "data/tiny/annotations/" in caught.value.problems[3]
+    assert (
+        "make annotate" in caught.value.problems[2]
+        and "rgqa annotate pull, then dvc repro" in caught.value.problems[2]
+    )
+    assert (
+        "label_studio_tasks.json" in caught.value.problems[3]
+        and "data/tiny/annotations/" in caught.value.problems[3]
+    )
     assert not OUT.exists()
 
 
@@ -155,7 +161,9 @@ def test_the_quality_report_tells_the_same_as_the_files(batched):
     assert (quality.given, quality.given - quality.counted) == (3 * len(verified()), len(aside))
     assert quality.unanswerable == sum(row.status == "unanswerable" for row in verified())
     assert [row.name for row in quality.annotators if row.excluded] == ["simulated-8"]
-    assert {row["detail"] for row in aside if row["reason"] == "annotator excluded"} == set(quality.annotators[7].excluded)
+    assert {row["detail"] for row in aside if row["reason"] == "annotator excluded"} == set(
+        quality.annotators[7].excluded
+    )
     assert "Simulated verdicts." in (OUT / "quality.html").read_text()
 
 
@@ -171,7 +179,10 @@ def test_what_lost_votes_is_offered_for_another(batched):
     tasks = {task.task_id: task for task in read_jsonl(batched / "batch/tasks.jsonl", Task)}
     assert rows
     for row in rows:
-        assert row.candidate_id in (tasks[row.task_id].first.candidate_id, tasks[row.task_id].second.candidate_id)
+        assert row.candidate_id in (
+            tasks[row.task_id].first.candidate_id,
+            tasks[row.task_id].second.candidate_id,
+        )
         assert row.votes_counted < row.votes_wanted
 
 
@@ -208,9 +219,13 @@ def test_whether_a_flag_excludes_is_a_parameter(batched, set_params):
     set_params("collect", simulate=False)
     collect.main()
     flagged = [row for row in read_json(OUT / "quality.json", Quality).annotators if row.habits.flags]
-    assert [flag.kind for row in flagged for flag in row.habits.flags if "tool's clock" in flag.detail] == ["speed"]
+    assert [flag.kind for row in flagged for flag in row.habits.flags if "tool's clock" in flag.detail] == [
+        "speed"
+    ]
     assert not any(row.excluded for row in flagged)  # told, not excluded
-    fast = next(row.name for row in flagged if any("tool's clock" in flag.detail for flag in row.habits.flags))
+    fast = next(
+        row.name for row in flagged if any("tool's clock" in flag.detail for flag in row.habits.flags)
+    )
 
     for row in rows:  # the times between submissions are of no interest here
         for annotation in row["annotations"]:
@@ -218,9 +233,13 @@ def test_whether_a_flag_excludes_is_a_parameter(batched, set_params):
     (EXPORTS / "a.json").write_text(json.dumps(rows))
     set_params("collect", excluding=["accuracy", "speed"])
     collect.main()
-    out = {row.name: row.excluded for row in read_json(OUT / "quality.json", Quality).annotators if row.excluded}
+    out = {
+        row.name: row.excluded for row in read_json(OUT / "quality.json", Quality).annotators if row.excluded
+    }
     assert list(out) == [fast]
-    assert out[fast][0].startswith(f"speed: {len(tasks)} of {len(tasks)} tasks in under 3 s by the tool's clock")
+    assert out[fast][0].startswith(
+        f"speed: {len(tasks)} of {len(tasks)} tasks in under 3 s by the tool's clock"
+    )
 
 
 def test_parameters_of_the_quality_that_make_no_sense_are_all_refused_at_once(batched, set_params):
@@ -232,7 +251,9 @@ def test_parameters_of_the_quality_that_make_no_sense_are_all_refused_at_once(ba
 
 def test_too_few_verdicts_for_any_candidate_are_told_at_once(batched, set_params):
     set_params("collect", min_votes=4)  # the export has three of each
-    with pytest.raises(UserError, match=r"no candidate has collect.min_votes \(4\) that count; the most that one has is 3"):
+    with pytest.raises(
+        UserError, match=r"no candidate has collect.min_votes \(4\) that count; the most that one has is 3"
+    ):
         collected_from(batched, set_params, lambda who, question: question.expected or "invalid")
     assert not (OUT / "verified.jsonl").exists()
 
@@ -243,10 +264,12 @@ def test_a_rehearsal_needs_no_truth_and_says_so_everywhere(batched, set_params, 
     collect.main()
     assert "REHEARSAL" in capsys.readouterr().err
     verdicts = list(read_jsonl(OUT / "verdicts.jsonl", Verdict))
-    assert verdicts and all(v.rehearsal and v.simulated and v.annotator.startswith("rehearsal-") for v in verdicts)
+    assert verdicts and all(
+        v.rehearsal and v.simulated and v.annotator.startswith("rehearsal-") for v in verdicts
+    )
     assert all(row.rehearsal and row.simulated for row in verified())
     assert read_json(OUT / "collect.json")["rehearsal"] is True
-    assert "<p class=\"simulated\">REHEARSAL." in (OUT / "quality.html").read_text()
+    assert '<p class="simulated">REHEARSAL.' in (OUT / "quality.html").read_text()
 
 
 def test_who_rehearses_takes_what_is_not_stated_for_absent(batched, set_params):
@@ -261,4 +284,7 @@ def test_who_rehearses_takes_what_is_not_stated_for_absent(batched, set_params):
 def test_other_verdicts_are_no_rehearsal(batched):
     collect.main()
     assert not any(v.rehearsal for v in read_jsonl(OUT / "verdicts.jsonl", Verdict))
-    assert read_json(OUT / "collect.json")["rehearsal"] is False and "REHEARSAL" not in (OUT / "quality.html").read_text()
+    assert (
+        read_json(OUT / "collect.json")["rehearsal"] is False
+        and "REHEARSAL" not in (OUT / "quality.html").read_text()
+    )

@@ -32,12 +32,30 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> P
         path = Path("data/world/source/images") / f"{name}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(rng.integers(0, 255, (30, 40, 3), np.uint8)).save(path)
-        pictures.append(Picture(picture_id=name, split="testdev", path=str(path), width=40, height=30, sha256=sha256_file(path)))
+        pictures.append(
+            Picture(
+                picture_id=name,
+                split="testdev",
+                path=str(path),
+                width=40,
+                height=30,
+                sha256=sha256_file(path),
+            )
+        )
     copy = Path("data/world/source/images/e.png")
     copy.write_bytes(Path(pictures[0].path).read_bytes())
-    pictures.append(Picture(picture_id="e", split="testdev", path=str(copy), width=40, height=30, sha256=pictures[0].sha256))
-    questions = [Question(question_id=f"0{i}", picture_id="a", split="testdev", text=text, answer="") for i, text in enumerate(TEXTS)]
-    questions.append(Question(question_id="09", picture_id="t", split="train", text="Not about any of these?", answer=""))
+    pictures.append(
+        Picture(
+            picture_id="e", split="testdev", path=str(copy), width=40, height=30, sha256=pictures[0].sha256
+        )
+    )
+    questions = [
+        Question(question_id=f"0{i}", picture_id="a", split="testdev", text=text, answer="")
+        for i, text in enumerate(TEXTS)
+    ]
+    questions.append(
+        Question(question_id="09", picture_id="t", split="train", text="Not about any of these?", answer="")
+    )
     write_jsonl("data/world/interim/ingest/pictures.jsonl", pictures)
     write_jsonl("data/world/interim/ingest/questions.jsonl", questions)
     section = {"model": f"local-dir:{tiny_clip}", "device": "cpu", "picture_batch": 2, "text_batch": 2}
@@ -55,6 +73,7 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             for indices, rows in method(self, items, batch):
                 seen.extend(str(items[i]) for i in indices)
                 yield indices, rows
+
         return wrapped
 
     monkeypatch.setattr(clip.Encoder, "pictures", counting(clip.Encoder.pictures))
@@ -69,9 +88,18 @@ def written() -> dict[str, str]:
 def test_rows_are_pictures_by_id_and_distinct_texts(world: Path) -> None:
     embed.main()
     assert json.loads((OUT / "picture_ids.json").read_text()) == ["a", "b", "c", "d", "e"]
-    assert json.loads((OUT / "texts.json").read_text()) == ["Is it red?", "What color is the dog?", "Where is the cat?"]
+    assert json.loads((OUT / "texts.json").read_text()) == [
+        "Is it red?",
+        "What color is the dog?",
+        "Where is the cat?",
+    ]
     pictures, texts = np.load(OUT / "pictures.npy"), np.load(OUT / "texts.npy")
-    assert (pictures.shape, pictures.dtype, texts.shape, texts.dtype) == ((5, 16), np.float32, (3, 16), np.float32)
+    assert (pictures.shape, pictures.dtype, texts.shape, texts.dtype) == (
+        (5, 16),
+        np.float32,
+        (3, 16),
+        np.float32,
+    )
     np.testing.assert_allclose(np.linalg.norm(pictures, axis=1), 1, atol=1e-6)
     np.testing.assert_array_equal(pictures[0], pictures[4])  # e is a copy of a
     report = json.loads((OUT / "embed.json").read_text())
@@ -105,7 +133,9 @@ def test_the_same_bytes_with_and_without_what_was_kept(world: Path, encoded: lis
     assert len(encoded) == 7 and written() == first
 
 
-def test_after_a_kill_nothing_is_encoded_twice(world: Path, encoded: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_kill_nothing_is_encoded_twice(
+    world: Path, encoded: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     put, batches = embed.Cache.put, []
 
     def dying(self, keys, vectors) -> None:

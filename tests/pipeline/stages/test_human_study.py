@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from annotation.study import human_study
 from annotation.annotate_cli import app
 from annotation.client import show_quality
+from annotation.study import human_study
 from pipeline.core.files import read_jsonl
 from pipeline.scorers.command import score_files
 from pipeline.scorers.model_report import Options
@@ -34,19 +34,39 @@ def run(*words):
 def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
     told = run("study", "draw", "--each", "4", "--seed", "5")
     assert "wanted" in told or " 4 AQs, 4 UQs" in told
-    items = {(r.item.subset, r.item.item_id): r.item for r in read_jsonl(copied / "provenance.jsonl", Provenance)}
+    items = {
+        (r.item.subset, r.item.item_id): r.item for r in read_jsonl(copied / "provenance.jsonl", Provenance)
+    }
     drawn = list(read_jsonl(HOME / "drawn.jsonl", human_study.Drawn))
     assert drawn
     for row in drawn:
         item = items[row.subset, row.question_id]
-        assert (item.part, item.text, item.picture_id, item.unanswerable) == ("test", row.text, row.picture_id, not row.answerable)
+        assert (item.part, item.text, item.picture_id, item.unanswerable) == (
+            "test",
+            row.text,
+            row.picture_id,
+            not row.answerable,
+        )
     # Two people: one is always right, one accepts everything.
     export = [
-        {"id": n, "data": task["data"], "annotations": [
-            {"id": 2 * n + who, "completed_by": who + 1, "was_cancelled": False, "created_at": f"2026-01-01T00:00:{n % 60:02}Z",
-             "result": [{"from_name": "judgement", "value": {"choices": [choice]}}]}
-            for who, choice in enumerate(("answer" if row.answerable else "reject", "answer"))]}
-        for n, (task, row) in enumerate(zip(json.loads((HOME / "tasks.json").read_text()), drawn, strict=True))]  # fmt: skip
+        {
+            "id": n,
+            "data": task["data"],
+            "annotations": [
+                {
+                    "id": 2 * n + who,
+                    "completed_by": who + 1,
+                    "was_cancelled": False,
+                    "created_at": f"2026-01-01T00:00:{n % 60:02}Z",
+                    "result": [{"from_name": "judgement", "value": {"choices": [choice]}}],
+                }
+                for who, choice in enumerate(("answer" if row.answerable else "reject", "answer"))
+            ],
+        }
+        for n, (task, row) in enumerate(
+            zip(json.loads((HOME / "tasks.json").read_text()), drawn, strict=True)
+        )
+    ]
     Path("export.json").write_text(json.dumps(export))
     told = run("study", "score", "export.json")
     for subset in {row.subset for row in drawn}:
@@ -54,10 +74,19 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
         half = sum(row.subset == subset for row in drawn) // 2
         model = copied / "sanity" / subset / "clip_score.json"
         found = score_files(
-            copied, [model], Options(scores=("human",), repetitions=0), subsets=[subset], files={"human": HOME / "judgements" / f"{subset}.json"}
+            copied,
+            [model],
+            Options(scores=("human",), repetitions=0),
+            subsets=[subset],
+            files={"human": HOME / "judgements" / f"{subset}.json"},
         )
         row = found["models"][0]["subsets"][subset]["human"]
-        assert (row["aqs"], row["uqs"], row["true_positive_rate"], row["rejection_accuracy"]) == (2 * half, 2 * half, 1.0, 0.5)
+        assert (row["aqs"], row["uqs"], row["true_positive_rate"], row["rejection_accuracy"]) == (
+            2 * half,
+            2 * half,
+            1.0,
+            0.5,
+        )
 
 
 def test_the_report_is_told_in_the_terminal(copied, capsys):

@@ -102,8 +102,10 @@ def cut_picture():
         (first("answer", ""), "question 00100101: it has no answer"),
         (
             first("imageId", "../../truth/n1"),
-            ("question 00100101: picture '../../truth/n1' is outside of images/ or no plain name: "
-            "letters, digits, '.', '-' and '_' only"),
+            (
+                "question 00100101: picture '../../truth/n1' is outside of images/ or no plain name: "
+                "letters, digits, '.', '-' and '_' only"
+            ),
         ),
         (
             first("imageId", "n999"),
@@ -234,7 +236,9 @@ def test_unbalanced_questions_are_read_for_what_they_tell_and_never_asked(tiny, 
     more.pop("extra2")
     for split in ("testdev", "train", "val"):
         path = TESTDEV.replace("testdev", split)
-        Path(path.replace("_balanced_", "_all_")).write_text(json.dumps(more) if split == "testdev" else Path(path).read_text())
+        Path(path.replace("_balanced_", "_all_")).write_text(
+            json.dumps(more) if split == "testdev" else Path(path).read_text()
+        )
     assert told() == []
 
 

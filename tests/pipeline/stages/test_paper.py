@@ -14,7 +14,12 @@ def test_the_papers_rules_give_items_beside_ours(tiny_run):
     assert report["truth_known"] is True
     for subset, counts in report["subsets"].items():
         # Rule `image` keeps every UQ that the votes found unanswerable and has a partner.
-        assert 0 < sum(i.unanswerable for i in items if i.subset == subset) <= counts["unanswerable"] <= counts["candidates"]
+        assert (
+            0
+            < sum(i.unanswerable for i in items if i.subset == subset)
+            <= counts["unanswerable"]
+            <= counts["candidates"]
+        )
     assert all(i.simulated for i in items if i.unanswerable)
 
 

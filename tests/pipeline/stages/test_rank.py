@@ -21,14 +21,31 @@ def world():
     questions = []
     for p in range(PICTURES):
         for i in range(EACH):
-            text = "Is there a dog?" if i == 0 else "Which place is it?" if i == 1 else f"What is {p if i % 3 else p // 2 * 2}-{i}?"
+            text = (
+                "Is there a dog?"
+                if i == 0
+                else "Which place is it?"
+                if i == 1
+                else f"What is {p if i % 3 else p // 2 * 2}-{i}?"
+            )
             last = "exist" if i == 0 else "query"
-            questions.append(Question(question_id=f"0{p:02d}{i}", picture_id=f"n{p:02d}", split="testdev", text=text, answer="x",
-                                      detailed="exist" if i == 0 else "what", program=(Step(operation="select", argument="x (1)"), Step(operation=last, argument="?"))))
+            questions.append(
+                Question(
+                    question_id=f"0{p:02d}{i}",
+                    picture_id=f"n{p:02d}",
+                    split="testdev",
+                    text=text,
+                    answer="x",
+                    detailed="exist" if i == 0 else "what",
+                    program=(Step(operation="select", argument="x (1)"), Step(operation=last, argument="?")),
+                )
+            )
     ids, texts = sorted({q.picture_id for q in questions}), sorted({q.text for q in questions})
     rng = np.random.default_rng(0)
     a, b = (rng.normal(size=(n, 24)).astype(np.float32) for n in (len(ids), len(texts)))
-    return questions, Vectors(a / np.linalg.norm(a, axis=1, keepdims=True), ids, b / np.linalg.norm(b, axis=1, keepdims=True), texts)
+    return questions, Vectors(
+        a / np.linalg.norm(a, axis=1, keepdims=True), ids, b / np.linalg.norm(b, axis=1, keepdims=True), texts
+    )
 
 
 EVEN = RankParams(hard_draw=4, hard_pool=25, easy_last=3, easy_pool=25, cap=2, dev_share=0.0)
@@ -55,9 +72,14 @@ def ranked_by_hand(questions, vectors, picture):
     """Admissible question ids, the most similar first."""
     row = vectors.picture_ids.index(picture)
     own = {q.text for q in questions if q.picture_id == picture}
-    score = {t: round(float(vectors.texts[i].astype(float) @ vectors.pictures[row].astype(float)), 6) for i, t in enumerate(vectors.text_list)}
+    score = {
+        t: round(float(vectors.texts[i].astype(float) @ vectors.pictures[row].astype(float)), 6)
+        for i, t in enumerate(vectors.text_list)
+    }
     free = [q for q in questions if q.text not in own and q.detailed != "exist"]
-    return [(q.question_id, score[q.text]) for q in sorted(free, key=lambda q: (-score[q.text], q.question_id))]
+    return [
+        (q.question_id, score[q.text]) for q in sorted(free, key=lambda q: (-score[q.text], q.question_id))
+    ]
 
 
 @pytest.mark.parametrize("p", [EVEN, PAPER])
@@ -74,13 +96,19 @@ def test_the_papers_rule_takes_the_very_last_and_draws_from_the_best():
     questions, vectors, candidates, _ = proposed(PAPER)
     for picture in vectors.picture_ids:
         order = [question for question, _ in ranked_by_hand(questions, vectors, picture)]
-        easy, hard = ({c.question_id for c in candidates if c.subset == s and c.picture_id == picture} for s in ("clip-easy", "clip-hard"))
+        easy, hard = (
+            {c.question_id for c in candidates if c.subset == s and c.picture_id == picture}
+            for s in ("clip-easy", "clip-hard")
+        )
         assert easy == set(order[-3:])
         assert len(hard) == 4 and hard <= set(order[:10])
 
 
 def test_no_cap_leaves_the_papers_rule():
-    assert proposed(PAPER)[2] == proposed(RankParams(cap=0, hard_draw=4, hard_pool=10, easy_last=3, easy_pool=25))[2]
+    assert (
+        proposed(PAPER)[2]
+        == proposed(RankParams(cap=0, hard_draw=4, hard_pool=10, easy_last=3, easy_pool=25))[2]
+    )
 
 
 def test_the_cap_is_never_exceeded_and_pictures_give_as_many_as_they_are_asked():
@@ -92,7 +120,10 @@ def test_the_cap_is_never_exceeded_and_pictures_give_as_many_as_they_are_asked()
         assert Counter(c.picture_id for c in rows) == Counter(owner[c.question_id] for c in rows)
         assert report["subsets"][subset]["asked_minus_given"] == {"largest": 0, "sum": 0}
     # 12 pictures with 6 questions that may be proposed, each twice: room for 12 a picture, 3 and 4 are wanted.
-    assert (report["subsets"]["clip-easy"]["candidates"], report["subsets"]["clip-hard"]["candidates"]) == (36, 48)
+    assert (report["subsets"]["clip-easy"]["candidates"], report["subsets"]["clip-hard"]["candidates"]) == (
+        36,
+        48,
+    )
 
 
 def test_questions_stay_within_their_part():
@@ -108,7 +139,13 @@ def test_pairs_left_out_are_counted_by_reason():
     _, _, _, report = proposed(EVEN)
     # 12 pictures x 96 questions. Existence: 12 each. Own: 7 x 12. "Which place is it?": 11 others each, 132.
     # The texts i = 3 and 6 are shared by the pictures 2k and 2k + 1: two other questions each, 24.
-    assert report["pairs"] == {"all": 1152, "existence question": 144, "own question": 84, "text of an own question": 156, "admissible": 1152 - 144 - 84 - 156}
+    assert report["pairs"] == {
+        "all": 1152,
+        "existence question": 144,
+        "own question": 84,
+        "text of an own question": 156,
+        "admissible": 1152 - 144 - 84 - 156,
+    }
 
 
 def test_every_question_is_scored_with_its_own_picture():
@@ -116,7 +153,10 @@ def test_every_question_is_scored_with_its_own_picture():
     rows = {row.question_id: row.score for row in own_scores(questions, vectors)}
     assert rows.keys() == {q.question_id for q in questions}
     q = questions[42]
-    a, b = vectors.pictures[vectors.picture_ids.index(q.picture_id)], vectors.texts[vectors.text_list.index(q.text)]
+    a, b = (
+        vectors.pictures[vectors.picture_ids.index(q.picture_id)],
+        vectors.texts[vectors.text_list.index(q.text)],
+    )
     assert rows[q.question_id] == round(float(a.astype(float) @ b.astype(float)), 6)
 
 
@@ -131,9 +171,17 @@ def project(tmp_path, monkeypatch):
     """A project folder in which rank can run."""
     monkeypatch.chdir(tmp_path)
     questions, vectors = world()
-    (tmp_path / "params.yaml").write_text("dataset: d\nd:\n  rank: {hard_draw: 4, hard_pool: 25, easy_last: 3, easy_pool: 25, dev_share: 0.4}\n")
+    (tmp_path / "params.yaml").write_text(
+        "dataset: d\nd:\n  rank: {hard_draw: 4, hard_pool: 25, easy_last: 3, easy_pool: 25, dev_share: 0.4}\n"
+    )
     interim = tmp_path / "data/d/interim"
-    write_jsonl(interim / "ingest/questions.jsonl", [*questions, Question(question_id="9", picture_id="train picture", split="train", text="?", answer="x")])
+    write_jsonl(
+        interim / "ingest/questions.jsonl",
+        [
+            *questions,
+            Question(question_id="9", picture_id="train picture", split="train", text="?", answer="x"),
+        ],
+    )
     for name, value in (("picture_ids", vectors.picture_ids), ("texts", vectors.text_list)):
         write_json(interim / f"embed/{name}.json", value)
     np.save(interim / "embed/pictures.npy", vectors.pictures)
@@ -149,16 +197,22 @@ def test_the_files_say_the_same_as_the_functions_and_are_the_same_bytes_each_tim
     candidates = list(read_jsonl(project / "rank/candidates.jsonl", Candidate))
     assert [c.candidate_id for c in candidates] == sorted(c.candidate_id for c in candidates)
     assert candidates[0].candidate_id == f"clipeasy_{candidates[0].picture_id}+{candidates[0].question_id}"
-    assert len(list(read_jsonl(project / "rank/own_scores.jsonl", OwnScore))) == len(questions)  # the train question is none of ours
+    assert len(list(read_jsonl(project / "rank/own_scores.jsonl", OwnScore))) == len(
+        questions
+    )  # the train question is none of ours
     assert read_json(project / "rank/parts.json") == parts(vectors.picture_ids, 0.4, 0)
-    assert read_json(project / "rank/rank.json")["parts"] == Counter(parts(vectors.picture_ids, 0.4, 0).values())
+    assert read_json(project / "rank/rank.json")["parts"] == Counter(
+        parts(vectors.picture_ids, 0.4, 0).values()
+    )
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     rank.main()
     assert {path.name: path.read_bytes() for path in (project / "rank").iterdir()} == first
 
 
 def test_a_draw_larger_than_its_pool_is_refused(project):
-    (project.parents[2] / "params.yaml").write_text("dataset: d\nd:\n  rank: {hard_draw: 40, hard_pool: 25, easy_last: 30, easy_pool: 25}\n")
+    (project.parents[2] / "params.yaml").write_text(
+        "dataset: d\nd:\n  rank: {hard_draw: 40, hard_pool: 25, easy_last: 30, easy_pool: 25}\n"
+    )
     with pytest.raises(UserError) as caught:
         rank.main()
     assert [line.split(":")[0] for line in caught.value.problems[1:]] == ["hard_draw", "easy_last"]

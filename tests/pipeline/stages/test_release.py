@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from pipeline.commands.explain import explain
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Dropped, Item, Verdict
-from pipeline.commands.explain import explain
 from pipeline.releasing.check_release import check_release
 from pipeline.releasing.publish import publish
 from pipeline.stages import release as release_stage
@@ -55,9 +55,15 @@ def test_every_row_is_marked_as_simulated_and_carries_the_canary(release):
 def test_nothing_is_lost_between_candidates_and_release(release, tiny_run):
     # Every candidate is an item or stands in dropped.jsonl exactly once.
     interim = tiny_run / "data/tiny/interim"
-    candidates = [json.loads(line)["candidate_id"] for stage in ("rank", "perturb") for line in (interim / stage / "candidates.jsonl").open()]
+    candidates = [
+        json.loads(line)["candidate_id"]
+        for stage in ("rank", "perturb")
+        for line in (interim / stage / "candidates.jsonl").open()
+    ]
     released = [item.item_id for item in items(release) if item.unanswerable]
-    dropped = [row.candidate_id for row in read_jsonl(release / "dropped.jsonl", Dropped) if row.stage != "perturb"]
+    dropped = [
+        row.candidate_id for row in read_jsonl(release / "dropped.jsonl", Dropped) if row.stage != "perturb"
+    ]
     assert sorted(released + dropped) == sorted(candidates)
     assert all(row.reason for row in read_jsonl(release / "dropped.jsonl", Dropped))
 
@@ -92,21 +98,40 @@ def test_a_published_version_never_changes(release, tmp_path):
 def test_explain_tells_the_story_of_an_item(release):
     item = next(item for item in items(release) if item.subset == "clip-easy" and item.unanswerable)
     text = "\n".join(explain(item.item_id, Folders()))
-    for part in (item.text, "CLIP       score", "evidence", "votes", "simulated", "released   clip-easy", item.pair_id):
+    for part in (
+        item.text,
+        "CLIP       score",
+        "evidence",
+        "votes",
+        "simulated",
+        "released   clip-easy",
+        item.pair_id,
+    ):
         assert part in text
     edited = next(item for item in items(release) if item.edits)
-    assert f"{edited.edits[0].old!r} -> {edited.edits[0].new!r}" in "\n".join(explain(edited.item_id, Folders()))
+    assert f"{edited.edits[0].old!r} -> {edited.edits[0].new!r}" in "\n".join(
+        explain(edited.item_id, Folders())
+    )
 
 
 def test_explain_of_an_unknown_id_is_an_error_without_traceback(release):
-    done = subprocess.run([sys.executable, "-m", "pipeline.cli", "explain", "nope"], capture_output=True, text=True, check=False, cwd=release.parents[3],
-                          env={"PYTHONPATH": str(ROOT), "PATH": ""})
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline.cli", "explain", "nope"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=release.parents[3],
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+    )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("error: nope: no such question or item") and "Traceback" not in done.stderr
 
 
 def test_croissant_names_every_table_with_its_sum(release):
-    described = {row["contentUrl"]: row["sha256"] for row in json.loads((release / "croissant.json").read_text())["distribution"]}
+    described = {
+        row["contentUrl"]: row["sha256"]
+        for row in json.loads((release / "croissant.json").read_text())["distribution"]
+    }
     sums = {line[66:]: line[:64] for line in (release / "CHECKSUMS.sha256").read_text().splitlines()}
     assert described == {path: digest for path, digest in sums.items() if path.startswith("data/")}
 
@@ -129,7 +154,9 @@ def rehearsal(tiny_run, tmp_path, monkeypatch):
 
 
 def set_version(version):
-    Path("params.yaml").write_text(re.sub(r"(?m)^version: .*$", f'version: "{version}"', Path("params.yaml").read_text()))
+    Path("params.yaml").write_text(
+        re.sub(r"(?m)^version: .*$", f'version: "{version}"', Path("params.yaml").read_text())
+    )
 
 
 def test_a_rehearsal_cannot_be_mistaken_for_a_benchmark(rehearsal):
@@ -137,9 +164,15 @@ def test_a_rehearsal_cannot_be_mistaken_for_a_benchmark(rehearsal):
     release_stage.main()
     home = rehearsal / "data/release/tiny/0.1.0-rehearsal"
     card = (home / "README.md").read_text()
-    assert "# REHEARSAL of Tiny" in card and "THIS IS A REHEARSAL, NO BENCHMARK" in card and "put together from the answers" in card
+    assert (
+        "# REHEARSAL of Tiny" in card
+        and "THIS IS A REHEARSAL, NO BENCHMARK" in card
+        and "put together from the answers" in card
+    )
     rows = [row for path in (home / "rgqa").glob("*.json") for row in json.loads(path.read_text())]
-    assert rows and all(row["canary"].startswith("REHEARSAL, NO BENCHMARK: verdicts simulated from graphs") for row in rows)
+    assert rows and all(
+        row["canary"].startswith("REHEARSAL, NO BENCHMARK: verdicts simulated from graphs") for row in rows
+    )
     assert all(row.rehearsal for row in items(home)) and "REHEARSAL" in check_release(home)
     assert json.loads((home / "croissant.json").read_text())["description"].startswith("REHEARSAL")
     with pytest.raises(UserError, match="a rehearsal"):
@@ -150,7 +183,9 @@ def test_a_rehearsal_cannot_be_mistaken_for_a_benchmark(rehearsal):
 def test_the_version_says_whether_it_is_a_rehearsal(rehearsal, tiny_run, monkeypatch):
     with pytest.raises(UserError, match='version: "0.1.0-rehearsal"'):
         release_stage.main()
-    shutil.copy(tiny_run / "data/tiny/interim/balance/items.jsonl", Folders().stage("balance") / "items.jsonl")
+    shutil.copy(
+        tiny_run / "data/tiny/interim/balance/items.jsonl", Folders().stage("balance") / "items.jsonl"
+    )
     set_version("0.1.0-rehearsal")
     with pytest.raises(UserError, match="and nothing else"):
         release_stage.main()

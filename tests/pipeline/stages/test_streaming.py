@@ -36,10 +36,18 @@ def ingested(tiny, set_params):
     ids = sorted(picture.picture_id for picture in pictures)  # the copies of a picture stand together
     other = {picture_id: ids[(number + COPIES) % len(ids)] for number, picture_id in enumerate(ids)}
     proposed = [
-        Candidate(candidate_id=f"cliphard_{other[q.picture_id]}+{q.question_id}", subset="clip-hard", picture_id=other[q.picture_id],
-                  question_id=q.question_id, text=q.text, program=q.program, score=0.2, rank=1)
+        Candidate(
+            candidate_id=f"cliphard_{other[q.picture_id]}+{q.question_id}",
+            subset="clip-hard",
+            picture_id=other[q.picture_id],
+            question_id=q.question_id,
+            text=q.text,
+            program=q.program,
+            score=0.2,
+            rank=1,
+        )
         for q in questions
-    ]  # fmt: skip
+    ]
     write_jsonl(home / "ingest/pictures.jsonl", sorted(pictures, key=lambda row: row.picture_id))
     write_jsonl(home / "ingest/questions.jsonl", sorted(questions, key=lambda row: row.question_id))
     write_jsonl(home / "ingest/scenes.jsonl", [])
@@ -49,7 +57,9 @@ def ingested(tiny, set_params):
 
 def again(row, copy: int):
     """A picture or question of another copy of the world."""
-    ids = {name: f"{getattr(row, name)}-{copy}" for name in ("picture_id", "question_id") if hasattr(row, name)}
+    ids = {
+        name: f"{getattr(row, name)}-{copy}" for name in ("picture_id", "question_id") if hasattr(row, name)
+    }
     return msgspec.structs.replace(row, **ids)
 
 
@@ -100,9 +110,13 @@ def most_alive(stage: ModuleType, name: str, kind: type, patch: pytest.MonkeyPat
 
 @pytest.mark.parametrize(
     "stage, work, kinds",
-    [(vocabulary, "graph_of", [Question, Reconstructed]), (perturb, "perturb_picture", [Question, Candidate]), (screen, "screen_picture", [Question, Candidate])],
+    [
+        (vocabulary, "graph_of", [Question, Reconstructed]),
+        (perturb, "perturb_picture", [Question, Candidate]),
+        (screen, "screen_picture", [Question, Candidate]),
+    ],
     ids=["vocabulary", "perturb", "screen"],
-)  # fmt: skip
+)
 def test_of_all_rows_those_of_two_pictures_are_in_memory_at_most(stage, work, kinds, ingested):
     for earlier in STAGES[: STAGES.index(stage)]:
         earlier.main()

@@ -13,21 +13,55 @@ PARAMS = VocabularyParams()
 
 def scene(*things, picture_id="n1", location="", weather=""):
     """Things are (id, name, attributes, {relation: other id})."""
-    return Scene(picture_id=picture_id, split="train", width=100, height=100, location=location, weather=weather, objects=tuple(
-        SceneObject(object_id=i, name=name, x=0, y=0, w=9, h=9, attributes=looks, relations=tuple(Relation(name=r, object_id=o) for r, o in to.items()))
-        for i, name, looks, to in things))  # fmt: skip
+    return Scene(
+        picture_id=picture_id,
+        split="train",
+        width=100,
+        height=100,
+        location=location,
+        weather=weather,
+        objects=tuple(
+            SceneObject(
+                object_id=i,
+                name=name,
+                x=0,
+                y=0,
+                w=9,
+                h=9,
+                attributes=looks,
+                relations=tuple(Relation(name=r, object_id=o) for r, o in to.items()),
+            )
+            for i, name, looks, to in things
+        ),
+    )
 
 
 GRAPHS = [
-    scene(("1", "cup", ("red", "small"), {"on": "2"}), ("2", "table", ("wood",), {}), ("3", "jeans", ("blue",), {}), location="kitchen"),
-    scene(("1", "cup", ("red",), {"on": "2"}), ("2", "shelf", (), {"under": "1"}), ("3", "grass", ("green",), {}), picture_id="n2", weather="sunny"),
+    scene(
+        ("1", "cup", ("red", "small"), {"on": "2"}),
+        ("2", "table", ("wood",), {}),
+        ("3", "jeans", ("blue",), {}),
+        location="kitchen",
+    ),
+    scene(
+        ("1", "cup", ("red",), {"on": "2"}),
+        ("2", "shelf", (), {"under": "1"}),
+        ("3", "grass", ("green",), {}),
+        picture_id="n2",
+        weather="sunny",
+    ),
 ]
 
 
 def test_objects_attributes_and_relations_are_counted_in_the_graphs():
     found = collect(GRAPHS, [], PARAMS)
     assert {name: (e.count, e.number) for name, e in found.objects.items()} == {
-        "cup": (2, "singular"), "grass": (1, "mass"), "jeans": (1, "plural"), "shelf": (1, "singular"), "table": (1, "singular")}
+        "cup": (2, "singular"),
+        "grass": (1, "mass"),
+        "jeans": (1, "plural"),
+        "shelf": (1, "singular"),
+        "table": (1, "singular"),
+    }
     assert found.objects["cup"].attributes == {"red": 2, "small": 1}
     assert (found.objects["cup"].subject_of, found.objects["cup"].object_of) == ({"on": 2}, {"under": 1})
     assert found.attributes == {"blue": 1, "green": 1, "red": 2, "small": 1, "wood": 1}
@@ -54,18 +88,28 @@ def test_programs_tell_the_type_of_an_attribute_and_what_it_is_offered_with():
     found = collect(GRAPHS, asked, PARAMS)
     # "short" is a height in two questions and a length in one; where things are, names, the scene are no looks.
     assert found.attribute_types == {
-        "blue": "color", "large": "size", "red": "color", "short": "height", "small": "size", "wood": "material"}
+        "blue": "color",
+        "large": "size",
+        "red": "color",
+        "short": "height",
+        "small": "size",
+        "wood": "material",
+    }
     assert found.alternatives == {"closed": ("open",), "open": ("closed",)}
 
 
 def test_a_category_is_what_graphs_and_answers_call_by_other_names():
     asked = [
-        question("1", "select: furniture (2)->query: name [0]", "table"),  # n1's graph calls object 2 a table, too
+        question(
+            "1", "select: furniture (2)->query: name [0]", "table"
+        ),  # n1's graph calls object 2 a table, too
         question("2", "select: cup (1)->relate: furniture,on,o (9) [0]->query: name [1]", "shelf"),
         question("3", "select: furniture (8)->choose name: bed|table [0]", "bed"),
         question("4", "select: cup (1)->query: color [0]", "red"),
         question("5", "select: it (1)->query: name [0]", "cup"),
-        question("6", "select: dishes (1)->query: color [0]", "red"),  # one member only: no category by min_members
+        question(
+            "6", "select: dishes (1)->query: color [0]", "red"
+        ),  # one member only: no category by min_members
     ]
     assert collect(GRAPHS, asked, PARAMS).categories == {"furniture": ("bed", "shelf", "table")}
     assert collect(GRAPHS, asked, VocabularyParams(min_members=1)).categories["dishes"] == ("cup",)
@@ -92,7 +136,9 @@ def test_without_graphs_the_answered_questions_are_counted():
     assert found.objects["cup"].subject_of == {"on": 1}
 
 
-@pytest.mark.parametrize("scenes, questions", [(GRAPHS[:1], []), ([], [question("1", "select: cup (1)->query: color [0]", "red")])])
+@pytest.mark.parametrize(
+    "scenes, questions", [(GRAPHS[:1], []), ([], [question("1", "select: cup (1)->query: color [0]", "red")])]
+)
 def test_an_empty_vocabulary_is_an_error_that_says_what_to_do(scenes, questions):
     with pytest.raises(UserError, match="the vocabulary is empty.*at least 5 times.*lower it"):
         collect(scenes, questions, VocabularyParams(min_count=5))
@@ -128,7 +174,10 @@ def test_pictures_without_a_published_graph_get_a_partial_one_from_unbalanced_qu
     write_jsonl(folder / "ingest/unbalanced.jsonl", [more])
     set_params("vocabulary", min_count=1)
     vocabulary.main()
-    graphs = {graph.picture_id: graph for graph in read_jsonl(folder / "vocabulary/reconstructed.jsonl", Reconstructed)}
+    graphs = {
+        graph.picture_id: graph
+        for graph in read_jsonl(folder / "vocabulary/reconstructed.jsonl", Reconstructed)
+    }
     assert list(graphs) == wanted and wanted and all(graph.reconstructed for graph in graphs.values())
     told = {key for thing in graphs[wanted[0]].objects for fact in thing.names for key in fact.questions}
     assert "extra" in told and "extra" not in {q.question_id for q in questions}

@@ -4,34 +4,97 @@ from __future__ import annotations
 
 import pytest
 
+from pipeline.words.kinds import TABLE, kinds, members, rows, standard, synonyms
 from pipeline.words.lexicon import singular
 from studies.kinds.derivation_choices import KINDS, pairs
-from pipeline.words.kinds import TABLE, kinds, members, rows, standard, synonyms
 
 
-@pytest.mark.parametrize(("name", "kind"), [
-    ("woman", "person"), ("skateboarder", "person"), ("bus driver", "person"), ("toddler", "child"), ("mother", "woman"),
-    ("couch", "furniture"), ("sofa", "furniture"), ("coffee table", "table"), ("bookshelf", "shelf"), ("car", "vehicle"),
-    ("train", "vehicle"), ("bicycle", "vehicle"), ("canoe", "boat"), ("jet", "airplane"), ("apple", "fruit"), ("apple", "food"),
-    ("carrot", "vegetable"), ("olive", "food"), ("french fry", "fast food"), ("cupcake", "dessert"), ("shirt", "clothing"),
-    ("jeans", "pants"), ("sneaker", "shoe"), ("laptop", "device"), ("computer mouse", "device"), ("microwave", "appliance"),
-    ("duck", "bird"), ("zebra", "animal"), ("polar bear", "bear"), ("palm tree", "tree"), ("tennis ball", "ball"), ("vase", "container"),
-    ("teddy bear", "toy"), ("hammer", "tool"), ("guitar", "instrument"), ("house", "building"), ("coffee", "drink")])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("woman", "person"),
+        ("skateboarder", "person"),
+        ("bus driver", "person"),
+        ("toddler", "child"),
+        ("mother", "woman"),
+        ("couch", "furniture"),
+        ("sofa", "furniture"),
+        ("coffee table", "table"),
+        ("bookshelf", "shelf"),
+        ("car", "vehicle"),
+        ("train", "vehicle"),
+        ("bicycle", "vehicle"),
+        ("canoe", "boat"),
+        ("jet", "airplane"),
+        ("apple", "fruit"),
+        ("apple", "food"),
+        ("carrot", "vegetable"),
+        ("olive", "food"),
+        ("french fry", "fast food"),
+        ("cupcake", "dessert"),
+        ("shirt", "clothing"),
+        ("jeans", "pants"),
+        ("sneaker", "shoe"),
+        ("laptop", "device"),
+        ("computer mouse", "device"),
+        ("microwave", "appliance"),
+        ("duck", "bird"),
+        ("zebra", "animal"),
+        ("polar bear", "bear"),
+        ("palm tree", "tree"),
+        ("tennis ball", "ball"),
+        ("vase", "container"),
+        ("teddy bear", "toy"),
+        ("hammer", "tool"),
+        ("guitar", "instrument"),
+        ("house", "building"),
+        ("coffee", "drink"),
+    ],
+)
 def test_it_knows_what_everyday_things_are(name, kind):
     assert kind in kinds(name)
 
 
-@pytest.mark.parametrize(("name", "kind"), [
-    ("woman", "animal"), ("person", "animal"), ("teddy bear", "bear"), ("home plate", "plate"), ("guinea pig", "pig"), ("sea lion", "lion"),
-    ("desk", "table"), ("lamp", "furniture"), ("lamp", "device"), ("skateboard", "vehicle"), ("wine", "food"), ("train car", "car"),
-    ("rocking horse", "horse"), ("boy", "man"), ("shorts", "pants"), ("jacket", "coat"), ("dog house", "house"), ("kitchen cabinet", "person"),
-    ("hot dog", "dog"), ("hot dog", "animal"), ("stuffed dog", "dog"), ("toy car", "vehicle"), ("license plate", "plate"), ("glasses", "glass"),
-    ("tie", "person"), ("cabinet", "person"), ("keyboard", "instrument"), ("sneaker", "clothing")])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("woman", "animal"),
+        ("person", "animal"),
+        ("teddy bear", "bear"),
+        ("home plate", "plate"),
+        ("guinea pig", "pig"),
+        ("sea lion", "lion"),
+        ("desk", "table"),
+        ("lamp", "furniture"),
+        ("lamp", "device"),
+        ("skateboard", "vehicle"),
+        ("wine", "food"),
+        ("train car", "car"),
+        ("rocking horse", "horse"),
+        ("boy", "man"),
+        ("shorts", "pants"),
+        ("jacket", "coat"),
+        ("dog house", "house"),
+        ("kitchen cabinet", "person"),
+        ("hot dog", "dog"),
+        ("hot dog", "animal"),
+        ("stuffed dog", "dog"),
+        ("toy car", "vehicle"),
+        ("license plate", "plate"),
+        ("glasses", "glass"),
+        ("tie", "person"),
+        ("cabinet", "person"),
+        ("keyboard", "instrument"),
+        ("sneaker", "clothing"),
+    ],
+)
 def test_it_says_nothing_that_gqa_or_people_do_not_say(name, kind):
     assert kind not in kinds(name)
 
 
-@pytest.mark.parametrize("name", ["mouse", "bat", "crane", "chicken", "pot", "plate", "pitcher", "star", "arrow", "notebook"])
+@pytest.mark.parametrize(
+    "name", ["mouse", "bat", "crane", "chicken", "pot", "plate", "pitcher", "star", "arrow", "notebook"]
+)
 def test_it_is_silent_on_names_of_several_things(name):
     assert kinds(name) == frozenset()
 
@@ -65,7 +128,9 @@ def test_it_is_sound():
         if row.same:
             assert standard(row.same) == row.same
             assert kinds(row.same) - {name} == row.kinds
-    circles = {frozenset((name, kind)) for name, row in rows().items() for kind in row.kinds if name in kinds(kind)}
+    circles = {
+        frozenset((name, kind)) for name, row in rows().items() for kind in row.kinds if name in kinds(kind)
+    }
     assert circles <= {frozenset(("drink", "beverage")), frozenset(("instrument", "musical instrument"))}
 
 

@@ -9,16 +9,46 @@ from pipeline.words.lexicon import Lexicon, comparable, implied, location, same_
 from tests.pipeline.judge.notation import LEXICON, question
 
 
-@pytest.mark.parametrize(("plural", "one"), [
-    ("cups", "cup"), ("teddy bears", "teddy bear"), ("women", "woman"), ("children", "child"), ("people", "person"),
-    ("shelves", "shelf"), ("knives", "knife"), ("gloves", "glove"), ("benches", "bench"), ("boxes", "box"),
-    ("buses", "bus"), ("vases", "vase"), ("horses", "horse"), ("bananas", "banana"),
-    ("umbrellas", "umbrella"), ("cameras", "camera"), ("sheep", "sheep"), ("potatoes", "potato"), ("ties", "tie"),
-    ("snowmen", "snowman"), ("mice", "mouse"), ("geese", "goose"), ("teeth", "tooth"), ("fire hydrants", "fire hydrant"),
-    # Not plural, though they may look it.
-    ("bus", "bus"), ("glass", "glass"), ("grass", "grass"), ("cactus", "cactus"), ("tennis", "tennis"),
-    ("canvas", "canvas"), ("gas", "gas"), ("lens", "lens"), ("dress", "dress"), ("cup", "cup"),
-])
+@pytest.mark.parametrize(
+    ("plural", "one"),
+    [
+        ("cups", "cup"),
+        ("teddy bears", "teddy bear"),
+        ("women", "woman"),
+        ("children", "child"),
+        ("people", "person"),
+        ("shelves", "shelf"),
+        ("knives", "knife"),
+        ("gloves", "glove"),
+        ("benches", "bench"),
+        ("boxes", "box"),
+        ("buses", "bus"),
+        ("vases", "vase"),
+        ("horses", "horse"),
+        ("bananas", "banana"),
+        ("umbrellas", "umbrella"),
+        ("cameras", "camera"),
+        ("sheep", "sheep"),
+        ("potatoes", "potato"),
+        ("ties", "tie"),
+        ("snowmen", "snowman"),
+        ("mice", "mouse"),
+        ("geese", "goose"),
+        ("teeth", "tooth"),
+        ("fire hydrants", "fire hydrant"),
+        # Not plural, though they may look it.
+        ("bus", "bus"),
+        ("glass", "glass"),
+        ("grass", "grass"),
+        ("cactus", "cactus"),
+        ("tennis", "tennis"),
+        ("canvas", "canvas"),
+        ("gas", "gas"),
+        ("lens", "lens"),
+        ("dress", "dress"),
+        ("cup", "cup"),
+    ],
+)
 def test_plural_names_mean_what_their_singulars_mean(plural, one):
     assert singular(plural) == one
 
@@ -55,29 +85,59 @@ def test_categories_that_contain_each_other_do_no_harm():
     assert circular.groups("blap") == {"blip", "blop"}
 
 
-@pytest.mark.parametrize(("option", "said"), [
-    ("to the left of", "left"), ("to the right of", "right"), ("in front of", "front"), ("behind", "behind"), ("red", "red")])
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("to the left of", "left"),
+        ("to the right of", "right"),
+        ("in front of", "front"),
+        ("behind", "behind"),
+        ("red", "red"),
+    ],
+)
 def test_options_are_answered_as_gqa_says_them(option, said):
     assert spoken(option) == said
 
 
-@pytest.mark.parametrize(("one", "other", "same"), [
-    ("cows", "cow", True), ("wooden", "wood", True), ("metallic", "metal", True), ("Left", "left", True),
-    ("sofa", "couch", True), ("lady", "woman", True), ("trousers", "pants", True), ("woman", "person", False), ("man", "woman", False),
-    ("cow", "sheep", False), ("yes", "no", False), ("light blue", "blue", False)])
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("cows", "cow", True),
+        ("wooden", "wood", True),
+        ("metallic", "metal", True),
+        ("Left", "left", True),
+        ("sofa", "couch", True),
+        ("lady", "woman", True),
+        ("trousers", "pants", True),
+        ("woman", "person", False),
+        ("man", "woman", False),
+        ("cow", "sheep", False),
+        ("yes", "no", False),
+        ("light blue", "blue", False),
+    ],
+)
 def test_answers_are_the_same_but_for_number_and_form(one, other, same):
     assert same_answer(one, other) is same
 
 
-@pytest.mark.parametrize(("relation", "more"), [
-    ("sitting on", "on"), ("standing in", "in"), ("on", ""), ("looking at", ""), ("to the left of", "")])
+@pytest.mark.parametrize(
+    ("relation", "more"),
+    [("sitting on", "on"), ("standing in", "in"), ("on", ""), ("looking at", ""), ("to the left of", "")],
+)
 def test_who_sits_on_something_is_on_it(relation, more):
     assert implied(relation) == more
 
 
-@pytest.mark.parametrize(("scene", "where"), [
-    ({"place": "kitchen"}, "indoors"), ({"place": "beach"}, "outdoors"), ({"weather": "sunny"}, "outdoors"),
-    ({"place": "planet"}, ""), ({}, "")])
+@pytest.mark.parametrize(
+    ("scene", "where"),
+    [
+        ({"place": "kitchen"}, "indoors"),
+        ({"place": "beach"}, "outdoors"),
+        ({"weather": "sunny"}, "outdoors"),
+        ({"place": "planet"}, ""),
+        ({}, ""),
+    ],
+)
 def test_a_place_or_a_weather_tells_whether_it_is_indoors(scene, where):
     assert location(scene) == where
 
@@ -85,14 +145,37 @@ def test_a_place_or_a_weather_tells_whether_it_is_indoors(scene, where):
 BARE = Lexicon({}, {})  # of a data set that tells of no categories
 
 
-@pytest.mark.parametrize(("known", "asked", "truth"), [
-    ("woman", "person", True), ("couch", "furniture", True), ("couch", "sofa", True), ("sofa", "couch", True), ("ladies", "woman", True),
-    ("velvet jacket", "clothing", True), ("woman", "she", True), ("lady", "she", True), ("man", "she", False), ("apple", "_", True),
-    # What is more particular may be meant, or not.
-    ("person", "woman", None), ("furniture", "sofa", None), ("chair", "armchair", None), ("food", "apple", None), ("person", "she", None),
-    # A person may be more than is known, but no other sex or age.
-    ("man", "skater", None), ("player", "woman", None), ("man", "woman", False), ("mother", "man", False), ("toddler", "man", False),
-    ("dog", "cat", False), ("couch", "chair", False), ("woman", "animal", False), ("teddy bear", "bear", False)])
+@pytest.mark.parametrize(
+    ("known", "asked", "truth"),
+    [
+        ("woman", "person", True),
+        ("couch", "furniture", True),
+        ("couch", "sofa", True),
+        ("sofa", "couch", True),
+        ("ladies", "woman", True),
+        ("velvet jacket", "clothing", True),
+        ("woman", "she", True),
+        ("lady", "she", True),
+        ("man", "she", False),
+        ("apple", "_", True),
+        # What is more particular may be meant, or not.
+        ("person", "woman", None),
+        ("furniture", "sofa", None),
+        ("chair", "armchair", None),
+        ("food", "apple", None),
+        ("person", "she", None),
+        # A person may be more than is known, but no other sex or age.
+        ("man", "skater", None),
+        ("player", "woman", None),
+        ("man", "woman", False),
+        ("mother", "man", False),
+        ("toddler", "man", False),
+        ("dog", "cat", False),
+        ("couch", "chair", False),
+        ("woman", "animal", False),
+        ("teddy bear", "bear", False),
+    ],
+)
 def test_a_thing_goes_by_the_names_above_its_own_and_perhaps_by_those_below(known, asked, truth):
     assert BARE.may_be((singular(known),), asked) is truth
     assert BARE.is_one((singular(known),), asked) is (truth is True)
@@ -112,16 +195,34 @@ def test_the_data_set_comes_first():
     assert own.is_one(("pear",), "fruit", own=True) and not own.is_one(("pear",), "food", own=True)
 
 
-@pytest.mark.parametrize(("a", "b", "may"), [
-    ("couch", "sofa", True), ("couches", "furniture", True), ("furniture", "couch", True), ("velvet jacket", "clothing", True),
-    ("dog", "cat", False), ("plate", "home plate", False), ("woman", "man", False), ("table", "desk", False)])
+@pytest.mark.parametrize(
+    ("a", "b", "may"),
+    [
+        ("couch", "sofa", True),
+        ("couches", "furniture", True),
+        ("furniture", "couch", True),
+        ("velvet jacket", "clothing", True),
+        ("dog", "cat", False),
+        ("plate", "home plate", False),
+        ("woman", "man", False),
+        ("table", "desk", False),
+    ],
+)
 def test_names_are_comparable_where_one_may_be_said_of_the_other(a, b, may):
     assert comparable(a, b) is comparable(b, a) is may
 
 
-@pytest.mark.parametrize(("absent", "asked", "there"), [
-    ("furniture", "couch", False), ("person", "skater", False), ("couch", "sofa", False),
-    ("couch", "furniture", True), ("skater", "person", True), ("couch", "chair", True)])
+@pytest.mark.parametrize(
+    ("absent", "asked", "there"),
+    [
+        ("furniture", "couch", False),
+        ("person", "skater", False),
+        ("couch", "sofa", False),
+        ("couch", "furniture", True),
+        ("skater", "person", True),
+        ("couch", "chair", True),
+    ],
+)
 def test_without_a_kind_there_is_none_of_it_but_without_one_of_it_there_may_be_others(absent, asked, there):
     told = {"p": [question(f"select: {absent} (-)->exist: ? [0]", "no")]}
     facts = evidence_for("p", {}, told, BARE)
@@ -129,7 +230,9 @@ def test_without_a_kind_there_is_none_of_it_but_without_one_of_it_there_may_be_o
     assert bool(facts.named(asked)) is there
 
 
-@pytest.mark.parametrize(("present", "asked"), [("woman", "person"), ("couch", "furniture"), ("couch", "sofa")])
+@pytest.mark.parametrize(
+    ("present", "asked"), [("woman", "person"), ("couch", "furniture"), ("couch", "sofa")]
+)
 def test_what_is_there_is_there_by_its_more_general_names(present, asked):
     told = {"p": [question(f"select: {present} (1)->query: color [0]", "red")]}
     facts = evidence_for("p", {}, told, BARE)

@@ -3,24 +3,50 @@ import pytest
 from pipeline.words.likeness import alike, similar
 
 
-@pytest.mark.parametrize("a, b", [
-    ("couch", "sofa"), ("tables", "table"), ("table", "side table"), ("cup", "mug"), ("trees", "palm tree"),
-    ("bicycle", "bike"), ("fruit", "food"), ("trash can", "bin"), ("television", "screen"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "a, b",
+    [
+        ("couch", "sofa"),
+        ("tables", "table"),
+        ("table", "side table"),
+        ("cup", "mug"),
+        ("trees", "palm tree"),
+        ("bicycle", "bike"),
+        ("fruit", "food"),
+        ("trash can", "bin"),
+        ("television", "screen"),
+    ],
+)
 def test_names_that_people_use_for_one_thing_are_alike(a, b):
     assert alike(a, b) and alike(b, a)
 
 
-@pytest.mark.parametrize("a, b", [("dog", "cat"), ("table", "chair"), ("man", "woman"), ("shirt", "hat"), ("car", "boat"), ("table", "tablecloth")])
+@pytest.mark.parametrize(
+    "a, b",
+    [
+        ("dog", "cat"),
+        ("table", "chair"),
+        ("man", "woman"),
+        ("shirt", "hat"),
+        ("car", "boat"),
+        ("table", "tablecloth"),
+    ],
+)
 def test_names_of_different_things_are_not_alike(a, b):
     assert not alike(a, b)
 
 
-@pytest.mark.parametrize("a, b", [("blue", "light blue"), ("gray", "silver"), ("large", "big"), ("wood", "wooden"), ("closed", "shut")])
+@pytest.mark.parametrize(
+    "a, b",
+    [("blue", "light blue"), ("gray", "silver"), ("large", "big"), ("wood", "wooden"), ("closed", "shut")],
+)
 def test_attributes_that_one_look_may_be_given_are_similar(a, b):
     assert similar(a, b) and similar(b, a)
 
 
-@pytest.mark.parametrize("a, b", [("red", "blue"), ("large", "small"), ("wood", "metal"), ("sitting", "standing"), ("open", "closed")])
+@pytest.mark.parametrize(
+    "a, b",
+    [("red", "blue"), ("large", "small"), ("wood", "metal"), ("sitting", "standing"), ("open", "closed")],
+)
 def test_attributes_that_exclude_each_other_are_not_similar(a, b):
     assert not similar(a, b)

@@ -3,11 +3,26 @@ import pytest
 from pipeline.words.nouns import article, number_of, plural, singular
 
 FORMS = [  # singular, plural
-    ("cup", "cups"), ("bus", "buses"), ("glass", "glasses"), ("dress", "dresses"), ("shelf", "shelves"), ("knife", "knives"),
-    ("woman", "women"), ("child", "children"), ("box", "boxes"), ("berry", "berries"), ("umbrella", "umbrellas"),
-    ("pizza", "pizzas"), ("ski", "skis"), ("traffic light", "traffic lights"), ("teddy bear", "teddy bears"),
-    ("wine glass", "wine glasses"), ("bench", "benches"), ("tomato", "tomatoes"), ("mouse", "mice"),
-]  # fmt: skip
+    ("cup", "cups"),
+    ("bus", "buses"),
+    ("glass", "glasses"),
+    ("dress", "dresses"),
+    ("shelf", "shelves"),
+    ("knife", "knives"),
+    ("woman", "women"),
+    ("child", "children"),
+    ("box", "boxes"),
+    ("berry", "berries"),
+    ("umbrella", "umbrellas"),
+    ("pizza", "pizzas"),
+    ("ski", "skis"),
+    ("traffic light", "traffic lights"),
+    ("teddy bear", "teddy bears"),
+    ("wine glass", "wine glasses"),
+    ("bench", "benches"),
+    ("tomato", "tomatoes"),
+    ("mouse", "mice"),
+]
 
 
 @pytest.mark.parametrize("one, several", FORMS)
@@ -35,6 +50,16 @@ def test_some_names_are_the_same_for_one_and_for_several(name):
 
 
 @pytest.mark.parametrize(
-    "word, expected", [("cup", "a"), ("umbrella", "an"), ("utensil", "a"), ("hour", "an"), ("uniform", "a"), ("orange", "an"), ("igloo", "an")])
+    "word, expected",
+    [
+        ("cup", "a"),
+        ("umbrella", "an"),
+        ("utensil", "a"),
+        ("hour", "an"),
+        ("uniform", "a"),
+        ("orange", "an"),
+        ("igloo", "an"),
+    ],
+)
 def test_the_article_follows_the_sound(word, expected):
     assert article(word) == expected

@@ -5,14 +5,29 @@ from pipeline.words.relations import ANTONYMS, antonym, spatial
 
 def test_the_opposite_of_the_opposite_is_the_relation_itself():
     assert all(ANTONYMS[ANTONYMS[relation]] == relation != ANTONYMS[relation] for relation in ANTONYMS)
-    assert all(antonym(antonym(f"{verb} {word}")) == f"{verb} {word}" for verb in ("sitting", "lying") for word in ("on", "behind"))
+    assert all(
+        antonym(antonym(f"{verb} {word}")) == f"{verb} {word}"
+        for verb in ("sitting", "lying")
+        for word in ("on", "behind")
+    )
 
 
-@pytest.mark.parametrize("relation, opposite", [
-    ("to the left of", "to the right of"), ("left", "right"), ("top", "bottom"), ("above", "below"),
-    ("in front of", "behind"), ("on", "under"), ("sitting on", "sitting under"), ("wearing", None), ("near", None),
-    ("riding on", None), ("of", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "relation, opposite",
+    [
+        ("to the left of", "to the right of"),
+        ("left", "right"),
+        ("top", "bottom"),
+        ("above", "below"),
+        ("in front of", "behind"),
+        ("on", "under"),
+        ("sitting on", "sitting under"),
+        ("wearing", None),
+        ("near", None),
+        ("riding on", None),
+        ("of", None),
+    ],
+)
 def test_spatial_terms_have_opposites_and_other_relations_have_none(relation, opposite):
     assert antonym(relation) == opposite
 

@@ -8,13 +8,46 @@ import pytest
 from pipeline.core.records import ObjectEntry, Vocabulary
 from pipeline.words.word_classes import WordClasses
 
-NAMES = ("man", "cup", "table", "traffic light", "teddy bear", "watch", "orange", "glass", "can", "bus", "shelf", "light", "utensil", "bed", "lamp")
-LOOKS = ("red", "closed", "orange", "glass", "wood", "metal", "light blue", "long sleeved", "on", "off", "open", "long")
+NAMES = (
+    "man",
+    "cup",
+    "table",
+    "traffic light",
+    "teddy bear",
+    "watch",
+    "orange",
+    "glass",
+    "can",
+    "bus",
+    "shelf",
+    "light",
+    "utensil",
+    "bed",
+    "lamp",
+)
+LOOKS = (
+    "red",
+    "closed",
+    "orange",
+    "glass",
+    "wood",
+    "metal",
+    "light blue",
+    "long sleeved",
+    "on",
+    "off",
+    "open",
+    "long",
+)
 VOCABULARY = Vocabulary(
     objects={name: ObjectEntry(name=name, count=1, number="singular", attributes={}) for name in NAMES},
-    attributes=dict.fromkeys(LOOKS, 1), attribute_types=dict.fromkeys(LOOKS, "color"),
-    relations={"wearing": 1, "sitting on": 1, "on": 1, "behind": 1}, categories={"furniture": ("table", "bed")},
-    places={}, weathers={})  # fmt: skip
+    attributes=dict.fromkeys(LOOKS, 1),
+    attribute_types=dict.fromkeys(LOOKS, "color"),
+    relations={"wearing": 1, "sitting on": 1, "on": 1, "behind": 1},
+    categories={"furniture": ("table", "bed")},
+    places={},
+    weathers={},
+)
 CLASSES = WordClasses(VOCABULARY)
 
 CASES = [  # question, word or phrase, its tag, class, name
@@ -55,7 +88,7 @@ CASES = [  # question, word or phrase, its tag, class, name
     ("What color is the cup?", "color", "NN", "frame", "color"),
     ("How long is the table?", "long", "RB", "frame", "long"),
     ("Which piece of furniture is this?", "piece", "NN", "frame", "piece"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("text, phrase, tag, kind, name", CASES)

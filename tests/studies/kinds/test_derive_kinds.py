@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from pipeline.core.errors import UserError
+from pipeline.words.kinds import TABLE
 from studies.kinds.derive_kinds import Derivation, app, table
 from studies.kinds.wordnet_files import WordNet
-from pipeline.words.kinds import TABLE
 
 INSTALLED = Path("/usr/share/wordnet")  # where Debian's package wordnet-base puts it
 ANIMAL, ARTIFACT, FOOD, EVENT, PERSON, PLANT = 5, 6, 13, 11, 18, 20
@@ -43,11 +43,30 @@ SYNSETS = {
     23: (PERSON, ("passer-by",), (13,), "it is in no other definition"),
 }
 # (word, number of its sense) -> how often it is tagged: "crane" the bird 4, the machine 1 (a quarter); gale 9 : 2.
-TAGGED = {("crane", 1): 4, ("crane", 2): 1, ("gale", 1): 9, ("gale", 2): 2, ("table", 1): 5, ("table", 2): 1,
-          ("oak_table", 1): 1, ("couch", 1): 2, ("sofa", 1): 1, ("dish", 1): 5, ("skater", 1): 1, ("oaf", 1): 3,
-          ("multiplication_table", 1): 1}
-MADE = {"KINDS": "furniture: furniture#1\nanimal: animal#1; food: food#1\nperson: person#1",
-        "SENSES": "", "SILENT": "", "SYNONYMS": "couch#1", "SAME": "", "ALSO": "", "NOT": ""}
+TAGGED = {
+    ("crane", 1): 4,
+    ("crane", 2): 1,
+    ("gale", 1): 9,
+    ("gale", 2): 2,
+    ("table", 1): 5,
+    ("table", 2): 1,
+    ("oak_table", 1): 1,
+    ("couch", 1): 2,
+    ("sofa", 1): 1,
+    ("dish", 1): 5,
+    ("skater", 1): 1,
+    ("oaf", 1): 3,
+    ("multiplication_table", 1): 1,
+}
+MADE = {
+    "KINDS": "furniture: furniture#1\nanimal: animal#1; food: food#1\nperson: person#1",
+    "SENSES": "",
+    "SILENT": "",
+    "SYNONYMS": "couch#1",
+    "SAME": "",
+    "ALSO": "",
+    "NOT": "",
+}
 
 
 @pytest.fixture
@@ -57,14 +76,31 @@ def folder(tmp_path: Path) -> Path:
     for key, (file, words, above, definition, *kind) in SYNSETS.items():
         spelled = " ".join(f"{word} 0" for word in words)
         up = [f"{(kind or ['@'])[0]} {number:08d} n 0000" for number in above]
-        data.append(" ".join((f"{key:08d} {file:02d} n {len(words):02x}", spelled, f"{len(up):03d}", *up, f"| {definition}  ")))
+        data.append(
+            " ".join(
+                (
+                    f"{key:08d} {file:02d} n {len(words):02x}",
+                    spelled,
+                    f"{len(up):03d}",
+                    *up,
+                    f"| {definition}  ",
+                )
+            )
+        )
         for word in words:
             index.setdefault(word.lower(), []).append(key)
     (tmp_path / "data.noun").write_text("\n".join(data) + "\n")
-    (tmp_path / "index.noun").write_text("  1 This is the licence.  \n" + "".join(
-        f"{word} n {len(keys)} 1 @ {len(keys)} 0 {' '.join(f'{key:08d}' for key in keys)}  \n" for word, keys in sorted(index.items())))
+    (tmp_path / "index.noun").write_text(
+        "  1 This is the licence.  \n"
+        + "".join(
+            f"{word} n {len(keys)} 1 @ {len(keys)} 0 {' '.join(f'{key:08d}' for key in keys)}  \n"
+            for word, keys in sorted(index.items())
+        )
+    )
     (tmp_path / "cntlist.rev").write_text(
-        "".join(f"{word}%1:06:00:: {number} {count}\n" for (word, number), count in TAGGED.items()) + "sofa%2:30:00:: 1 1\n")
+        "".join(f"{word}%1:06:00:: {number} {count}\n" for (word, number), count in TAGGED.items())
+        + "sofa%2:30:00:: 1 1\n"
+    )
     return tmp_path
 
 
@@ -117,7 +153,13 @@ def test_what_is_said_in_the_plural_only_stands_so_in_the_table(folder):
 
 
 def test_the_projects_own_lists_add_and_take_away(folder):
-    made = rows(folder, SILENT="skater, table house", SAME="settee: couch", ALSO="bean bag: seat", NOT="table: furniture")
+    made = rows(
+        folder,
+        SILENT="skater, table house",
+        SAME="settee: couch",
+        ALSO="bean bag: seat",
+        NOT="table: furniture",
+    )
     assert made["skater"] == made["table house"] == ("", "")
     assert made["settee"] == ("couch", "furniture")
     assert made["bean bag"] == ("", "furniture,seat")  # with the kinds of the kind
@@ -150,9 +192,11 @@ def test_without_a_folder_the_script_says_how_to_call_it():
     ran = CliRunner().invoke(app, [])
     assert ran.exit_code == 2
     assert "Missing argument 'folder'" in ran.stderr
-    assert "derive /usr/share/wordnet" in CliRunner().invoke(app, ["--help"]).stdout
+    assert "derive_kinds /usr/share/wordnet" in CliRunner().invoke(app, ["--help"]).stdout
 
 
-@pytest.mark.skipif(not INSTALLED.is_dir(), reason="needs WordNet 3.0 in /usr/share/wordnet (package wordnet-base)")
+@pytest.mark.skipif(
+    not INSTALLED.is_dir(), reason="needs WordNet 3.0 in /usr/share/wordnet (package wordnet-base)"
+)
 def test_the_table_in_the_project_is_what_the_script_makes():
     assert table(Derivation(WordNet(INSTALLED)).rows()) == TABLE.read_text(encoding="utf-8")

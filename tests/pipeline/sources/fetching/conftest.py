@@ -108,7 +108,8 @@ def archives() -> dict[str, bytes]:
     text = {name: json.dumps(value).encode() for name, value in (JSONS | GRAPHS).items()}
     return {
         "questions1.2.zip": packed(
-            {"readme.txt": b"GQA", "__MACOSX/._train_balanced_questions.json": b"x"} | {name: text[name] for name in JSONS}
+            {"readme.txt": b"GQA", "__MACOSX/._train_balanced_questions.json": b"x"}
+            | {name: text[name] for name in JSONS}
         ),
         "sceneGraphs.zip": packed({name: text[name] for name in GRAPHS}),
         "images.zip": packed({f"images/{name}.jpg": jpeg(at) for at, name in enumerate(PICTURES)}),
@@ -139,7 +140,8 @@ def hub_files() -> dict[str, bytes]:
         rows = [on_hub(row, name) for name, row in JSONS[f"{split}_balanced_questions.json"].items()]
         found[f"{split}_balanced_instructions/{split}-00000-of-00001.parquet"] = parquet(rows)
         images = [
-            {"id": name, "image": {"bytes": jpeg(PICTURES.index(name)), "path": f"{name}.jpg"}} for name in pictures
+            {"id": name, "image": {"bytes": jpeg(PICTURES.index(name)), "path": f"{name}.jpg"}}
+            for name in pictures
         ]
         for at, some in enumerate((images[:1], images[1:])):
             if some:

@@ -13,8 +13,8 @@ from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl
 from pipeline.core.records import Picture, Question, Scene
 from pipeline.sources.fetching.needed import needs
-from pipeline.sources.fetching.web_files import Patience
 from pipeline.sources.fetching.opening import spoken
+from pipeline.sources.fetching.web_files import Patience
 from pipeline.stages import ingest
 from tests.pipeline.sources.fetching.conftest import (
     GRAPHS,
@@ -108,8 +108,11 @@ def test_what_the_parameters_do_not_name_is_not_fetched(get):
     assert made() == ["fetched.json", *TESTDEV, TEXTS[0]]
     get(split="train")  # its own questions, graphs and pictures come with it
     assert set(made()) - {"fetched.json", *TESTDEV, TEXTS[0]} == {
-        "images/2370001.jpg", "images/2370002.jpg", TEXTS[1], "sceneGraphs/train_sceneGraphs.json",
-    }  # fmt: skip
+        "images/2370001.jpg",
+        "images/2370002.jpg",
+        TEXTS[1],
+        "sceneGraphs/train_sceneGraphs.json",
+    }
 
 
 def test_all_questions_of_train_come_as_the_folder_that_they_are(get):
@@ -126,7 +129,10 @@ def test_all_questions_of_train_come_as_the_folder_that_they_are(get):
 def test_choices_come_when_asked_for(get):
     get(choices=True)
     assert "eval/testdev_choices.json" in made()
-    assert wrong(get, choices=True, split="train")[1] == "eval.zip: there are no choices of train; leave out --choices"
+    assert (
+        wrong(get, choices=True, split="train")[1]
+        == "eval.zip: there are no choices of train; leave out --choices"
+    )
 
 
 def test_a_dry_run_says_what_and_how_much_and_leaves_nothing(get, server):
@@ -174,12 +180,18 @@ def test_garbled_content_is_noticed_and_read_again(get, server, place):
 
 @pytest.mark.parametrize("origin", ["official", "hub"])
 def test_a_killed_fetch_goes_on_where_it_stopped(get, server, project, origin):
-    last = "/images.zip" if origin == "official" else max(path for path in server.files if "testdev_balanced_images" in path and "resolve" in path)
+    last = (
+        "/images.zip"
+        if origin == "official"
+        else max(path for path in server.files if "testdev_balanced_images" in path and "resolve" in path)
+    )
     server.faults[last] = [None] * (9 if origin == "official" else 4) + ["stall"] * 50
-    code = "from pipeline.sources.fetching import parts; parts.PIECE = 500; from pipeline.cli import main; main()"
+    code = "from pipeline.sources.fetching import byte_ranges; byte_ranges.PIECE = 500; from pipeline.cli import main; main()"
     command = [sys.executable, "-c", code, "fetch", "gqa", "--jobs", "1", "--from"]
     command += [server.url] if origin == "official" else ["hub", "--archives", server.url]
-    running = subprocess.Popen(command, cwd=project, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL)
+    running = subprocess.Popen(
+        command, cwd=project, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL
+    )
     wait_until(lambda: len(server.faults[last]) < 50, 60)
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
@@ -203,7 +215,10 @@ def test_a_changed_archive_is_told_and_nothing_of_it_taken(get, server):
     server.files["/sceneGraphs.zip"] = packed(other)
     first, told = wrong(get)
     assert first.endswith("1 problem")
-    assert re.match(r"sceneGraphs.zip: it is not what was first fetched from http.*; sum \w{12} then, \w{12} now.*--accept-changed", told)
+    assert re.match(
+        r"sceneGraphs.zip: it is not what was first fetched from http.*; sum \w{12} then, \w{12} now.*--accept-changed",
+        told,
+    )
     assert (SOURCE / TEXTS[4]).read_bytes() == kept
     get(accept_changed=True)
     assert (SOURCE / TEXTS[4]).read_bytes() == other["val_sceneGraphs.json"]
@@ -232,7 +247,10 @@ def test_a_changed_file_of_the_hub_is_told_too_and_can_be_taken(get, server):
     from tests.pipeline.sources.fetching.conftest import on_hub, parquet
     from tests.pipeline.sources.fetching.test_hub_copy import listed
 
-    rows = [on_hub(row | {"answer": "white"}, name) for name, row in JSONS["testdev_balanced_questions.json"].items()]
+    rows = [
+        on_hub(row | {"answer": "white"}, name)
+        for name, row in JSONS["testdev_balanced_questions.json"].items()
+    ]
     path = "testdev_balanced_instructions"
     listed(server, path, parquet(rows))
     get(origin="hub")  # a file of another name is another file; what is there stays
@@ -298,7 +316,9 @@ def test_everything_that_is_wrong_is_told_at_once(get, server):
 
 def test_every_picture_that_is_missing_is_told(get, server):
     server.files["/images.zip"] = packed({"images/n2.jpg": jpeg(1)})
-    assert wrong(get)[1:] == [f"images.zip, {name}.jpg: expected one such member, there are 0" for name in ("n1", "n3")]
+    assert wrong(get)[1:] == [
+        f"images.zip, {name}.jpg: expected one such member, there are 0" for name in ("n1", "n3")
+    ]
 
 
 def test_a_picture_damaged_on_the_server_does_not_keep_the_others(get, server):
@@ -322,7 +342,10 @@ def test_without_ranges_the_size_is_told_and_the_whole_archive_fetched_when_aske
     size = spoken(len(server.files["/questions1.2.zip"]))
     told = wrong(get)
     assert told[0] == f"{SOURCE}: 2 problems"  # questions and graphs, each once
-    assert f"questions1.2.zip: the server ignores byte ranges, so single members cannot be read; all of it is {size}" in told[1]
+    assert (
+        f"questions1.2.zip: the server ignores byte ranges, so single members cannot be read; all of it is {size}"
+        in told[1]
+    )
     assert "--whole" in told[1]
     server.faults["/images.zip"] = [None, "cut"]
     get(all_of_it=True)
@@ -351,7 +374,10 @@ def test_a_cache_serves_without_any_network(get, server, project, monkeypatch, o
 
 def test_what_the_cache_lacks_is_told(get, project):
     told = wrong(get, cache=project / "cache", offline=True)
-    assert told[1] == f"questions1.2.zip: not in the cache {project / 'cache'}, and --offline forbids to ask the server"
+    assert (
+        told[1]
+        == f"questions1.2.zip: not in the cache {project / 'cache'}, and --offline forbids to ask the server"
+    )
     assert wrong(get, offline=True) == ["--offline takes all from a cache; name it with --cache"]
 
 
@@ -400,7 +426,9 @@ def test_too_little_room_is_told_before_anything_is_fetched(get, monkeypatch):
     told = wrong(get)
     needed = sum(len(json.dumps((JSONS | GRAPHS)[Path(name).name])) for name in TEXTS)
     assert told[0] == "not enough room on the disk; nothing was fetched"
-    asked, missing = re.search(r"([\d.]+) kB needed, 5.0 kB free; make room for ([\d.]+) kB more", told[1]).groups()
+    asked, missing = re.search(
+        r"([\d.]+) kB needed, 5.0 kB free; make room for ([\d.]+) kB more", told[1]
+    ).groups()
     # the files, and beside them the largest member as it is packed, less than 1 kB
     assert needed < 1000 * float(asked) < needed + 1000
     assert float(missing) == pytest.approx(float(asked) - 5, abs=0.11)
@@ -410,7 +438,9 @@ def test_too_little_room_is_told_before_anything_is_fetched(get, monkeypatch):
 def test_a_picture_id_that_is_a_path_is_refused(get, server):
     bad = {"1": JSONS["testdev_balanced_questions.json"]["0100"] | {"imageId": "../n1"}}
     members = {name: json.dumps(value).encode() for name, value in JSONS.items()}
-    server.files["/questions1.2.zip"] = packed(members | {"testdev_balanced_questions.json": json.dumps(bad).encode()})
+    server.files["/questions1.2.zip"] = packed(
+        members | {"testdev_balanced_questions.json": json.dumps(bad).encode()}
+    )
     assert wrong(get)[1] == "questions1.2/testdev_...: picture '../n1' is no plain name"
 
 
@@ -420,7 +450,10 @@ def test_a_picture_id_that_is_a_path_is_refused(get, server):
         ({"origin": "nowhere"}, "'nowhere': neither `official`, `hub`, a web address"),
         ({"origin": "ftp://x"}, "'ftp://x': neither"),
         ({"split": "test"}, "--split test: expected one of testdev, val, train"),
-        ({"data_set": "birds"}, "params.yaml: no section `birds` with an `ingest` in it; run: rgqa init birds"),
+        (
+            {"data_set": "birds"},
+            "params.yaml: no section `birds` with an `ingest` in it; run: rgqa init birds",
+        ),
     ],
 )
 def test_a_mistake_in_the_command_is_told(get, options, message):
@@ -439,7 +472,8 @@ def test_what_gqa_does_not_have_is_told(project):
 
 
 @pytest.mark.parametrize(
-    ("size", "text"), [(0, "0 bytes"), (999, "999 bytes"), (1500, "1.5 kB"), (65_600_000, "65.6 MB"), (2.03e10, "20.3 GB")]
+    ("size", "text"),
+    [(0, "0 bytes"), (999, "999 bytes"), (1500, "1.5 kB"), (65_600_000, "65.6 MB"), (2.03e10, "20.3 GB")],
 )
 def test_sizes_are_spoken_in_the_units_of_the_download_pages(size, text):
     assert spoken(size) == text

@@ -13,13 +13,21 @@ def listed(server, folder, data):
     """Put one Parquet file on the hub in place of what a folder has."""
     path = f"{folder}/x.parquet"
     server.files[f"/datasets/lmms-lab/GQA/resolve/main/{path}"] = data
-    entry = {"type": "file", "size": len(data), "path": path, "lfs": {"oid": hashlib.sha256(data).hexdigest()}}
+    entry = {
+        "type": "file",
+        "size": len(data),
+        "path": path,
+        "lfs": {"oid": hashlib.sha256(data).hexdigest()},
+    }
     server.files[f"/api/datasets/lmms-lab/GQA/tree/main/{folder}"] = json.dumps([entry]).encode()
     return f"/datasets/lmms-lab/GQA/resolve/main/{path}"
 
 
 def images(**changed):
-    return [{"id": name, "image": {"bytes": changed.get(name, jpeg(PICTURES.index(name))), "path": None}} for name in TESTDEV]
+    return [
+        {"id": name, "image": {"bytes": changed.get(name, jpeg(PICTURES.index(name))), "path": None}}
+        for name in TESTDEV
+    ]
 
 
 def png():
@@ -31,7 +39,11 @@ def png():
 def test_a_picture_keeps_its_format(get, server, project):
     listed(server, "testdev_balanced_images", parquet(images(n2=png())))
     get(origin="hub")
-    assert sorted(path.name for path in (project / "data/gqa/source/images").iterdir()) == ["n1.jpg", "n2.png", "n3.jpg"]
+    assert sorted(path.name for path in (project / "data/gqa/source/images").iterdir()) == [
+        "n1.jpg",
+        "n2.png",
+        "n3.jpg",
+    ]
     count = len(server.log)
     get(origin="hub")
     assert not any("resolve" in path for path, _ in server.log[count:])
@@ -63,7 +75,9 @@ def test_a_file_that_has_not_the_stated_sum_is_not_used(get, server, project):
 
 def test_a_list_that_points_out_of_its_folder_is_refused(get, server):
     entry = {"type": "file", "size": 1, "path": "testdev_balanced_instructions/../../x.parquet"}
-    server.files["/api/datasets/lmms-lab/GQA/tree/main/testdev_balanced_instructions"] = json.dumps([entry]).encode()
+    server.files["/api/datasets/lmms-lab/GQA/tree/main/testdev_balanced_instructions"] = json.dumps(
+        [entry]
+    ).encode()
     with pytest.raises(UserError, match="is not a file of this folder"):
         get(origin="hub")
 

@@ -29,14 +29,22 @@ def test_questions_come_back_as_gqa_has_them(tmp_path, form):
 
 
 def test_lists_of_ids_may_be_lists_on_the_hub(tmp_path):
-    rows = [on_hub(row, name) | {key: row[key] for key in ("entailed", "equivalent")} for name, row in ROWS.items()]
+    rows = [
+        on_hub(row, name) | {key: row[key] for key in ("entailed", "equivalent")}
+        for name, row in ROWS.items()
+    ]
     assert written(tmp_path, rows) == ROWS
 
 
 def test_fields_that_are_empty_on_the_hub_are_as_in_gqa(tmp_path):
-    bare = question("n1", 7) | {"entailed": [], "annotations": {"answer": {}, "question": {}, "fullAnswer": {}}}
+    bare = question("n1", 7) | {
+        "entailed": [],
+        "annotations": {"answer": {}, "question": {}, "fullAnswer": {}},
+    }
     row = on_hub(bare, "01") | {"groups": None, "annotations": None}
-    assert written(tmp_path, [row, on_hub(question("n1", 8), "02")])["01"] == bare | {"groups": {"global": None, "local": None}}
+    assert written(tmp_path, [row, on_hub(question("n1", 8), "02")])["01"] == bare | {
+        "groups": {"global": None, "local": None}
+    }
 
 
 def test_several_files_become_one(tmp_path):
@@ -50,7 +58,10 @@ def test_several_files_become_one(tmp_path):
 
 
 def test_missing_columns_are_told(tmp_path):
-    with pytest.raises(UserError, match=r"a\.parquet: columns imageId, semantic are missing; there are answer, id, question, types"):
+    with pytest.raises(
+        UserError,
+        match=r"a\.parquet: columns imageId, semantic are missing; there are answer, id, question, types",
+    ):
         written(tmp_path, [{"answer": "x", "id": "1", "question": "What?", "types": {"structural": "query"}}])
 
 

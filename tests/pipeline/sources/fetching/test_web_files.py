@@ -134,7 +134,8 @@ def test_a_server_that_is_not_there_is_given_up(web):
 
 
 @pytest.mark.parametrize(
-    ("status", "told"), [(404, "no such file"), (410, "no such file"), (403, "access is refused"), (418, "not an answer")]
+    ("status", "told"),
+    [(404, "no such file"), (410, "no such file"), (403, "access is refused"), (418, "not an answer")],
 )
 def test_what_cannot_succeed_is_told_at_once(web, server, status, told):
     server.faults["/a.bin"] = [status]
@@ -146,7 +147,9 @@ def test_what_cannot_succeed_is_told_at_once(web, server, status, told):
 def test_a_file_that_changes_while_it_is_read_is_told(web, server):
     file = WebFile(web, f"{server.url}/a.bin")
     server.files["/a.bin"] = DATA[:-1]
-    with pytest.raises(UserError, match="the file changed on the server while it was read .10,000 bytes, now 9,999"):
+    with pytest.raises(
+        UserError, match="the file changed on the server while it was read .10,000 bytes, now 9,999"
+    ):
         file.read(0, 10)
 
 
@@ -168,7 +171,11 @@ def test_a_server_that_ignores_ranges_is_known_and_can_send_the_whole(web, serve
         (Facts(size=1), Facts(size=1), True),
         (Facts(size=1), Facts(size=2), False),
         (Facts(size=1, etag="a"), Facts(size=1, etag="b"), False),
-        (Facts(size=1, etag="a", modified="x"), Facts(size=1, etag="b", modified="x"), True),  # two servers, one file
+        (
+            Facts(size=1, etag="a", modified="x"),
+            Facts(size=1, etag="b", modified="x"),
+            True,
+        ),  # two servers, one file
         (Facts(size=1, etag="a", modified="x"), Facts(size=1, etag="b", modified="y"), False),
         (Facts(size=1, etag="a"), Facts(size=1, modified="x"), True),
         (Facts(size=1, etag="a"), Facts(size=2, etag="a"), False),

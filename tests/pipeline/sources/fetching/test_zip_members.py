@@ -8,11 +8,11 @@ import zlib
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.sources.fetching import zip_members as module
 from pipeline.sources.fetching import byte_ranges
-from pipeline.sources.fetching.zip_members import Archive, Damaged
+from pipeline.sources.fetching import zip_members as module
 from pipeline.sources.fetching.byte_ranges import Kept, OnDisk
 from pipeline.sources.fetching.web_files import Patience, Web, WebFile
+from pipeline.sources.fetching.zip_members import Archive, Damaged
 from tests.pipeline.sources.fetching.conftest import packed
 
 NOISE = random.Random(2).randbytes(3000)  # cannot be packed smaller
@@ -98,9 +98,9 @@ def test_a_piece_damaged_on_our_disk_is_read_anew(kept, tmp_path):
 def test_a_piece_cut_short_on_our_disk_is_read_anew(kept, tmp_path):
     data = packed(MEMBERS)
     parts = kept(data)
-    assert byte_ranges.get(100, 400) == data[100:400]
+    assert parts.get(100, 400) == data[100:400]
     (tmp_path / "cache/a.zip/100-400").write_bytes(data[100:300])
-    assert byte_ranges.get(100, 400) == data[100:400]
+    assert parts.get(100, 400) == data[100:400]
 
 
 def test_a_member_damaged_in_the_archive_is_told_and_not_written(kept, tmp_path):
@@ -163,7 +163,9 @@ def test_a_suspicious_member_is_refused(tmp_path, data, message):
 
 
 def test_a_member_that_lies_about_its_size_is_not_unpacked_beyond_it(tmp_path):
-    data = packed({"x.jpg": bytes(100_000)}).replace((100_000).to_bytes(4, "little"), (50_000).to_bytes(4, "little"))
+    data = packed({"x.jpg": bytes(100_000)}).replace(
+        (100_000).to_bytes(4, "little"), (50_000).to_bytes(4, "little")
+    )
     archive = Archive(on_disk(tmp_path, data))
     with pytest.raises(Damaged):
         archive.extract(archive.find("x.jpg"), tmp_path / "out/x.jpg")
@@ -175,12 +177,17 @@ def test_a_path_in_the_archive_never_says_where_a_file_goes(tmp_path):
     archive = Archive(on_disk(tmp_path / "in", packed({"../../x.jpg": b"1", "/etc/y.jpg": b"2"})))
     archive.extract(archive.find("x.jpg"), tmp_path / "in/out/x.jpg")
     archive.extract(archive.find("y.jpg"), tmp_path / "in/out/y.jpg")
-    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.jpg")) == ["in/out/x.jpg", "in/out/y.jpg"]
+    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.jpg")) == [
+        "in/out/x.jpg",
+        "in/out/y.jpg",
+    ]
 
 
 @pytest.mark.parametrize("data", [b"", b"<html>not found</html>", packed(MEMBERS)[:-30]])
 def test_what_is_no_archive_is_told_with_its_size(tmp_path, data):
-    with pytest.raises(UserError, match=rf"a\.zip: not a ZIP archive, or cut off .*; it has {len(data):,} bytes"):
+    with pytest.raises(
+        UserError, match=rf"a\.zip: not a ZIP archive, or cut off .*; it has {len(data):,} bytes"
+    ):
         Archive(on_disk(tmp_path, data))
 
 
