@@ -1,11 +1,14 @@
-# Two commands: `make repro` builds the benchmark of the sample, `make test` runs the tests. Each sets up what it needs once.
+# `make repro` builds the benchmark of the sample, `make test` runs the tests, `make check` what needs no run: style,
+# types, doctests, links. Each sets up what it needs once.
 PYTHON ?= python3.11
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 UV      = 0.13.8
 PORT   ?= 8080
+IN_VENV = PATH="$(CURDIR)/$(BIN):$$PATH"
+CODE    = pipeline annotation simulation studies sample_world
 
-.PHONY: setup repro test annotate lock
+.PHONY: setup repro test check annotate lock
 setup: $(VENV)/.ready
 
 # uv installs the pinned set several times faster than pip; the environment itself is a plain venv.
@@ -17,16 +20,24 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	touch $@
 
 repro: setup
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/dvc repro
+	$(IN_VENV) $(BIN)/dvc repro
 
 test: setup
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest
+	$(IN_VENV) $(BIN)/python -m pytest -n auto
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+	$(BIN)/python -m pytest --doctest-modules $(CODE) --ignore annotation/server/studio
+	$(BIN)/python -m pytest tests/test_documents.py tests/test_contract.py tests/test_rooms.py
 
 # A Label Studio of our own for the people's half; docs/annotation.md tells the rest.
 annotate: setup
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/rgqa annotate serve --port $(PORT)
+	$(IN_VENV) $(BIN)/rgqa annotate serve --port $(PORT)
 
-# Pins anew what pyproject.toml allows, for the first 3.11, which needs the most; index addresses stay out of the files.
+# Pins anew what pyproject.toml allows, for all Pythons from 3.11.0 on; index addresses stay out of the files.
+lock: OPTIONS = --quiet --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 lock:
-	$(BIN)/uv pip compile --quiet --python-version 3.11.0 --extra dev pyproject.toml -o requirements.lock --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
-	$(BIN)/uv pip compile --quiet --python-version 3.11.0 annotation/server/requirements.in -o annotation/server/requirements.lock --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
+	$(BIN)/uv pip compile $(OPTIONS) --universal --python-version 3.11.0 --extra build --extra dev pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile $(OPTIONS) --python-version 3.11.0 annotation/server/requirements.in -o annotation/server/requirements.lock

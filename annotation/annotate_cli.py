@@ -39,7 +39,7 @@ def invite(
     ] = False,
 ) -> None:
     """Let annotators join or leave, each with an account and a queue of their own."""
-    from annotation.client.invite import invite
+    from annotation.server.invite import invite
 
     run(lambda: invite(names, share=share, leave=leave))
 
@@ -104,6 +104,6 @@ def score(
     exports: Annotated[list[Path], typer.Argument(help="Exports of the study's project, format JSON.")],
 ) -> None:
     """Write what people said for `rgqa score --human`, and print their rates."""
-    from annotation.study.human_study import score
+    from annotation.study.human_scores import score
 
     run(lambda: score(exports))

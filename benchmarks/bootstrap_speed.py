@@ -2,7 +2,7 @@
 
 The peer is the plain way: draw pictures, gather their items, score them, 1,000 times.
 
-    python benchmarks/bootstrap.py
+    python benchmarks/bootstrap_speed.py
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ def main() -> None:
     confidence, picture = rng.random(PREDICTIONS), rng.integers(0, PICTURES, PREDICTIONS)
     start = time.perf_counter()
     by = order(confidence)
-    found = [
-        scores_of(weighted_sweep(by, correct, answerable, picture, w))["auaf"]
-        for w in draws(PICTURES, REPETITIONS, 0, PREDICTIONS)
+    areas = [
+        scores_of(weighted_sweep(by, correct, answerable, picture, weights))["auaf"]
+        for weights in draws(PICTURES, REPETITIONS, 0, PREDICTIONS)
     ]
     seconds = time.perf_counter() - start
-    print(
-        f"{REPETITIONS:,} repetitions of eight scores: {seconds:.2f} s; AUAF {np.concatenate(found).mean():.4f}"
-    )
+    mean = np.concatenate(areas).mean()
+    print(f"{REPETITIONS:,} repetitions of eight scores: {seconds:.2f} s; AUAF {mean:.4f}")
     members = [np.flatnonzero(picture == p) for p in range(PICTURES)]
     start = time.perf_counter()
     for _ in range(PLAIN):

@@ -15,12 +15,11 @@ from __future__ import annotations
 import argparse
 import os
 import resource
-import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Event, Thread
 from typing import NamedTuple
 
 import psutil
@@ -54,31 +53,19 @@ class Cost(NamedTuple):
 
 def watched(arguments: list[str], folder: Path) -> Cost:
     """Run a Python program in a folder and watch it and the processes that it starts."""
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, *arguments], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}
-    )
-    peak, ended = [0], Event()
-
-    def watch() -> None:
-        while not ended.wait(0.2):
-            try:
-                found = psutil.Process(process.pid)
-                every = [found, *found.children(recursive=True)]
-                peak[0] = max(peak[0], sum(one.memory_info().rss for one in every))
-            except psutil.Error:  # one has just ended
-                continue
-
-    watching = Thread(target=watch)
-    watching.start()
-    failed = process.wait()
-    ended.set()
-    watching.join()
-    if failed:
+    before, start, peak = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter(), 0
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = psutil.Popen([sys.executable, *arguments], cwd=folder, env=environment)
+    while process.poll() is None:
+        with suppress(psutil.Error):  # one has just ended
+            every = [process, *process.children(recursive=True)]
+            peak = max(peak, sum(each.memory_info().rss for each in every))
+        time.sleep(0.2)
+    if process.returncode:
         raise SystemExit(f"{' '.join(arguments)} failed")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Cost(time.perf_counter() - start, used, peak[0] / 1e9)
+    return Cost(time.perf_counter() - start, used, peak / 1e9)
 
 
 def data_set(folder: Path) -> Path:
@@ -109,26 +96,18 @@ def measure(folder: Path, questions: int) -> None:
     print(f"{'':<20} seconds  of processors  questions/s   GB, all processes together")
     for stage in STAGES:
         costs[stage] = watched(["-m", f"pipeline.stages.{stage}"], folder)
-        _tell(stage, costs[stage], questions)
     perturb, screen = costs["perturb"], costs["screen"]
-    both = Cost(
-        perturb.clock + screen.clock,
-        perturb.processors + screen.processors,
-        max(perturb.memory, screen.memory),
-    )
-    _tell("perturb and screen", both, questions)
+    memory = max(perturb.memory, screen.memory)
+    processors = perturb.processors + screen.processors
+    costs["perturb and screen"] = Cost(perturb.clock + screen.clock, processors, memory)
+    for stage, cost in costs.items():
+        speed = questions / cost.clock
+        print(f"{stage:<20} {cost.clock:7.1f} {cost.processors:14.1f} {speed:12,.0f} {cost.memory:8.2f}")
     bare = read_and_write(interim)
     print(f"limits: {LIMIT:,.0f} questions/s on two cores, 2 GB")
     print(
-        f"perturb and screen, in seconds of processors: {both.processors / costs['tag'].processors:.1f} times tag, "
-        f"{both.processors / bare:.1f} times reading and writing the same rows ({bare:.1f})"
-    )
-
-
-def _tell(what: str, cost: Cost, questions: int) -> None:
-    print(
-        f"{what:<20} {cost.clock:7.1f} {cost.processors:14.1f} {questions / cost.clock:12,.0f} {cost.memory:8.2f}",
-        flush=True,
+        f"perturb and screen, in seconds of processors: {processors / costs['tag'].processors:.1f} times tag, "
+        f"{processors / bare:.1f} times reading and writing the same rows ({bare:.1f})"
     )
 
 
@@ -136,24 +115,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    standin.arguments(parser)
-    parser.set_defaults(questions=standin.QUESTIONS // 50)
-    parser.add_argument(
-        "--full", action="store_true", help="as many questions and pictures as in GQA's balanced train split"
-    )
-    parser.add_argument(
-        "--folder",
-        type=Path,
-        help="make the stand-in and all results here and leave them; default: a folder that goes",
-    )
+    parser.add_argument("--like", type=Path, default=standin.SAMPLE, help="a source folder with GQA's files")
+    parser.add_argument("--split", default="testdev", help="the split of it that is used (default testdev)")
+    parser.add_argument("--full", action="store_true", help="as many as in GQA's balanced train split")
+    parser.add_argument("--folder", type=Path, help="leave the stand-in and all results here")
     a = parser.parse_args()
-    if a.full:
-        a.questions, a.pictures = standin.QUESTIONS, standin.PICTURES
+    questions = standin.QUESTIONS if a.full else standin.QUESTIONS // 50
     with TemporaryDirectory() as scratch:
         folder = a.folder or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        standin.made_by(a, folder / "data/standin/source")
-        measure(folder, a.questions)
+        standin.make(a.like, a.split, questions, folder / "data/standin/source")
+        measure(folder, questions)
 
 
 if __name__ == "__main__":

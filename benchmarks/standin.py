@@ -1,8 +1,5 @@
 """A stand-in for a large set of GQA questions, made of a small one: the same questions with their vocabulary varied.
 
-    python -m benchmarks.standin FOLDER                         a hundredth of GQA's train split, of the sample's questions
-    python -m benchmarks.standin FOLDER --like data/gqa/source --questions 943000 --pictures 72140
-
 What is kept of the small set: its sentences, programs and annotations, which questions are asked of one picture, how
 often a name is said beside others. What is made up: names and attributes are put for others of the same number and
 type, of which some are coined words, until there are as many as in GQA (1,703 objects, 617 attributes). All questions
@@ -12,9 +9,7 @@ than others. Nothing in it is true of any picture: each is the same grey square.
 
 from __future__ import annotations
 
-import argparse
 import io
-import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,16 +17,17 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from PIL import Image
 
-from pipeline.core.errors import Problems, run
+from pipeline.core.errors import Problems
 from pipeline.core.files import replacing
 from pipeline.core.progress import track
 from pipeline.core.records import Question, Split, Step
-from pipeline.perturbing.alignment import root
-from pipeline.programs.operations import SCENE, parse
+from pipeline.programs.operations import SCENE, parse, root
 from pipeline.sources import gqa_files
 from pipeline.words.frames import FRAME_NOUNS, PRONOUNS
-from pipeline.words.nouns import article, number_of, plural, singular, words
+from pipeline.words.nouns import article, number_of, plural, singular
+from pipeline.words.word_tables import words
 
 SAMPLE = Path("data/sample/source")
 OBJECTS, ATTRIBUTES = 1_703, 617  # different ones in GQA's scene graphs
@@ -54,9 +50,7 @@ class Pools:
     def __init__(self, questions: Sequence[Question], rng: np.random.Generator) -> None:
         self.said = [self._said(question) for question in questions]
         counts = Counter(word for said in self.said for word in said)
-        self.roles = {
-            word: self._role(*word, types) for word, types in self._types(questions, counts).items()
-        }
+        self.roles = self._roles(questions, counts)
         self.pools: dict[Role, list[str]] = defaultdict(list)
         for (kind, word), _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
             self.pools[self.roles[kind, word]].append(word)
@@ -86,34 +80,40 @@ class Pools:
         """The objects and attributes of a program that its text says by their own names; categories left out."""
         if not question.program:
             return ()
-        program, text, found = parse(question.program, question.question_id), question.text.lower(), []
+        program, text = parse(question.program, question.question_id), question.text.lower()
+        said: list[tuple[str, str]] = []
         last = program[-1]
         category = program[root(program, last.inputs[0])].name if last.type == "name" else ""
         for operation in program:
             if operation.name not in ("", SCENE, category) and operation.name not in _FIXED:
-                found.append(("object", operation.name))
+                said.append(("object", operation.name))
             if operation.verb in ("filter", "verify", "choose") and operation.type not in _NO_LOOK:
-                found += [("attribute", value) for value in operation.values]
+                said += [("attribute", value) for value in operation.values]
         return tuple(
             (kind, word)
-            for kind, word in dict.fromkeys(found)
+            for kind, word in dict.fromkeys(said)
             if any(re.search(rf"\b{re.escape(form)}\b", text) for form in _forms(kind, word, word))
         )
 
     @staticmethod
-    def _types(questions: Sequence[Question], counts: Counter) -> dict[tuple[str, str], str]:
-        """Of each word that is said the type: of an attribute GQA's."""
-        types = dict.fromkeys(sorted(counts), "")
+    def _roles(
+        questions: Sequence[Question], counts: Counter[tuple[str, str]]
+    ) -> dict[tuple[str, str], Role]:
+        """The role of each word that is said; an attribute's type is GQA's."""
+        types: dict[str, str] = {}
         for question in questions:
             for operation in parse(question.program, question.question_id) if question.program else ():
-                for value in operation.values:
-                    if ("attribute", value) in types and operation.type not in _NO_LOOK:
-                        types["attribute", value] = types["attribute", value] or operation.type
-        return types
-
-    @staticmethod
-    def _role(kind: str, word: str, type_: str) -> Role:
-        return kind, number_of(word) if kind == "object" else type_ or "none", str(len(word.split()))
+                if operation.type not in _NO_LOOK:
+                    for value in operation.values:
+                        types[value] = types.get(value) or operation.type
+        return {
+            (kind, word): (
+                kind,
+                number_of(word) if kind == "object" else types.get(word) or "none",
+                str(len(word.split())),
+            )
+            for kind, word in sorted(counts)
+        }
 
 
 def _coined(known: set[str], rng: np.random.Generator) -> Iterator[str]:
@@ -135,9 +135,7 @@ def _forms(kind: str, word: str, new: str) -> dict[str, str]:
     return {singular(word): singular(new), plural(word): plural(new), word: new}
 
 
-def changed(
-    question: Question, said: Sequence[tuple[str, str]], way: Words, question_id: str, picture_id: str
-) -> dict:
+def changed(question: Question, said: Sequence[tuple[str, str]], way: Words, picture_id: str) -> dict:
     """A question in GQA's own form, its words changed in one way."""
     forms = {form: new for kind, word in said for form, new in _forms(kind, word, way[kind, word]).items()}
     alternatives = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
@@ -178,38 +176,35 @@ def _step(step: Step, named: Mapping[str, str]) -> dict:
     return {"operation": step.operation, "argument": argument, "dependencies": step.dependencies}
 
 
-def make(
-    source: Path, split: Split, questions: int, pictures: int, distinct: float, folder: Path, seed: int = 0
-) -> None:
+def make(source: Path, split: Split, questions: int, folder: Path, seed: int = 0) -> None:
     """Write the stand-in as GQA's files: questions1.2/train_balanced_questions.json and images/, a row at a time.
 
     Args:
         source: GQA's files of the small set, of which `split` is used.
-        distinct: see `DISTINCT`.
+        questions: how many; pictures as many as in GQA for so many.
     """
     problems = Problems(str(source))
     rows = sorted(gqa_files.questions(source, (split,), problems), key=lambda q: q.question_id)
     problems.raise_if_any()
     rng = np.random.default_rng(seed)
-    pools = Pools(rows, rng)
+    pools, pictures = Pools(rows, rng), max(1, round(questions * PICTURES / QUESTIONS))
     asked: dict[str, list[int]] = defaultdict(list)
     for number, question in enumerate(rows):
         asked[question.picture_id].append(number)
     together = [asked[picture] for picture in sorted(asked)]
     varied = len({question.text for question, said in zip(rows, pools.said, strict=True) if said})
-    ways = [pools.way(number, seed) for number in range(max(1, round(distinct * questions / max(varied, 1))))]
+    ways = [pools.way(number, seed) for number in range(max(1, round(DISTINCT * questions / max(varied, 1))))]
     encode = msgspec.json.Encoder().encode
     texts: set[int] = set()
     with replacing(folder / "questions1.2/train_balanced_questions.json") as file:
         file.write(b"{")
         done = 0
         for picture in track(range(pictures), "stand-in", pictures, "picture"):
-            way = ways[
-                int(len(ways) * rng.random() ** 1.5)
-            ]  # some ways, and so some texts, are commoner than others
+            # Some ways, and so some texts, are commoner than others.
+            way = ways[int(len(ways) * rng.random() ** 1.5)]
             wanted = (picture + 1) * questions // pictures - done
-            for number in _some(together, wanted, rng):
-                row = changed(rows[number], pools.said[number], way, f"{done:08d}", f"{2_000_000 + picture}")
+            for number in _asked_together(together, wanted, rng):
+                row = changed(rows[number], pools.said[number], way, f"{2_000_000 + picture}")
                 texts.add(hash(row["question"]))
                 file.write(b",\n" * (done > 0) + encode(f"{done:08d}") + b":" + encode(row))
                 done += 1
@@ -221,70 +216,21 @@ def make(
     )
 
 
-def _some(together: Sequence[Sequence[int]], wanted: int, rng: np.random.Generator) -> list[int]:
+def _asked_together(together: Sequence[Sequence[int]], wanted: int, rng: np.random.Generator) -> list[int]:
     """Questions of as many pictures of the small set as it takes, each picture's together."""
-    found: list[int] = []
+    numbers: list[int] = []
     drawn: set[int] = set()
-    while len(found) < wanted:
-        one = int(rng.integers(len(together)))
-        if one not in drawn:
-            drawn.add(one)
-            found += together[one]
-    return found[:wanted]
+    while len(numbers) < wanted:
+        picture = int(rng.integers(len(together)))
+        if picture not in drawn:
+            drawn.add(picture)
+            numbers += together[picture]
+    return numbers[:wanted]
 
 
 def _grey_squares(folder: Path, pictures: int) -> None:
-    from PIL import Image
-
     folder.mkdir(parents=True, exist_ok=True)
     buffer = io.BytesIO()
     Image.new("RGB", (8, 8), "grey").save(buffer, "JPEG")
-    first = folder / "2000000.jpg"
-    first.write_bytes(buffer.getvalue())
-    for number in range(1, pictures):
-        path = folder / f"{2_000_000 + number}.jpg"
-        if number % 60_000 == 0:  # a file has no more than 65,000 names in some file systems
-            first = path
-            first.write_bytes(buffer.getvalue())
-        elif not path.exists():
-            os.link(first, path)
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that say what the stand-in is made of, and how large it is."""
-    parser.add_argument(
-        "--like",
-        type=Path,
-        default=SAMPLE,
-        help="a source folder with GQA's files; default: the embedded sample's",
-    )
-    parser.add_argument("--split", default="testdev", help="the split of it that is used (default testdev)")
-    parser.add_argument("--questions", type=int, default=QUESTIONS // 100)
-    parser.add_argument("--pictures", type=int, default=0, help="0: as many as in GQA for so many questions")
-    parser.add_argument("--distinct", type=float, default=DISTINCT, help="texts a question, at most")
-    parser.add_argument("--seed", type=int, default=0)
-
-
-def made_by(a: argparse.Namespace, folder: Path) -> None:
-    """Make it as the options say."""
-    problems = Problems("options")
-    for name, least in (("questions", 1), ("pictures", 0), ("distinct", 0), ("seed", 0)):
-        if getattr(a, name) < least:
-            problems.add(f"--{name}", f"{getattr(a, name)}, at least {least} wanted")
-    problems.raise_if_any()
-    pictures = a.pictures or max(1, round(a.questions * PICTURES / QUESTIONS))
-    make(a.like, a.split, a.questions, pictures, a.distinct, folder, a.seed)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", type=Path)
-    arguments(parser)
-    a = parser.parse_args()
-    made_by(a, a.folder)
-
-
-if __name__ == "__main__":
-    run(main)
+    for number in range(pictures):
+        (folder / f"{2_000_000 + number}.jpg").write_bytes(buffer.getvalue())

@@ -1,7 +1,7 @@
 """How fast questions get their word classes, next to all of spaCy's components on every question.
 
     OMP_NUM_THREADS=1 python benchmarks/tag_speed.py               the sample's questions, half of them repeats as in GQA
-    OMP_NUM_THREADS=1 python benchmarks/tag.py --questions 12578
+    OMP_NUM_THREADS=1 python benchmarks/tag_speed.py --questions 12578
 
 Both take the same list of questions. `ours` tags each distinct text once, by the tagger and the attribute ruler
 alone, and checks every word against the vocabulary. Target: at least 4 times the questions per second.
@@ -16,11 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.core.errors import Problems, run
+from pipeline.counting.vocabulary_counts import VocabularyParams, count_vocabulary
 from pipeline.sources import gqa_files
-from pipeline.stages.tag import tag
-from pipeline.stages.vocabulary import VocabularyParams, collect
 from pipeline.words.tagger import BATCH, MODEL, Tagger
-from pipeline.words.word_classes import WordClasses
+from pipeline.words.word_classes import WordClasses, tagged
 
 SOURCE = Path("data/sample/source")
 
@@ -38,7 +37,8 @@ def main() -> None:
     questions = list(gqa_files.questions(SOURCE, ("testdev", "train", "val"), problems))
     scenes = list(gqa_files.scenes(SOURCE / "sceneGraphs", ("train", "val"), problems))
     problems.raise_if_any()
-    classes = WordClasses(collect(scenes, questions, VocabularyParams()))
+    vocabulary = count_vocabulary(scenes, questions, VocabularyParams(), lambda *_: ())
+    classes = WordClasses(vocabulary)
     rng = np.random.default_rng(0)
     own = sorted({question.text for question in questions})[: int(a.questions * a.distinct)]
     texts = [*own, *rng.choice(own, a.questions - len(own)).tolist()]
@@ -53,7 +53,7 @@ def main() -> None:
         pass
     peer = len(texts) / (time.perf_counter() - start)
     start = time.perf_counter()
-    rows = list(tag(texts, classes, tagger))
+    rows = list(tagged(texts, classes, tagger))
     ours = len(texts) / (time.perf_counter() - start)
     print(f"{len(texts):,} questions, {len(rows):,} distinct texts")
     print(f"all of spaCy, every question {peer:8,.0f} questions/s")

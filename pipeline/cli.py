@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,15 +11,36 @@ import typer
 
 from annotation.annotate_cli import app as annotate
 from pipeline.core.errors import run
+from pipeline.core.records import Split
+from sample_world.sample_cli import app as sample
+from studies.study_cli import app as study
 
 app = typer.Typer(
     help="Build test sets of unanswerable questions about images. The pipeline itself runs with `dvc repro`.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 app.add_typer(annotate, name="annotate")
+app.add_typer(sample, name="sample")
+app.add_typer(study, name="study")
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version of the pipeline and end."""
+    if wanted:
+        print(f"rgqa {importlib.metadata.version('rgqa-pipeline')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    pass
 
 
 @app.command(
@@ -39,6 +62,22 @@ def check(release: Annotated[Path, typer.Argument(help="A release's folder.")]) 
     from pipeline.releasing.check_release import check_release
 
     run(lambda: print(f"check: {check_release(release)}"))
+
+
+@app.command(epilog="Example: rgqa audit data/release/sample/1.0.0 --json audit.json")
+def audit(
+    benchmark: Annotated[
+        Path, typer.Argument(help="A release's folder, or a subset's JSON in RGQA's format.")
+    ],
+    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
+    repetitions: Annotated[int, typer.Option(min=50, help="Bootstrap samples of each interval.")] = 500,
+    seed: Annotated[int, typer.Option(min=0, help="Of folds and samples.")] = 0,
+    json: Annotated[Path | None, typer.Option(help="Write the figures there.")] = None,
+) -> None:
+    """Tell what models that see only the text can tell of a benchmark."""
+    from pipeline.commands.audit_release import audit_release
+
+    run(lambda: audit_release(benchmark, folds, repetitions, seed, json))
 
 
 @app.command(epilog="Example: rgqa publish data/release/sample/1.0.0 --to published")
@@ -67,95 +106,21 @@ def init(
 @app.command(epilog="Example: rgqa vectors")
 def vectors() -> None:
     """Write the vectors that `embed` computed to data/<data set>/vectors/clip.safetensors, so that others need not."""
-    from pipeline.stages.embed import export_vectors
+    from pipeline.encoders.embedding import export_vectors
 
     run(lambda: print(f"vectors: -> {export_vectors()}"))
 
 
-@app.command(epilog="Example: rgqa score data/release/sample/1.0.0 model.json --plots plots")
-def score(
-    benchmark: Annotated[
-        Path, typer.Argument(help="A release's folder, a subset's JSON, or GQA's or VQA's file.")
-    ],
-    predictions: Annotated[
-        list[Path], typer.Argument(help="JSON, JSONL, CSV or Parquet; several are compared.")
-    ],
-    scores: Annotated[
-        str, typer.Option(help="Groups of scores, comma between (docs/scores.md); all that fit if not given.")
-    ] = "",
-    subset: Annotated[list[str] | None, typer.Option(help="Subset of a release; may be repeated.")] = None,
-    mode: Annotated[
-        str, typer.Option(help="strict, or parity: the numbers of RGQA's published script.")
-    ] = "strict",
-    match: Annotated[
-        str, typer.Option(help="How answers are compared: case (letter case aside) or exact.")
-    ] = "case",
-    bootstrap: Annotated[int, typer.Option(min=0, help="Repetitions for intervals, 0 for none.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
-    threshold: Annotated[float, typer.Option(help="For scores at one fixed threshold.")] = 0.5,
-    allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Count items without a prediction as rejected.")
-    ] = False,
-    free_text: Annotated[
-        bool, typer.Option("--free-text", help="Read abstentions from the answers instead of confidences.")
-    ] = False,
-    json: Annotated[Path | None, typer.Option(help="Write every number, unrounded.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for scores.json and scores.txt.")] = None,
-    plots: Annotated[Path | None, typer.Option(help="Folder for plots, as SVG and PNG.")] = None,
-    vectors: Annotated[
-        str | None, typer.Option(help="Word vectors (text file or spaCy model), for MaSSeS.")
-    ] = None,
-    wordnet: Annotated[Path | None, typer.Option(help="WordNet's folder dict, for WUPS.")] = None,
-    all_questions: Annotated[
-        Path | None, typer.Option(help="GQA's unbalanced questions, for consistency.")
-    ] = None,
-    choices: Annotated[
-        Path | None, typer.Option(help="GQA's choices, for validity and plausibility.")
-    ] = None,
-    scenes: Annotated[Path | None, typer.Option(help="GQA's scene graphs, for grounding.")] = None,
-    attention: Annotated[
-        Path | None, typer.Option(help="The model's attention, for grounding (docs/scores.md).")
-    ] = None,
-    human: Annotated[
-        Path | None, typer.Option(help="People's judgements: a list of {question_id, accepted}.")
-    ] = None,
-    run_log: Annotated[
-        Path | None, typer.Option(help="JSON lines with seconds, items, memory_bytes.")
-    ] = None,
-) -> None:
-    """Score predictions (docs/scores.md defines every score)."""
-    from pipeline.commands.score import options_of, score
+@app.command(
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    epilog="Example: rgqa score data/release/sample/1.0.0 model.json --plots plots",
+)
+def score(context: typer.Context) -> None:
+    """Score predictions (docs/scores.md defines every score); `rgqa score --help` shows the options."""
+    from pipeline.commands.score import main
 
-    run(
-        lambda: score(
-            benchmark,
-            predictions,
-            options_of(
-                scores,
-                mode=mode,
-                match=match,
-                repetitions=bootstrap,
-                seed=seed,
-                threshold=threshold,
-                allow_missing=allow_missing,
-                free_text=free_text,
-            ),
-            subsets=subset or (),
-            json_file=json,
-            folder=out,
-            plots=plots,
-            vectors=vectors,
-            wordnet=wordnet,
-            files={
-                "all_questions": all_questions,
-                "choices": choices,
-                "scenes": scenes,
-                "attention": attention,
-                "human": human,
-                "run_log": run_log,
-            },
-        )
-    )
+    run(lambda: main(context.args))
 
 
 @app.command(epilog="Example: rgqa report --gallery 6")
@@ -171,6 +136,19 @@ def report(
     from pipeline.reporting.report_page import report
 
     run(lambda: report(out, gallery))
+
+
+@app.command(epilog="Example: rgqa table items --out items.xlsx")
+def table(
+    source: Annotated[
+        str, typer.Argument(help="items, verdicts, dropped, or a JSONL file that a stage wrote.")
+    ],
+    out: Annotated[Path, typer.Option(help="FILE.csv, FILE.xlsx or FILE.parquet.")],
+) -> None:
+    """Write what a run made as a table for a notebook; ids are text, so read CSV with dtype=str."""
+    from pipeline.commands.table import write_table
+
+    run(lambda: write_table(source, out))
 
 
 @app.command(epilog="Example: rgqa fetch gqa --split testdev --dry-run")
@@ -203,25 +181,23 @@ def fetch(
         bool, typer.Option("--accept-changed", help="Take what changed since it was first seen.")
     ] = False,
 ) -> None:
-    """Fetch GQA, of it only what a data set needs (docs/fetching.md)."""
-    from pipeline.sources.fetching.fetch import fetch
+    """Fetch GQA, of it only what a data set needs (docs/gqa.md)."""
+    from pipeline.sources.fetching.fetch import FetchOptions, fetch
 
-    run(
-        lambda: fetch(
-            what,
-            split=split,
-            origin=origin,
-            archives=archives,
-            data_set=into,
-            jobs=jobs,
-            dry_run=dry_run,
-            all_of_it=whole,
-            cache=cache,
-            offline=offline,
-            choices=choices,
-            accept_changed=accept_changed,
-        )
+    options = FetchOptions(
+        data_set=into,
+        split=split,
+        origin=origin,
+        archives=archives,
+        jobs=jobs,
+        dry_run=dry_run,
+        all_of_it=whole,
+        cache=cache,
+        offline=offline,
+        choices=choices,
+        accept_changed=accept_changed,
     )
+    run(lambda: fetch(what, options))
 
 
 convert = typer.Typer(
@@ -240,7 +216,7 @@ def vqa(
     questions: Annotated[Path, typer.Argument(help="File of questions, in the form of VQA v2.")],
     annotations: Annotated[Path, typer.Argument(help="File of annotations, in the form of VQA v2.")],
     into: Annotated[str, typer.Option(help="Name of the data set.")],
-    split: Annotated[str, typer.Option(help="testdev, train, val or test.")] = "val",
+    split: Annotated[Split, typer.Option(help="testdev, train, val or test.")] = "val",
     prefix: Annotated[
         str | None, typer.Option(help="Of the pictures' names; COCO_<subtype>_ if not given.")
     ] = None,
@@ -259,7 +235,7 @@ def visual_genome(
     graphs: Annotated[Path, typer.Argument(help="Visual Genome's scene_graphs.json.")],
     pictures: Annotated[Path, typer.Argument(help="Visual Genome's image_data.json.")],
     into: Annotated[str, typer.Option(help="Name of the data set.")],
-    split: Annotated[str, typer.Option(help="testdev, train, val or test.")] = "train",
+    split: Annotated[Split, typer.Option(help="testdev, train, val or test.")] = "train",
     attributes: Annotated[Path | None, typer.Option(help="Visual Genome's attributes.json.")] = None,
 ) -> None:
     """Visual Genome's own scene graphs."""
@@ -270,7 +246,13 @@ def visual_genome(
 
 def main() -> None:
     """Entry point of the `rgqa` command."""
-    app()
+    try:
+        app()
+    except ModuleNotFoundError as error:
+        sys.exit(
+            f"error: {error.name} is not installed: this command belongs to building a benchmark, not to scoring one; "
+            'install the whole from a clone with `pip install ".[build]"`'
+        )
 
 
 if __name__ == "__main__":

@@ -6,5 +6,7 @@ things      a drawing of every kind; rooms and landscape are what lies behind
 scenes      where things stand, and the relations that follow from the geometry
 questions   questions and answers with functional programs, from the complete truth
 build       writes data/sample/source and data/sample/truth
+verify      checks every answer by an executor that shares no code with the generator
 train_clip  trains the sample's own small CLIP (clip_trainer) on drawn train pictures and texts (clip_texts)
+sample_cli  `rgqa sample`, which runs all this
 """

@@ -1,9 +1,6 @@
 """Write the embedded sample: pictures, scene graphs and questions in GQA's layout, and the truth about them.
 
-    python -m sample_world.build              write data/sample/source and data/sample/truth
-    python -m sample_world.build --check      say whether what lies there is what this code makes
-    python -m sample_world.build --all-truth  also the truth of train and val (not committed: it follows
-                                                       from the seed)
+`rgqa sample build` writes them; `rgqa sample build --check` says whether what lies there is what this code makes.
 
 Writes  source/images/<imageId>.jpg                    testdev pictures; JPEG, so that bytes hang on the encoder's
                                                        version: --check compares pixels
@@ -14,7 +11,6 @@ Writes  source/images/<imageId>.jpg                    testdev pictures; JPEG, s
 
 from __future__ import annotations
 
-import argparse
 import io
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +20,7 @@ import msgspec
 import numpy as np
 from PIL import Image
 
-from pipeline.core.errors import Problems, run
+from pipeline.core.errors import Problems
 from pipeline.core.files import replacing
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
@@ -70,10 +66,10 @@ def pictures(seed: int = SEED) -> Iterator[tuple[str, bytes]]:
 
 def graph_entry(scene: Scene) -> dict[str, Any]:
     """A scene graph as an entry of GQA's scene graph files (its key is the picture's id)."""
-    told = {"location": scene.location, "weather": scene.weather}
+    setting = {"location": scene.location, "weather": scene.weather}
     return (
         {"width": scene.width, "height": scene.height}
-        | {key: value for key, value in told.items() if value}
+        | {key: value for key, value in setting.items() if value}
         | {
             "objects": {
                 item.object_id: {
@@ -93,27 +89,29 @@ def graph_entry(scene: Scene) -> dict[str, Any]:
     )
 
 
-def differs(path: str, wanted: bytes, found: bytes) -> str | None:
+def differs(path: str, wanted: bytes, present: bytes) -> str | None:
     """What tells two files of one path apart, or None: JSON by its bytes, pictures by their pixels."""
     if not path.endswith(".jpg"):
         return (
-            None if found == wanted else f"{len(found):,} bytes here, the code makes {len(wanted):,} others"
+            None
+            if present == wanted
+            else f"{len(present):,} bytes here, the code makes {len(wanted):,} others"
         )
     try:
-        here, made = (
-            np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), np.int16) for data in (found, wanted)
+        shown, wanted_pixels = (
+            np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), np.int16) for data in (present, wanted)
         )
     except OSError as error:
         return f"not a picture: {error}"
-    if here.shape != made.shape:
-        return f"shape {here.shape}, the code makes {made.shape}"
-    most = int(np.abs(here - made).max())
+    if shown.shape != wanted_pixels.shape:
+        return f"shape {shown.shape}, the code makes {wanted_pixels.shape}"
+    most = int(np.abs(shown - wanted_pixels).max())
     return None if most <= PIXEL_ROUNDING else f"pixels differ by up to {most} of 255"
 
 
 def check(home: Path, files: dict[str, bytes]) -> Problems:
     """Compare the files below `home` with those that the code makes."""
-    problems = Problems(f"{home} is not what the code makes; run python -m sample_world.build")
+    problems = Problems(f"{home} is not what the code makes; run rgqa sample build")
     for path, wanted in files.items():
         if not (home / path).is_file():
             problems.add(path, "missing")
@@ -144,20 +142,20 @@ def _json(value: Any) -> bytes:
     return msgspec.json.encode(value, order="sorted") + b"\n"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m sample_world.build", description="Write the embedded sample, or check it."
-    )
-    parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    parser.add_argument("--all-truth", action="store_true", help="write the truth of train and val, too")
-    options = parser.parse_args()
-    home = Folders("sample").home
-    files = dict(documents(all_truth=options.all_truth))
-    files |= dict(track(pictures(), "drawing", SPLIT_SIZES["testdev"], "picture"))
-    if options.check:
-        check(home, files).raise_if_any()
-        done("build --check", f"{len(files)} files as the code makes them", home)
-        return
+def check_sample(all_truth: bool = False) -> None:
+    """Compare the sample's files with those that the code makes.
+
+    Raises:
+        UserError: lists every file that is missing, too many or other than the code makes it.
+    """
+    home, files = _made(all_truth)
+    check(home, files).raise_if_any()
+    done("build --check", f"{len(files)} files as the code makes them", home)
+
+
+def build_sample(all_truth: bool = False) -> None:
+    """Write the sample's files, and remove those that an earlier build left."""
+    home, files = _made(all_truth)
     for path, data in files.items():
         with replacing(home / path) as file:
             file.write(data)
@@ -166,5 +164,8 @@ def main() -> None:
     done("build", f"{len(files)} files, {sum(map(len, files.values())) / 1e6:.1f} MB", home)
 
 
-if __name__ == "__main__":
-    run(main)
+def _made(all_truth: bool) -> tuple[Path, dict[str, bytes]]:
+    """The sample's folder, and all files as the code makes them, by their paths below it."""
+    files = dict(documents(all_truth=all_truth))
+    files |= dict(track(pictures(), "drawing", SPLIT_SIZES["testdev"], "picture"))
+    return Folders("sample").home, files

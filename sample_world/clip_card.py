@@ -1,6 +1,4 @@
-"""Measure the sample's CLIP on the testdev pictures, which it never saw, and write its model card.
-
-    python -m sample_world.clip_card
+"""Measure the sample's CLIP on the testdev pictures, which it never saw, and write its model card: `rgqa sample clip-card`.
 
 For every question (existence questions aside, as in `rank`) and every other picture: does the question score higher
 with its own picture? The ceiling is what the complete truth allows: 1 where the question has no answer at the other
@@ -13,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.core.errors import Problems, run
+from pipeline.core.errors import Problems
 from pipeline.core.files import read_json, sha256_file, write_text
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
@@ -21,7 +19,7 @@ from pipeline.core.records import Question, Vocabulary
 from pipeline.encoders import clip
 from pipeline.judge.facts import facts_of
 from pipeline.judge.judgement import judge
-from pipeline.ranking.admissible import is_existence
+from pipeline.programs.existence_questions import is_existence
 from pipeline.sources import gqa_files
 from pipeline.words.lexicon import Lexicon
 
@@ -30,8 +28,8 @@ RECALLS = (1, 5, 10)
 
 def own_wins(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
     """[q, p] for scores [q, p]: 1 where a question scores higher with its own picture `own` [q], 0.5 for a tie."""
-    mine = scores[np.arange(len(own)), own][:, None]
-    return (mine > scores) + 0.5 * (mine == scores)
+    own_scores = scores[np.arange(len(own)), own][:, None]
+    return (own_scores > scores) + 0.5 * (own_scores == scores)
 
 
 def figures(scores: np.ndarray, own: np.ndarray, answerable: np.ndarray) -> dict[str, float]:
@@ -74,8 +72,8 @@ def measure(folders: Folders) -> tuple[dict[str, float], int, int]:
     encoder = clip.load(f"local-dir:{folders.clip}", device="cpu")
     paths = [folders.source / "images" / f"{scene.picture_id}.jpg" for scene in scenes]
     pictures, texts = encoder.picture_table(paths, 32), encoder.text_table([q.text for q in asked], 128)
-    row = {scene.picture_id: i for i, scene in enumerate(scenes)}
-    own = np.array([row[q.picture_id] for q in asked])
+    place_of = {scene.picture_id: i for i, scene in enumerate(scenes)}
+    own = np.array([place_of[q.picture_id] for q in asked])
     return figures(texts @ pictures.T, own, answerable), len(asked), len(scenes)
 
 
@@ -89,13 +87,13 @@ machine, without a download; do not use it on photographs.
 | architecture | open_clip, custom configuration (`open_clip_config.json`): a small convolutional image tower, a narrow text tower |
 | weights | `open_clip_model.safetensors`, {size:.1f} MB, float16, sha256 `{sha}` |
 | trained on | drawn *train* pictures and their texts only (noun phrases and questions), with open_clip's contrastive loss |
-| command | `python -m sample_world.train_clip` ({run}) |
+| command | `rgqa sample train-clip` ({run}) |
 | licence | CC BY 4.0, as the sample |
 
 ## Held-out figures
 
 On the {pictures} testdev pictures and {questions:,} testdev questions that are not existence questions; none of them was used
-in training. Made by `python -m sample_world.clip_card`.
+in training. Made by `rgqa sample clip-card`.
 
 | figure | value | beside it |
 |---|---|---|
@@ -108,9 +106,10 @@ in training. Made by `python -m sample_world.clip_card`.
 """
 
 
-def main() -> None:
+def write_card() -> None:
+    """Measure the model and write data/sample/clip/MODEL_CARD.md."""
     folders = Folders("sample")
-    found, questions, pictures = measure(folders)
+    measured, questions, pictures = measure(folders)
     weights = folders.clip / "open_clip_model.safetensors"
     training = read_json(folders.clip / "training.json", list[dict[str, int]])
     text = CARD.format(
@@ -118,20 +117,16 @@ def main() -> None:
         sha=sha256_file(weights),
         pictures=pictures,
         questions=questions,
-        **found,
+        **measured,
         run="; then ".join(
-            ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in one.items() if value)
-            for one in training
+            ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in training_run.items() if value)
+            for training_run in training
         ),
         **{f"chance_{k}": k / pictures for k in RECALLS},
     )
     write_text(folders.clip / "MODEL_CARD.md", text)
     done(
         "clip_card",
-        f"{found['probability']:.3f} of at most {found['ceiling']:.3f}: {found['share']:.1%} of the way",
+        f"{measured['probability']:.3f} of at most {measured['ceiling']:.3f}: {measured['share']:.1%} of the way",
         folders.clip / "MODEL_CARD.md",
     )
-
-
-if __name__ == "__main__":
-    run(main)

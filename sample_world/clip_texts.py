@@ -23,7 +23,7 @@ ASKED = 12  # questions of each picture
 WORK = DATA / "cache" / "sample_clip"
 
 
-class Drawn(Record):
+class DrawnPicture(Record):
     """A train picture's truth and questions; its pixels are in the .npy file beside it."""
 
     scene: Scene
@@ -54,20 +54,22 @@ def draw_chunk(number: int) -> None:
         world = scene(SEED, picture_id("train", index), "train", index)
         known = truth(world)
         pixels.append(render(world, SIZE[1], SIZE[0]))
-        rows.append(Drawn(scene=known, questions=tuple(q.text for q in questions([known], SEED, ASKED))))
+        rows.append(
+            DrawnPicture(scene=known, questions=tuple(q.text for q in questions([known], SEED, ASKED)))
+        )
     with replacing(path.with_suffix(".json")) as file:
         file.write(msgspec.json.encode(rows))
     with replacing(path) as file:
         np.save(file, np.stack(pixels).transpose(0, 3, 1, 2))
 
 
-def load(chunks: int) -> tuple[list[np.ndarray], list[Drawn]]:
+def load(chunks: int) -> tuple[list[np.ndarray], list[DrawnPicture]]:
     """Pictures uint8 [CHUNK, 3, *SIZE] of each chunk, left on the disk until they are needed, and what is known of them."""
     paths = [WORK / f"train-{number:03d}.npy" for number in range(chunks)]
     rows = [
         row
         for path in paths
-        for row in msgspec.json.decode(path.with_suffix(".json").read_bytes(), type=list[Drawn])
+        for row in msgspec.json.decode(path.with_suffix(".json").read_bytes(), type=list[DrawnPicture])
     ]
     return [np.load(path, mmap_mode="r") for path in paths], rows
 
@@ -75,7 +77,7 @@ def load(chunks: int) -> tuple[list[np.ndarray], list[Drawn]]:
 class Texts:
     """Tokens of all texts, each once; noun phrases per thing (all attributes, half, half again), questions per picture."""
 
-    def __init__(self, rows: Sequence[Drawn], tokenize: Any) -> None:
+    def __init__(self, rows: Sequence[DrawnPicture], tokenize: Any) -> None:
         rng = np.random.default_rng(SEED)
         number: dict[str, int] = {}
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from pipeline.core.files import replacing, write_json
-from sample_world.clip_texts import CHUNK, SEED, SIZE, Drawn, Texts
+from sample_world.clip_texts import CHUNK, SEED, SIZE, DrawnPicture, Texts
 from sample_world.world import HEIGHT, WIDTH
 
 SMALL = (144, 192)  # height, width of pictures in the second phase
@@ -72,7 +72,7 @@ class Trainer:
     """
 
     def __init__(
-        self, pictures: Sequence[np.ndarray], rows: Sequence[Drawn], start: Path | None = None
+        self, pictures: Sequence[np.ndarray], rows: Sequence[DrawnPicture], start: Path | None = None
     ) -> None:
         torch.manual_seed(SEED)
         self.pictures, self.scenes = pictures, len(rows)
@@ -80,7 +80,8 @@ class Trainer:
         self.centres = np.array(
             [((o.x + o.w / 2) / WIDTH, (o.y + o.h / 2) / HEIGHT) for row in rows for o in row.scene.objects]
         )
-        self.model = open_clip.CLIP(DIMENSION, MODEL["vision_cfg"], MODEL["text_cfg"]).train()
+        # Its parts depend on the configuration, so no type checker knows them.
+        self.model: Any = open_clip.CLIP(DIMENSION, MODEL["vision_cfg"], MODEL["text_cfg"]).train()
         if start:
             self._begin_with(start)
         self.model.visual.to(memory_format=torch.channels_last)
@@ -187,7 +188,8 @@ class Trainer:
 
     def _contrast(self, vectors: Tensor, batches: Sequence[Tensor]) -> Tensor:
         scale = self.model.logit_scale.exp()
-        return sum(self.loss(vectors, batch, scale) for batch in batches) / len(batches)
+        losses: list[Tensor] = [self.loss(vectors, batch, scale) for batch in batches]
+        return sum(losses[1:], losses[0]) / len(losses)
 
     def _update(self, loss: Tensor, rate: float) -> float:
         for group in self.optimiser.param_groups:

@@ -27,13 +27,13 @@ from sample_world.things.ink import number, tones
 from sample_world.things.look import Look
 from sample_world.things.people import COMPLEXIONS
 from sample_world.things.surfaces import definitions
-from sample_world.world import HEIGHT, LOOK_SCALE, WIDTH, Thing, World
+from sample_world.world import HEIGHT, LOOK_SCALE, WIDTH, PlacedThing, World
 
 NATURAL = "#8a8f96"  # tones given to kinds that have no colour of their own to choose
 FINE = 62  # things at most this wide or tall at middle size get narrow stripes, small dots, fine grain
 
 
-def thing_svg(thing: Thing) -> str:
+def thing_svg(thing: PlacedThing) -> str:
     """One thing as an SVG group that fills `thing.box`, mirrored left to right if it says so.
 
     Raises:
@@ -74,7 +74,7 @@ def render(world: World, width: int = WIDTH, height: int = HEIGHT) -> np.ndarray
     return ((things[:, :, :3] * opacity + behind * (255 - opacity) + 127) // 255).astype(np.uint8)
 
 
-def render_thing(thing: Thing, size: int, ground: str = "#e9edf0") -> np.ndarray:
+def render_thing(thing: PlacedThing, size: int, ground: str = "#e9edf0") -> np.ndarray:
     """One thing alone in a square picture on a plain ground: uint8 [size, size, 3]."""
     x, y, w, h = thing.box
     side = 1.08 * max(w, h)
@@ -112,22 +112,22 @@ def _backdrop(place: str, weather: str, width: int, height: int) -> np.ndarray:
     return pixels
 
 
-def _frame(thing: Thing) -> tuple[float, float]:
+def _frame(thing: PlacedThing) -> tuple[float, float]:
     """Width and height of what its drawing fills, before it is scaled to the thing's box."""
     if ontology.BY_NAME[thing.kind].category == "person":  # all are drawn in a grown man's frame
         return natural_size("man", thing.pose)
     return (46.0, 30.0) if _seated(thing) else natural_size(thing.kind, thing.pose or thing.state)
 
 
-def _seated(thing: Thing) -> bool:
+def _seated(thing: PlacedThing) -> bool:
     """Jeans in a box wider than tall are on a person who sits."""
     return thing.kind == "jeans" and thing.box[2] > thing.box[3]
 
 
-def _look(thing: Thing) -> Look:
+def _look(thing: PlacedThing) -> Look:
     person = ontology.BY_NAME[thing.kind].category == "person"
     return Look(
-        name=thing.color,
+        name=thing.color or "",
         tones=tones(ontology.COLORS[thing.color] if thing.color else NATURAL),
         material=thing.material,
         pattern=thing.pattern,
@@ -152,7 +152,7 @@ def _check_place(world: World) -> None:
         )
 
 
-def _check(thing: Thing) -> None:
+def _check(thing: PlacedThing) -> None:
     """Refuse what the kind does not have: an unseen look would make a false truth."""
     kind = ontology.BY_NAME.get(thing.kind)
     if kind is None:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import msgspec
 
+from pipeline.judge.believing import believe
 from pipeline.judge.execute import execute
-from pipeline.judge.reconstruct import believe
 from pipeline.judge.statements import Statement, named, of_program
+from pipeline.programs.attribute_types import OVERLAPPING
 from pipeline.programs.operations import FINDS, Operation
-from pipeline.programs.saying import Program
-from pipeline.words.lexicon import OVERLAPPING, Lexicon
+from pipeline.words.lexicon import Lexicon
 
+Program = tuple[Operation, ...]
 Answered = tuple[Program, str]  # a question's parsed program and its answer
 
 
-def why_not(one: Answered, other: Answered, lexicon: Lexicon) -> str:
+def why_not(known: Answered, other: Answered, lexicon: Lexicon) -> str:
     """What keeps the second answer from following from the first; "" when it does follow."""
-    (program, answer), (_, wanted) = one, other
+    (program, answer), (_, wanted) = known, other
     grounded = _grounded(other[0])
     if answer == wanted and _asked(_grounded(program)) == _asked(grounded):
         return ""
@@ -34,15 +35,19 @@ def why_not(one: Answered, other: Answered, lexicon: Lexicon) -> str:
     said = list(of_program(program, answer))
     said += _exactly(said, grounded, lexicon)
     facts, _ = believe(dict.fromkeys(said, ("", "")) | dict.fromkeys(handles, ("",)), lexicon)
-    told = execute(grounded, facts)
-    return "" if told.possible == (wanted,) else told.detail or " or ".join(told.possible)
+    outcome = execute(grounded, facts)
+    return "" if outcome.possible == (wanted,) else outcome.detail or " or ".join(outcome.possible)
 
 
 def _exactly(said: list[Statement], program: Program, lexicon: Lexicon) -> list[Statement]:
     """In this world words are exact: what is said to be red is none of the other colours that a program speaks of. (The
     judge holds that of real pictures people may call the same sight red and pink.)"""
     values = {value for operation in program for value in operation.values}
-    has = {(one.subject, one.value) for one in said if one.kind == "attribute" and one.holds}
+    has = {
+        (statement.subject, statement.value)
+        for statement in said
+        if statement.kind == "attribute" and statement.holds
+    }
     return [
         Statement("attribute", subject, type_, other, holds=False)
         for subject, value in sorted(has)

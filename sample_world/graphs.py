@@ -22,7 +22,7 @@ from pipeline.core.randomness import generator
 from pipeline.core.records import Relation, Scene, SceneObject
 from sample_world.layout import family
 from sample_world.placing import Box, covered
-from sample_world.world import HEIGHT, WIDTH, Thing, World
+from sample_world.world import HEIGHT, WIDTH, PlacedThing, World
 
 MOST_OVERLAP = 0.2  # of the smaller width (height): more than this, and neither is left of (above) the other
 FAR_APART = 0.5  # of the picture's height (width): more than this, and left/right (above/below) is not said
@@ -60,12 +60,12 @@ def relations_of(world: World) -> dict[str, list[Relation]]:
     """By object id, the relations from each thing to the others, sorted by the other's id and the name."""
     by_id = {thing.object_id: thing for thing in world.things}
     families = {thing.object_id: family(thing, by_id) for thing in world.things}
-    found: dict[str, set[tuple[str, str]]] = {thing.object_id: set() for thing in world.things}
+    relations: dict[str, set[tuple[str, str]]] = {thing.object_id: set() for thing in world.things}
 
-    def add(name: str, subject: Thing, other: Thing) -> None:
-        found[subject.object_id].add((other.object_id, name))
+    def add(name: str, subject: PlacedThing, other: PlacedThing) -> None:
+        relations[subject.object_id].add((other.object_id, name))
         if name in _INVERSE:
-            found[other.object_id].add((subject.object_id, _INVERSE[name]))
+            relations[other.object_id].add((subject.object_id, _INVERSE[name]))
 
     for place, back in enumerate(world.things):
         if back.host:
@@ -87,7 +87,7 @@ def relations_of(world: World) -> dict[str, list[Relation]]:
                 add("in front of", front, back)
     return {
         subject: [Relation(name=name, object_id=other) for other, name in sorted(pairs)]
-        for subject, pairs in found.items()
+        for subject, pairs in relations.items()
     }
 
 
@@ -104,7 +104,7 @@ def above(first: Box, second: Box) -> bool:
     return _before(first[1], first[3], second[1], second[3]) and shared > 0 and gap <= FAR_APART * HEIGHT
 
 
-def near(first: Thing, second: Thing) -> bool:
+def near(first: PlacedThing, second: PlacedThing) -> bool:
     """Whether two things on the floor, or on one supporter, are next to each other."""
     same_ground = first.rests == second.rests and (
         first.rests == "floor" or (first.rests == "top" and first.host == second.host)
@@ -122,7 +122,7 @@ def _before(start: float, length: float, other_start: float, other_length: float
     )
 
 
-def _with_host(thing: Thing, host: Thing) -> list[tuple[str, Thing, Thing]]:
+def _with_host(thing: PlacedThing, host: PlacedThing) -> list[tuple[str, PlacedThing, PlacedThing]]:
     if thing.rests == "hand":
         return [("holding", host, thing)]
     if thing.rests in ("head", "body", "legs"):
@@ -134,7 +134,7 @@ def _with_host(thing: Thing, host: Thing) -> list[tuple[str, Thing, Thing]]:
     return [("on", thing, host)] + ([("sitting on", thing, host)] if thing.pose == "sitting" else [])
 
 
-def _scene_object(thing: Thing, relations: tuple[Relation, ...]) -> SceneObject:
+def _scene_object(thing: PlacedThing, relations: tuple[Relation, ...]) -> SceneObject:
     x, y, w, h = thing.box
     left, top = max(round(x), 0), max(round(y), 0)
     looks = (getattr(thing, name) for name in _PRESENT)

@@ -7,7 +7,7 @@ together, in the order of their depth.
 from __future__ import annotations
 
 from sample_world.placing import MARGIN, covered, inside_picture
-from sample_world.world import SURFACES, Thing
+from sample_world.world import SURFACES, PlacedThing
 
 MOST_HIDDEN = 0.45  # of a thing's box, counted as the sum over all that covers it; the promise is 0.5
 MOST_HIDDEN_CLOTHES = 0.25
@@ -15,26 +15,26 @@ NEVER_HIDDEN = 2000  # square pixels; smaller things are never covered
 LEAST_STEP = 14  # pixels of depth between two things of which one covers the other
 
 
-def family(thing: Thing, by_id: dict[str, Thing]) -> list[str]:
+def family(thing: PlacedThing, by_id: dict[str, PlacedThing]) -> list[str]:
     """Ids of the thing and of what carries it, directly or not: [apple, plate, table]."""
     chain = [thing.object_id]
-    while by_id[chain[-1]].host:
-        chain.append(by_id[chain[-1]].host)
+    while host := by_id[chain[-1]].host:
+        chain.append(host)
     return chain
 
 
-def painted(things: list[Thing]) -> list[Thing]:
+def painted(things: list[PlacedThing]) -> list[PlacedThing]:
     """The things back to front: sky, wall, then by depth; what belongs together stays together."""
-    carried: dict[str, list[Thing]] = {}
+    carried: dict[str, list[PlacedThing]] = {}
     for thing in things:
         if thing.host:
             carried.setdefault(thing.host, []).append(thing)
 
-    def depth(thing: Thing) -> tuple[float, str]:
+    def depth(thing: PlacedThing) -> tuple[float, str]:
         layer = {"sky": -2000.0, "wall": -1000.0}.get(thing.rests, 0.0)
         return (layer + thing.box[1] + thing.box[3], thing.object_id)
 
-    def group(thing: Thing) -> list[Thing]:
+    def group(thing: PlacedThing) -> list[PlacedThing]:
         behind, before = [], []
         for other in sorted(carried.get(thing.object_id, ()), key=_carried_order):
             hidden_by_host = (
@@ -48,12 +48,12 @@ def painted(things: list[Thing]) -> list[Thing]:
     return [thing for root in sorted((t for t in things if not t.host), key=depth) for thing in group(root)]
 
 
-def _carried_order(thing: Thing) -> tuple[int, float, str]:
+def _carried_order(thing: PlacedThing) -> tuple[int, float, str]:
     order = ("floor", "inside", "legs", "body", "head", "top", "hand")
     return (order.index(thing.rests), thing.box[1] + thing.box[3], thing.object_id)
 
 
-def fits(things: list[Thing]) -> bool:
+def fits(things: list[PlacedThing]) -> bool:
     """Whether all things can stand in one picture: nothing leaves it, is hidden too much, or looks as if it belonged
     to another thing. Clothes do not hide their wearer, nor a container or table what belongs in or under it. What a
     small thing carries may cover it (an apple on a plate), other things may not."""
@@ -80,13 +80,15 @@ def fits(things: list[Thing]) -> bool:
     return not any(_seems_to_stand_on(thing, other, families) for thing in roots for other in things)
 
 
-def _of_one_person(first: Thing, second: Thing) -> bool:
+def _of_one_person(first: PlacedThing, second: PlacedThing) -> bool:
     """Whether two things are both worn or held by one person."""
     on_person = ("head", "body", "legs", "hand")
     return first.rests in on_person and second.rests in on_person and first.host == second.host
 
 
-def _may_meet(back: Thing, front: Thing, families: dict[str, list[str]], by_id: dict[str, Thing]) -> bool:
+def _may_meet(
+    back: PlacedThing, front: PlacedThing, families: dict[str, list[str]], by_id: dict[str, PlacedThing]
+) -> bool:
     """Whether the boxes of two things may overlap at all."""
     if back.object_id in families[front.object_id] or front.object_id in families[back.object_id]:
         return True
@@ -110,7 +112,7 @@ def _may_meet(back: Thing, front: Thing, families: dict[str, list[str]], by_id: 
     return base[1] - base[0] >= LEAST_STEP
 
 
-def _most_hidden(thing: Thing) -> float:
+def _most_hidden(thing: PlacedThing) -> float:
     if thing.rests in ("head", "body", "legs"):
         return MOST_HIDDEN_CLOTHES
     return (
@@ -120,7 +122,7 @@ def _most_hidden(thing: Thing) -> float:
     )
 
 
-def _seems_to_stand_on(thing: Thing, other: Thing, families: dict[str, list[str]]) -> bool:
+def _seems_to_stand_on(thing: PlacedThing, other: PlacedThing, families: dict[str, list[str]]) -> bool:
     """Whether a thing that stands on the floor farther back, or hangs on the wall, ends just where the surface of
     `other` begins, or (on the wall) has its lower edge hidden by it."""
     if other.kind not in SURFACES or thing.object_id in families[other.object_id]:

@@ -60,7 +60,6 @@ class Kind:
         size: width and height in pixels of a picture 448 wide, for an object of middle size.
         rests: where it may be: "floor" (stands on floor or ground), "top" (on something that supports),
             "wall", "sky", "hand" (held by a person), "head"/"body" (worn), "inside" (in something that contains).
-        supports: other things may stand on it. contains: things may be inside it. grips: people's hands.
     """
 
     name: str
@@ -76,8 +75,6 @@ class Kind:
     poses: tuple[str, ...] = ()
     ages: tuple[str, ...] = ()
     sized: bool = True
-    supports: bool = False
-    contains: bool = False
     number: str = "singular"
 
 
@@ -85,7 +82,6 @@ _ALL = tuple(color for color in COLORS)
 _BRIGHT = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "white", "black")
 _FUR = ("brown", "black", "white", "gray", "orange")
 _HAND = ("red", "blue", "green", "yellow", "pink", "purple", "white", "black")
-_TABLE_TOP = ("top",)
 
 KINDS: tuple[Kind, ...] = (
     # people
@@ -173,7 +169,6 @@ KINDS: tuple[Kind, ...] = (
         ("kitchen", "living room", "office", "park"),
         ("brown", "white", "black", "red", "gray"),
         ("wood", "metal", "plastic", "glass"),
-        supports=True,
     ),
     Kind(
         "chair",
@@ -181,10 +176,9 @@ KINDS: tuple[Kind, ...] = (
         "furniture",
         (54, 84),
         ("floor",),
-        INDOORS + ("park", "beach"),
+        (*INDOORS, "park", "beach"),
         _ALL,
         ("wood", "metal", "plastic"),
-        supports=True,
     ),
     Kind(
         "couch",
@@ -196,7 +190,6 @@ KINDS: tuple[Kind, ...] = (
         _ALL,
         ("leather",),
         patterned=True,
-        supports=True,
     ),
     Kind(
         "bed",
@@ -207,7 +200,6 @@ KINDS: tuple[Kind, ...] = (
         ("bedroom",),
         _BRIGHT,
         patterned=True,
-        supports=True,
     ),
     Kind(
         "shelf",
@@ -218,8 +210,6 @@ KINDS: tuple[Kind, ...] = (
         INDOORS,
         ("brown", "white", "black", "red", "blue"),
         ("wood", "metal"),
-        supports=True,
-        contains=True,
     ),
     Kind(
         "cabinet",
@@ -231,7 +221,6 @@ KINDS: tuple[Kind, ...] = (
         ("brown", "white", "gray", "blue", "green"),
         ("wood", "metal"),
         state="openness",
-        supports=True,
     ),
     Kind(
         "bench",
@@ -242,7 +231,6 @@ KINDS: tuple[Kind, ...] = (
         ("park", "street", "beach"),
         ("brown", "green", "gray", "red", "blue"),
         ("wood", "metal", "stone"),
-        supports=True,
     ),
     # appliances and electronics
     Kind(
@@ -264,7 +252,6 @@ KINDS: tuple[Kind, ...] = (
         ("kitchen",),
         ("white", "black", "gray", "red"),
         state="light",
-        supports=True,
     ),
     Kind(
         "lamp",
@@ -316,7 +303,7 @@ KINDS: tuple[Kind, ...] = (
         "dishes",
         (24, 26),
         ("top", "hand"),
-        INDOORS + ("park",),
+        (*INDOORS, "park"),
         _ALL,
         ("plastic", "metal", "glass"),
         patterned=True,
@@ -330,7 +317,6 @@ KINDS: tuple[Kind, ...] = (
         ("kitchen", "living room", "park"),
         _ALL,
         ("plastic", "metal"),
-        supports=True,
     ),
     Kind(
         "bowl",
@@ -342,7 +328,6 @@ KINDS: tuple[Kind, ...] = (
         _ALL,
         ("wood", "metal", "plastic"),
         patterned=True,
-        contains=True,
         state="fullness",
     ),
     Kind(
@@ -366,7 +351,6 @@ KINDS: tuple[Kind, ...] = (
         _ALL,
         ("glass", "stone", "metal"),
         patterned=True,
-        contains=True,
     ),
     Kind(
         "basket",
@@ -377,7 +361,6 @@ KINDS: tuple[Kind, ...] = (
         PLACES,
         ("brown", "white", "red", "yellow"),
         ("wood", "plastic", "metal"),
-        contains=True,
         state="fullness",
     ),
     Kind(
@@ -391,8 +374,6 @@ KINDS: tuple[Kind, ...] = (
         ("wood", "metal", "plastic"),
         patterned=True,
         state="openness",
-        contains=True,
-        supports=True,
     ),
     Kind(
         "backpack", "backpacks", "bag", (46, 54), ("floor", "top"), PLACES, _ALL, ("leather",), patterned=True
@@ -411,7 +392,7 @@ KINDS: tuple[Kind, ...] = (
         ("kitchen", "living room", "park"),
         ("white", "pink", "brown", "yellow", "blue"),
     ),
-    Kind("sandwich", "sandwiches", "food", (38, 22), ("top",), INDOORS + ("park", "beach"), None),
+    Kind("sandwich", "sandwiches", "food", (38, 22), ("top",), (*INDOORS, "park", "beach"), None),
     # clothing
     Kind(
         "hat",
@@ -482,7 +463,7 @@ KINDS: tuple[Kind, ...] = (
         patterned=True,
         state="openness",
     ),
-    Kind("book", "books", "", (38, 28), ("top", "hand"), INDOORS + ("park", "beach"), _ALL, state="openness"),
+    Kind("book", "books", "", (38, 28), ("top", "hand"), (*INDOORS, "park", "beach"), _ALL, state="openness"),
     # plants and street
     Kind("tree", "trees", "plant", (96, 150), ("floor",), OUTDOORS, None),
     Kind(
@@ -491,7 +472,7 @@ KINDS: tuple[Kind, ...] = (
         "plant",
         (24, 44),
         ("floor", "inside"),
-        OUTDOORS + ("living room", "bedroom", "kitchen"),
+        (*OUTDOORS, "living room", "bedroom", "kitchen"),
         ("red", "yellow", "pink", "purple", "white", "orange"),
     ),
     Kind("bush", "bushes", "plant", (80, 54), ("floor",), OUTDOORS, None),

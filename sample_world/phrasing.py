@@ -10,12 +10,13 @@ A phrase is a tuple of (word, object id or ""): the ids become GQA's `annotation
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import groupby
 from typing import TypeVar
 
 import numpy as np
 
+from sample_world.chance import pick
 from sample_world.ontology import ATTRIBUTE_TYPES, BY_NAME, CATEGORIES, KINDS
 
 T = TypeVar("T")
@@ -60,21 +61,6 @@ VERBS = {  # relation -> (after "is", after "he", after "does he")
 }
 _MATERIAL_ADJECTIVES = {"wood": ("wooden", "wood"), "metal": ("metal", "metallic")}
 _PLURALS = {kind.name for kind in KINDS if kind.number == "plural"}
-
-
-def pick(rng: np.random.Generator, options: Sequence[T]) -> T:
-    """One of the options, all equally likely."""
-    return options[int(rng.integers(len(options)))]
-
-
-def drawn(rng: np.random.Generator, shares: Mapping[T, float]) -> T:
-    """One of the keys, drawn by their shares (above 0, of any sum)."""
-    point = rng.random() * sum(shares.values())
-    for key, share in shares.items():
-        point -= share
-        if point < 0:
-            break
-    return key
 
 
 def words(text: str, object_id: str = "") -> Phrase:

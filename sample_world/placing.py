@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sample_world.world import ANCHORS, HEIGHT, HORIZON, RIMS, SURFACES, WIDTH, Thing
-from sample_world.world_habits import Look
+from sample_world.world import ANCHORS, HEIGHT, HORIZON, RIMS, SURFACES, WIDTH, PlacedThing
+from sample_world.world_habits import ChosenLook
 
 Box = tuple[float, float, float, float]  # x, y, w, h
 
@@ -43,7 +43,7 @@ def inside_picture(box: Box, margin: float = MARGIN) -> bool:
     return x >= margin and y >= margin and x + w <= WIDTH - margin and y + h <= HEIGHT - margin
 
 
-def floor_box(rng: np.random.Generator, look: Look, depths: tuple[int, int]) -> Box | None:
+def floor_box(rng: np.random.Generator, look: ChosenLook, depths: tuple[int, int]) -> Box | None:
     """A box on the floor with its lower edge within `depths`; None when it would not fit into the picture."""
     base = float(rng.uniform(*depths))
     width, height = look.width * perspective(base), look.height * perspective(base)
@@ -52,7 +52,7 @@ def floor_box(rng: np.random.Generator, look: Look, depths: tuple[int, int]) -> 
     return (float(rng.uniform(MARGIN, WIDTH - MARGIN - width)), base - height, width, height)
 
 
-def wall_box(rng: np.random.Generator, look: Look, lowest: float) -> Box | None:
+def wall_box(rng: np.random.Generator, look: ChosenLook, lowest: float) -> Box | None:
     """A box on the wall (or in the sky) with its lower edge above y = `lowest`."""
     width, height = look.width * 0.9, look.height * 0.9
     if height > lowest - 12:
@@ -61,7 +61,9 @@ def wall_box(rng: np.random.Generator, look: Look, lowest: float) -> Box | None:
     return (float(x), float(y), width, height)
 
 
-def top_box(rng: np.random.Generator, look: Look, host: Thing, scale: float, board: int) -> Box | None:
+def top_box(
+    rng: np.random.Generator, look: ChosenLook, host: PlacedThing, scale: float, board: int
+) -> Box | None:
     """A box that stands on surface `board` of `host`, if that is wide enough and the board above high enough."""
     left, right, y = SURFACES[host.kind][board]
     x0, x1 = host.box[0] + left * host.box[2], host.box[0] + right * host.box[2]
@@ -74,7 +76,7 @@ def top_box(rng: np.random.Generator, look: Look, host: Thing, scale: float, boa
     return (float(rng.uniform(x0, x1 - width)), base - height, width, height)
 
 
-def inside_box(rng: np.random.Generator, look: Look, host: Thing, scale: float) -> Box | None:
+def inside_box(rng: np.random.Generator, look: ChosenLook, host: PlacedThing, scale: float) -> Box | None:
     """A box of what is in `host`: it stands in the opening, on the front rim; stems go down into a vase."""
     left, right, y = RIMS[host.kind]
     x0, x1 = host.box[0] + left * host.box[2], host.box[0] + right * host.box[2]
@@ -86,7 +88,7 @@ def inside_box(rng: np.random.Generator, look: Look, host: Thing, scale: float) 
     return (x, host.box[1] + y * host.box[3] - height + sunk, width, height)
 
 
-def under_box(rng: np.random.Generator, look: Look, host: Thing, scale: float) -> Box | None:
+def under_box(rng: np.random.Generator, look: ChosenLook, host: PlacedThing, scale: float) -> Box | None:
     """A box on the floor under `host`'s top, between its legs."""
     x, y, w, h = host.box
     width, height = look.width * scale, look.height * scale
@@ -96,7 +98,7 @@ def under_box(rng: np.random.Generator, look: Look, host: Thing, scale: float) -
     return (float(rng.uniform(x + 0.16 * w, x + 0.84 * w - width)), base - height, width, height)
 
 
-def seat_box(rng: np.random.Generator, look: Look, host: Thing, scale: float) -> Box | None:
+def seat_box(rng: np.random.Generator, look: ChosenLook, host: PlacedThing, scale: float) -> Box | None:
     """A box of a person who sits on `host`: the seat is at the top of the person's legs."""
     left, right, y = SURFACES[host.kind][0]
     x0, x1 = host.box[0] + left * host.box[2], host.box[0] + right * host.box[2]
@@ -107,7 +109,7 @@ def seat_box(rng: np.random.Generator, look: Look, host: Thing, scale: float) ->
     return (float(rng.uniform(x0, x1 - width)), top, width, height)
 
 
-def held_box(look: Look, kind: str, person: Thing, side: str, scale: float) -> Box:
+def held_box(look: ChosenLook, kind: str, person: PlacedThing, side: str, scale: float) -> Box:
     """A box of a thing in the person's "left" or "right" hand (as seen)."""
     hand = ANCHORS[person.pose or "standing"][f"{side} hand"]
     at = _HELD_AT.get(kind, (0.5, 0.5))
@@ -120,7 +122,7 @@ def held_box(look: Look, kind: str, person: Thing, side: str, scale: float) -> B
     )
 
 
-def worn_box(part: str, person: Thing) -> Box:
+def worn_box(part: str, person: PlacedThing) -> Box:
     """The box of clothes on `part` ("hat", "body", "legs") of a person."""
     left, top, wide, tall = ANCHORS[person.pose or "standing"][part]
     x, y, w, h = person.box

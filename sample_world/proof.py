@@ -21,14 +21,16 @@ from pipeline.judge.execute import Outcome, execute
 from pipeline.judge.facts import Facts, Thing
 from pipeline.programs.operations import FINDS, SCENE, Operation, parse
 from pipeline.programs.saying import Program
-from pipeline.words.lexicon import Lexicon, singular, spoken
+from pipeline.words.lexicon import Lexicon
+from pipeline.words.nouns import lemma
+from pipeline.words.spoken_answers import spoken
 from sample_world.entailment import why_not
 from sample_world.ontology import ATTRIBUTE_TYPES, CATEGORIES
 
 LEXICON = Lexicon(CATEGORIES, ATTRIBUTE_TYPES)
 
 
-class Words(msgspec.Struct, frozen=True, rename="camel"):
+class WordMarks(msgspec.Struct, frozen=True, rename="camel"):
     """GQA's annotations: positions of words ("3", or "2:4" for words 2 and 3) -> object id."""
 
     question: dict[str, str]
@@ -36,7 +38,7 @@ class Words(msgspec.Struct, frozen=True, rename="camel"):
     full_answer: dict[str, str]
 
 
-class Entry(msgspec.Struct, frozen=True, rename="camel"):
+class CheckedQuestion(msgspec.Struct, frozen=True, rename="camel"):
     """What is checked of an entry of a question file."""
 
     image_id: str
@@ -45,12 +47,14 @@ class Entry(msgspec.Struct, frozen=True, rename="camel"):
     full_answer: str
     semantic: tuple[Step, ...]
     semantic_str: str
-    annotations: Words
+    annotations: WordMarks
     entailed: tuple[str, ...]
     equivalent: tuple[str, ...]
 
 
-def faults_of(question_id: str, entry: Entry, entries: Mapping[str, Entry], facts: Facts) -> Iterator[str]:
+def faults_of(
+    question_id: str, entry: CheckedQuestion, entries: Mapping[str, CheckedQuestion], facts: Facts
+) -> Iterator[str]:
     """Everything wrong with a question; `entries` are those of its split, `facts` is its picture's truth."""
     try:
         program = parse(entry.semantic, question_id)
@@ -93,8 +97,10 @@ def _ids(
         last = index == len(program) - 1
         if (operation.verb == "relate" and not operation.asserted) or (operation.type == "rel" and last):
             for mine, theirs in product(operation.object_ids, meant[operation.inputs[0]]):
-                pair = things.get(mine), things.get(theirs)
-                if None not in pair and not _related_so(operation, answer if last else "yes", *pair, facts):
+                known = mine in things and theirs in things
+                if known and not _related_so(
+                    operation, answer if last else "yes", things[mine], things[theirs], facts
+                ):
                     yield f"step {index}: {mine} and {theirs} are not related as question and answer say"
 
 
@@ -107,7 +113,7 @@ def _related_so(operation: Operation, answer: str, thing: Thing, anchor: Thing, 
     return bool(held) is (answer != "no")
 
 
-def _annotations(entry: Entry, program: Program, things: Mapping[str, Thing]) -> Iterator[str]:
+def _annotations(entry: CheckedQuestion, program: Program, things: Mapping[str, Thing]) -> Iterator[str]:
     in_program = {object_id for operation in program for object_id in operation.object_ids}
     marks = entry.annotations
     for kind, text, words in (
@@ -126,9 +132,9 @@ def _annotations(entry: Entry, program: Program, things: Mapping[str, Thing]) ->
                 yield f"words {position} of the {kind} ({said}) do not name {what}"
             elif kind != "full answer" and object_id not in in_program:
                 yield f"the {kind} is annotated with {object_id}, which is not in its program"
-    said = " ".join(singular(word) for word in _plain(entry.question.split()))
+    said = " ".join(lemma(word) for word in _plain(entry.question.split()))
     for operation in program:
-        named = f" {singular(operation.name)} " in f" {said} "
+        named = f" {lemma(operation.name)} " in f" {said} "
         if named and operation.object_ids and {*marks.question.values()}.isdisjoint(operation.object_ids):
             ids = " or ".join(operation.object_ids)
             yield f"it says {operation.name}, but no word is annotated with {ids}"
@@ -145,7 +151,9 @@ def _names(words: list[str], thing: Thing) -> bool:
     return any(kinds and not kinds.isdisjoint(thing.names) for kinds in map(LEXICON.kinds, rows))
 
 
-def _consequences(question_id: str, entry: Entry, entries: Mapping[str, Entry]) -> Iterator[str]:
+def _consequences(
+    question_id: str, entry: CheckedQuestion, entries: Mapping[str, CheckedQuestion]
+) -> Iterator[str]:
     if question_id not in entry.equivalent:
         yield "is not among its own equivalent questions"
     for kind, ids in (("entailed", entry.entailed), ("equivalent", entry.equivalent)):
@@ -155,15 +163,15 @@ def _consequences(question_id: str, entry: Entry, entries: Mapping[str, Entry]) 
                 yield f"{kind} {other_id}: no question of this picture"
             elif other_id != question_id:
                 try:
-                    one = (parse(entry.semantic), entry.answer)
-                    doubt = why_not(one, (parse(other.semantic), other.answer), LEXICON)
+                    known = (parse(entry.semantic), entry.answer)
+                    doubt = why_not(known, (parse(other.semantic), other.answer), LEXICON)
                 except UserError:
                     doubt = "its program is malformed"
                 if doubt:
                     yield f"{kind} {other_id} ({other.question} {other.answer}): does not follow: {doubt}"
 
 
-def _spelling(entry: Entry) -> Iterator[str]:
+def _spelling(entry: CheckedQuestion) -> Iterator[str]:
     steps = []
     for step in entry.semantic:
         built_on = f" [{', '.join(map(str, step.dependencies))}]" if step.dependencies else ""

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from sample_world.chance import by_share, pick
 from sample_world.ontology import (
     AGES,
     ATTRIBUTE_TYPES,
@@ -21,7 +22,7 @@ from sample_world.ontology import (
     STATES,
     Kind,
 )
-from sample_world.phrasing import Phrase, drawn, fill, pick, positions, sentence, words
+from sample_world.phrasing import Phrase, fill, positions, sentence, words
 from sample_world.program_builder import Program
 from sample_world.references import Fact, Reference, describe
 from sample_world.view import View
@@ -37,7 +38,7 @@ _VALUES = STATES | {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class ProposedQuestion:
     """A question before it has an id.
 
     Attributes:
@@ -82,23 +83,23 @@ class Asker:
         ids = [i for i in self.view.objects if wanted(i)]
         return self.pick(ids) if ids else None
 
-    def attribute(self, shares: dict[str, float]) -> tuple[str, str] | None:
+    def attribute(self, shares: Mapping[str, float]) -> tuple[str, str] | None:
         """Id of an object and the type of one of its attributes, the type drawn by the shares."""
         there = {kind for values in self.view.values.values() for kind in values}
         present = {kind: share for kind, share in shares.items() if kind in there}
         if not present:
             return None
-        kind = drawn(self.rng, present)
-        return self.some(lambda i: kind in self.view.values[i]), kind
+        kind = by_share(self.rng, present)
+        return self.pick([i for i, values in self.view.values.items() if kind in values]), kind
 
     def relation(self, wanted: Callable[[str, str, str], bool]) -> tuple[str, str, str] | None:
         """A relation that holds: (subject id, name, object id). Its name is drawn first, so that
         rare ones occur."""
-        found = [triple for triple in sorted(self.view.relations) if wanted(*triple)]
-        if not found:
+        triples = [triple for triple in sorted(self.view.relations) if wanted(*triple)]
+        if not triples:
             return None
-        name = self.pick(sorted({relation for _, relation, _ in found}))
-        return self.pick([triple for triple in found if triple[1] == name])
+        name = self.pick(sorted({relation for _, relation, _ in triples}))
+        return self.pick([triple for triple in triples if triple[1] == name])
 
     def refer(
         self,
@@ -162,27 +163,30 @@ class Asker:
         group: str = "",
         target: str = "",
         names: str = "",
-    ) -> Proposal | None:
+    ) -> ProposedQuestion | None:
         """Put one of the templates and the full answer into words; `names` is what object the answer names.
 
         None when the text of an open question has the answer in it, or when two words stand side by side that
         do not read well so ("Is the box that is red striped?").
         """
-        asked, told = fill(self.pick(templates) + " ?", self.rng, slots), fill(full, self.rng, slots)
-        text = sentence(asked)
+        question, full_answer = (
+            fill(self.pick(templates) + " ?", self.rng, slots),
+            fill(full, self.rng, slots),
+        )
+        text = sentence(question)
         if program[-1].operation == "query" and f" {answer} " in f" {text[:-1]} ".lower():
             return None
-        if any(_clash(one, two) for one, two in pairwise(asked)):
+        if any(_clash(word, next_word) for word, next_word in pairwise(question)):
             return None
         span = "0" if " " not in answer else f"0:{len(answer.split())}"
-        return Proposal(
+        return ProposedQuestion(
             detailed=detailed,
             text=text,
             answer=answer,
-            full_answer=sentence(told) + ".",
+            full_answer=sentence(full_answer) + ".",
             program=program,
-            marks=positions(asked),
-            full_marks=positions(told),
+            marks=positions(question),
+            full_marks=positions(full_answer),
             answer_marks={span: names} if names else {},
             group_global=group,
             group_local=local,
@@ -193,8 +197,8 @@ class Asker:
         )
 
 
-def _clash(one: tuple[str, str], two: tuple[str, str]) -> bool:
+def _clash(first: tuple[str, str], second: tuple[str, str]) -> bool:
     """Whether two neighbouring words are the same, or both attributes that belong to no noun beside them."""
-    said = one[0].lower(), two[0].strip("?,")
-    loose = not one[1] and not two[1] and said[0] in ATTRIBUTE_TYPES and said[1] in ATTRIBUTE_TYPES
+    said = first[0].lower(), second[0].strip("?,")
+    loose = not first[1] and not second[1] and said[0] in ATTRIBUTE_TYPES and said[1] in ATTRIBUTE_TYPES
     return loose or said[0] == said[1]

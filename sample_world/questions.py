@@ -13,16 +13,16 @@ from typing import Any
 
 from pipeline.core.randomness import generator
 from pipeline.core.records import Question, Scene
-from sample_world.families import comparisons, existence, kinds, looks, positions, relating
+from sample_world.chance import by_share
+from sample_world.families import comparisons, looks, naming, positions, presence, relating
 from sample_world.families import scene as whole
 from sample_world.ontology import INDOORS
-from sample_world.phrasing import drawn
 from sample_world.program_builder import semantic_string
-from sample_world.proposals import Asker, Proposal
+from sample_world.proposals import Asker, ProposedQuestion
 from sample_world.references import Fact
 from sample_world.view import ANTONYMS, View
 
-Family = Callable[[Asker], Proposal | None]
+Family = Callable[[Asker], ProposedQuestion | None]
 # Shares of the families of questions, after the proportions of GQA's balanced questions, and how many of a
 # family a picture may have. Where a scene has no question of a family the draw is repeated, so that rare ones
 # have larger shares here than among the questions.
@@ -34,22 +34,22 @@ _FAMILIES: tuple[tuple[Family, float, int], ...] = (
     (positions.query_position, 2.5, 1),
     (positions.verify_position, 1.5, 1),
     (positions.choose_position, 1.5, 1),
-    (kinds.query_category, 3, 1),
-    (kinds.query_category_with_look, 5, 2),
-    (kinds.query_called, 6, 2),
-    (kinds.query_who, 1.8, 1),
-    (kinds.choose_kind, 4, 1),
+    (naming.query_category, 3, 1),
+    (naming.query_category_with_look, 5, 2),
+    (naming.query_called, 6, 2),
+    (naming.query_who, 1.8, 1),
+    (naming.choose_kind, 4, 1),
     (relating.query_subject, 10, 2),
     (relating.query_object, 5, 2),
     (relating.query_category_subject, 6, 2),
     (relating.query_category_object, 4, 1),
     (relating.verify_relation, 7, 2),
     (relating.choose_relation, 5, 1),
-    (existence.exists_name, 1, 1),
-    (existence.exists_look, 4, 2),
-    (existence.exists_beside, 3, 1),
-    (existence.exists_two, 2, 1),
-    (existence.exists_look_of_either, 3, 1),
+    (presence.exists_name, 1, 1),
+    (presence.exists_look, 4, 2),
+    (presence.exists_beside, 3, 1),
+    (presence.exists_two, 2, 1),
+    (presence.exists_look_of_either, 3, 1),
     (comparisons.verify_both, 2, 1),
     (comparisons.compare, 5.5, 1),
     (comparisons.query_common, 2.5, 1),
@@ -92,10 +92,9 @@ TYPES: dict[str, tuple[str, str]] = {name: kind for kind, names in _TYPES.items(
 
 
 class SampleQuestion(Question, frozen=True, kw_only=True):
-    """A question together with GQA's annotations of its answer and its full answer."""
+    """A question together with GQA's annotations of its answer."""
 
     answer_annotations: dict[str, str]
-    full_answer_annotations: dict[str, str]
 
 
 def questions(scenes: Sequence[Scene], seed: int, per_picture: int = 12) -> list[SampleQuestion]:
@@ -119,46 +118,51 @@ def _of_scene(scene: Scene, seed: int, count: int) -> list[SampleQuestion]:
             question_id=i,
             picture_id=scene.picture_id,
             split=scene.split,
-            text=one.text,
-            answer=one.answer,
-            full_answer=one.full_answer,
-            structural=TYPES[one.detailed][0],
-            semantic=TYPES[one.detailed][1],
-            detailed=one.detailed,
-            group_global=one.group_global,
-            group_local=one.group_local,
-            program=one.program,
-            annotations=one.marks,
-            answer_annotations=one.answer_marks,
-            full_answer_annotations=one.full_marks,
-            entailed=tuple(j for j, other in numbered.items() if j != i and entails(one, other)),
-            equivalent=(i, *(j for j, other in numbered.items() if j != i and _same(one, other))),
+            text=proposal.text,
+            answer=proposal.answer,
+            full_answer=proposal.full_answer,
+            structural=TYPES[proposal.detailed][0],
+            semantic=TYPES[proposal.detailed][1],
+            detailed=proposal.detailed,
+            group_global=proposal.group_global,
+            group_local=proposal.group_local,
+            program=proposal.program,
+            annotations=proposal.marks,
+            answer_annotations=proposal.answer_marks,
+            full_answer_annotations=proposal.full_marks,
+            entailed=tuple(j for j, other in numbered.items() if j != i and entails(proposal, other)),
+            equivalent=(i, *(j for j, other in numbered.items() if j != i and _same(proposal, other))),
         )
-        for i, one in numbered.items()
+        for i, proposal in numbered.items()
     ]
 
 
-def _draw(ask: Asker, count: int) -> list[Proposal]:
+def _draw(ask: Asker, count: int) -> list[ProposedQuestion]:
     """Draw families by their shares until there are `count` questions of different texts and topics."""
-    chosen: list[Proposal] = []
+    chosen: list[ProposedQuestion] = []
     used: Counter[Any] = Counter()
     for _ in range(count * ATTEMPTS):
         if len(chosen) == count:
             break
-        family = drawn(ask.rng, SHARES)
-        found = family(ask) if used[family] < MOST[family] else None
-        if found is None or not _short(found) or used["text", found.text] or used["topic", found.topic]:
+        family = by_share(ask.rng, SHARES)
+        proposal = family(ask) if used[family] < MOST[family] else None
+        if (
+            proposal is None
+            or not _short(proposal)
+            or used["text", proposal.text]
+            or used["topic", proposal.topic]
+        ):
             continue
-        if found.target and used["target", found.target] >= SAME_TARGET:
+        if proposal.target and used["target", proposal.target] >= SAME_TARGET:
             continue
-        chosen.append(found)
-        used.update([family, ("text", found.text), ("topic", found.topic), ("target", found.target)])
+        chosen.append(proposal)
+        used.update([family, ("text", proposal.text), ("topic", proposal.topic), ("target", proposal.target)])
         if len(chosen) == 1 and count > 1 and ask.chance(REPHRASED):
-            chosen += _rephrased(ask, family, found)
+            chosen += _rephrased(ask, family, proposal)
     return chosen
 
 
-def _rephrased(ask: Asker, family: Family, first: Proposal) -> list[Proposal]:
+def _rephrased(ask: Asker, family: Family, first: ProposedQuestion) -> list[ProposedQuestion]:
     """The same question in other words, if a few draws of its family find it."""
     again = (family(ask) for _ in range(ATTEMPTS // 2))
     return next(
@@ -171,22 +175,22 @@ def _rephrased(ask: Asker, family: Family, first: Proposal) -> list[Proposal]:
     )
 
 
-def _short(proposal: Proposal) -> bool:
+def _short(proposal: ProposedQuestion) -> bool:
     return len(proposal.text.split()) <= LONGEST
 
 
-def _same(one: Proposal, other: Proposal) -> bool:
+def _same(first: ProposedQuestion, second: ProposedQuestion) -> bool:
     """Whether two questions ask the same of the same objects."""
-    alike = (one.topic, one.answer) == (other.topic, other.answer)
-    return alike and entails(one, other) and entails(other, one)
+    alike = (first.topic, first.answer) == (second.topic, second.answer)
+    return alike and entails(first, second) and entails(second, first)
 
 
-def entails(one: Proposal, other: Proposal) -> bool:
-    """Whether whoever knows the answer to the first question, and what it presupposes, knows the other's.
+def entails(first: ProposedQuestion, second: ProposedQuestion) -> bool:
+    """Whether whoever knows the answer to the first question, and what it presupposes, knows the second's.
 
-    Objects are told apart by their ids, as in GQA, in whatever words the other question refers to them."""
-    known = _closure(one.asserts)
-    return any(needed <= known for needed in other.needs)
+    Objects are told apart by their ids, as in GQA, in whatever words the second question refers to them."""
+    known = _closure(first.asserts)
+    return any(needed <= known for needed in second.needs)
 
 
 def _closure(facts: Iterable[Fact]) -> set[Fact]:

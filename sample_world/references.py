@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pipeline.core.records import Step
+from sample_world.chance import by_share, pick
 from sample_world.ontology import ATTRIBUTE_TYPES, BY_NAME, CATEGORIES
 from sample_world.phrasing import (
     CATEGORY_NOUNS,
@@ -20,9 +21,7 @@ from sample_world.phrasing import (
     Phrase,
     adjective,
     category_of,
-    drawn,
     is_plural,
-    pick,
     predicate,
     words,
 )
@@ -100,14 +99,14 @@ def describe(
     """
     hidden, avoided = frozenset(hide), frozenset(avoid) | {object_id}
     for _ in range(_ATTEMPTS):
-        shape = "bare" if plain else drawn(rng, _SHAPES if depth else _WITHOUT_RELATION)
+        shape = "bare" if plain else by_share(rng, _SHAPES if depth else _WITHOUT_RELATION)
         name = view.name(object_id)
         by_category = "name" in hidden or (not plain and shape != "bare" and rng.random() < category)
         noun = category_of(name) if by_category else name
         if noun:
-            found = _attempt(view, rng, _bare(view, rng, object_id, noun), shape, hidden, avoided, depth)
-            if found is not None:
-                return found
+            reference = _attempt(view, rng, _bare(view, rng, object_id, noun), shape, hidden, avoided, depth)
+            if reference is not None:
+                return reference
     return None
 
 
@@ -198,10 +197,11 @@ def _with_negation(
     """`the chair that is not red`: all others are red."""
     own = view.values[base.object_id]
     kinds = [kind for kind in ("color", "material", "pose", "pattern") if kind in own and kind not in hidden]
-    others = {kind: {view.values[j].get(kind) for j in rivals} for kind in kinds}
-    options = [
-        (kind, *found) for kind, found in others.items() if len(found) == 1 and not found & {None, own[kind]}
-    ]
+    options = []
+    for kind in kinds:
+        value, *different = {view.values[j].get(kind) for j in rivals} or {None}
+        if not different and value is not None and value != own[kind]:
+            options.append((kind, value))
     if not options:
         return None
     kind, value = pick(rng, options)

@@ -11,17 +11,18 @@ from collections.abc import Callable
 import numpy as np
 
 from sample_world import layout, placing, world_habits
+from sample_world.chance import drawn, pick, weighted
 from sample_world.ontology import BY_NAME, INDOORS, KINDS, Kind
 from sample_world.placing import Box
-from sample_world.world import HORIZON, SURFACES, Thing
-from sample_world.world_habits import Look, drawn, weighted
+from sample_world.world import HORIZON, SURFACES, PlacedThing
+from sample_world.world_habits import ChosenLook
 
 _LEAST, _MOST = 8, 12  # things planned in a scene
 _CROWDED = 0.25  # chance that a thing may cover another or be covered, where the picture allows it
 _WORN = ("head", "body", "legs")
 
 
-class Plan:
+class ScenePlan:
     """One attempt at a scene: things are added as long as they fit."""
 
     def __init__(self, rng: np.random.Generator, featured: Kind) -> None:
@@ -30,7 +31,7 @@ class Plan:
         self.place = str(rng.choice(sorted(featured.places)))
         self.weather = "" if self.place in INDOORS else _weather(rng, self.place)
         self.wanted = int(rng.integers(_LEAST, _MOST + 1))
-        self.things: list[Thing] = []
+        self.things: list[PlacedThing] = []
 
     def fill(self) -> None:
         rng = self.rng
@@ -45,7 +46,7 @@ class Plan:
             self._add_top(self._kind("top"))
         if rng.random() < 0.6:
             self._add_inside(self._content())
-        actions: tuple[Callable[[], Thing | None], ...] = (
+        actions: tuple[Callable[[], PlacedThing | None], ...] = (
             lambda: self._add_top(self._kind("top")),
             self._add_twin,
             lambda: self._add_floor(self._kind("floor", lambda kind: kind.category != "person")),
@@ -79,12 +80,12 @@ class Plan:
         names = [name for name, containers in world_habits.CONTAINERS.items() if self._hosts(containers)]
         return BY_NAME[str(self.rng.choice(names))] if names else None
 
-    def _hosts(self, kinds: tuple[str, ...]) -> list[Thing]:
+    def _hosts(self, kinds: tuple[str, ...]) -> list[PlacedThing]:
         return [thing for thing in self.things if thing.kind in kinds]
 
     # -- adding
 
-    def _add(self, kind: Kind) -> Thing | None:
+    def _add(self, kind: Kind) -> PlacedThing | None:
         """Add a thing of this kind wherever it may rest, with what it needs to rest on."""
         if kind.category == "person":
             return self._add_person(kind)
@@ -114,15 +115,15 @@ class Plan:
                 return self._add_top(kind)
         return None
 
-    def _add_floor(self, kind: Kind | None) -> Thing | None:
+    def _add_floor(self, kind: Kind | None, pose: str | None = None) -> PlacedThing | None:
         if kind is None:
             return None
         depths = world_habits.depths(kind, self.place)
         if depths is None:
             return None
-        return self._try(kind, "floor", None, lambda look: placing.floor_box(self.rng, look, depths))
+        return self._try(kind, "floor", None, lambda look: placing.floor_box(self.rng, look, depths), pose)
 
-    def _add_far(self, kind: Kind | None) -> Thing | None:
+    def _add_far(self, kind: Kind | None) -> PlacedThing | None:
         if kind is None:
             return None
         rests, lowest = ("wall", HORIZON - 14) if self.place in INDOORS else ("sky", 118)
@@ -130,7 +131,7 @@ class Plan:
             return None
         return self._try(kind, rests, None, lambda look: placing.wall_box(self.rng, look, lowest))
 
-    def _add_top(self, kind: Kind | None) -> Thing | None:
+    def _add_top(self, kind: Kind | None) -> PlacedThing | None:
         if kind is None:
             return None
         hosts = [
@@ -142,12 +143,12 @@ class Plan:
         ]
         if not hosts:
             return None
-        host = hosts[int(self.rng.integers(len(hosts)))]
+        host = pick(self.rng, hosts)
         board = int(self.rng.integers(len(SURFACES[host.kind])))
         scale = self._scale(host)
         return self._try(kind, "top", host, lambda look: placing.top_box(self.rng, look, host, scale, board))
 
-    def _add_inside(self, kind: Kind | None) -> Thing | None:
+    def _add_inside(self, kind: Kind | None) -> PlacedThing | None:
         if kind is None or kind.name not in world_habits.CONTAINERS:
             return None
         hosts = [
@@ -157,11 +158,11 @@ class Plan:
         ]
         if not hosts:
             return None
-        host = hosts[int(self.rng.integers(len(hosts)))]
+        host = pick(self.rng, hosts)
         scale = self._scale(host)
         return self._try(kind, "inside", host, lambda look: placing.inside_box(self.rng, look, host, scale))
 
-    def _add_under(self) -> Thing | None:
+    def _add_under(self) -> PlacedThing | None:
         hosts = [
             host
             for host in self._hosts(("table",))
@@ -178,12 +179,12 @@ class Plan:
             lambda look: placing.under_box(self.rng, look, hosts[0], self._scale(hosts[0])),
         )
 
-    def _add_person(self, kind: Kind) -> Thing | None:
+    def _add_person(self, kind: Kind) -> PlacedThing | None:
         """A person with clothes, who sits on a seat, stands or sits on the floor, and may hold something."""
         rng = self.rng
         seats = [host for host in self._hosts(world_habits.SEATS) if host.rests == "floor"]
         if seats and rng.random() < 0.7:
-            seat = seats[int(rng.integers(len(seats)))]
+            seat = pick(rng, seats)
             person = self._try(
                 kind,
                 "top",
@@ -193,10 +194,7 @@ class Plan:
             )
         else:
             pose = "sitting" if rng.random() < 0.15 else "standing"
-            depths = world_habits.depths(kind, self.place)
-            person = self._try(
-                kind, "floor", None, lambda look: placing.floor_box(rng, look, depths), pose=pose
-            )
+            person = self._add_floor(kind, pose)
         if person is None:
             return None
         if self._add_worn(BY_NAME["shirt"], person) is None:
@@ -212,7 +210,7 @@ class Plan:
                 self._add_held(held, person)
         return person
 
-    def _add_worn(self, kind: Kind, person: Thing) -> Thing | None:
+    def _add_worn(self, kind: Kind, person: PlacedThing) -> PlacedThing | None:
         rests, part = {"hat": ("head", "hat"), "shirt": ("body", "body"), "jeans": ("legs", "legs")}[
             kind.name
         ]
@@ -221,17 +219,17 @@ class Plan:
                 return worn
         return self._try(kind, rests, person, lambda look: placing.worn_box(part, person))
 
-    def _add_held(self, kind: Kind, person: Thing) -> Thing | None:
+    def _add_held(self, kind: Kind, person: PlacedThing) -> PlacedThing | None:
         if any(thing.host == person.object_id and thing.rests == "hand" for thing in self.things):
             return None
         scale = self._scale(person) * (1.15 if kind.name == "umbrella" else 1.0)
 
-        def box(look: Look) -> Box:
+        def box(look: ChosenLook) -> Box:
             return placing.held_box(look, kind.name, person, str(self.rng.choice(["left", "right"])), scale)
 
         return self._try(kind, "hand", person, box)
 
-    def _add_twin(self) -> Thing | None:
+    def _add_twin(self) -> PlacedThing | None:
         """A second thing of a kind that is there, with other looks."""
         single = [
             thing
@@ -241,7 +239,7 @@ class Plan:
         ]
         if not single:
             return None
-        first = single[int(self.rng.integers(len(single)))]
+        first = pick(self.rng, single)
         kind = BY_NAME[first.kind]
         if kind.category == "person":
             return self._add_person(kind)
@@ -253,23 +251,23 @@ class Plan:
 
     # -- one thing
 
-    def _scale(self, host: Thing) -> float:
+    def _scale(self, host: PlacedThing) -> float:
         """The perspective at the place of the group that `host` belongs to."""
         by_id = {thing.object_id: thing for thing in self.things}
         root = by_id[layout.family(host, by_id)[-1]]
         return placing.perspective(root.box[1] + root.box[3]) if root.rests == "floor" else 0.9
 
-    def _loaded(self, host: Thing) -> bool:
+    def _loaded(self, host: PlacedThing) -> bool:
         return any(thing.host == host.object_id for thing in self.things)
 
     def _try(
         self,
         kind: Kind,
         rests: str,
-        host: Thing | None,
-        make_box: Callable[[Look], Box | None],
+        host: PlacedThing | None,
+        make_box: Callable[[ChosenLook], Box | None],
         pose: str | None = None,
-    ) -> Thing | None:
+    ) -> PlacedThing | None:
         """Try several looks and boxes; add and return the first thing that fits in with what is there."""
         if kind.name in world_habits.SINGLE and self._hosts((kind.name,)):
             return None
@@ -288,7 +286,7 @@ class Plan:
                 and any(placing.overlap(box, other.box) for other in self.things)
             ):
                 continue
-            thing = Thing(
+            thing = PlacedThing(
                 f"{len(self.things):02d}",
                 kind.name,
                 box,

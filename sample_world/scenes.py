@@ -11,40 +11,33 @@ from dataclasses import replace
 from itertools import count as attempts
 
 from pipeline.core.randomness import generator
+from pipeline.core.records import Split
 from sample_world.layout import painted
 from sample_world.ontology import KINDS
-from sample_world.scene_plan import Plan
-from sample_world.world import Thing, World
+from sample_world.scene_plan import ScenePlan
+from sample_world.world import PlacedThing, World
 
-SPLIT_SIZES = {"testdev": 160, "train": 640, "val": 160}  # pictures that are published
+SPLIT_SIZES: dict[Split, int] = {"testdev": 160, "train": 640, "val": 160}  # pictures that are published
 _SPLIT_START = {"train": 0, "testdev": 300_000, "val": 400_000}  # so that no number is used twice
 _SPLIT_DIGIT = {"train": 1, "testdev": 2, "val": 3}  # that the ids of its objects begin with
 _ROOM = 20  # object ids kept for each picture
 _FEWEST = 6  # a scene with fewer is made again
 
 
-def picture_id(split: str, index: int) -> str:
+def picture_id(split: Split, index: int) -> str:
     """The id of picture `index` of a split, as in GQA: "n" and six digits in testdev, digits elsewhere. Neighbours
     get ids far apart (7919 and 10**6 have no common factor, so no id occurs twice)."""
     number = ((_SPLIT_START[split] + index) * 7919 + 31) % 1_000_000
     return f"n{number:06d}" if split == "testdev" else f"{number:07d}"
 
 
-def worlds(seed: int, split: str, count: int) -> Iterator[World]:
+def worlds(seed: int, split: Split, count: int) -> Iterator[World]:
     """The first `count` scenes of a split."""
     for index in range(count):
         yield scene(seed, picture_id(split, index), split, index)
 
 
-def training_worlds(seed: int, count: int) -> Iterator[World]:
-    """Scenes of the train distribution, of which the first 640 are the published train pictures; at most 300,000,
-    so that none has the id of a picture of another split."""
-    if count > _SPLIT_START["testdev"]:
-        raise ValueError(f"at most {_SPLIT_START['testdev']:,} training scenes, got {count:,}")
-    return worlds(seed, "train", count)
-
-
-def scene(seed: int, picture_id: str, split: str, index: int) -> World:
+def scene(seed: int, picture_id: str, split: Split, index: int) -> World:
     """The scene of one picture. It depends on the seed, the picture's id and the index alone.
 
     Args:
@@ -53,7 +46,7 @@ def scene(seed: int, picture_id: str, split: str, index: int) -> World:
     featured = KINDS[index % len(KINDS)]
     for attempt in attempts():
         rng = generator(seed, "scene", split, picture_id, str(attempt))
-        plan = Plan(rng, featured)
+        plan = ScenePlan(rng, featured)
         plan.fill()
         if _FEWEST <= len(plan.things) <= _ROOM and any(thing.kind == featured.name for thing in plan.things):
             return World(
@@ -62,7 +55,7 @@ def scene(seed: int, picture_id: str, split: str, index: int) -> World:
     raise AssertionError("attempts do not end")
 
 
-def _numbered(things: list[Thing], split: str, index: int) -> list[Thing]:
+def _numbered(things: list[PlacedThing], split: Split, index: int) -> list[PlacedThing]:
     """The things in painting order, with ids that no other picture uses."""
     order = painted(things)
     ids = {

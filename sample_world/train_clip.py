@@ -1,6 +1,5 @@
-"""Train the sample's own small CLIP on drawn train pictures and their texts, with open_clip's contrastive loss.
-
-    python -m sample_world.train_clip    draws the pictures, trains, writes data/sample/clip
+"""Train the sample's own small CLIP on drawn train pictures and their texts, with open_clip's contrastive loss:
+`rgqa sample train-clip` draws the pictures, trains, and writes data/sample/clip.
 
 Three phases, all with `open_clip.ClipLoss`. First texts alone: a question against its scene as texts tell it, which is
 the noun phrases ("a small red cup") of its things, pooled as the picture tower pools its cells; no pixel is needed, so
@@ -20,12 +19,10 @@ from __future__ import annotations
 import math
 from multiprocessing import Pool
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
-import typer
 
-from pipeline.core.errors import run
 from pipeline.core.files import read_json, replacing, write_json
 from pipeline.core.paths import DATA
 from pipeline.core.progress import done, track
@@ -35,7 +32,6 @@ if TYPE_CHECKING:
     from sample_world.clip_trainer import Trainer
 
 TARGET = DATA / "sample" / "clip"
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 def rate_at(step: int, steps: int) -> float:
@@ -75,48 +71,32 @@ def train(trainer: Trainer, text_steps: int, small_steps: int, picture_steps: in
             trainer.export(TARGET)
 
 
-@app.command(epilog="Example: python -m sample_world.train_clip --start data/sample/clip --small-steps 0")
-def main(
-    chunks: Annotated[int, typer.Option(min=1, help=f"Drawn train pictures, in units of {CHUNK}.")] = 200,
-    text_steps: Annotated[int, typer.Option(min=0, help="Steps of texts alone.")] = 3000,
-    small_steps: Annotated[
-        int, typer.Option(min=0, help="Steps of small pictures with their things and texts.")
-    ] = 6000,
-    picture_steps: Annotated[int, typer.Option(min=0, help="Steps of full-sized ones.")] = 5000,
-    start: Annotated[
-        Path | None, typer.Option(help="A folder with the weights of an earlier run, to go on from.")
-    ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Processors used.")] = 2,
+def train_sample_clip(
+    chunks: int, steps: tuple[int, int, int], start: Path | None = None, threads: int = 2
 ) -> None:
-    """Train the sample's own small CLIP on drawn train pictures and their texts; writes data/sample/clip."""
+    """Draw the pictures, train, and write data/sample/clip.
 
-    def make() -> None:
-        earlier = read_json(start / "training.json", list[dict[str, int]]) if start else []
-        WORK.mkdir(parents=True, exist_ok=True)
-        with Pool(threads) as pool:
-            for _ in track(pool.imap_unordered(draw_chunk, range(chunks)), "draw", chunks, "chunk"):
-                pass
-        import torch  # after the pool, whose processes do not need it
+    Args:
+        chunks: drawn train pictures, in units of CHUNK. steps: of texts alone, of small pictures, of full-sized ones.
+        start: a folder with the weights of an earlier run, to go on from.
+    """
+    earlier = read_json(start / "training.json", list[dict[str, int]]) if start else []
+    WORK.mkdir(parents=True, exist_ok=True)
+    with Pool(threads) as pool:
+        for _ in track(pool.imap_unordered(draw_chunk, range(chunks)), "draw", chunks, "chunk"):
+            pass
+    import torch  # after the pool, whose processes do not need it
 
-        from sample_world.clip_trainer import Trainer
+    from sample_world.clip_trainer import Trainer
 
-        torch.set_num_threads(threads)
-        train(Trainer(*load(chunks), start=start), text_steps, small_steps, picture_steps)
-        run_now = {
-            "pictures": chunks * CHUNK,
-            "text_steps": text_steps,
-            "small_steps": small_steps,
-            "picture_steps": picture_steps,
-        }
-        write_json(TARGET / "training.json", [*earlier, run_now])
-        done(
-            "train_clip",
-            f"{chunks * CHUNK:,} pictures, {text_steps:,} + {small_steps:,} + {picture_steps:,} steps",
-            TARGET,
-        )
-
-    run(make)
-
-
-if __name__ == "__main__":
-    app()
+    torch.set_num_threads(threads)
+    train(Trainer(*load(chunks), start=start), *steps)
+    names = ("text_steps", "small_steps", "picture_steps")
+    run = {"pictures": chunks * CHUNK, **dict(zip(names, steps, strict=True))}
+    write_json(TARGET / "training.json", [*earlier, run])
+    text_steps, small_steps, picture_steps = steps
+    done(
+        "train_clip",
+        f"{chunks * CHUNK:,} pictures, {text_steps:,} + {small_steps:,} + {picture_steps:,} steps",
+        TARGET,
+    )

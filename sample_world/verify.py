@@ -1,7 +1,5 @@
 """Check each question of the sample against the complete truth by a program executor that shares no code with
-the generator of the questions, and the published graphs against it.
-
-    python -m sample_world.verify        lists everything that is wrong and exits with 1
+the generator of the questions, and the published graphs against it: `rgqa sample verify`.
 
 Reads   data/sample/source (questions, published graphs) and data/sample/truth; the truth of train and val is
         not committed: it is drawn again from the seed.
@@ -12,20 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pipeline.core.errors import Problems, run
+from pipeline.core.errors import Problems
 from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Scene, SceneObject, Split
 from pipeline.judge.facts import facts_of
 from pipeline.sources.gqa_files import scenes as read_scenes
-from sample_world.proof import LEXICON, Entry, faults_of
+from sample_world.proof import LEXICON, CheckedQuestion, faults_of
 
 PUBLISHED: tuple[Split, ...] = ("train", "val")
 SPLITS: tuple[Split, ...] = ("testdev", *PUBLISHED)
 
 
-def question_faults(entries: Mapping[str, Entry], truths: Mapping[str, Scene]) -> Iterator[tuple[str, str]]:
+def question_faults(
+    entries: Mapping[str, CheckedQuestion], truths: Mapping[str, Scene]
+) -> Iterator[tuple[str, str]]:
     """(where, what) of everything wrong with the questions of one split; `truths` are its complete scenes."""
     known = {picture_id: facts_of(scene, LEXICON) for picture_id, scene in truths.items()}
     for question_id, entry in sorted(entries.items()):
@@ -69,14 +69,20 @@ def drawn_again(split: Split) -> list[Scene]:
     return [truth(world) for world in worlds(SEED, split, SPLIT_SIZES[split])]
 
 
-def load(home: Path) -> tuple[dict[Split, dict[str, Entry]], dict[Split, dict[str, Scene]], dict[str, Scene]]:
+def load(
+    home: Path,
+) -> tuple[dict[Split, dict[str, CheckedQuestion]], dict[Split, dict[str, Scene]], dict[str, Scene]]:
     """Of the sample in a folder: questions and complete scenes by split and id, and the published graphs."""
     problems = Problems(f"{home}: files that cannot be read")
-    entries = {
-        split: read_json(home / f"source/questions1.2/{split}_balanced_questions.json", dict[str, Entry])
+    entries: dict[Split, dict[str, CheckedQuestion]] = {
+        split: read_json(
+            home / f"source/questions1.2/{split}_balanced_questions.json", dict[str, CheckedQuestion]
+        )
         for split in SPLITS
     }
-    truths = {"testdev": list(read_scenes(home / "truth", ("testdev",), problems, complete=True))}
+    truths: dict[Split, list[Scene]] = {
+        "testdev": list(read_scenes(home / "truth", ("testdev",), problems, complete=True))
+    }
     published = list(read_scenes(home / "source/sceneGraphs", PUBLISHED, problems))
     problems.raise_if_any()
     truths |= {split: drawn_again(split) for split in PUBLISHED}
@@ -87,7 +93,12 @@ def _by_picture(scenes: list[Scene]) -> dict[str, Scene]:
     return {scene.picture_id: scene for scene in scenes}
 
 
-def main() -> None:
+def verify_sample() -> None:
+    """Check the sample as it lies in data/sample.
+
+    Raises:
+        UserError: lists everything that is wrong.
+    """
     home = Folders("sample").home
     entries, truths, published = load(home)
     problems = Problems(f"{home} is not true to its scenes")
@@ -99,7 +110,3 @@ def main() -> None:
     problems.raise_if_any()
     asked = sum(map(len, entries.values()))
     done("verify", f"{asked:,} questions with one right answer each, {len(published):,} true graphs", home)
-
-
-if __name__ == "__main__":
-    run(main)

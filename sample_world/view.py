@@ -91,8 +91,8 @@ class View:
 
     def _lies(self, a: str, relation: str, b: str) -> bool:
         """Whether the centre of a lies that way of the centre of b."""
-        one, two = self.objects[a], self.objects[b]
-        dx = one.x + one.w / 2 - two.x - two.w / 2
-        dy = one.y + one.h / 2 - two.y - two.h / 2
+        first, second = self.objects[a], self.objects[b]
+        dx = first.x + first.w / 2 - second.x - second.w / 2
+        dy = first.y + first.h / 2 - second.y - second.h / 2
         ways = {"to the left of": dx < 0, "to the right of": dx > 0, "above": dy < 0, "below": dy > 0}
         return ways.get(relation, False)

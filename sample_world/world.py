@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipeline.core.records import Split
+
 WIDTH, HEIGHT = 448, 336
 HORIZON = 190  # y where the floor (indoors) or the ground (outdoors) begins
 
@@ -78,7 +80,7 @@ LOOK_SCALE: dict[tuple[str, str], tuple[float, float]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class PlacedThing:
     """One thing as drawn. `box` is (x, y, w, h). Looks that its kind does not have are None; `size` is None for
     the middle size. `host` is the id of the thing that supports, contains, holds or wears it; `rests` says which:
     "floor", "top", "inside", "hand", "head", "body", "legs", "wall" or "sky". A thing on the floor has a host only
@@ -104,7 +106,7 @@ class World:
     """A whole scene: a place (ontology.PLACES), the weather ("" indoors) and its things, back to front."""
 
     picture_id: str
-    split: str
+    split: Split
     place: str
     weather: str
-    things: tuple[Thing, ...]
+    things: tuple[PlacedThing, ...]

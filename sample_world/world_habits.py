@@ -6,17 +6,15 @@ thing from these habits; `scenes` uses the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
 
 import numpy as np
 
+from sample_world.chance import drawn, weighted
 from sample_world.ontology import PATTERNS, STATES, Kind
-from sample_world.world import LOOK_SCALE, Thing
-
-T = TypeVar("T")
+from sample_world.world import LOOK_SCALE, PlacedThing
 
 # Commonest first; the kind's other colours follow in the order of the ontology, rarer and rarer.
 _USUAL_COLORS: dict[str, tuple[str, ...]] = {
@@ -196,7 +194,7 @@ SEATS = ("couch", "bench", "bed")  # a person sits there without hiding it
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ChosenLook:
     """The looks of one thing and its natural width and height in pixels, before perspective."""
 
     color: str | None
@@ -210,7 +208,7 @@ class Look:
     height: float
 
 
-def look(rng: np.random.Generator, kind: Kind, rests: str, pose: str | None = None) -> Look:
+def look(rng: np.random.Generator, kind: Kind, rests: str, pose: str | None = None) -> ChosenLook:
     """Draw the looks of a thing of this kind; a pose may be given. What is held is never large."""
     color = weighted(rng, _colors(kind), _STRONG_SKEW.get(kind.name, _COLOR_SKEW)) if kind.colors else None
     material = None
@@ -237,7 +235,9 @@ def look(rng: np.random.Generator, kind: Kind, rests: str, pose: str | None = No
     if rests == "hand":
         sizes, odds = [None], [1.0]
     size = drawn(rng, sizes, odds)
-    return Look(color, material, pattern, size, state, pose, age, width * factor[size], height * factor[size])
+    return ChosenLook(
+        color, material, pattern, size, state, pose, age, width * factor[size], height * factor[size]
+    )
 
 
 def depths(kind: Kind, place: str) -> tuple[int, int] | None:
@@ -254,7 +254,7 @@ def popularity(kind: Kind) -> float:
     return _POPULARITY.get(kind.name, 1.0) * len(kind.places) ** -0.7
 
 
-def distinguishable(kind: Kind, look: Look, others: Iterable[Thing]) -> bool:
+def distinguishable(kind: Kind, look: ChosenLook, others: Iterable[PlacedThing]) -> bool:
     """Whether a thing of this kind can be told by its looks from those of the same kind that are there already:
     by colour if the kind has colours; else by size, pose or age."""
     for other in others:
@@ -271,22 +271,7 @@ def distinguishable(kind: Kind, look: Look, others: Iterable[Thing]) -> bool:
     return True
 
 
-def weighted(rng: np.random.Generator, items: Sequence[T], skew: float) -> T:
-    """Draw one of `items`, each `skew` times as likely as the one before it."""
-    return drawn(rng, items, [skew**place for place in range(len(items))])
-
-
-def drawn(rng: np.random.Generator, items: Sequence[T], odds: Sequence[float]) -> T:
-    """Draw one of `items` with the given odds (of any sum). A tenth of the time that `rng.choice` takes."""
-    threshold = rng.random() * sum(odds)
-    for item, share in zip(items, odds, strict=True):
-        threshold -= share
-        if threshold < 0:
-            return item
-    return items[-1]
-
-
 @cache
 def _colors(kind: Kind) -> tuple[str, ...]:
     usual = _USUAL_COLORS.get(kind.name, ())
-    return tuple(dict.fromkeys([*usual, *kind.colors]))
+    return tuple(dict.fromkeys([*usual, *(kind.colors or ())]))

@@ -7,21 +7,28 @@ knows the truth, they can rehearse with what somebody else tells them of the pic
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
-from pipeline.batching.filter_questions import OF_THE_SCENE
 from pipeline.core.files import content_key
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
-from pipeline.core.records import Choice, Record, Scene, Task, TaskQuestion, Verdict
+from pipeline.core.records import Choice, Scene, Task, TaskQuestion, Verdict
 from simulation.sight import Unclear, obstacle
-from simulation.word_senses import Words
+from simulation.word_senses import WordSenses
+
+# What every photo answers, with or without a program that says so.
+ANSWERED_BY_EVERY_PHOTO = {"Is this indoor or outdoor?", "Is this a color image?", "What place is this?"}
+
+Look = Callable[
+    [TaskQuestion, str], str
+]  # what to find of a question at a picture (its id), as `view` tells it
 
 
-class Annotator(Record):
+class SimulatedAnnotator(NamedTuple):
     """How often someone errs.
 
     Attributes:
@@ -37,82 +44,70 @@ class Annotator(Record):
 
 
 ANNOTATORS = (
-    Annotator(name="simulated-1", misses=0.02, false_alarms=0.005, hesitates=0.2),
-    Annotator(name="simulated-2", misses=0.03, false_alarms=0.01, hesitates=0.5),
-    Annotator(name="simulated-3", misses=0.04, false_alarms=0.01, hesitates=0.3),
-    Annotator(name="simulated-4", misses=0.05, false_alarms=0.02, hesitates=0.6),
-    Annotator(name="simulated-5", misses=0.06, false_alarms=0.02, hesitates=0.1),
-    Annotator(name="simulated-6", misses=0.08, false_alarms=0.03, hesitates=0.4),
-    Annotator(name="simulated-7", misses=0.12, false_alarms=0.04, hesitates=0.2),
-    Annotator(
-        name="simulated-8", misses=0.45, false_alarms=0.40, hesitates=0.1
-    ),  # the careless one: near random
+    SimulatedAnnotator("simulated-1", misses=0.02, false_alarms=0.005, hesitates=0.2),
+    SimulatedAnnotator("simulated-2", misses=0.03, false_alarms=0.01, hesitates=0.5),
+    SimulatedAnnotator("simulated-3", misses=0.04, false_alarms=0.01, hesitates=0.3),
+    SimulatedAnnotator("simulated-4", misses=0.05, false_alarms=0.02, hesitates=0.6),
+    SimulatedAnnotator("simulated-5", misses=0.06, false_alarms=0.02, hesitates=0.1),
+    SimulatedAnnotator("simulated-6", misses=0.08, false_alarms=0.03, hesitates=0.4),
+    SimulatedAnnotator("simulated-7", misses=0.12, false_alarms=0.04, hesitates=0.2),
+    # The careless one: near random.
+    SimulatedAnnotator("simulated-8", misses=0.45, false_alarms=0.40, hesitates=0.1),
 )
 
 
 def annotate(
-    tasks: Sequence[Task], truth: Mapping[str, Scene], words: Words, votes: int, seed: int
+    tasks: Sequence[Task], truth: Mapping[str, Scene], words: WordSenses, votes: int, seed: int
 ) -> list[Verdict]:
     """The verdicts of `votes` annotators, drawn by lot, on each task; sorted by verdict id.
 
     Args:
         truth: picture id -> complete scene graph. At a picture without one, nobody can tell anything.
     """
-    return _given(
-        tasks, lambda question, picture_id: view(question, truth.get(picture_id), words), votes, seed
-    )
+    return _given(tasks, lambda question, at: view(question, truth.get(at), words), votes, seed)
 
 
-def rehearse(
-    tasks: Sequence[Task], look: Callable[[TaskQuestion, str], str], votes: int, seed: int
-) -> list[Verdict]:
-    """The same where the truth is not known. The verdicts and the annotators' names say that it is a rehearsal.
+def rehearse(tasks: Sequence[Task], look: Look, votes: int, seed: int) -> list[Verdict]:
+    """The same where the truth is not known. The verdicts and the annotators' names say that it is a rehearsal."""
 
-    Args:
-        look: what to find of a question at a picture (its id), as `view` tells it.
-    """
-    rows = _given(
-        tasks, lambda question, at: "" if question.text in OF_THE_SCENE else look(question, at), votes, seed
-    )
-    return [
-        msgspec.structs.replace(
-            row, annotator=row.annotator.replace("simulated", "rehearsal"), rehearsal=True
-        )
-        for row in rows
-    ]
+    def told(question: TaskQuestion, at: str) -> str:
+        return "" if question.text in ANSWERED_BY_EVERY_PHOTO else look(question, at)
+
+    return _given(tasks, told, votes, seed, rehearsal=True)
 
 
 def _given(
-    tasks: Sequence[Task], look: Callable[[TaskQuestion, str], str], votes: int, seed: int
+    tasks: Sequence[Task], look: Look, votes: int, seed: int, rehearsal: bool = False
 ) -> list[Verdict]:
-    answered = dict.fromkeys(range(len(ANNOTATORS)), 0)
+    answered: Counter[str] = Counter()
     verdicts = []
     for task in track(tasks, "collect: simulated annotators", unit="task"):
         views = [look(question, task.picture_id) for question in (task.first, task.second)]
         rng = generator(seed, "simulated", task.task_id)
         for who in sorted(rng.permutation(len(ANNOTATORS))[:votes].tolist()):
             annotator = ANNOTATORS[who]
-            (first, why_first), (second, why_second) = (choose(seen, annotator, rng) for seen in views)
+            (first, first_reason), (second, second_reason) = (choose(seen, annotator, rng) for seen in views)
             verdicts.append(
                 Verdict(
                     verdict_id=content_key("verdict", task.task_id, annotator.name),
                     task_id=task.task_id,
-                    annotator=annotator.name,
+                    annotator=annotator.name.replace("simulated", "rehearsal" if rehearsal else "simulated"),
                     first=first,
                     second=second,
-                    first_reason=why_first,
-                    second_reason=why_second,
-                    order=answered[who],
+                    first_reason=first_reason,
+                    second_reason=second_reason,
+                    order=answered[annotator.name],
                     simulated=True,
+                    rehearsal=rehearsal,
                 )
             )
-            answered[who] += 1
+            answered[annotator.name] += 1
     return sorted(verdicts, key=lambda verdict: verdict.verdict_id)
 
 
-def view(question: TaskQuestion, scene: Scene | None, words: Words) -> str:
+def view(question: TaskQuestion, scene: Scene | None, words: WordSenses) -> str:
     """What a faultless annotator would find: "" for an answer, a category for none, "unclear"."""
-    if question.text in OF_THE_SCENE:
+    if question.text in ANSWERED_BY_EVERY_PHOTO:
         return ""
     if scene is None:
         return "unclear"
@@ -122,7 +117,7 @@ def view(question: TaskQuestion, scene: Scene | None, words: Words) -> str:
         return "unclear"
 
 
-def choose(seen: str, annotator: Annotator, rng: np.random.Generator) -> tuple[Choice, str]:
+def choose(seen: str, annotator: SimulatedAnnotator, rng: np.random.Generator) -> tuple[Choice, str]:
     """What the annotator says, and why if invalid. Always three draws, so that no choice shifts the next."""
     errs, hesitates, invents = rng.random(3)
     if seen == "unclear":

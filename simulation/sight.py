@@ -8,13 +8,16 @@ the pipeline and shares nothing with it, so that simulated verdicts check the ju
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 from pipeline.core.records import Category, Scene, SceneObject, Step
-from simulation.word_senses import ANYTHING, Words, forms, same_relation
+from simulation.word_senses import ANYTHING, WordSenses, forms, same_relation
 
 BORDER = 0.04  # of the picture: nearer than this to a border between left, middle and right, one cannot tell
 SCENE = "scene"
+
+Result = list[SceneObject] | str  # of a step: the things it leads to, or the scene
 
 
 class Unanswerable(Exception):
@@ -22,14 +25,14 @@ class Unanswerable(Exception):
 
     def __init__(self, category: Category) -> None:
         super().__init__(category)
-        self.category = category
+        self.category: Category = category
 
 
 class Unclear(Exception):
     """A careful annotator could not tell, or this program cannot be followed."""
 
 
-def obstacle(program: tuple[Step, ...], scene: Scene, words: Words) -> Category | None:
+def obstacle(program: tuple[Step, ...], scene: Scene, words: WordSenses) -> Category | None:
     """Why the question that the program asks has no answer at this scene; None when it has one.
 
     Raises:
@@ -51,45 +54,44 @@ def obstacle(program: tuple[Step, ...], scene: Scene, words: Words) -> Category 
 
 
 class _Look:
-    def __init__(self, scene: Scene, words: Words) -> None:
+    def __init__(self, scene: Scene, words: WordSenses) -> None:
         self.scene, self.words = scene, words
         self.types = set(words.attribute_types.values())
-        self.relations = {
-            (thing.object_id, to.object_id): set() for thing in scene.objects for to in thing.relations
-        }
+        self.relations: dict[tuple[str, str], list[str]] = defaultdict(list)
         for thing in scene.objects:
-            for to in thing.relations:
-                self.relations[thing.object_id, to.object_id].add(to.name)
+            for relation in thing.relations:
+                self.relations[thing.object_id, relation.object_id].append(relation.name)
 
     def follow(self, program: tuple[Step, ...]) -> None:
         if not program:
             raise Unclear("there is no program")
         asserted = _asserted(program)
-        found: list[list[SceneObject] | str] = []
+        results: list[Result] = []
         for number, step in enumerate(program):
             verb, _, kind = step.operation.partition(" ")
             argument = _without_id(step.argument)
-            inputs = [found[i] for i in step.dependencies]
-            if verb == "select":
-                things = SCENE if argument == SCENE else self.named(argument)
-                lacking: Category = "missing object"
+            inputs = [results[i] for i in step.dependencies]
+            result: Result = SCENE
+            lacking: Category = "missing object"
+            if verb == "select" and argument != SCENE:
+                result = self.named(argument)
             elif verb == "filter":
-                things = [thing for thing in inputs[0] if self.has(thing, kind, argument)]
+                result = [thing for thing in _things(inputs[0]) if self.has(thing, kind, argument)]
                 lacking = "wrong attribute"
             elif verb == "relate":
                 name, relation, role = argument.rsplit(",", 2)
-                things = [
+                named, others = self.named(name), _things(inputs[0])
+                lacking = "wrong relation" if named else "missing object"
+                result = [
                     thing
-                    for thing in self.named(name)
-                    if any(self.related(thing, relation, other, role) for other in inputs[0])
+                    for thing in named
+                    if any(self.related(thing, relation, other, role) for other in others)
                 ]
-                lacking = "wrong relation" if self.named(name) else "missing object"
-            else:
+            elif verb != "select":
                 self.ask(verb, kind, argument, inputs)
-                things, lacking = SCENE, "no valid answer"
-            if not things and number not in asserted:
+            if not result and number not in asserted:
                 raise Unanswerable(lacking)
-            found.append(things)
+            results.append(result)
 
     def lacks(self, program: tuple[Step, ...]) -> bool:
         """Whether something that the program takes for granted is nowhere in the picture."""
@@ -101,85 +103,71 @@ class _Look:
         }
         return not all(self.named(name) for name in names - {SCENE})
 
-    def ask(self, verb: str, kind: str, argument: str, inputs: list) -> None:
-        """Raise unless the step has exactly one answer. Inputs are things, at least one, or the scene."""
-        things = inputs[0]
+    def ask(self, verb: str, kind: str, argument: str, inputs: Sequence[Result]) -> None:
+        """Raise unless the step has exactly one answer."""
         if verb in ("exist", "and", "or"):
             return  # yes or no, whatever there is
-        if verb == "query":
-            kind = argument
-            self.one_answer(
-                {self.of_scene(kind)} if things == SCENE else {self.value(thing, kind) for thing in things}
-            )
-        elif verb == "verify" and kind == "rel":
-            name, relation, role = argument.rsplit(",", 2)
-            others = self.required(name)
-            self.one_answer(
-                {
-                    any(self.related(thing, relation, other, "o" if role == "s" else "s") for other in others)
-                    for thing in things
-                }
-            )
-        elif verb == "verify":
-            self.one_answer(
-                {self.of_scene(kind)}
-                if things == SCENE  # whether it is so or not: there is an answer
-                else {self.has(thing, kind, argument) for thing in things}
-            )
-        elif verb == "choose" and kind == "rel":
-            name, options, role = argument.rsplit(",", 2)
-            self.one_answer(
-                {
-                    _only(option for option in options.split("|") if self.related(thing, option, other, role))
-                    for thing in self.required(name)
-                    for other in things
-                    if thing is not other
-                }
-            )
-        elif verb == "choose":
-            options = argument.split("|")
-            self.one_answer(
-                {_only({self.of_scene(kind)} & set(options))}
-                if things == SCENE
-                else {
-                    _only(option for option in options if self.is_or_has(thing, kind, option))
-                    for thing in things
-                }
-            )
-        elif verb in ("same", "different"):
-            self.compare(kind or argument, inputs)
-        elif verb == "common":
-            shared = {frozenset(self.types_shared(a, b)) for a in inputs[0] for b in inputs[1] if a is not b}
-            self.one_answer({_only(types) for types in shared})
-        else:
+        if verb in ("same", "different"):
+            self.compare(kind or argument, [_things(result) for result in inputs])
+            return
+        if verb == "common":
+            first, second = map(_things, inputs)
+            answers = {_only(self.types_shared(a, b)) for a in first for b in second if a is not b}
+        elif verb not in ("query", "verify", "choose"):
             raise Unclear(f"nobody knows what {verb} asks")
-
-    def one_answer(self, answers: set) -> None:
-        """Several things may be meant as long as the answer is the same for all."""
-        if len(answers) > 1:
+        elif kind == "rel":
+            answers = self.answers_on_relation(verb, argument, _things(inputs[0]))
+        elif inputs[0] == SCENE:
+            answers = {self.answer_of_scene(verb, kind, argument)}
+        else:
+            answers = {self.answer(verb, kind, argument, thing) for thing in _things(inputs[0])}
+        if len(answers) > 1:  # several things may be meant as long as the answer is the same for all
             raise Unanswerable("underspecified")
         if answers <= {None, ""}:
             raise Unanswerable("no valid answer")
 
-    def compare(self, kind: str, inputs: list) -> None:
-        sides = [{self.value(thing, kind) for thing in things} for things in inputs]
-        if len(inputs) == 1 and len(inputs[0]) < 2:
+    def answer(self, verb: str, kind: str, argument: str, thing: SceneObject) -> str | bool | None:
+        if verb == "query":
+            return self.value(thing, argument)
+        if verb == "verify":
+            return self.has(thing, kind, argument)
+        return _only(option for option in argument.split("|") if self.is_or_has(thing, kind, option))
+
+    def answer_of_scene(self, verb: str, kind: str, argument: str) -> str | None:
+        """To verify anything of the scene has an answer: it is so or not."""
+        value = self.of_scene(argument if verb == "query" else kind)
+        return _only({value} & set(argument.split("|"))) if verb == "choose" else value
+
+    def answers_on_relation(
+        self, verb: str, argument: str, things: Sequence[SceneObject]
+    ) -> set[str | bool | None]:
+        name, relation, role = argument.rsplit(",", 2)
+        others = self.named(name)
+        if not others:
             raise Unanswerable("missing object")
-        if any(None in values for values in sides):
+        if verb == "verify":
+            back = "o" if role == "s" else "s"
+            return {any(self.related(thing, relation, other, back) for other in others) for thing in things}
+        options = relation.split("|")
+        return {
+            _only(option for option in options if self.related(other, option, thing, role))
+            for other in others
+            for thing in things
+            if other is not thing
+        }
+
+    def compare(self, kind: str, sides: Sequence[Sequence[SceneObject]]) -> None:
+        values = [{self.value(thing, kind) for thing in things} for things in sides]
+        if len(sides) == 1 and len(sides[0]) < 2:
+            raise Unanswerable("missing object")
+        if any(None in side for side in values):
             raise Unanswerable("no valid answer")
-        if len(inputs) == 2 and any(len(values) > 1 for values in sides):
+        if len(sides) == 2 and any(len(side) > 1 for side in values):
             raise Unanswerable("underspecified")
 
     def types_shared(self, a: SceneObject, b: SceneObject) -> set[str]:
-        return {
-            self.words.attribute_types.get(value, value) for value in set(a.attributes) & set(b.attributes)
-        }
-
-    def required(self, name: str) -> list[SceneObject]:
-        things = self.named(name)
-        if not things:
-            raise Unanswerable("missing object")
-        return things
+        shared = set(a.attributes) & set(b.attributes)
+        return {self.words.attribute_types.get(value, value) for value in shared}
 
     def named(self, name: str) -> list[SceneObject]:
         if name in ANYTHING:
@@ -213,12 +201,10 @@ class _Look:
         return values[0] if values else None
 
     def position(self, thing: SceneObject, kind: str) -> str:
-        first, last = ("left", "right") if kind == "hposition" else ("top", "bottom")
-        centre = (
-            (thing.x + thing.w / 2) / self.scene.width
-            if kind == "hposition"
-            else (thing.y + thing.h / 2) / self.scene.height
-        )
+        if kind == "hposition":
+            first, last, centre = "left", "right", (thing.x + thing.w / 2) / self.scene.width
+        else:
+            first, last, centre = "top", "bottom", (thing.y + thing.h / 2) / self.scene.height
         if min(abs(centre - 0.4), abs(centre - 0.6)) < BORDER:
             raise Unclear(f"the {thing.name} is between {first}, middle and {last}")
         return first if centre < 0.4 else last if centre > 0.6 else "middle"
@@ -237,8 +223,14 @@ class _Look:
             value = self.value(thing, relation.removeprefix("same "))
             return value is not None and value == self.value(other, relation.removeprefix("same "))
         pair = (thing, other) if role == "s" else (other, thing)
-        names = self.relations.get((pair[0].object_id, pair[1].object_id), set())
+        names = self.relations.get((pair[0].object_id, pair[1].object_id), ())
         return any(same_relation(name, relation) for name in names)
+
+
+def _things(result: Result) -> list[SceneObject]:
+    if isinstance(result, str):
+        raise Unclear("the scene is no thing")
+    return result
 
 
 def _without_id(argument: str) -> str:

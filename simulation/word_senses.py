@@ -14,21 +14,16 @@ SAME_RELATION = (
     {"to the right of", "right of"},
     {"under", "beneath", "underneath"},
 )
-IRREGULAR = {
-    "men": "man",
-    "women": "woman",
-    "people": "person",
-    "children": "child",
-    "mice": "mouse",
-    "geese": "goose",
-    "feet": "foot",
-    "teeth": "tooth",
-}
+PLURALS = (  # ending of a plural, of its singular
+    *(("s", ""), ("es", ""), ("ies", "y"), ("ves", "f"), ("ves", "fe")),
+    *(("men", "man"), ("women", "woman"), ("people", "person"), ("children", "child")),
+    *(("mice", "mouse"), ("geese", "goose"), ("feet", "foot"), ("teeth", "tooth")),
+)
 PRONOUNS = {"he": ("man", "boy"), "him": ("man", "boy"), "she": ("woman", "girl"), "her": ("woman", "girl")}
 ANYTHING = ("_", "this", "that", "it", "they", "them", "object", "thing")
 
 
-class Words(Record):
+class WordSenses(Record):
     """What words mean: members of categories (`furniture` -> table, chair) and types of attributes."""
 
     categories: dict[str, tuple[str, ...]]
@@ -49,17 +44,9 @@ class Words(Record):
 def forms(name: str) -> frozenset[str]:
     """The name and what it may be the plural of: `boxes` -> boxes, boxe, box. Names that share a form agree."""
     head, space, word = name.strip().lower().rpartition(" ")
-    found = {word}
-    found |= {word.removesuffix(plural) + one for plural, one in IRREGULAR.items() if word.endswith(plural)}
-    if word.endswith("s") and not word.endswith("ss"):
-        found.add(word[:-1])
-        if word.endswith("es"):
-            found.add(word[:-2])
-        if word.endswith("ies"):
-            found.add(word[:-3] + "y")
-        if word.endswith("ves"):
-            found |= {word[:-3] + "f", word[:-3] + "fe"}
-    return frozenset(head + space + form for form in found)
+    endings = () if word.endswith("ss") else PLURALS
+    singulars = {word.removesuffix(plural) + ending for plural, ending in endings if word.endswith(plural)}
+    return frozenset(head + space + form for form in {word, *singulars})
 
 
 def same_relation(name: str, asked: str) -> bool:

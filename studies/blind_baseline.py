@@ -1,7 +1,5 @@
-"""What models that see only the text can tell of perturbed questions, before anybody has judged one.
-
-    python -m studies.blind_baseline
-    python -m studies.blind_baseline --most 20000 --out blind.json
+"""`rgqa study blind-baseline`: what models that see only the text can tell of perturbed questions, before anybody has
+judged one.
 
 Every screened PT candidate of the data set in use stands beside the question that it was made from, one original for
 each: all of them, those that `balance` would keep for their words, and those of the paper's rules on the same questions.
@@ -15,27 +13,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import typer
 
-from pipeline.auditing.attackers import Attack, score, text_groups
+from pipeline.auditing.attackers import Attack, Folds, attack, text_groups
+from pipeline.auditing.audit_page import reached
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS
+from pipeline.balancing.balance_subset import BalanceParams
 from pipeline.balancing.even_words import even
-from pipeline.core.errors import UserError, run
+from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, read_jsonl, write_json
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Candidate, Picture, Question, Record, Screened, Subset, Tagged, Vocabulary
-from pipeline.stages.balance import BalanceParams
+from pipeline.perturbing.perturb_picture import perturb_by_the_paper
+from pipeline.screening.screen_picture import pass_conflict_filter
 
-SUBSETS: tuple[Subset, ...] = ("pt-easy", "pt-hard")
 OURS, ALL, PAPER = "ours, balanced", "ours, all candidates", "the paper's"
-LIMITS = {"pt-easy": 0.75, "pt-hard": 0.65}  # before annotation, of the worst attacker on ours, balanced
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+LIMITS: dict[Subset, float] = {  # before annotation, of the worst attacker on ours, balanced
+    "pt-easy": 0.75,
+    "pt-hard": 0.65,
+}
 
 
 class Baseline(Record):
@@ -48,9 +48,53 @@ class Baseline(Record):
 
     @property
     def worst(self) -> float:
-        return max(
-            (attack.auroc for attack in self.attacks.values() if attack.auroc is not None), default=0.5
+        return max((reach.auroc for reach in self.attacks.values() if reach.auroc is not None), default=0.5)
+
+
+def blind_baseline(folds: int, repetitions: int, seed: int, most: int, out: Path | None) -> str:
+    """The table of the data set in use; `out` is a JSON file for the figures. See `baseline` for the numbers."""
+    folders, slack = Folders(), load("balance", BalanceParams).word_slack
+    questions = _questions(folders)
+    baselines: dict[str, dict[Subset, Baseline]] = {}
+    for (rules, subset), candidates in track(
+        _candidates(folders, questions, seed, slack).items(), "blind baseline", unit="set"
+    ):
+        baselines.setdefault(rules, {})[subset] = baseline(
+            candidates, questions, folds, repetitions, seed, most
         )
+    if out:
+        write_json(out, {"rules": baselines, "limits": LIMITS})
+    return table(baselines)
+
+
+def _questions(folders: Folders) -> dict[str, Question]:
+    ingest = folders.stage("ingest")
+    shown = {picture.picture_id for picture in read_jsonl(ingest / "pictures.jsonl", Picture)}
+    asked = read_jsonl(ingest / "questions.jsonl", Question)
+    return {question.question_id: question for question in asked if question.picture_id in shown}
+
+
+def _candidates(
+    folders: Folders, questions: Mapping[str, Question], seed: int, slack: float
+) -> dict[tuple[str, Subset], list[Candidate]]:
+    """The candidates of each subset under each of the rules."""
+    path = folders.stage("screen") / "screened.jsonl"
+    if not path.exists():
+        raise UserError(f"{path} is missing; run `dvc repro screen`")
+    screened = sorted((row.candidate for row in read_jsonl(path, Screened)), key=lambda row: row.candidate_id)
+    vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
+    tags = {row.text: row for row in read_jsonl(folders.stage("tag") / "tags.jsonl", Tagged)}
+    theirs = pass_conflict_filter(
+        perturb_by_the_paper(questions.values(), tags, vocabulary, seed), vocabulary
+    )
+    candidates: dict[tuple[str, Subset], list[Candidate]] = {}
+    for subset in LIMITS:
+        ours = [row for row in screened if row.subset == subset]
+        stays = even([row.edits for row in ours], slack, generator(seed, "balance words", subset))
+        candidates[OURS, subset] = [row for row, stay in zip(ours, stays, strict=True) if stay]
+        candidates[ALL, subset] = ours
+        candidates[PAPER, subset] = [row for row in theirs if row.subset == subset]
+    return candidates
 
 
 def baseline(
@@ -64,95 +108,34 @@ def baseline(
     """Attack one subset's candidates.
 
     Args:
+        folds: of the cross-validation. repetitions: bootstrap samples of each interval.
         most: pairs to be tried; of more, so many are drawn by lot.
     """
     rng = generator(seed, "blind baseline")
     rows = sorted(candidates, key=lambda candidate: candidate.candidate_id)
     tried = [rows[i] for i in sorted(rng.permutation(len(rows))[:most])]
     texts = [text for row in tried for text in (questions[row.question_id].text, row.text)]
-    labels = np.tile([0, 1], len(tried))
     groups = text_groups(texts, [row.question_id for row in tried for _ in range(2)])
+    parts = Folds(np.tile([0, 1], len(tried)), groups, folds, seed)
     attacks = {
-        name: score(attack(texts, labels, groups, folds, seed), labels, groups, repetitions, rng)
-        for name, attack in TEXT_ATTACKERS.items()
+        name: attack(guess(texts, parts), parts, repetitions, rng) for name, guess in TEXT_ATTACKERS.items()
     }
     return Baseline(questions=len(questions), candidates=len(rows), pairs=len(tried), attacks=attacks)
 
 
-def table(found: Mapping[str, Mapping[Subset, Baseline]]) -> str:
+def table(baselines: Mapping[str, Mapping[Subset, Baseline]]) -> str:
     """All figures (rules -> subset -> baseline) as a table in Markdown."""
-    lines = [
-        "| subset | rules | pairs | " + " | ".join(TEXT_ATTACKERS) + " | worst | limit before annotation |"
+    head = ["subset", "rules", "pairs", *TEXT_ATTACKERS, "worst", "limit before annotation"]
+    rows = [
+        [
+            subset,
+            rules,
+            f"{by_subset[subset].pairs:,}",
+            *(reached(by_subset[subset].attacks[name], 3) for name in TEXT_ATTACKERS),
+            f"{by_subset[subset].worst:.3f}",
+            f"{limit:.2f}" if rules == OURS else "",
+        ]
+        for subset, limit in LIMITS.items()
+        for rules, by_subset in baselines.items()
     ]
-    lines.append("|---" * (len(TEXT_ATTACKERS) + 5) + "|")
-    for subset in SUBSETS:
-        for rules, baselines in found.items():
-            one = baselines[subset]
-            cells = [
-                "-" if a.auroc is None else f"{a.auroc:.3f} [{a.low:.2f}, {a.high:.2f}]"
-                for a in one.attacks.values()
-            ]
-            limit = f"{LIMITS[subset]:.2f}" if rules == OURS else ""
-            lines.append(
-                f"| {subset} | {rules} | {one.pairs:,} | "
-                + " | ".join(cells)
-                + f" | {one.worst:.3f} | {limit} |"
-            )
-    return "\n".join(lines)
-
-
-def measure(
-    folders: Folders, folds: int, repetitions: int, seed: int, most: int, slack: float
-) -> dict[str, dict[Subset, Baseline]]:
-    """Baselines of the data set's PT subsets, by rules. `slack`: of `balance` (its parameter `word_slack`)."""
-    from pipeline.stages.paper import perturbed, sound  # loads what attacks alone do not need
-
-    ingest, screened = folders.stage("ingest"), folders.stage("screen") / "screened.jsonl"
-    if not screened.exists():
-        raise UserError(f"{screened} is missing; run `dvc repro screen`")
-    shown = {picture.picture_id for picture in read_jsonl(ingest / "pictures.jsonl", Picture)}
-    questions = {
-        q.question_id: q for q in read_jsonl(ingest / "questions.jsonl", Question) if q.picture_id in shown
-    }
-    vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
-    tags = {row.text: row.words for row in read_jsonl(folders.stage("tag") / "tags.jsonl", Tagged)}
-    ours = [row.candidate for row in read_jsonl(screened, Screened) if row.candidate.subset in SUBSETS]
-    ours.sort(key=lambda candidate: candidate.candidate_id)
-    made = {rules: {} for rules in (OURS, ALL, PAPER)}
-    theirs = sound(perturbed(list(questions.values()), tags, vocabulary, seed), vocabulary)
-    for subset in SUBSETS:
-        made[ALL][subset] = [row for row in ours if row.subset == subset]
-        made[PAPER][subset] = [row for row in theirs if row.subset == subset]
-        stays = even(
-            [row.edits for row in made[ALL][subset]], slack, generator(seed, "balance words", subset)
-        )
-        made[OURS][subset] = [row for row, stay in zip(made[ALL][subset], stays, strict=True) if stay]
-    found: dict[str, dict[Subset, Baseline]] = {rules: {} for rules in made}
-    for rules, subset in track(
-        [(rules, subset) for rules in made for subset in SUBSETS], "blind baseline", unit="set"
-    ):
-        found[rules][subset] = baseline(made[rules][subset], questions, folds, repetitions, seed, most)
-    return found
-
-
-@app.command(epilog="Example: python -m studies.blind_baseline --out blind.json")
-def main(
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
-    repetitions: Annotated[int, typer.Option(min=1, help="Bootstrap samples of each interval.")] = 500,
-    seed: Annotated[int, typer.Option(min=0, help="Of folds, samples and the paper's draws.")] = 20231001,
-    most: Annotated[int, typer.Option(min=1, help="Pairs tried of each subset, drawn by lot.")] = 20_000,
-    out: Annotated[Path | None, typer.Option(help="A JSON file for the figures.")] = None,
-) -> None:
-    """Tell what models that see only the text can tell of perturbed questions, before anybody has judged one."""
-
-    def tell() -> None:
-        found = measure(Folders(), folds, repetitions, seed, most, load("balance", BalanceParams).word_slack)
-        if out:
-            write_json(out, {"rules": found, "limits": LIMITS})
-        print(table(found))
-
-    run(tell)
-
-
-if __name__ == "__main__":
-    app()
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows))

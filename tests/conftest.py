@@ -11,8 +11,8 @@ import yaml
 
 from pipeline.core.files import read_jsonl, write_json, write_jsonl
 from pipeline.core.records import Candidate, ObjectEntry, Question, Screened, Vocabulary, candidate_id
+from tests.tiny.project import PARAMS, TINY, lay_out, run_stages
 
-TINY = Path(__file__).parent / "tiny"
 # What the words of the tiny world mean, written down by hand.
 CATEGORIES = {
     "animal": ("dog", "cat", "horse", "sheep"),
@@ -77,8 +77,7 @@ NAMES = [
 @pytest.fixture
 def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project folder whose data set in use is `tiny`; it is the working directory during the test."""
-    for part in ("source", "truth"):
-        shutil.copytree(TINY / part, tmp_path / "data/tiny" / part)
+    lay_out(tmp_path)
     shutil.copy(TINY / "params.yaml", tmp_path / "params.yaml")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -158,3 +157,9 @@ def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
             )
     write_jsonl(home / "screen/screened.jsonl", rows)
     return home
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project folder in which every stage has run on the tiny world; the release is data/release/tiny/0.1.0."""
+    return run_stages(lay_out(tmp_path_factory.mktemp("run"), PARAMS))

@@ -11,7 +11,7 @@ import yaml
 
 from annotation.study.plan import AnnotateParams
 from pipeline.core.params import Params, convert
-from tests.closure import PACKAGES, ROOT, closure, code_deps, imports, modules
+from tests.closure import PACKAGES, ROOT, closure, code_deps, modules
 
 DVC = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
 PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text())
@@ -83,7 +83,7 @@ def test_only_simulated_annotators_and_the_audit_open_the_truth():
         Path(p)
         for p in (
             "pipeline/core/paths.py",
-            "pipeline/stages/collect.py",
+            "pipeline/collecting/simulated_verdicts.py",
             "pipeline/stages/paper.py",
             "pipeline/stages/audit.py",
             "pipeline/auditing/judge_agreement.py",
@@ -99,7 +99,7 @@ def test_the_sample_world_is_not_used_by_any_stage():
 
 def test_the_checker_of_the_sample_shares_no_code_with_its_generator():
     generator = closure(Path("sample_world/questions.py"))
-    executor = {p for p in closure(Path("pipeline/judge/judgement.py"))}
+    executor = closure(Path("pipeline/judge/judgement.py"))
     assert {p for p in generator & executor if "core" not in p.parts} == set()
 
 

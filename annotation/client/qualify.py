@@ -10,67 +10,51 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from annotation.client.contents import Shown, bring, look
-from annotation.client.pull import given
-from annotation.client.queues import Queue, Servers
+from annotation.client.contents import TaskData, answers, bring, look
+from annotation.client.queues import Queue
 from annotation.study.exports import verdicts_of
 from annotation.study.plan import AnnotateParams
 from annotation.study.qualification import Score, passed, qualification, scores
-from pipeline.core.paths import Folders
 from pipeline.core.records import Task
 
 
 def qualify(
-    servers: Servers,
-    all_queues: Sequence[Queue],
-    tasks: Sequence[Task],
-    shown: Mapping[str, Shown],
-    folders: Folders,
-    params: AnnotateParams,
+    queues: Sequence[Queue], tasks: Sequence[Task], shown: Mapping[str, TaskData], params: AnnotateParams
 ) -> set[str]:
     """Bring the round to everybody who is active; the names of those who have not passed it.
 
     Raises:
         UserError: there are not so many tasks with known answers, or a server fails.
     """
-    if not params.qualification:
-        return set()
-    known = {task.task_id: task for task in qualification(tasks, params.qualification, params.seed)}
-    image = {task.picture_id: shown[task.task_id].data["image"] for task in tasks}
-    rows = {
-        key: Shown(
-            {
-                "task": key,
-                "image": image[task.picture_id],
-                "first": task.first.text,
-                "second": task.second.text,
-            }
-        )
-        for key, task in known.items()
-    }
-    out = set()
-    for queue in all_queues:
-        if queue.annotator is None or not queue.annotator.active:
-            continue
-        round_ = msgspec.structs.replace(queue, title=f"{queue.title}: qualification")
-        server = servers.of(round_)
-        bring(server, round_, look(server, round_, set(rows)), list(rows), rows, folders, params)
-        verdicts, _ = verdicts_of(given(server, round_), known)
-        found = {
-            queue.name: scores(list(known.values()), verdicts).get(
-                queue.name, Score(right=0, answered=0, asked=2 * len(known))
-            )
+    known = qualification(tasks, params.qualification, params.seed)
+    image = {task.picture_id: shown[task.task_id]["image"] for task in tasks}
+    data = {
+        task.task_id: {
+            "task": task.task_id,
+            "image": image[task.picture_id],
+            "first": task.first.text,
+            "second": task.second.text,
         }
-        if not passed(found, params.qualification_share):
-            out.add(queue.name)
-        tell(queue.name, found[queue.name], queue.name not in out)
-    return out
+        for task in known
+    }
+    waiting = set()
+    for queue in queues:
+        if queue.active:
+            qualifying = msgspec.structs.replace(queue, title=f"{queue.title}: qualification")
+            bring(qualifying, look(qualifying, data), list(data), data, params)
+            verdicts, _ = verdicts_of(answers(qualifying), {task.task_id: task for task in known})
+            nothing_yet = Score(right=0, answered=0, asked=2 * len(known))
+            score = scores(known, verdicts).get(queue.name, nothing_yet)
+            if not passed({queue.name: score}, params.qualification_share):
+                waiting.add(queue.name)
+            tell(queue.name, score, queue.name not in waiting)
+    return waiting
 
 
-def tell(name: str, found: Score, through: bool) -> None:
+def tell(name: str, score: Score, through: bool) -> None:
     """Say how far somebody is."""
-    if found.answered < found.asked:
-        said = f"{found.answered} of {found.asked} questions answered; real tasks come by a later push"
+    if score.answered < score.asked:
+        said = f"{score.answered} of {score.asked} questions answered; real tasks come by a later push"
     else:
-        said = f"{'passed' if through else 'not passed'}, {found.right} of {found.asked} questions as known"
+        said = f"{'passed' if through else 'not passed'}, {score.right} of {score.asked} questions as known"
     print(f"push: {name}: qualification: {said}")

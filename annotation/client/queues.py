@@ -5,27 +5,22 @@ With an empty roster on another server everybody who can log in there shares one
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from annotation.client.label_studio import LabelStudio, other_version
-from annotation.client.secrets import Connection, connection
-from annotation.client.task_screen import instructions, interface
-from annotation.study.plan import AnnotateParams
+from annotation.client.credentials import connection
+from annotation.client.label_studio import LabelStudio
 from annotation.study.roster import Annotator, read_roster
-from pipeline.core.errors import UserError
+from pipeline.core.errors import Problems, UserError
 from pipeline.core.paths import Folders
 from pipeline.core.records import Record
 
-Opener = Callable[[Connection], LabelStudio]
-
 
 class Queue(Record):
-    """A project and whose it is; `annotator` None is the one that everybody shares."""
+    """A project on a server and whose it is; `annotator` None is the one that everybody shares."""
 
     title: str
-    connection: Connection
+    server: LabelStudio
     annotator: Annotator | None = None
 
     @property
@@ -33,9 +28,14 @@ class Queue(Record):
         """What it is called in messages."""
         return self.annotator.pseudonym if self.annotator else "everybody"
 
+    @property
+    def active(self) -> bool:
+        """Whether somebody judges here still."""
+        return self.annotator is None or self.annotator.active
 
-def queues(folders: Folders, environment: Mapping[str, str] = os.environ) -> tuple[list[Queue], list[str]]:
-    """The queues of all annotators, of those who left too, and what keeps some from being reached.
+
+def open_queues(folders: Folders, problems: Problems) -> list[Queue]:
+    """The queues of all annotators, of those who left too. What keeps some from being reached goes to `problems`.
 
     Raises:
         UserError: nobody was invited yet and there is no server elsewhere, or no server is known.
@@ -43,58 +43,28 @@ def queues(folders: Folders, environment: Mapping[str, str] = os.environ) -> tup
     title = f"RGQA {folders.dataset}"
     roster = read_roster(folders)
     if not roster:
-        shared = connection(None, environment)
+        shared = connection()
         if shared.own:
             raise UserError("nobody annotates yet; run: rgqa annotate invite NAME ...")
-        return [Queue(title=title, connection=shared)], []
-    found, problems = [], []
+        return [Queue(title=title, server=LabelStudio(shared))]
+    servers: dict[str, LabelStudio] = {}  # by token: each is looked at once
+    queues = []
     for person in roster:
-        try:
-            opened = connection(person.name, environment)
-        except UserError as error:
-            problems += [line for line in error.problems if line not in problems]
-            continue
-        own = title if opened.own else f"{title}: {person.pseudonym}"
-        found.append(Queue(title=own, connection=opened, annotator=person))
-    if not found:
-        raise UserError(problems)
-    return found, problems
+        with noted(problems):
+            opened = connection(person.name)
+            server = servers.setdefault(opened.token, LabelStudio(opened))
+            own = title if opened.own else f"{title}: {person.pseudonym}"
+            queues.append(Queue(title=own, server=server, annotator=person))
+    if not queues:
+        problems.raise_if_any()
+    return queues
 
 
-class Servers:
-    """Opened servers, one per address and token; the first look at each tells a wrong address or token at once."""
-
-    def __init__(self, opener: Opener = LabelStudio) -> None:
-        self._opener = opener
-        self._opened: dict[Connection, LabelStudio] = {}
-        self._warned: set[str] = set()
-
-    def of(self, queue: Queue) -> LabelStudio:
-        if queue.connection not in self._opened:
-            server = self._opener(queue.connection)
-            warning = other_version(server.check())
-            if warning and server.url not in self._warned:
-                self._warned.add(server.url)
-                print(warning, file=sys.stderr)
-            self._opened[queue.connection] = server
-        return self._opened[queue.connection]
-
-
-def settings(folders: Folders, queue: Queue, params: AnnotateParams) -> dict[str, object]:
-    """What a queue's project must be like."""
-    return {
-        "title": queue.title,
-        "label_config": interface(),
-        "expert_instruction": instructions(folders),
-        "show_instruction": True,
-        "show_skip_button": True,
-        "enable_empty_annotation": False,
-        "show_annotation_history": False,
-        "show_collab_predictions": False,
-        "reveal_preannotations_interactively": False,
-        "evaluate_predictions_automatically": False,
-        "sampling": "Sequential sampling",  # by number, that is in the order of import, which is the planned one
-        "overlap_cohort_percentage": 100,
-        "maximum_annotations": 1 if queue.annotator else params.votes,
-        "skip_queue": "IGNORE_SKIPPED" if queue.annotator else "REQUEUE_FOR_OTHERS",
-    }
+@contextmanager
+def noted(problems: Problems, prefix: str = "") -> Iterator[None]:
+    """Let one queue fail without the others; what several of them say alike is noted once."""
+    try:
+        yield
+    except UserError as error:
+        lines = [prefix + line for line in error.problems]
+        problems.lines += [line for line in lines if line not in problems.lines]

@@ -8,43 +8,39 @@ from datetime import datetime
 from itertools import pairwise
 from math import isnan, nan
 
-from annotation.client.contents import look
-from annotation.client.label_studio import LabelStudio
-from annotation.client.pull import given
-from annotation.client.push import batch
-from annotation.client.queues import Opener, Servers, queues
-from annotation.study.exports import verdicts_of
+from annotation.client.contents import answers, look, read_batch
+from annotation.client.queues import Queue, noted, open_queues
+from annotation.study.accuracy import Accuracy, accuracies, refuted
+from annotation.study.exports import ExportedTask, verdicts_of
+from annotation.study.judged import Judged, judged_tasks
 from annotation.study.plan import AnnotateParams
-from annotation.study.quality import Accuracy, accuracies, refuted
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
-from pipeline.core.records import Record, Task, Verdict
+from pipeline.core.records import Record, Task
 
 IDLE = 300  # seconds between two submissions from which on somebody was away
 
 
 class Progress(Record):
-    """How far one queue is.
+    """How far one queue is, or all of them.
 
     Attributes:
         name: pseudonym of its annotator.
+        active: false once they left.
         done, open: tasks by subset; a skipped one is neither.
         per_hour: submissions per hour of work, pauses over 5 minutes left out; nan before there are two.
+        hours: of work that are left; nan when the pace is not known.
     """
 
     name: str
     active: bool
-    done: dict[str, int]
-    open: dict[str, int]
+    done: Counter[str]
+    open: Counter[str]
     skipped: int
     per_hour: float
-
-    @property
-    def hours_left(self) -> float:
-        """Hours of work left; nan when the pace is not known."""
-        return sum(self.open.values()) / self.per_hour if self.per_hour else nan
+    hours: float
 
 
 def pace(times: Iterable[datetime]) -> float:
@@ -63,116 +59,102 @@ def pace(times: Iterable[datetime]) -> float:
     return len(worked) * 3600 / max(sum(worked), 1e-9) if worked else nan
 
 
-def status(opener: Opener = LabelStudio) -> None:
+def status() -> None:
     """Print a table of all queues.
 
     Raises:
         UserError: no server, no tasks, or a queue that could not be read (the others are shown).
     """
-    folders = Folders()
-    params = load("annotate", AnnotateParams)
-    tasks, shown = batch(folders, params)
-    by_id = {task.task_id: task for task in tasks}
-    all_queues, unreachable = queues(folders)
-    servers = Servers(opener)
-    problems = Problems("status")
-    for line in unreachable:
-        problems.add("roster", line)
+    folders, problems = Folders(), Problems("status")
+    tasks, _ = read_batch(folders, load("annotate", AnnotateParams))
     rows: list[Progress] = []
-    verdicts: list[Verdict] = []
-    for queue in track(all_queues, "status: looking", unit="queue"):
-        try:
-            server = servers.of(queue)
-            found = look(server, queue, set(shown))
-            exported = list(given(server, queue))
-            verdicts += verdicts_of(exported, by_id)[0]
-        except UserError as error:
-            problems.lines += [line for line in error.problems if line not in problems.lines]
-            continue
-        times = [
-            datetime.fromisoformat(annotation.created_at)
-            for row in exported
-            for annotation in row.annotations
-            if annotation.created_at and not annotation.was_cancelled
-        ]
-        rows.append(
-            Progress(
-                name=queue.name,
-                active=queue.annotator is None or queue.annotator.active,
-                done=_by_subset(found.judged, by_id),
-                open=_by_subset(found.open.keys() | found.begun, by_id),
-                skipped=len(found.skipped),
-                per_hour=pace(times),
-            )
-        )
+    judged: list[Judged] = []
+    for queue in track(open_queues(folders, problems), "status: looking", unit="queue"):
+        with noted(problems):
+            given = list(answers(queue))
+            row = progress(queue, given, tasks)
+            judged += judged_tasks(tasks, verdicts_of(given, tasks)[0])
+            rows.append(row)
     if rows:
-        show(
-            rows,
-            accuracies(by_id, verdicts, refuted(by_id, verdicts)),
-            sorted({task.subset for task in tasks}),
-        )
+        subsets = sorted({task.subset for task in tasks.values()})
+        print_table(rows, subsets, accuracies(judged, refuted(judged)))
     problems.raise_if_any()
 
 
-def _by_subset(keys: Iterable[str], tasks: Mapping[str, Task]) -> dict[str, int]:
-    return Counter(tasks[key].subset for key in keys if key in tasks)
+def progress(queue: Queue, given: Iterable[ExportedTask], tasks: Mapping[str, Task]) -> Progress:
+    """How far a queue is, from what it holds and what was given there."""
+    contents = look(queue, tasks)
+    states = contents.touched | dict.fromkeys(contents.open, "open")
+
+    def by_subset(*wanted: str) -> Counter[str]:
+        return Counter(tasks[key].subset for key, state in states.items() if state in wanted and key in tasks)
+
+    left = by_subset("open", "begun")
+    per_hour = pace(
+        datetime.fromisoformat(annotation.created_at)
+        for task in given
+        for annotation in task.annotations
+        if annotation.created_at and not annotation.was_cancelled
+    )
+    return Progress(
+        name=queue.name,
+        active=queue.active,
+        done=by_subset("judged"),
+        open=left,
+        skipped=list(states.values()).count("skipped"),
+        per_hour=per_hour,
+        hours=left.total() / per_hour if left.total() else 0.0,
+    )
 
 
-def show(rows: Sequence[Progress], filters: Mapping[str, Accuracy], subsets: Sequence[str]) -> None:
-    """Print the table: done/all per subset, and per annotator what is left."""
+def print_table(rows: Sequence[Progress], subsets: Sequence[str], filters: Mapping[str, Accuracy]) -> None:
+    """Print done/given per subset, and per annotator what is left."""
     from rich.console import Console
     from rich.table import Table
 
+    whole = Progress(
+        name="all",
+        active=True,
+        done=sum((row.done for row in rows), Counter()),
+        open=sum((row.open for row in rows), Counter()),
+        skipped=sum(row.skipped for row in rows),
+        per_hour=nan,
+        hours=sum(row.hours for row in rows),
+    )
     table = Table(title="done / given", title_justify="left")
     table.add_column("annotator")
-    for name in (*subsets, "all"):
-        table.add_column(name, justify="right")
-    for name in ("skipped", "per hour", "hours left", "filter questions right"):
+    for name in (*subsets, "all", "skipped", "per hour", "hours left", "filter questions right"):
         table.add_column(name, justify="right")
     for row in rows:
-        done, left = sum(row.done.values()), sum(row.open.values())
-        table.add_row(
-            row.name if row.active else f"{row.name} (left)",
-            *(
-                f"{row.done.get(name, 0):,} / {row.done.get(name, 0) + row.open.get(name, 0):,}"
-                for name in subsets
-            ),
-            f"{done:,} / {done + left:,}",
-            f"{row.skipped:,}",
-            _number(row.per_hour, 0),
-            _number(row.hours_left, 1) if left else "0",
-            _filters(filters.get(row.name)),
-        )
-    done, left = Counter[str](), Counter[str]()
-    for row in rows:
-        done.update(row.done)
-        left.update(row.open)
-    hours = [row.hours_left for row in rows if row.open]  # nan as long as somebody's pace is not known
+        table.add_row(*cells(row, subsets, filters.get(row.name)))
     table.add_section()
-    table.add_row(
-        "all",
-        *(f"{done[name]:,} / {done[name] + left[name]:,}" for name in subsets),
-        f"{done.total():,} / {done.total() + left.total():,}",
-        f"{sum(row.skipped for row in rows):,}",
-        "",
-        _number(sum(hours), 1) if hours else "0",
-        "",
-    )
+    table.add_row(*cells(whole, subsets, None))
     Console(width=None if Console().is_terminal else 160).print(table)
-    if hours and not isnan(sum(hours)):
+    if whole.hours > 0:
+        longest = max(row.hours for row in rows)
         print(
-            f"status: the last one is done after {max(hours):.1f} more hours of work; pauses over {IDLE // 60} minutes not counted"
+            f"status: the last one is done after {longest:.1f} more hours of work; pauses over {IDLE // 60} minutes not counted"
         )
     for name in sorted(filters.keys() - {row.name for row in rows}):
-        print(f"status: {name} answered too: filter questions right {_filters(filters[name])}")
+        print(f"status: {name} answered too: filter questions right {_of_filters(filters[name])}")
 
 
-def _number(value: float, places: int) -> str:
-    return "" if isnan(value) else f"{value:,.{places}f}"
+def cells(row: Progress, subsets: Sequence[str], filters: Accuracy | None) -> list[str]:
+    """A line of the table."""
+    given = row.done + row.open
+    return [
+        row.name if row.active else f"{row.name} (left)",
+        *(f"{row.done[subset]:,} / {given[subset]:,}" for subset in subsets),
+        f"{row.done.total():,} / {given.total():,}",
+        f"{row.skipped:,}",
+        "" if isnan(row.per_hour) else f"{row.per_hour:,.0f}",
+        "" if isnan(row.hours) else f"{row.hours:,.1f}" if row.hours else "0",
+        _of_filters(filters),
+    ]
 
 
-def _filters(found: Accuracy | None) -> str:
+def _of_filters(accuracy: Accuracy | None) -> str:
     """`45 of 50, 90 % (79 to 96)` with the 95 % Wilson interval."""
-    if found is None or not found.answered:
+    if accuracy is None or not accuracy.answered:
         return ""
-    return f"{found.right} of {found.answered}, {found.share:.0%} ({found.low:.0%} to {found.high:.0%})"
+    return f"{accuracy.right} of {accuracy.answered}, {accuracy.share:.0%} ({accuracy.low:.0%} to {accuracy.high:.0%})"

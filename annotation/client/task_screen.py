@@ -11,15 +11,20 @@ from __future__ import annotations
 
 import base64
 import html
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pipeline.core.errors import Problems
 from pipeline.core.paths import Folders
 
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
 HOME = Path(__file__).parent
 TEXTS = ("consent.md", "guidelines.md")  # in the order shown
 WIDEST = 448  # pixels; the window of the instructions is 680 wide
-KINDS = {"JPEG": "jpeg", "PNG": "png", "GIF": "gif", "WEBP": "webp"}
+KINDS = ("JPEG", "PNG", "GIF", "WEBP")
 # For an account's `custom_hotkeys`: Enter alone submits, beside what Label Studio has anyway.
 HOTKEYS = {"annotation:annotation:submit": {"key": "ctrl+enter,command+enter,enter", "active": True}}
 
@@ -46,7 +51,7 @@ def interface() -> str:
     return (HOME / "interface.xml").read_text(encoding="utf-8")
 
 
-def instructions(folders: Folders | None = None, home: Path = HOME) -> str:
+def instructions(folders: Folders | None = None) -> str:
     """HTML for a project's `expert_instruction`: consent, guidelines and worked examples with their pictures.
 
     Args:
@@ -55,29 +60,28 @@ def instructions(folders: Folders | None = None, home: Path = HOME) -> str:
     Raises:
         UserError: lists pictures that a text names and that are missing or no pictures.
     """
-    problems = Problems("instructions")
-    places = [home] if folders is None else [folders.study, home]
-    parts, sheets = [], [STYLE]
-    for name in TEXTS:
-        path = next((place / name for place in places if (place / name).exists()), home / name)
-        part, sheet = _html(path, len(parts), problems)
-        parts.append(part)
-        sheets.append(sheet)
+    problems, parts, sheets = Problems("instructions"), "", STYLE
+    for number, name in enumerate(TEXTS):
+        path = HOME / name
+        if folders and (folders.study / name).exists():
+            path = folders.study / name
+        part, sheet = _html(path, number, problems)
+        parts, sheets = parts + part, sheets + sheet
     problems.raise_if_any()
-    return f'<style>{"".join(sheets)}</style><div class="rgqa-guide">{"".join(parts)}</div>'
+    return f'<style>{sheets}</style><div class="rgqa-guide">{parts}</div>'
 
 
 def _html(path: Path, number: int, problems: Problems) -> tuple[str, str]:
     """A text as HTML, and the style sheet of its pictures. HTML inside the text shows as text."""
     from markdown_it import MarkdownIt
 
-    sheet = []
+    sheet: list[str] = []
 
-    def picture(self, tokens, place, options, env) -> str:
+    def picture(renderer: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
         token = tokens[place]
         name = f"picture-{number}-{len(sheet)}"
         try:
-            sheet.append(_background(name, path.parent / token.attrs["src"]))
+            sheet.append(_background(name, path.parent / str(token.attrs["src"])))
         except (OSError, ValueError) as error:
             problems.add(
                 f"{path}, picture {token.attrs['src']}", f"{error}; put a JPEG, PNG, GIF or WEBP file there"
@@ -107,5 +111,5 @@ def _background(name: str, path: Path) -> str:
     data = base64.b64encode(path.read_bytes()).decode()
     return (
         f".rgqa-guide .{name} {{ width: {shown}px; height: {round(height * shown / width)}px; "
-        f"background-image: url(data:image/{KINDS[kind]};base64,{data}); }}\n"
+        f"background-image: url(data:image/{kind.lower()};base64,{data}); }}\n"
     )

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
+import httpx
 import psutil
 
-from annotation.client.secrets import HOME
+from annotation.client.credentials import HOME
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, replacing, write_json
+from pipeline.core.files import read_json, write_json, write_text
 from pipeline.core.paths import DATA
 from pipeline.core.records import Record
 
 INSIDE = "annotation.server.studio.inside"
+SERVER, LOG = HOME / "server.json", HOME / "server.log"
+KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ")  # of the environment
+POSTGRES = re.compile(
+    r"postgresql://(?P<POSTGRE_USER>[^:@/]+)(:(?P<POSTGRE_PASSWORD>[^@/]*))?@"
+    r"\[?(?P<POSTGRE_HOST>(?<=\[)[^]/]+|[^]:@/[]+)]?(:(?P<POSTGRE_PORT>\d+))?/(?P<POSTGRE_NAME>[^?#]+)"
+)
 START_SECONDS = 180
 STOP_SECONDS = 20
 
@@ -40,35 +46,30 @@ class Server(Record):
         return f"http://127.0.0.1:{self.port}"
 
 
-def running(home: Path = HOME) -> Server | None:
+def running() -> Server | None:
     """The server that runs, or None: a pid file that a killed one left behind counts for nothing."""
-    path = home / "server.json"
-    if not path.exists():
+    if not SERVER.exists():
         return None
-    server = read_json(path, Server)
-    return server if alive(server) else None
-
-
-def alive(server: Server) -> bool:
+    server = read_json(SERVER, Server)
     try:
         process = psutil.Process(server.pid)
-        return process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - server.created) < 1
+        ours = process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - server.created) < 1
     except psutil.NoSuchProcess:
-        return False
+        return None
+    return server if ours else None
 
 
-def start(python: Path, port: int, home: Path = HOME) -> Server:
+def start(python: Path, port: int) -> Server:
     """Start the server and wait until it answers.
 
     Raises:
         UserError: the port is taken, or the server ended or did not answer in time (the end of its log is shown).
     """
-    free(port)
-    log = home / "server.log"
-    with log.open("ab") as output:
+    ensure_free(port)
+    with LOG.open("ab") as output:
         child = subprocess.Popen(
             [python.absolute(), "-m", INSIDE, "serve", str(port)],
-            env=environment(home=home),
+            env=environment(),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -76,27 +77,26 @@ def start(python: Path, port: int, home: Path = HOME) -> Server:
             umask=0o077,
         )
     server = Server(pid=child.pid, created=psutil.Process(child.pid).create_time(), port=port)
-    write_json(home / "server.json", server)
+    write_json(SERVER, server)
     print(f"serve: starting Label Studio on {server.url}", end="", flush=True)
     begun = time.monotonic()
-    while child.poll() is not None or not healthy(server.url):
-        if child.poll() is not None:
+    while (ended := child.poll() is not None) or not healthy(server.url):
+        seconds = time.monotonic() - begun
+        if ended or seconds > START_SECONDS:
             print(flush=True)
-            raise UserError(["Label Studio ended while it started; the end of its log:", *tail(log)])
-        if time.monotonic() - begun > START_SECONDS:
-            stop(home)
-            raise UserError(
-                [f"Label Studio did not answer in {START_SECONDS} seconds; the end of its log:", *tail(log)]
-            )
+            stop()
+            what = "ended while it started" if ended else f"did not answer in {START_SECONDS} seconds"
+            lines = LOG.read_text(errors="replace").splitlines()[-15:]
+            raise UserError([f"Label Studio {what}; the end of its log:", *lines])
         print(".", end="", flush=True)
         time.sleep(1)
     print(f" {time.monotonic() - begun:.0f} s", flush=True)
     return server
 
 
-def stop(home: Path = HOME) -> bool:
+def stop() -> bool:
     """Stop the server; answers that came in are finished first. False if none runs."""
-    server = running(home)
+    server = running()
     if server is not None:
         process = psutil.Process(server.pid)
         process.terminate()
@@ -105,19 +105,19 @@ def stop(home: Path = HOME) -> bool:
         except psutil.TimeoutExpired:
             process.kill()
             process.wait(STOP_SECONDS)
-    (home / "server.json").unlink(missing_ok=True)
+    SERVER.unlink(missing_ok=True)
     return server is not None
 
 
 def healthy(url: str) -> bool:
+    """Whether a server answers there that it is well."""
     try:
-        with urllib.request.urlopen(f"{url}/health", timeout=5) as answer:
-            return answer.status == 200
-    except (urllib.error.URLError, OSError):
+        return httpx.get(f"{url}/health", timeout=5).status_code == 200
+    except httpx.HTTPError:
         return False
 
 
-def free(port: int) -> None:
+def ensure_free(port: int) -> None:
     """Raises UserError if something listens on the port."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -130,7 +130,7 @@ def free(port: int) -> None:
             ) from error
 
 
-def ask(python: Path, command: str, question: bytes, home: Path = HOME) -> bytes:
+def ask(python: Path, command: str, question: bytes) -> bytes:
     """Run a command in Label Studio's Python and return its answer.
 
     Raises:
@@ -138,16 +138,15 @@ def ask(python: Path, command: str, question: bytes, home: Path = HOME) -> bytes
     """
     done = subprocess.run(
         [python.absolute(), "-m", INSIDE, command],
-        env=environment(home=home),
+        env=environment(),
         input=question,
         capture_output=True,
         umask=0o077,
         check=False,
     )
     if done.returncode != 0:
-        raise UserError(
-            [f"Label Studio could not do it ({command}):", *reason(done.stderr.decode(errors="replace"))]
-        )
+        lines = reason(done.stderr.decode(errors="replace"))
+        raise UserError([f"Label Studio could not do it ({command}):", *lines])
     return done.stdout
 
 
@@ -158,88 +157,66 @@ def reason(said: str) -> list[str]:
     return lines[-10:]
 
 
-def environment(
-    outside: Mapping[str, str] = os.environ, home: Path = HOME, data: Path = DATA
-) -> dict[str, str]:
+def environment() -> dict[str, str]:
     """What Label Studio's Python sees: little, as it reads names like HOST and DEBUG for its own."""
-    kept = {
-        name: outside[name] for name in ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ") if name in outside
-    }
-    folder = str(home.absolute())
-    return {
-        **kept,
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    home = str(HOME.absolute())
+    ours = {
         "PYTHONPATH": str(Path(__file__).parents[2]),
         "PYTHONUNBUFFERED": "1",
         "DJANGO_SETTINGS_MODULE": "annotation.server.studio.settings",
-        "LABEL_STUDIO_BASE_DATA_DIR": folder,
-        "XDG_CONFIG_HOME": folder,
-        "XDG_DATA_HOME": folder,
-        "RGQA_DATA": str(data.absolute()),
-        **database(outside),
+        "LABEL_STUDIO_BASE_DATA_DIR": home,
+        "XDG_CONFIG_HOME": home,
+        "XDG_DATA_HOME": home,
+        "RGQA_DATA": str(DATA.absolute()),
     }
+    return kept | ours | database()
 
 
-def database(outside: Mapping[str, str] = os.environ) -> dict[str, str]:
+def database() -> dict[str, str]:
     """The database as Label Studio's settings want it; SQLite in its folder unless RGQA_ANNOTATE_DATABASE names another.
 
     Raises:
         UserError: the name is not `postgresql://user:password@host:port/name`.
     """
-    address = outside.get("RGQA_ANNOTATE_DATABASE", "")
+    address = os.environ.get("RGQA_ANNOTATE_DATABASE")
     if not address:
         return {"DJANGO_DB": "sqlite"}
-    try:
-        parts = urlsplit(address)
-        port = parts.port or 5432
-    except ValueError:
-        parts, port = urlsplit(""), 0
-    name = parts.path.removeprefix("/")
-    if parts.scheme != "postgresql" or not (parts.hostname and parts.username and name):
+    match = POSTGRES.fullmatch(address)
+    if match is None:
         raise UserError("RGQA_ANNOTATE_DATABASE: expected postgresql://user:password@host:port/name")
-    return {
-        "DJANGO_DB": "default",
-        "POSTGRE_HOST": parts.hostname,
-        "POSTGRE_PORT": str(port),
-        "POSTGRE_USER": unquote(parts.username),
-        "POSTGRE_PASSWORD": unquote(parts.password or ""),
-        "POSTGRE_NAME": unquote(name),
-    }
+    defaults = {"DJANGO_DB": "default", "POSTGRE_PASSWORD": "", "POSTGRE_PORT": "5432"}
+    return defaults | {name: unquote(part) for name, part in match.groupdict().items() if part}
 
 
-def keep_database(outside: Mapping[str, str] = os.environ, home: Path = HOME) -> None:
+def keep_database() -> None:
     """Note on first use which database the study lies in.
 
     Raises:
         UserError: it lies in another than the one that is named now; an empty one would be taken for the study's.
     """
-    found = database(outside)
+    named, note = database(), HOME / "database.txt"
     name = "sqlite"
-    if found["DJANGO_DB"] != "sqlite":
-        name = f"postgresql://{found['POSTGRE_HOST']}:{found['POSTGRE_PORT']}/{found['POSTGRE_NAME']}"
-    note = home / "database.txt"
+    if named["DJANGO_DB"] != "sqlite":
+        name = "postgresql://{POSTGRE_HOST}:{POSTGRE_PORT}/{POSTGRE_NAME}".format_map(named)
     if not note.exists():
-        with replacing(note) as file:
-            file.write(name.encode())
+        write_text(note, name)
     elif note.read_text() != name:
         raise UserError(
-            f"the accounts and verdicts of {home} lie in {note.read_text()}, but RGQA_ANNOTATE_DATABASE names {name}; "
-            f"set it as it was, or move {home} away to begin anew"
+            f"the accounts and verdicts of {HOME} lie in {note.read_text()}, but RGQA_ANNOTATE_DATABASE names {name}; "
+            f"set it as it was, or move {HOME} away to begin anew"
         )
 
 
 @contextmanager
-def alone(home: Path = HOME) -> Iterator[None]:
+def alone() -> Iterator[None]:
     """Let only one command at a time change accounts or start the server; others wait."""
-    home.mkdir(parents=True, exist_ok=True)
-    home.chmod(0o700)
-    with (home / ".lock").open("w") as file:
+    HOME.mkdir(parents=True, exist_ok=True)
+    HOME.chmod(0o700)
+    with (HOME / ".lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             print("waiting for another rgqa annotate to end", file=sys.stderr, flush=True)
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def tail(log: Path, lines: int = 15) -> list[str]:
-    return log.read_text(errors="replace").splitlines()[-lines:]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
-from annotation.client.invite import join
-from annotation.client.secrets import HOME, Secrets, read_secrets
+from annotation.client.credentials import SECRETS, Secrets, foreign, read_secrets
+from annotation.client.push import push
 from annotation.server import accounts, environment, process
+from annotation.server.invite import join
 from annotation.study.roster import Annotator, read_roster
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
@@ -21,7 +21,11 @@ def serve(port: int) -> None:
     Raises:
         UserError: another Label Studio is set in the environment, or a step cannot be done; nothing is lost by it.
     """
-    refuse_foreign()
+    if foreign():
+        raise UserError(
+            "LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN name another Label Studio: unset them to run one here, "
+            "or use that one with: rgqa annotate push"
+        )
     folders = Folders()
     python = environment.ensure()
     if not read_roster(folders):
@@ -29,20 +33,19 @@ def serve(port: int) -> None:
     roster = read_roster(folders)
     server = process.running()
     if server is None:
-        process.free(port)
+        process.ensure_free(port)
         print("serve: the database and the accounts", flush=True)
         secrets = accounts.ensure(python, roster, port)
         with process.alone():
-            server = process.running() or process.start(python, port)
+            if process.running() is None:
+                process.start(python, port)
     else:
         elsewhere = (
-            "" if server.port == port else f" (not on {port}: to move it, rgqa annotate serve --stop first)"
+            f" (not on {port}: to move it, rgqa annotate serve --stop first)" if server.port != port else ""
         )
         print(f"serve: Label Studio is running on {server.url}{elsewhere}", flush=True)
-        secrets = missing_accounts(roster, server.port) or accounts.ensure(python, roster, server.port)
+        secrets = complete_secrets(roster, server.url) or accounts.ensure(python, roster, server.port)
     try:
-        from annotation.client.push import push
-
         push()
     finally:
         print("\n".join(summary(secrets, roster)))
@@ -53,21 +56,10 @@ def stop() -> None:
     print("serve: stopped" if process.stop() else "serve: no Label Studio of ours is running")
 
 
-def refuse_foreign() -> None:
-    """Raises UserError if the environment names a Label Studio that is not ours."""
-    if os.environ.get("LABEL_STUDIO_URL") or os.environ.get("LABEL_STUDIO_TOKEN"):
-        raise UserError(
-            "LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN name another Label Studio: unset them to run one here, "
-            "or use that one with: rgqa annotate push"
-        )
-
-
-def missing_accounts(roster: Sequence[Annotator], port: int) -> Secrets | None:
-    """The secrets if they hold everybody of the roster and this port, else None."""
-    if not (HOME / "secrets.json").exists():
-        return None
-    secrets = read_secrets()
-    whole = secrets.url.endswith(f":{port}") and all(person.name in secrets.annotators for person in roster)
+def complete_secrets(roster: Sequence[Annotator], url: str) -> Secrets | None:
+    """The secrets if they hold everybody of the roster and this address, else None."""
+    secrets = read_secrets() if SECRETS.exists() else None
+    whole = secrets and secrets.url == url and {person.name for person in roster} <= secrets.annotators.keys()
     return secrets if whole else None
 
 
@@ -78,5 +70,5 @@ def summary(secrets: Secrets, roster: Sequence[Annotator]) -> list[str]:
         login = secrets.annotators[person.name]
         left = "" if person.active else "   (left)"
         lines.append(f"  {person.name}: {login.email}   password {login.password}{left}")
-    lines.append(f"  administrator: {secrets.admin.email}   password in {HOME / 'secrets.json'}")
+    lines.append(f"  administrator: {secrets.admin.email}   password in {SECRETS}")
     return [*lines, "Next: rgqa annotate status, rgqa annotate pull; rgqa annotate serve --stop ends it."]

@@ -5,15 +5,19 @@ Tasks that nobody has finished yet are not among them: those are in somebody's q
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
-from annotation.study.quality import candidate_choice, candidate_of
-from annotation.study.votes import Rule, Status, status
-from pipeline.core.records import Choice, Record, Task, Verdict, Verified
+from annotation.study.collect_rules import CollectRules
+from annotation.study.posteriors import ConfusionTable, usual
+from annotation.study.votes import CandidateVotes, status
+from pipeline.core.records import Choice, Record, Subset, Verified
 
 VOTES: tuple[Choice, ...] = ("valid", "invalid")
+Likelihoods = Mapping[
+    Choice, tuple[float, float]
+]  # choice -> how often it is made where valid, where invalid is true
 
 
 class AnotherVote(Record):
@@ -31,76 +35,68 @@ class AnotherVote(Record):
 
 
 def another_vote(
-    verified: Sequence[Verified],
-    tasks: Mapping[str, Task],
-    verdicts: Sequence[Verdict],
-    aside: set[str],
-    decides: Callable[[str, Sequence[Choice]], bool],
-    min_votes: int,
+    verified: Iterable[Verified],
+    votes: Mapping[str, CandidateVotes],
+    rules: CollectRules,
+    posteriors: Mapping[str, float] = MappingProxyType({}),
+    tables: Sequence[ConfusionTable] = (),
 ) -> list[AnotherVote]:
     """What to ask again, sorted by task id.
 
     Args:
-        verified: what the votes came to. aside: ids of the verdicts that do not count.
-        decides: may one more vote decide on this candidate with these counted choices? (See `one_more`.)
+        verified: what the votes came to.
+        posteriors, tables: of the rule dawid-skene: candidate id -> probability of invalid; annotators' tables.
     """
-    counted: dict[str, list[Choice]] = defaultdict(list)
-    task_of: dict[str, str] = {}
-    for verdict in verdicts:
-        task = tasks[verdict.task_id]
-        task_of[candidate_of(task)] = task.task_id
-        if verdict.verdict_id not in aside:
-            counted[candidate_of(task)].append(candidate_choice(task, verdict))
-    rows = []
+    likelihoods: dict[Subset, Likelihoods] = {
+        table.subset: {choice: usual(tables, table.subset, choice) for choice in VOTES} for table in tables
+    }
+    again = []
     for row in verified:
-        key = row.candidate.candidate_id
-        choices = counted[key]
+        key, subset = row.candidate.candidate_id, row.candidate.subset
         lost = row.status == "unjudged" and row.votes_set_aside > 0
-        tied = row.status == "doubtful" and decides(key, choices)
-        if lost or tied:
-            rows.append(
+        if not lost and row.status != "doubtful":
+            continue
+        choices = votes[key].choices
+        if lost or one_more_decides(choices, rules, posteriors.get(key), likelihoods.get(subset)):
+            again.append(
                 AnotherVote(
-                    task_id=task_of[key],
+                    task_id=votes[key].task_id,
                     candidate_id=key,
                     votes_counted=len(choices),
-                    votes_wanted=max(min_votes, len(choices) + 1),
+                    votes_wanted=max(rules.min_votes, len(choices) + 1),
                     reason="votes were set aside" if lost else "one more vote decides",
                 )
             )
-    return sorted(rows, key=lambda row: row.task_id)
+    return sorted(again, key=lambda row: row.task_id)
 
 
-def one_more(choices: Sequence[Choice], rule: Rule, min_votes: int) -> bool:
-    """Whether one more vote can end a doubt, by majority or unanimity.
-
-    >>> one_more(["invalid", "valid"], "majority", 2), one_more(["invalid", "valid", "unsure"], "majority", 2)
-    (True, False)
-    """
-    decided: tuple[Status, ...] = ("unanswerable", "answerable")
-    return any(status([*choices, vote], rule, min_votes) in decided for vote in VOTES)
-
-
-def one_more_by_posterior(
+def one_more_decides(
     choices: Sequence[Choice],
-    posterior: float,
-    said_where_valid: Sequence[float],
-    said_where_invalid: Sequence[float],
-    min_posterior: float,
-    min_votes: int,
+    rules: CollectRules,
+    posterior: float | None = None,
+    likelihoods: Likelihoods | None = None,
 ) -> bool:
-    """Whether one more vote, of somebody like the others on average, can end a doubt by Dawid and Skene's estimate.
+    """Whether one more vote can end a doubt.
 
     Args:
-        said_where_valid, said_where_invalid: probability of "valid" and of "invalid" where that is true.
+        posterior, likelihoods: of the rule dawid-skene: the probability of invalid, and what somebody like the others on
+            average says.
 
-    >>> one_more_by_posterior(["invalid", "valid"], 0.8, (0.9, 0.1), (0.1, 0.9), 0.95, 2)  # odds 4, times 9: 0.973
+    >>> one_more_decides(["invalid", "valid"], CollectRules(rule="majority", min_votes=2))
+    True
+    >>> rules = CollectRules(rule="dawid-skene", min_votes=2, min_posterior=0.95)
+    >>> likelihoods = {"valid": (0.9, 0.1), "invalid": (0.1, 0.9)}
+    >>> one_more_decides(["invalid", "valid"], rules, 0.8, likelihoods)  # odds 4, times 9: 0.973
     True
     """
-    for vote, valid, invalid in zip(VOTES, said_where_valid, said_where_invalid, strict=True):
-        likely = posterior * invalid, (1 - posterior) * valid
-        if not sum(likely):
-            continue
-        after = likely[0] / sum(likely)
-        if status([*choices, vote], "dawid-skene", min_votes, after, min_posterior) != "doubtful":
+    for vote in VOTES:
+        after = None
+        if posterior is not None and likelihoods:
+            where_valid, where_invalid = likelihoods[vote]
+            invalid, valid = posterior * where_invalid, (1 - posterior) * where_valid
+            if not invalid + valid:
+                continue
+            after = invalid / (invalid + valid)
+        if status([*choices, vote], rules, after) in ("unanswerable", "answerable"):
             return True
     return False

@@ -2,7 +2,8 @@
 
 Every annotator has a table of their own: how often they give each response where each class is true. Tables and
 truths are estimated in turn (EM), from the shares of responses on. There are more responses than classes: "unsure"
-is one, and says as much as the annotator's habit makes it say.
+is one, and says as much as the annotator's habit makes it say. Ours, as libraries (crowd-kit) know neither such a
+response nor smoothing.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import softmax
 
 
 class Estimate(NamedTuple):
@@ -19,13 +22,12 @@ class Estimate(NamedTuple):
         posterior: [items, classes], probability of each class; rows sum to 1.
         prior: [classes], share of each class.
         confusion: [annotators, classes, responses], probability of a response where a class is true.
-        rounds: how many were needed. settled: the last one moved no posterior by more than the tolerance.
+        settled: the last round moved no posterior by more than the tolerance.
     """
 
     posterior: np.ndarray
     prior: np.ndarray
     confusion: np.ndarray
-    rounds: int
     settled: bool
 
 
@@ -59,33 +61,24 @@ def dawid_skene(
         raise ValueError(
             f"{len(item)} items, {len(annotator)} annotators, {len(response)} responses: wanted as many of each"
         )
-    votes = np.zeros((item.max() + 1, responses))
-    np.add.at(votes, (item, response), 1)
-    posterior = votes[:, :classes] + votes[:, classes:].sum(axis=1, keepdims=True) / classes
+    shape = int(item.max()) + 1, int(annotator.max()) + 1, responses
+    votes = csr_array(  # [items, annotators x responses]
+        (np.ones(len(item)), (item, annotator * responses + response)), (shape[0], shape[1] * responses)
+    )
+    counts = np.asarray(votes @ np.tile(np.eye(responses), (shape[1], 1)))  # [items, responses]
+    posterior = counts[:, :classes] + counts[:, classes:].sum(axis=1, keepdims=True) / classes
     posterior /= posterior.sum(axis=1, keepdims=True)
-    cell = annotator * responses + response
-    cells = (int(annotator.max()) + 1) * responses
-    for rounds in range(1, most_rounds + 1):
+    prior, tables, settled = np.empty(0), np.empty(0), False
+    for _ in range(most_rounds):
         prior = posterior.sum(axis=0) + smoothing
         prior /= prior.sum()
-        tables = np.stack([np.bincount(cell, posterior[item, c], cells) for c in range(classes)], axis=-1)
-        tables = tables.reshape(-1, responses, classes).transpose(0, 2, 1) + smoothing
-        total = tables.sum(axis=2, keepdims=True)
-        confusion = np.divide(tables, total, out=np.full_like(tables, 1 / responses), where=total > 0)
+        tables = (votes.T @ posterior).reshape(*shape[1:], classes) + smoothing
+        total = tables.sum(axis=1, keepdims=True)
+        tables = np.divide(tables, total, out=np.full_like(tables, 1 / responses), where=total > 0)
         with np.errstate(divide="ignore"):  # a probability of 0 rules a class out
-            spoken, begun = np.log(confusion), np.log(prior)
-        logs = np.stack(
-            [
-                begun[c] + np.bincount(item, spoken[annotator, c, response], len(votes))
-                for c in range(classes)
-            ],
-            axis=1,
-        )
-        logs -= logs.max(axis=1, keepdims=True)
-        new = np.exp(logs)
-        new /= new.sum(axis=1, keepdims=True)
-        moved = float(np.abs(new - posterior).max())
-        posterior = new
-        if moved <= tolerance:
+            logs = np.log(prior) + votes @ np.log(tables).reshape(-1, classes)
+        before, posterior = posterior, softmax(logs, axis=1)
+        settled = bool(np.abs(posterior - before).max() <= tolerance)
+        if settled:
             break
-    return Estimate(posterior, prior, confusion, rounds, moved <= tolerance)
+    return Estimate(posterior, prior, tables.transpose(0, 2, 1), settled)

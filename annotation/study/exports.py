@@ -1,4 +1,5 @@
-"""Label Studio's exports into verdicts: the formats JSON and JSON_MIN, snapshots, and what `rgqa annotate pull` writes.
+"""What people gave in Label Studio, as verdicts: exports in the formats JSON and JSON_MIN, snapshots, and what `rgqa annotate
+pull` writes.
 
 What was met in exports of version 1.23: several annotations of a task come in no order; skipped ones are
 there with `was_cancelled`; results can be empty or lack one of the questions; `completed_by` is a number in
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import pairwise
@@ -24,9 +25,33 @@ from pipeline.core.files import content_key, read_json
 from pipeline.core.records import Choice, Task, Verdict
 
 PULLED = "pulled.json"  # in the folder of the exports
-CHOICES = get_args(Choice)
-QUESTIONS = ("first", "second")
+CHOICES: tuple[str, ...] = get_args(Choice)
 PSEUDONYM = re.compile(r"annotator-(\d{2,}|[0-9a-f]{8})")
+
+
+class LabellingScreen(NamedTuple):
+    """What a task asks people: names of the controls that must be answered, their labels, and names of optional ones.
+
+    `advice` is what to do about an answer that is none of the labels.
+    """
+
+    questions: tuple[str, ...]
+    choices: tuple[str, ...]
+    optional: tuple[str, ...]
+    advice: str
+
+
+TASK_SCREEN = LabellingScreen(
+    ("first", "second"),
+    CHOICES,
+    ("first_reason", "second_reason"),
+    "A label was renamed in the labelling interface: `rgqa annotate push` puts it back; judge these tasks again, or put the "
+    "right words into the file and say so in the release",
+)
+
+Texts = Mapping[
+    str, Mapping[str, str]
+]  # task id -> name of a control that is called as its question is -> the question
 
 
 class Person(msgspec.Struct):
@@ -34,7 +59,7 @@ class Person(msgspec.Struct):
     email: str | None = None
 
 
-class Annotation(msgspec.Struct):
+class ExportedAnnotation(msgspec.Struct):
     """One annotation, or one version of it. Times are ISO 8601 in UTC; `lead_time` is in seconds."""
 
     id: int | str = 0
@@ -45,27 +70,33 @@ class Annotation(msgspec.Struct):
     created_at: str = ""
     updated_at: str = ""
 
+    @property
+    def chosen(self) -> dict[str, str]:
+        """Name of the control -> what was chosen there."""
+        chosen = {}
+        for result in self.result:
+            value = result.get("value")
+            choices = value.get("choices") if isinstance(value, dict) else None
+            if isinstance(choices, list) and choices:
+                chosen[str(result.get("from_name", ""))] = str(choices[0])
+        return chosen
 
-class Exported(msgspec.Struct):
+    @property
+    def when(self) -> tuple[str, str]:
+        """For sorting: when it was given last, then its number."""
+        return self.updated_at or self.created_at, str(self.id).zfill(20)
+
+    @property
+    def content(self) -> str:
+        """What this version says and when, in one string: equal for the same version in two formats."""
+        return repr((self.updated_at, bool(self.was_cancelled), sorted(self.chosen.items())))
+
+
+class ExportedTask(msgspec.Struct):
     """A task of an export in the format JSON; of `data`, only `task` is needed."""
 
     data: dict[str, Any]
-    annotations: list[Annotation]
-
-
-class _Min(msgspec.Struct):
-    """An annotation in the format JSON_MIN; skipped ones are not in it."""
-
-    task: str
-    annotation_id: int | str
-    annotator: int | str | Person | None = None
-    first: Any = None
-    second: Any = None
-    first_reason: Any = None
-    second_reason: Any = None
-    created_at: str = ""
-    updated_at: str = ""
-    lead_time: float | None = None
+    annotations: list[ExportedAnnotation]
 
 
 class _Given(NamedTuple):
@@ -73,7 +104,18 @@ class _Given(NamedTuple):
 
     where: str
     task_id: str
-    annotation: Annotation
+    annotation: ExportedAnnotation
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What makes two of them versions of one annotation: number and time of creation, or all of it."""
+        annotation = self.annotation
+        if annotation.id and annotation.created_at:
+            return self.task_id, str(annotation.id), annotation.created_at
+        return self.task_id, pseudonym(annotation.completed_by), *annotation.when, annotation.content
+
+
+Latest = dict[tuple[str, str], ExportedAnnotation]  # (task id, pseudonym) -> the last complete annotation
 
 
 def read_exports(paths: Iterable[Path], tasks: Mapping[str, Task]) -> tuple[list[Verdict], dict[str, int]]:
@@ -85,72 +127,39 @@ def read_exports(paths: Iterable[Path], tasks: Mapping[str, Task]) -> tuple[list
     Raises:
         UserError: lists the files that are no export of these tasks, and annotations that make no sense.
     """
-    problems = Problems("annotation exports")
+    texts = {key: {"first": task.first.text, "second": task.second.text} for key, task in tasks.items()}
+    latest, counts = read_latest(paths, texts, TASK_SCREEN, "annotation exports")
+    return _verdicts(latest), counts
+
+
+def verdicts_of(
+    exported: Iterable[ExportedTask], tasks: Collection[str]
+) -> tuple[list[Verdict], dict[str, int]]:
+    """The same for rows that are at hand already."""
+    latest, counts = _latest(_given("verdicts", exported), tasks, TASK_SCREEN, Problems("verdicts"))
+    return _verdicts(latest), counts
+
+
+def read_latest(
+    paths: Iterable[Path], texts: Texts, screen: LabellingScreen, subject: str
+) -> tuple[Latest, dict[str, int]]:
+    """Everybody's last complete annotation of each task (those that `texts` has) in some export files.
+
+    Returns:
+        The annotations; how many of what kind there were.
+
+    Raises:
+        UserError: see `read_exports`; `subject` is what it calls the files.
+    """
+    problems = Problems(subject)
     given: list[_Given] = []
     for path in paths:
         try:
-            rows = read(path, tasks)
+            given += _given(str(path), _read(path, texts, screen))
         except UserError as error:
             wanted = "wanted: Label Studio's export format JSON or JSON_MIN, with the tasks of push"
             problems.add(str(path), f"{str(error).removeprefix(f'{path}: ')} ({wanted})")
-            continue
-        given += [
-            _Given(str(path), str(row.data["task"]), annotation)
-            for row in rows
-            for annotation in row.annotations
-        ]
-    return _counted(given, tasks, problems)
-
-
-def verdicts_of(rows: Iterable[Exported], tasks: Mapping[str, Task]) -> tuple[list[Verdict], dict[str, int]]:
-    """The same for rows that are at hand already."""
-    given = [
-        _Given("verdicts", str(row.data.get("task")), annotation)
-        for row in rows
-        for annotation in row.annotations
-    ]
-    return _counted(given, tasks, Problems("verdicts"))
-
-
-def read(path: Path, tasks: Mapping[str, Task]) -> list[Exported]:
-    """An export file as rows of the format JSON.
-
-    Raises:
-        UserError: it is neither JSON nor JSON_MIN with a task's key in each row.
-    """
-    rows = read_json(path)
-    try:
-        if (
-            isinstance(rows, list)
-            and rows
-            and all(isinstance(row, dict) and "annotation_id" in row for row in rows)
-        ):
-            return [_from_min(row, tasks.get(row.task)) for row in msgspec.convert(rows, list[_Min])]
-        found = msgspec.convert(rows, list[Exported])
-    except msgspec.ValidationError as error:
-        raise UserError(f"not what is expected here: {error}") from error
-    if without := sum(not isinstance(row.data.get("task"), str) for row in found):
-        raise UserError(f"not what is expected here: {without} rows have no key `task` in `data`")
-    return found
-
-
-def _from_min(row: _Min, task: Task | None) -> Exported:
-    texts = {"first": task.first.text, "second": task.second.text} if task else {}
-    chosen = {name: getattr(row, name) for name in (*QUESTIONS, "first_reason", "second_reason")}
-    result = [
-        {"from_name": name, "value": {"choices": [value]}}
-        for name, value in chosen.items()
-        if isinstance(value, str) and value != texts.get(name)  # a question without an answer keeps its text
-    ]
-    annotation = Annotation(
-        id=row.annotation_id,
-        completed_by=row.annotator,
-        result=result,
-        lead_time=row.lead_time,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-    )
-    return Exported(data={"task": row.task}, annotations=[annotation])
+    return _latest(given, texts, screen, problems)
 
 
 def pseudonym(person: int | str | Person | None) -> str:
@@ -162,135 +171,127 @@ def pseudonym(person: int | str | Person | None) -> str:
     return "unknown" if person is None else f"annotator-{content_key('annotator', str(person))[:8]}"
 
 
-def _counted(
-    given: Iterable[_Given], tasks: Mapping[str, Task], problems: Problems
-) -> tuple[list[Verdict], dict[str, int]]:
-    counts: Counter[str] = Counter()
+def _read(path: Path, texts: Texts, screen: LabellingScreen) -> list[ExportedTask]:
+    """An export file as rows of the format JSON.
+
+    Raises:
+        UserError: it is neither JSON nor JSON_MIN with a task's key in each row.
+    """
+    rows = read_json(path)
+    if isinstance(rows, list) and all(isinstance(row, dict) and "annotation_id" in row for row in rows):
+        rows = [_from_min(row, texts, screen) for row in rows]
+    try:
+        exported = msgspec.convert(rows, list[ExportedTask])
+    except msgspec.ValidationError as error:
+        raise UserError(f"not what is expected here: {error}") from error
+    if without := sum(not isinstance(row.data.get("task"), str) for row in exported):
+        raise UserError(f"not what is expected here: {without} rows have no key `task`")
+    return exported
+
+
+def _from_min(row: Mapping[str, Any], texts: Texts, screen: LabellingScreen) -> dict[str, Any]:
+    """A row of the format JSON_MIN, one annotation, as one of the format JSON; skipped ones are not in it."""
+    asked = texts.get(str(row.get("task")), {})
+    chosen = {name: row.get(name) for name in (*screen.questions, *screen.optional)}
+    result = [
+        {"from_name": name, "value": {"choices": [value]}}
+        for name, value in chosen.items()
+        if isinstance(value, str) and value != asked.get(name)  # a question without an answer keeps its text
+    ]
+    renamed = {"id": row["annotation_id"], "completed_by": row.get("annotator"), "result": result}
+    return {"data": {"task": row.get("task")}, "annotations": [{**row, **renamed}]}
+
+
+def _given(where: str, exported: Iterable[ExportedTask]) -> Iterator[_Given]:
+    for row in exported:
+        for annotation in row.annotations:
+            yield _Given(where, str(row.data.get("task")), annotation)
+
+
+def _latest(
+    given: Iterable[_Given], known: Collection[str], screen: LabellingScreen, problems: Problems
+) -> tuple[Latest, dict[str, int]]:
     versions: dict[tuple[str, ...], list[_Given]] = defaultdict(list)
-    for row in given:
-        versions[_identity(row)].append(row)
-    complete: dict[tuple[str, str], list[Annotation]] = defaultdict(list)
+    for version in given:
+        versions[version.identity].append(version)
+    counts: Counter[str] = Counter()
     strange: Counter[tuple[str, str]] = Counter()
-    for rows in versions.values():
-        different = {_content(row.annotation) for row in rows}
-        counts["seen more than once"] += len(rows) - len(different)
+    latest: Latest = {}
+    for same in versions.values():
+        different = {version.annotation.content for version in same}
+        counts["seen more than once"] += len(same) - len(different)
         counts["corrected later"] += len(different) - 1
-        where, task_id, annotation = max(rows, key=lambda row: (_when(row.annotation), row.where))
-        kind = _kind(annotation, task_id, tasks)
+        where, task_id, annotation = max(same, key=lambda version: (version.annotation.when, version.where))
+        kind = _kind(annotation, screen) if task_id in known else "of another batch"
         counts[kind] += 1
         if kind == "complete":
-            complete[task_id, _person(rows)].append(annotation)
+            key = task_id, _person(same)
+            latest[key] = max(latest.get(key, annotation), annotation, key=lambda version: version.when)
         elif kind == "unreadable":
-            strange[where, _said(annotation)] += 1
+            said = ", ".join(f"`{name}`: {choice!r}" for name, choice in sorted(annotation.chosen.items()))
+            strange[where, said] += 1
+    wanted = " and ".join(f"`{name}`" for name in screen.questions)
     for (where, said), count in sorted(strange.items()):
+        each = ", ".join(screen.choices)
         problems.add(
-            where,
-            f"{count} annotations say {said}; wanted are `first` and `second`, each {', '.join(CHOICES)}. A label was renamed in "
-            "the labelling interface: `rgqa annotate push` puts it back; judge these tasks again, or put the right words into "
-            "the file and say so in the release",
+            where, f"{count} annotations say {said}; wanted are {wanted}, each {each}. {screen.advice}"
         )
-    if not counts["complete"] and counts["of another batch"]:
-        problems.add(
-            "all exports",
-            f"none of their {counts['of another batch']} annotations is of a task of this batch",
-        )
+    if not counts["complete"] and (other := counts["of another batch"]):
+        problems.add("all exports", f"none of their {other} annotations is of a task of this batch")
     problems.raise_if_any()
-    last = {key: max(rows, key=_when) for key, rows in complete.items()}
-    counts["replaced by a later one"] = counts["complete"] - len(last)
-    counts["complete"] = len(last)
-    return _verdicts(last), dict(sorted((kind, count) for kind, count in counts.items() if count))
+    counts["replaced by a later one"] = counts["complete"] - len(latest)
+    counts["complete"] = len(latest)
+    return latest, dict(sorted((kind, count) for kind, count in counts.items() if count))
 
 
-def _identity(row: _Given) -> tuple[str, ...]:
-    """What makes two rows versions of one annotation: number and time of creation, or all of it."""
-    annotation = row.annotation
-    if annotation.id and annotation.created_at:
-        return row.task_id, str(annotation.id), annotation.created_at
-    return row.task_id, pseudonym(annotation.completed_by), *_when(annotation), _content(annotation)
-
-
-def _person(rows: Iterable[_Given]) -> str:
-    """Whose annotation it is: a pseudonym that was given, if any version carries one, before one made from a number."""
-    people = [row.annotation.completed_by for row in rows]
-    named = sorted(p for p in people if isinstance(p, str) and PSEUDONYM.fullmatch(p))
-    return named[0] if named else pseudonym(max(people, key=lambda p: p is not None))
-
-
-def _content(annotation: Annotation) -> str:
-    """What one version says and when, in one string: equal for the same version in two formats."""
-    return repr((annotation.updated_at, bool(annotation.was_cancelled), sorted(_chosen(annotation).items())))
-
-
-def _kind(annotation: Annotation, task_id: str, tasks: Mapping[str, Task]) -> str:
-    if task_id not in tasks:
-        return "of another batch"
+def _kind(annotation: ExportedAnnotation, screen: LabellingScreen) -> str:
+    chosen = annotation.chosen
+    answers = [chosen[name] for name in screen.questions if name in chosen]
     if annotation.was_cancelled:
         return "skipped"
-    choices = _choices(annotation)
-    if not choices:
-        return "unreadable" if _chosen(annotation) else "empty"
-    if not set(choices.values()) <= set(CHOICES):
+    if not chosen:
+        return "empty"
+    if not answers or not set(answers) <= set(screen.choices):
         return "unreadable"
-    return "complete" if set(choices) == set(QUESTIONS) else "incomplete"
+    return "complete" if len(answers) == len(screen.questions) else "incomplete"
 
 
-def _chosen(annotation: Annotation) -> dict[str, str]:
-    """Name of the control -> what was chosen there."""
-    chosen = {}
-    for result in annotation.result:
-        value = result.get("value")
-        choices = value.get("choices") if isinstance(value, dict) else None
-        if isinstance(choices, list) and choices:
-            chosen[str(result.get("from_name", ""))] = str(choices[0])
-    return chosen
+def _person(versions: Sequence[_Given]) -> str:
+    """Whose annotation it is: a pseudonym that was given, if any version carries one, before one made from a number."""
+    people = [version.annotation.completed_by for version in versions]
+    named = sorted(person for person in people if isinstance(person, str) and PSEUDONYM.fullmatch(person))
+    return named[0] if named else pseudonym(max(people, key=lambda person: person is not None))
 
 
-def _choices(annotation: Annotation) -> dict[str, str]:
-    chosen = _chosen(annotation)
-    return {name: chosen[name] for name in QUESTIONS if name in chosen}
-
-
-def _said(annotation: Annotation) -> str:
-    return ", ".join(f"`{name}`: {choice!r}" for name, choice in sorted(_chosen(annotation).items()))
-
-
-def _when(annotation: Annotation) -> tuple[str, str]:
-    return annotation.updated_at or annotation.created_at, str(annotation.id).zfill(20)
-
-
-def _verdicts(last: Mapping[tuple[str, str], Annotation]) -> list[Verdict]:
+def _verdicts(latest: Latest) -> list[Verdict]:
     """Verdicts in which `order` is the place among the person's own answers."""
     answered: Counter[str] = Counter()
-    between = _gaps(last)
+    gaps = _gaps(latest)
     verdicts = []
-    for (task_id, person), annotation in sorted(last.items(), key=lambda row: (_when(row[1]), row[0])):
-        chosen = _chosen(annotation)
-        verdicts.append(
-            Verdict(
-                verdict_id=content_key("verdict", task_id, person),
-                task_id=task_id,
-                annotator=person,
-                first=chosen["first"],
-                second=chosen["second"],
-                first_reason=chosen.get("first_reason", ""),
-                second_reason=chosen.get("second_reason", ""),
-                order=answered[person],
-                seconds=annotation.lead_time,
-                gap=between.get((task_id, person)),
-            )
-        )
+    for (task_id, person), annotation in sorted(latest.items(), key=lambda given: (given[1].when, given[0])):
+        fields = {
+            "verdict_id": content_key("verdict", task_id, person),
+            "task_id": task_id,
+            "annotator": person,
+            "order": answered[person],
+            "seconds": annotation.lead_time,
+            "gap": gaps.get((task_id, person)),
+        }
+        chosen = annotation.chosen
+        controls = chosen.keys() & {*TASK_SCREEN.questions, *TASK_SCREEN.optional}
+        verdicts.append(msgspec.convert(fields | {name: chosen[name] for name in controls}, Verdict))
         answered[person] += 1
     return sorted(verdicts, key=lambda verdict: verdict.verdict_id)
 
 
-def _gaps(last: Mapping[tuple[str, str], Annotation]) -> dict[tuple[str, str], float]:
+def _gaps(latest: Latest) -> dict[tuple[str, str], float]:
     """Seconds since the same person's submission before, where there is one and both times can be read."""
     submitted: dict[str, list[tuple[datetime, str]]] = defaultdict(list)
-    for (task_id, person), annotation in last.items():
+    for (task_id, person), annotation in latest.items():
         with suppress(ValueError):
             submitted[person].append((datetime.fromisoformat(annotation.created_at), task_id))
     return {
         (task_id, person): (now - before).total_seconds()
-        for person, row in submitted.items()
-        for (before, _), (now, task_id) in pairwise(sorted(row))
+        for person, times in submitted.items()
+        for (before, _), (now, task_id) in pairwise(sorted(times))
     }

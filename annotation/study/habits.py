@@ -7,13 +7,13 @@ before counts pauses, and is short for somebody with two windows open. So each i
 short times are held against anybody, and medians and shares are told, no means.
 
 Chance. What others answer in the same subsets is what is to be expected. Probabilities are multiplied by the
-number of comparisons made (Bonferroni), so `level` is the chance that anybody at all is flagged without a cause.
+number of comparisons made (Bonferroni), so `flag_level` is the chance that anybody at all is flagged without a cause.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from math import isfinite
 from typing import Literal, get_args
@@ -21,11 +21,18 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.stats import binom
 
-from pipeline.core.records import Choice, Record, Subset, Task, Verdict
+from annotation.study.collect_rules import CollectRules
+from annotation.study.judged import Judged
+from pipeline.core.records import SUBSETS, Choice, Record, Verdict
 
 Suspicion = Literal["speed", "one answer", "long run"]
 SHORTEST_RUN = 10  # the same answers in fewer tasks in a row are never held against anybody
-CHOICES = get_args(Choice)
+CHOICES: tuple[Choice, ...] = get_args(Choice)
+SHAPE = (
+    len(SUBSETS),
+    len(CHOICES),
+    len(CHOICES),
+)  # counts of answers: in a subset, to the first and the second question
 Answers = tuple[Choice, Choice]
 
 
@@ -43,7 +50,7 @@ class Excess(Record):
     """The choice that somebody made more often than others would, by the most.
 
     Attributes:
-        share, expected: of all answers, theirs, and others' in the same subsets; in [0, 1].
+        share, expected: of all answers, usual, and others' in the same subsets; in [0, 1].
         probability: of so many by chance, times the number of comparisons, at most 1.
     """
 
@@ -53,7 +60,7 @@ class Excess(Record):
     probability: float
 
 
-class Run(Record):
+class AnswerRun(Record):
     """The same two answers in `length` tasks in a row; `probability` as in Excess."""
 
     first: Choice
@@ -83,127 +90,102 @@ class Habits(Record):
     shown: Pace
     between: Pace
     excess: Excess | None
-    run: Run | None
+    run: AnswerRun | None
     flags: tuple[Flag, ...]
 
 
-class Limits(Record):
-    """When a habit is flagged.
-
-    Attributes:
-        fast_seconds: less than this is too fast for a task. max_fast: share of such tasks that is tolerated.
-        min_answers: fewer tasks than this tell nothing of anybody.
-        max_excess: by how much the share of a choice may exceed what others give.
-        level: probability, over all comparisons, below which it is not chance.
-    """
-
-    fast_seconds: float = 3.0
-    max_fast: float = 0.25
-    min_answers: int = 20
-    max_excess: float = 0.2
-    level: float = 0.001
-
-
-def habits(tasks: Mapping[str, Task], verdicts: Sequence[Verdict], limits: Limits) -> dict[str, Habits]:
+def habits(judged: Sequence[Judged], rules: CollectRules) -> dict[str, Habits]:
     """Annotator -> how they answered, sorted by name."""
-    given: dict[str, list[Verdict]] = defaultdict(list)
-    for verdict in verdicts:
-        given[verdict.annotator].append(verdict)
-    answered = {
-        name: [(tasks[v.task_id].subset, (v.first, v.second)) for v in sorted(row, key=lambda v: v.order)]
-        for name, row in sorted(given.items())
-    }
-    total = counted(pair for row in answered.values() for pair in row)
-    made = {}
-    for name, row in answered.items():
-        own = counted(row)
-        others = {subset: total[subset] - own[subset] for subset in own if total[subset] != own[subset]}
-        shown = pace([v.seconds for v in given[name]], limits.fast_seconds)
-        between = pace([v.gap for v in given[name]], limits.fast_seconds)
-        most = excess(row, others, len(answered) * len(CHOICES))
-        run = longest_run(row, others, len(answered) * len(CHOICES) ** 2)
-        made[name] = Habits(
-            tasks=len(row),
-            choices={choice: sum(pair.count(choice) for _, pair in row) for choice in CHOICES},
+    verdicts: dict[str, list[Verdict]] = defaultdict(list)  # in the order of answering
+    counts: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(SHAPE, int))
+    for row in sorted(judged, key=lambda row: row.verdict.order):
+        verdict = row.verdict
+        verdicts[verdict.annotator].append(verdict)
+        at = SUBSETS.index(row.task.subset), CHOICES.index(verdict.first), CHOICES.index(verdict.second)
+        counts[verdict.annotator][at] += 1
+    everybody = sum(counts.values())
+    by_annotator = {}
+    for name, own in sorted(counts.items()):
+        others = everybody - own
+        shared = own.any(axis=(1, 2)) & others.any(axis=(1, 2))  # subsets in which others answered too
+        given = verdicts[name]
+        shown = pace([verdict.seconds for verdict in given], rules.fast_seconds)
+        between = pace([verdict.gap for verdict in given], rules.fast_seconds)
+        most = excess(own[shared], others[shared], len(counts) * len(CHOICES))
+        answers: list[Answers] = [(verdict.first, verdict.second) for verdict in given]
+        run = longest_run(answers, others[shared], len(counts) * len(CHOICES) ** 2)
+        by_annotator[name] = Habits(
+            tasks=len(given),
+            choices=dict(zip(CHOICES, (own.sum(axis=(0, 1)) + own.sum(axis=(0, 2))).tolist(), strict=True)),
             shown=shown,
             between=between,
             excess=most,
             run=run,
-            flags=flags(len(row), shown, between, most, run, limits),
+            flags=(
+                *too_fast(shown, "by the tool's clock", rules),
+                *too_fast(between, "after the submission before", rules),
+                *too_uniform(len(given), most, run, rules),
+            ),
         )
-    return made
-
-
-def counted(rows: Iterable[tuple[Subset, Answers]]) -> dict[Subset, Counter[Answers]]:
-    """How often each pair of answers was given in each subset."""
-    counts: dict[Subset, Counter[Answers]] = defaultdict(Counter)
-    for subset, pair in rows:
-        counts[subset][pair] += 1
-    return counts
+    return by_annotator
 
 
 def pace(seconds: Sequence[float | None], fast_seconds: float) -> Pace:
     """Quartiles of the times that are known: positive numbers."""
-    known = np.array([s for s in seconds if s is not None and isfinite(s) and s > 0])
+    known = np.array([second for second in seconds if second is not None and isfinite(second) and second > 0])
     low, median, high = np.quantile(known, (0.25, 0.5, 0.75)).tolist() if len(known) else (None,) * 3
     return Pace(known=len(known), low=low, median=median, high=high, fast=int((known < fast_seconds).sum()))
 
 
-def excess(
-    mine: Sequence[tuple[Subset, Answers]], others: Mapping[Subset, Counter[Answers]], comparisons: int
-) -> Excess | None:
+def excess(own: np.ndarray, others: np.ndarray, comparisons: int) -> Excess | None:
     """The choice least likely to be so frequent by chance, if others' shares in the same subsets hold.
 
     Args:
-        others: what everybody else answered. Subsets without it are left out; None if none is left.
+        own, others: [subsets, first, second], how often somebody and all others gave these two answers; in no subset
+            none. None if there is no subset.
         comparisons: how many such probabilities are looked at in all.
     """
-    own = [(subset, choice) for subset, pair in mine for choice in pair if subset in others]
-    if not own:
+    if not len(own):
         return None
-    sizes = Counter(subset for subset, _ in own)
-    found = []
-    for choice in CHOICES:
-        expected = sum(size * _share(others[subset], choice) for subset, size in sizes.items()) / len(own)
-        count = sum(made == choice for _, made in own)
-        chance = float(binom.sf(count - 1, len(own), expected))
-        found.append(
-            Excess(
-                choice=choice,
-                share=count / len(own),
-                expected=expected,
-                probability=min(1.0, comparisons * chance),
-            )
-        )
-    return min(found, key=lambda row: (row.probability, row.expected - row.share))
+    chosen, usual = (
+        counts.sum(axis=1) + counts.sum(axis=2) for counts in (own, others)
+    )  # [subsets, choices]
+    total = chosen.sum()
+    shares = chosen.sum(axis=0) / total
+    expected = chosen.sum(axis=1) @ (usual / usual.sum(axis=1, keepdims=True)) / total
+    chance = np.minimum(1.0, comparisons * binom.sf(chosen.sum(axis=0) - 1, total, expected))
+    most = np.lexsort((expected - shares, chance))[0]
+    return Excess(
+        choice=CHOICES[most],
+        share=float(shares[most]),
+        expected=float(expected[most]),
+        probability=float(chance[most]),
+    )
 
 
-def _share(answers: Counter[Answers], choice: Choice) -> float:
-    return sum(pair.count(choice) * times for pair, times in answers.items()) / (2 * answers.total())
-
-
-def longest_run(
-    mine: Sequence[tuple[Subset, Answers]], others: Mapping[Subset, Counter[Answers]], comparisons: int
-) -> Run | None:
+def longest_run(answers: Sequence[Answers], others: np.ndarray, comparisons: int) -> AnswerRun | None:
     """The run of equal answers that is least likely by chance; None if there is nobody to compare with.
 
     How likely two answers are is taken to be the largest of: others' share of them in any subset that the annotator
     saw (queues may go through the subsets one by one), and their own share outside the run.
+
+    Args:
+        answers: in the order given. others, comparisons: as in `excess`.
     """
-    if not others:
+    if not len(others):
         return None
-    longest: dict[Answers, int] = {}
-    for pair, row in groupby(pair for _, pair in mine):
-        longest[pair] = max(longest.get(pair, 0), len(list(row)))
-    own = Counter(pair for _, pair in mine)
-    found = []
-    for pair, length in longest.items():
-        share = max(row[pair] / row.total() for row in others.values())
-        if len(mine) > length:
-            share = max(share, (own[pair] - length) / (len(mine) - length))
-        probability = min(1.0, comparisons * run_probability(length, len(mine), share))
-        found.append(Run(first=pair[0], second=pair[1], length=length, probability=probability))
-    return min(found, key=lambda row: (row.probability, -row.length, row.first, row.second))
+    usual = (others / others.sum(axis=(1, 2), keepdims=True)).max(axis=0)
+    lengths: dict[Answers, int] = {}
+    for pair, run in groupby(answers):
+        lengths[pair] = max(lengths.get(pair, 0), len(list(run)))
+    runs = []
+    for (first, second), length in lengths.items():
+        share = float(usual[CHOICES.index(first), CHOICES.index(second)])
+        if len(answers) > length:
+            share = max(share, (answers.count((first, second)) - length) / (len(answers) - length))
+        probability = min(1.0, comparisons * run_probability(length, len(answers), share))
+        runs.append(AnswerRun(first=first, second=second, length=length, probability=probability))
+    return min(runs, key=lambda run: (run.probability, -run.length, run.first, run.second))
 
 
 def run_probability(length: int, trials: int, share: float) -> float:
@@ -224,20 +206,22 @@ def run_probability(length: int, trials: int, share: float) -> float:
     return min(1.0, ended[trials])
 
 
-def flags(
-    tasks: int, shown: Pace, between: Pace, most: Excess | None, run: Run | None, limits: Limits
-) -> tuple[Flag, ...]:
-    """What of all this is suspect."""
-    found = []
-    for row, clock in ((shown, "by the tool's clock"), (between, "after the submission before")):
-        if row.known >= limits.min_answers and row.fast > limits.max_fast * row.known:
-            detail = f"{row.fast} of {row.known} tasks in under {limits.fast_seconds:g} s {clock}"
-            found.append(Flag(kind="speed", detail=f"{detail}, median {row.median:.1f} s"))
-    told = tasks >= limits.min_answers and most and most.probability < limits.level
-    if told and most.share - most.expected > limits.max_excess:
+def too_fast(times: Pace, clock: str, rules: CollectRules) -> Iterator[Flag]:
+    """A flag if too many of the times that are known by this clock are too short."""
+    if times.known >= rules.min_filter_answers and times.fast > rules.max_fast * times.known:
+        detail = f"{times.fast} of {times.known} tasks in under {rules.fast_seconds:g} s {clock}"
+        yield Flag(kind="speed", detail=f"{detail}, median {times.median:.1f} s")
+
+
+def too_uniform(
+    tasks: int, most: Excess | None, run: AnswerRun | None, rules: CollectRules
+) -> Iterator[Flag]:
+    """Flags for one answer given too often, and for a run of equal answers that is too long."""
+    if tasks < rules.min_filter_answers:  # too few to say
+        most = None
+    if most and most.probability < rules.flag_level and most.share - most.expected > rules.max_excess:
         detail = f"{most.share:.0%} of all answers are {most.choice}, of others' {most.expected:.0%}"
-        found.append(Flag(kind="one answer", detail=detail))
-    if run and run.length >= SHORTEST_RUN and run.probability < limits.level:
+        yield Flag(kind="one answer", detail=detail)
+    if run and run.length >= SHORTEST_RUN and run.probability < rules.flag_level:
         detail = f"{run.first} and {run.second} in {run.length} tasks in a row"
-        found.append(Flag(kind="long run", detail=f"{detail} (by chance: {run.probability:.1g})"))
-    return tuple(found)
+        yield Flag(kind="long run", detail=f"{detail} (by chance: {run.probability:.1g})")

@@ -8,7 +8,8 @@ people judge the same tasks, so pairs of annotators are spread evenly.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import permutations
 from math import inf
 from typing import Annotated
 
@@ -48,7 +49,7 @@ class Assignment(Record):
     task_id: str
 
 
-class Given(Record):
+class StudyState(Record):
     """What is given already: task id -> pseudonyms.
 
     Attributes:
@@ -66,7 +67,7 @@ class Given(Record):
     excluded: frozenset[str] = frozenset()
 
 
-class Plan(Record):
+class WorkPlan(Record):
     """Open tasks, and votes that nobody can give.
 
     Attributes:
@@ -79,24 +80,38 @@ class Plan(Record):
 
 
 def plan(
-    tasks: Sequence[Task], roster: Sequence[Annotator], params: AnnotateParams, given: Given | None = None
-) -> Plan:
+    tasks: Sequence[Task],
+    roster: Sequence[Annotator],
+    params: AnnotateParams,
+    state: StudyState | None = None,
+) -> WorkPlan:
     """Share out the tasks among those who are active."""
-    return _Planner(tasks, roster, params, given or Given()).made()
+    board = _Board(tasks, roster, params, state or StudyState())
+    _keep(board)
+    short = _fill(board)
+    _level(board)
+    queues: dict[str, list[str]] = {name: [] for name in board.shares}
+    for key, people in board.open.items():
+        for name in people:
+            queues[name].append(key)
+    for name, queue in queues.items():
+        place = {key: number for number, key in enumerate(board.state.held.get(name, ()))}
+        # What is there already keeps its place; what is new comes after it, drawn by lot.
+        order = {key: (place.get(key, inf), lot(params.seed, name, key)) for key in queue}
+        queue.sort(key=order.__getitem__)
+    return WorkPlan(queues=queues, short=short)
 
 
-def overlapping(tasks: Sequence[Task], params: AnnotateParams) -> set[str]:
+def overlapping(tasks: Iterable[Task], params: AnnotateParams) -> set[str]:
     """The tasks that everybody judges: `overlap` of each subset, drawn by lot."""
     by_subset: dict[str, list[str]] = defaultdict(list)
     for task in tasks:
         by_subset[task.subset].append(task.task_id)
-    return {
-        key
-        for keys in by_subset.values()
-        for key in sorted(keys, key=lambda key: lot(params.seed, "overlap", key))[
-            : round(params.overlap * len(keys))
-        ]
-    }
+    together: set[str] = set()
+    for keys in by_subset.values():
+        keys.sort(key=lambda key: lot(params.seed, "overlap", key))
+        together.update(keys[: round(params.overlap * len(keys))])
+    return together
 
 
 def lot(seed: int, *key: str) -> str:
@@ -104,179 +119,157 @@ def lot(seed: int, *key: str) -> str:
     return content_key("annotate", str(seed), *key)
 
 
-class _Planner:
-    """The plan while it is made: who has what, and how much everybody has."""
+class _Board:
+    """The plan while it is made: who has which open tasks, and how much of what everybody has.
+
+    Attributes:
+        shares: active annotators. barred: task -> who judged, began or skipped it.
+        wanted: task -> how many shall have it open. open: task -> who has it, in the order of getting it.
+        left: how many more tasks somebody may get. load: open tasks, by subset.
+        seen: (annotator, picture) -> tasks done and open. pairs: two annotators -> tasks in common.
+    """
 
     def __init__(
-        self, tasks: Sequence[Task], roster: Sequence[Annotator], params: AnnotateParams, given: Given
+        self, tasks: Sequence[Task], roster: Sequence[Annotator], params: AnnotateParams, state: StudyState
     ) -> None:
-        self.params, self.given = params, given
+        self.params, self.state = params, state
         self.task = {task.task_id: task for task in tasks}
-        self.share = {
+        self.shares = {
             person.pseudonym: person.share
             for person in roster
-            if person.active and person.pseudonym not in given.excluded
+            if person.active and person.pseudonym not in state.excluded
         }
+        self.barred = {key: {*state.judged.get(key, ()), *state.skipped.get(key, ())} for key in self.task}
         together = overlapping(tasks, params)
         names = sorted(self.task)
         keys = [names[i] for i in generator(params.seed, "annotate", "order").permutation(len(names))]
         # Tasks for all come first: if people may take only so many tasks, these are the ones that tell agreement.
-        self.keys = sorted(keys, key=lambda key: key not in together)
-        self.barred = {key: {*given.judged.get(key, ()), *given.skipped.get(key, ())} for key in self.task}
-        self.missing = {key: self._missing(key, key in together) for key in self.keys}
-        self.having: dict[str, list[str]] = {key: [] for key in self.task}  # open, by task
-        self.load: dict[str, Counter[str]] = {name: Counter() for name in self.share}  # open, by subset
-        self.total = dict.fromkeys(self.share, 0)
-        self.seen: dict[str, Counter[str]] = {name: Counter() for name in self.share}  # by picture
-        self.pairs: Counter[tuple[str, str]] = Counter()
-        limit = params.most_tasks or inf
-        self.room = dict.fromkeys(self.share, limit)
-        for key, people in self.barred.items():
-            for name in people & self.share.keys():
-                self.room[name] -= 1
-                self.seen[name][self.task[key].picture_id] += 1
-            for a in people:
-                self.pairs.update((a, b) for b in people if a != b)
-
-    def _missing(self, key: str, for_all: bool) -> int:
-        if for_all:
-            return len(self.share.keys() - self.barred[key])
-        wanted = max(self.params.votes, self.given.wanted.get(key, 0))
-        return max(0, wanted - len(self.given.judged.get(key, ())))
-
-    def made(self) -> Plan:
-        self._keep()
-        short = self._fill()
-        self._level()
-        queues: dict[str, list[str]] = {name: [] for name in self.share}
-        for key in self.keys:
-            for name in self.having[key]:
-                queues[name].append(key)
-        for name, row in queues.items():
-            place = {key: i for i, key in enumerate(self.given.held.get(name, ()))}
-            # What is there already keeps its place; what is new comes after it, drawn by lot.
-            row.sort(
-                key=lambda key, place=place, name=name: (
-                    place.get(key, inf),
-                    lot(self.params.seed, name, key),
-                )
-            )
-        return Plan(queues=queues, short=short)
-
-    def _keep(self) -> None:
-        """Leave open tasks where they are, as far as they are still wanted."""
-        held = {name: set(row) for name, row in self.given.held.items() if name in self.share}
-        for key in self.keys:
-            holders = [
-                name
-                for name in held
-                if key in held[name] and name not in self.barred[key] and self.room[name] > 0
-            ]
-            holders.sort(
-                key=lambda name: (self.total[name] / self.share[name], lot(self.params.seed, key, name))
-            )
-            for name in holders[: self.missing[key]]:
-                self._give(key, name)
-
-    def _fill(self) -> dict[str, int]:
-        short = {}
-        for key in self.keys:
-            for done in range(len(self.having[key]), self.missing[key]):
-                name = self._next(key)
-                if name is None:
-                    short[key] = self.missing[key] - done
-                    break
-                self._give(key, name)
-        return short
-
-    def _next(self, key: str) -> str | None:
-        """Who gets a task next: the one with least of its subset, then of pairs with those who have it, and so on."""
-        task = self.task[key]
-        on_it = [*self.barred[key], *self.having[key]]
-        free = [name for name in self.share if self.room[name] > 0 and name not in on_it]
-        if not free:
-            return None
-        return min(
-            free,
-            key=lambda name: (
-                int(self.load[name][task.subset] / self.share[name]),
-                int(self.total[name] / self.share[name]),
-                sum(self.pairs[name, other] for other in on_it),
-                self.seen[name][task.picture_id],
-                lot(self.params.seed, key, name),
-            ),
-        )
-
-    def _give(self, key: str, name: str) -> None:
-        task = self.task[key]
-        for other in (*self.barred[key], *self.having[key]):
-            self.pairs[name, other] += 1
-            self.pairs[other, name] += 1
-        self.having[key].append(name)
-        self.load[name][task.subset] += 1
-        self.total[name] += 1
-        self.room[name] -= 1
-        self.seen[name][task.picture_id] += 1
-
-    def _take(self, key: str, name: str) -> None:
-        task = self.task[key]
-        self.having[key].remove(name)
-        for other in (*self.barred[key], *self.having[key]):
-            self.pairs[name, other] -= 1
-            self.pairs[other, name] -= 1
-        self.load[name][task.subset] -= 1
-        self.total[name] -= 1
-        self.room[name] += 1
-        self.seen[name][task.picture_id] -= 1
-
-    def _level(self) -> None:
-        """Move open tasks from those who have too many to those who have too few."""
-        everything, shares = sum(self.total.values()), sum(self.share.values())
-        quota = {name: everything * share / shares for name, share in self.share.items()}
-        uneven = [
-            name for name in quota if abs(self.total[name] - quota[name]) > max(LEAST, SLACK * quota[name])
-        ]
-        if not uneven:
-            return
-        near = {
-            (name, key)
-            for name, row in self.given.held.items()
-            for key in [key for key in row if key in self.having and name in self.having[key]][:NEAR]
+        self.open: dict[str, list[str]] = {
+            key: [] for key in sorted(keys, key=lambda key: key not in together)
         }
-        for subset in sorted({task.subset for task in self.task.values()}):
-            movable = {name: [] for name in self.share}
-            for key in self.keys:
-                if self.task[key].subset == subset:
-                    for name in self.having[key]:
-                        if (name, key) not in near:
-                            movable[name].append(key)
-            self._level_subset(subset, shares, movable)
+        self.wanted = {
+            key: len(self.shares.keys() - self.barred[key])
+            if key in together
+            else max(params.votes, state.wanted.get(key, 0)) - len(state.judged.get(key, ()))
+            for key in self.open
+        }
+        self.left = dict.fromkeys(self.shares, params.most_tasks or inf)
+        self.load: dict[str, Counter[str]] = {name: Counter() for name in self.shares}
+        self.seen: Counter[tuple[str, str]] = Counter()
+        self.pairs: Counter[tuple[str, str]] = Counter()
+        for key, people in self.barred.items():
+            self.pairs.update(permutations(people, 2))
+            for name in people & self.shares.keys():
+                self.left[name] -= 1
+                self.seen[name, self.task[key].picture_id] += 1
 
-    def _level_subset(self, subset: str, shares: float, movable: dict[str, list[str]]) -> None:
-        whole = sum(self.load[name][subset] for name in self.share)
-        over = {name: self.load[name][subset] - whole * share / shares for name, share in self.share.items()}
-        stuck: set[tuple[str, str]] = set()
-        while pairs := [
-            (over[b] - over[a], a, b)
-            for a in over
-            for b in over
-            if over[a] - over[b] > 1 + 1e-9 and (a, b) not in stuck and self.room[b] > 0
-        ]:
-            _, giver, taker = min(pairs)
-            found = next(
-                (
-                    key
-                    for key in reversed(movable[giver])
-                    if taker not in self.having[key] and taker not in self.barred[key]
-                ),
-                None,
-            )
-            if found is None:
-                stuck.add((giver, taker))
-                continue
-            movable[giver].remove(found)
-            movable[taker].append(found)
-            self._take(found, giver)
-            self._give(found, taker)
-            over[giver] -= 1
-            over[taker] += 1
+    def give(self, key: str, name: str) -> None:
+        self._count(key, name, 1)
+        self.open[key].append(name)
+
+    def take(self, key: str, name: str) -> None:
+        self.open[key].remove(name)
+        self._count(key, name, -1)
+
+    def _count(self, key: str, name: str, by: int) -> None:
+        for other in self.on(key):
+            self.pairs[name, other] += by
+            self.pairs[other, name] += by
+        self.load[name][self.task[key].subset] += by
+        self.left[name] -= by
+        self.seen[name, self.task[key].picture_id] += by
+
+    def on(self, key: str) -> list[str]:
+        """Who judged or skipped a task, or has it open."""
+        return [*self.barred[key], *self.open[key]]
+
+    def fullness(self, name: str) -> float:
+        return self.load[name].total() / self.shares[name]
+
+
+def _keep(board: _Board) -> None:
+    """Leave open tasks where they are, as far as they are still wanted."""
+    held = {name: set(keys) for name, keys in board.state.held.items() if name in board.shares}
+    for key in board.open:
+        holders = [
+            name
+            for name in held
+            if key in held[name] and name not in board.barred[key] and board.left[name] > 0
+        ]
+        holders.sort(key=lambda name: (board.fullness(name), lot(board.params.seed, key, name)))
+        for name in holders[: max(0, board.wanted[key])]:
+            board.give(key, name)
+
+
+def _fill(board: _Board) -> dict[str, int]:
+    """Give out what is wanted beyond that; return task id -> votes that nobody can give."""
+    short = {}
+    for key, people in board.open.items():
+        while len(people) < board.wanted[key]:
+            name = _next(board, key)
+            if name is None:
+                short[key] = board.wanted[key] - len(people)
+                break
+            board.give(key, name)
+    return short
+
+
+def _next(board: _Board, key: str) -> str | None:
+    """Who gets a task next: the one with least of its subset, then of pairs with those who have it, and so on."""
+    task, others = board.task[key], board.on(key)
+    return min(
+        (name for name in board.shares if board.left[name] > 0 and name not in others),
+        key=lambda name: (
+            int(board.load[name][task.subset] / board.shares[name]),
+            int(board.fullness(name)),
+            sum(board.pairs[name, other] for other in others),
+            board.seen[name, task.picture_id],
+            lot(board.params.seed, key, name),
+        ),
+        default=None,
+    )
+
+
+def _level(board: _Board) -> None:
+    """Move open tasks from those who have too many to those who have too few, if somebody does."""
+    totals = {name: load.total() for name, load in board.load.items()}
+    each = sum(totals.values()) / sum(board.shares.values()) if board.shares else 0
+    quotas = {name: each * share for name, share in board.shares.items()}
+    if all(abs(totals[name] - quota) <= max(LEAST, SLACK * quota) for name, quota in quotas.items()):
+        return
+    near = {
+        (name, key)
+        for name, keys in board.state.held.items()
+        for key in [key for key in keys if name in board.open.get(key, ())][:NEAR]
+    }
+    for subset in sorted({task.subset for task in board.task.values()}):
+        movable: dict[str, list[str]] = {name: [] for name in board.shares}
+        for key, people in board.open.items():
+            if board.task[key].subset == subset:
+                for name in people:
+                    if (name, key) not in near:
+                        movable[name].append(key)
+        _level_subset(board, subset, movable)
+
+
+def _level_subset(board: _Board, subset: str, movable: Mapping[str, list[str]]) -> None:
+    """Move as few tasks of a subset as bring everybody to their share; those far down in the lists go first."""
+    each = sum(load[subset] for load in board.load.values()) / sum(board.shares.values())
+    over = {name: board.load[name][subset] - each * share for name, share in board.shares.items()}
+    stuck: set[tuple[str, str]] = set()
+    while pairs := [
+        (over[taker] - over[giver], giver, taker)
+        for giver, taker in permutations(over, 2)
+        if over[giver] - over[taker] > 1 + 1e-9 and (giver, taker) not in stuck and board.left[taker] > 0
+    ]:
+        _, giver, taker = min(pairs)
+        key = next((key for key in reversed(movable[giver]) if taker not in board.on(key)), None)
+        if key is None:
+            stuck.add((giver, taker))
+            continue
+        movable[giver].remove(key)
+        movable[taker].append(key)
+        board.take(key, giver)
+        board.give(key, taker)
+        over[giver] -= 1
+        over[taker] += 1

@@ -5,14 +5,14 @@ Each subset is estimated by itself: what is easily missed in one is plain in ano
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import get_args
 
 import numpy as np
 
 from annotation.study.dawid_skene import dawid_skene
-from annotation.study.quality import candidate_choice, candidate_of
-from pipeline.core.records import SUBSETS, Choice, Record, Subset, Task, Verdict
+from annotation.study.judged import Judged
+from pipeline.core.records import SUBSETS, Choice, Record, Subset
 
 RESPONSES = get_args(Choice)  # valid, invalid, unsure: the first two name the classes
 
@@ -24,7 +24,7 @@ class Posterior(Record):
     invalid: float
 
 
-class Table(Record):
+class ConfusionTable(Record):
     """What somebody says in a subset, in shares: of what is valid in truth, and of what is invalid."""
 
     subset: Subset
@@ -34,50 +34,46 @@ class Table(Record):
     where_invalid: dict[Choice, float]
 
 
-def posteriors(tasks: Mapping[str, Task], verdicts: Sequence[Verdict]) -> tuple[list[Posterior], list[Table]]:
+def posteriors(judged: Sequence[Judged]) -> tuple[list[Posterior], list[ConfusionTable]]:
     """Candidates sorted by id; annotators' tables sorted by subset and name.
 
     Args:
-        verdicts: those that count.
+        judged: with the verdicts that count.
     """
-    found: list[Posterior] = []
-    tables: list[Table] = []
+    probable: list[Posterior] = []
+    tables: list[ConfusionTable] = []
     for subset in SUBSETS:
-        mine = sorted((v for v in verdicts if tasks[v.task_id].subset == subset), key=lambda v: v.verdict_id)
-        if not mine:
+        rows = sorted(
+            (row for row in judged if row.task.subset == subset), key=lambda row: row.verdict.verdict_id
+        )
+        if not rows:
             continue
-        keys, item = np.unique([candidate_of(tasks[v.task_id]) for v in mine], return_inverse=True)
-        names, who = np.unique([v.annotator for v in mine], return_inverse=True)
-        said = np.array([RESPONSES.index(candidate_choice(tasks[v.task_id], v)) for v in mine])
-        made = dawid_skene(item, who, said, classes=2, responses=len(RESPONSES))
-        found += [
-            Posterior(candidate_id=str(key), invalid=round(float(row[1]), 6))
-            for key, row in zip(keys, made.posterior, strict=True)
-        ]
-        for name, table, votes in zip(names, made.confusion, np.bincount(who), strict=True):
-            valid, invalid = (dict(zip(RESPONSES, row.tolist(), strict=True)) for row in table)
+        candidates, item = np.unique([row.candidate_id for row in rows], return_inverse=True)
+        people, who = np.unique([row.verdict.annotator for row in rows], return_inverse=True)
+        said = np.array([RESPONSES.index(row.candidate.choice) for row in rows])
+        estimate = dawid_skene(item, who, said, classes=2, responses=len(RESPONSES))
+        invalid = np.round(estimate.posterior[:, 1], 6).tolist()
+        probable += map(
+            lambda key, share: Posterior(candidate_id=str(key), invalid=share), candidates, invalid
+        )
+        for person, (valid, invalid), votes in zip(
+            people, estimate.confusion.tolist(), np.bincount(who).tolist(), strict=True
+        ):
             tables.append(
-                Table(
+                ConfusionTable(
                     subset=subset,
-                    annotator=str(name),
-                    votes=int(votes),
-                    where_valid=valid,
-                    where_invalid=invalid,
+                    annotator=str(person),
+                    votes=votes,
+                    where_valid=dict(zip(RESPONSES, valid, strict=True)),
+                    where_invalid=dict(zip(RESPONSES, invalid, strict=True)),
                 )
             )
-    return sorted(found, key=lambda row: row.candidate_id), tables
+    return sorted(probable, key=lambda row: row.candidate_id), tables
 
 
-def usual(tables: Sequence[Table], subset: Subset) -> tuple[tuple[float, float], tuple[float, float]]:
-    """What annotators say in a subset, weighted by their votes: shares of ("valid", "invalid") where it is valid, and
-    where it is invalid."""
-    mine = [table for table in tables if table.subset == subset]
-    total = sum(table.votes for table in mine)
-
-    def mean(choice: Choice, where: str) -> float:
-        return sum(getattr(table, where)[choice] * table.votes for table in mine) / total
-
-    return (
-        (mean("valid", "where_valid"), mean("invalid", "where_valid")),
-        (mean("valid", "where_invalid"), mean("invalid", "where_invalid")),
-    )
+def usual(tables: Sequence[ConfusionTable], subset: Subset, choice: Choice) -> tuple[float, float]:
+    """How often annotators make a choice in a subset, weighted by their votes: where valid is true, and where invalid is."""
+    rows = [table for table in tables if table.subset == subset]
+    shares = [(table.where_valid[choice], table.where_invalid[choice]) for table in rows]
+    valid, invalid = np.average(shares, axis=0, weights=[table.votes for table in rows]).tolist()
+    return valid, invalid

@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import nan
 
-from annotation.study.quality import answers, said
+from annotation.study.judged import answers_of
 from pipeline.core.errors import UserError
 from pipeline.core.files import content_key
 from pipeline.core.randomness import generator
-from pipeline.core.records import Record, Task, TaskQuestion, Verdict
+from pipeline.core.records import Record, Subset, Task, TaskQuestion, Verdict
 
 
 class Score(Record):
@@ -44,57 +44,58 @@ def qualification(tasks: Iterable[Task], count: int, seed: int) -> list[Task]:
         UserError: there are not so many pictures with two known questions.
     """
     known: dict[str, dict[str, TaskQuestion]] = defaultdict(dict)
-    subset = {}
+    subset: dict[str, Subset] = {}
     for task in sorted(tasks, key=lambda task: task.task_id):
         for question in (task.first, task.second):
             if question.role == "filter":
                 known[task.picture_id].setdefault(question.text, question)
                 subset.setdefault(task.picture_id, task.subset)
-    pairs = {}
-    for picture_id in sorted(known):
-        pair = _pair(list(known[picture_id].values()), picture_id, seed)
-        if pair:
-            pairs[picture_id] = pair
+    pairs = {
+        picture_id: _pair(list(questions.values()), picture_id, seed)
+        for picture_id, questions in sorted(known.items())
+        if len(questions) > 1
+    }
     if len(pairs) < count:
         raise UserError(
             f"qualification: {count} tasks wanted, but only {len(pairs)} pictures have two questions with a known verdict; "
             "ask for fewer, or make more tasks first"
         )
-    lots = generator(seed, "qualification", "pictures").permutation(len(pairs))
-    order = sorted(zip(pairs, lots, strict=True), key=lambda row: (_alike(pairs[row[0]]), row[1]))
-    chosen = sorted(order[:count], key=lambda row: row[1])
-    return [_task(picture_id, pairs[picture_id], subset[picture_id]) for picture_id, _ in chosen]
+    places = generator(seed, "qualification", "pictures").permutation(len(pairs))
+    lots = {
+        (first.expected == second.expected, place): picture_id
+        for (picture_id, (first, second)), place in zip(pairs.items(), places.tolist(), strict=True)
+    }
+    chosen = sorted(sorted(lots)[:count], key=lambda lot: lot[1])
+    return [_task(lots[lot], pairs[lots[lot]], subset[lots[lot]]) for lot in chosen]
 
 
 def scores(tasks: Sequence[Task], verdicts: Iterable[Verdict]) -> dict[str, Score]:
-    """Annotator -> score; both questions of a task count, "unsure" as "valid". Verdicts on other tasks do not matter."""
+    """Annotator -> score; both questions of a task count, "unsure" as "valid". Verdicts on other tasks do not matter.
+
+    Args:
+        verdicts: one of each annotator on each task.
+    """
     asked = {task.task_id: task for task in tasks}
-    given: dict[str, dict[str, Verdict]] = defaultdict(dict)
+    results: dict[str, list[bool]] = defaultdict(list)
     for verdict in verdicts:
         if verdict.task_id in asked:
-            given[verdict.annotator][verdict.task_id] = verdict
-    found = {}
-    for annotator in sorted(given):
-        results = [
-            said(choice) == question.expected
-            for task_id, verdict in given[annotator].items()
-            for question, choice in answers(asked[task_id], verdict)
-        ]
-        found[annotator] = Score(right=sum(results), answered=len(results), asked=2 * len(asked))
-    return found
+            answers = answers_of(asked[verdict.task_id], verdict)
+            results[verdict.annotator] += [answer.as_expected for answer in answers]
+    return {
+        annotator: Score(right=sum(right), answered=len(right), asked=2 * len(asked))
+        for annotator, right in sorted(results.items())
+    }
 
 
-def passed(found: Mapping[str, Score], least: float) -> set[str]:
+def passed(results: Mapping[str, Score], least: float) -> set[str]:
     """Annotators who answered all and gave at least the share `least` (0 to 1) as expected."""
-    return {annotator for annotator, row in found.items() if row.answered == row.asked and row.share >= least}
+    return {
+        annotator for annotator, row in results.items() if row.answered == row.asked and row.share >= least
+    }
 
 
-def _pair(
-    questions: list[TaskQuestion], picture_id: str, seed: int
-) -> tuple[TaskQuestion, TaskQuestion] | None:
-    """Two questions of a picture: of different verdicts if possible, of no template if possible; None if there is one."""
-    if len(questions) < 2:
-        return None
+def _pair(questions: Sequence[TaskQuestion], picture_id: str, seed: int) -> tuple[TaskQuestion, TaskQuestion]:
+    """Two questions of a picture that has as many: of different verdicts if possible, of no template if possible."""
     lots = generator(seed, "qualification", picture_id).permutation(len(questions))
     drawn = [questions[i] for i in lots]
     drawn.sort(key=lambda question: question.source == "template")  # stable: the lot decides among the rest
@@ -104,10 +105,6 @@ def _pair(
     return (second, first) if swap else (first, second)
 
 
-def _alike(pair: tuple[TaskQuestion, TaskQuestion]) -> bool:
-    return pair[0].expected == pair[1].expected
-
-
-def _task(picture_id: str, pair: tuple[TaskQuestion, TaskQuestion], subset: str) -> Task:
+def _task(picture_id: str, pair: tuple[TaskQuestion, TaskQuestion], subset: Subset) -> Task:
     key = content_key("qualification", picture_id, pair[0].text, pair[1].text)
     return Task(task_id=key, picture_id=picture_id, subset=subset, first=pair[0], second=pair[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -11,10 +11,12 @@ import msgspec
 from annotation.study.agreement import SubsetAgreement, agreement
 from annotation.study.another_vote import AnotherVote
 from annotation.study.habits import Habits
-from annotation.study.posteriors import Table
-from annotation.study.quality import Accuracy, filter_choice, said
-from annotation.study.votes import SetAside, Status
-from pipeline.core.records import SUBSETS, Choice, Record, Subset, Task, Verdict, Verified
+from annotation.study.posteriors import ConfusionTable
+from annotation.study.votes import Status
+from annotation.study.weighing import Weighed
+from pipeline.core.records import SUBSETS, Choice, Record, Subset, Verified
+
+Known = Literal["valid", "invalid"]
 
 
 class AnnotatorRow(Record):
@@ -43,7 +45,7 @@ class FilterRow(Record):
     """Filter questions of one source and expected verdict, as answered by annotators that are not excluded."""
 
     source: str
-    expected: Literal["valid", "invalid"]
+    expected: Known
     answered: int
     right: int
 
@@ -53,7 +55,7 @@ class RefutedFilter(Record):
 
     picture_id: str
     text: str
-    expected: Literal["valid", "invalid"]
+    expected: Known
     choices: dict[Choice, int]
 
 
@@ -99,7 +101,7 @@ class Quality(Record):
     agreement_given: tuple[SubsetAgreement, ...]
     subsets: tuple[SubsetRow, ...]
     another_vote: dict[str, int]
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ConfusionTable, ...] = ()
 
     @property
     def unanswerable(self) -> int:
@@ -108,34 +110,28 @@ class Quality(Record):
 
 
 def summary(
-    tasks: Mapping[str, Task],
-    verdicts: Sequence[Verdict],
+    weighed: Weighed,
     verified: Sequence[Verified],
-    aside: Sequence[SetAside],
-    found: Mapping[str, Accuracy],
-    habits: Mapping[str, Habits],
-    excluded: Mapping[str, Sequence[str]],
-    refuted: set[tuple[str, str]],
     again: Sequence[AnotherVote],
-    tables: Sequence[Table],
+    tables: Sequence[ConfusionTable],
     settings: Mapping[str, Any],
 ) -> Quality:
     """Put together what was found; floats are rounded to 6 significant digits."""
-    dropped = {row.verdict_id for row in aside}
-    reasons = Counter(row.reason for row in aside)
+    judged = weighed.judged
+    reasons = Counter(row.reason for row in weighed.aside)
     quality = Quality(
-        simulated=any(verdict.simulated for verdict in verdicts),
-        rehearsal=any(verdict.rehearsal for verdict in verdicts),
+        simulated=any(row.verdict.simulated for row in judged),
+        rehearsal=any(row.verdict.rehearsal for row in judged),
         settings=dict(settings),
-        given=len(verdicts),
+        given=len(judged),
         excluded=reasons["annotator excluded"],
         failed=reasons["filter failed"],
-        counted=len(verdicts) - len(aside),
-        annotators=tuple(_annotators(verdicts, aside, found, habits, excluded)),
-        filters=tuple(_filters(tasks, verdicts, excluded, refuted)),
-        refuted=tuple(_refuted(tasks, verdicts, refuted)),
-        agreement=tuple(agreement(tasks, [v for v in verdicts if v.verdict_id not in dropped])),
-        agreement_given=tuple(agreement(tasks, verdicts)),
+        counted=len(judged) - len(weighed.aside),
+        annotators=tuple(_annotators(weighed)),
+        filters=tuple(_filters(weighed)),
+        refuted=tuple(_refuted(weighed)),
+        agreement=tuple(agreement(weighed.counted)),
+        agreement_given=tuple(agreement(judged)),
         subsets=tuple(_subsets(verified)),
         another_vote=dict(sorted(Counter(row.reason for row in again).items())),
         tables=tuple(tables),
@@ -143,83 +139,63 @@ def summary(
     return msgspec.convert(_rounded(msgspec.to_builtins(quality)), Quality)
 
 
-def _annotators(
-    verdicts: Sequence[Verdict],
-    aside: Sequence[SetAside],
-    found: Mapping[str, Accuracy],
-    habits: Mapping[str, Habits],
-    excluded: Mapping[str, Sequence[str]],
-) -> list[AnnotatorRow]:
-    given = Counter(verdict.annotator for verdict in verdicts)
-    failed = Counter(row.annotator for row in aside if row.reason == "filter failed")
-    return [
-        AnnotatorRow(
+def _annotators(weighed: Weighed) -> Iterator[AnnotatorRow]:
+    given = Counter(row.verdict.annotator for row in weighed.judged)
+    failed = Counter(row.annotator for row in weighed.aside if row.reason == "filter failed")
+    for name, row in weighed.accuracies.items():
+        share, low, high = (row.share, row.low, row.high) if row.answered else (None, None, None)
+        yield AnnotatorRow(
             name=name,
             verdicts=given[name],
             filters=row.answered,
             right=row.right,
-            accuracy=row.share if row.answered else None,
-            low=row.low if row.answered else None,
-            high=row.high if row.answered else None,
+            accuracy=share,
+            low=low,
+            high=high,
             failed=failed[name],
-            excluded=tuple(excluded.get(name, ())),
-            habits=habits[name],
+            excluded=tuple(weighed.excluded.get(name, ())),
+            habits=weighed.habits[name],
         )
-        for name, row in sorted(found.items())
-    ]
 
 
-def _filters(
-    tasks: Mapping[str, Task],
-    verdicts: Sequence[Verdict],
-    excluded: Mapping[str, Sequence[str]],
-    refuted: set[tuple[str, str]],
-) -> list[FilterRow]:
-    answers: dict[tuple[str, str], list[bool]] = defaultdict(list)
-    for verdict in verdicts:
-        task = tasks[verdict.task_id]
-        question, choice = filter_choice(task, verdict)
-        if verdict.annotator not in excluded and (task.picture_id, question.text) not in refuted:
-            answers[question.source, question.expected or "valid"].append(said(choice) == question.expected)
-    return [
-        FilterRow(source=source, expected=expected, answered=len(row), right=sum(row))
-        for (source, expected), row in sorted(answers.items())
-    ]
+def _filters(weighed: Weighed) -> Iterator[FilterRow]:
+    results: dict[tuple[str, Known], list[bool]] = defaultdict(list)
+    for row in weighed.judged:
+        question = row.filter.question
+        if row.verdict.annotator not in weighed.excluded and row.filter_key not in weighed.refuted:
+            results[question.source, question.expected or "valid"].append(row.filter.as_expected)
+    for (source, expected), right in sorted(results.items()):
+        yield FilterRow(source=source, expected=expected, answered=len(right), right=sum(right))
 
 
-def _refuted(
-    tasks: Mapping[str, Task], verdicts: Sequence[Verdict], refuted: set[tuple[str, str]]
-) -> list[RefutedFilter]:
-    choices: dict[tuple[str, str, str], Counter[Choice]] = defaultdict(Counter)
-    for verdict in verdicts:
-        task = tasks[verdict.task_id]
-        question, choice = filter_choice(task, verdict)
-        if (task.picture_id, question.text) in refuted:
-            choices[task.picture_id, question.text, question.expected or "valid"][choice] += 1
-    return [
-        RefutedFilter(picture_id=picture, text=text, expected=expected, choices=dict(sorted(row.items())))
-        for (picture, text, expected), row in sorted(choices.items())
-    ]
+def _refuted(weighed: Weighed) -> Iterator[RefutedFilter]:
+    choices: dict[tuple[str, str, Known], Counter[Choice]] = defaultdict(Counter)
+    for row in weighed.judged:
+        if row.filter_key in weighed.refuted:
+            choices[*row.filter_key, row.filter.question.expected or "valid"][row.filter.choice] += 1
+    for (picture_id, text, expected), count in sorted(choices.items()):
+        yield RefutedFilter(
+            picture_id=picture_id, text=text, expected=expected, choices=dict(sorted(count.items()))
+        )
 
 
-def _subsets(verified: Sequence[Verified]) -> list[SubsetRow]:
-    rows = []
+def _subsets(verified: Sequence[Verified]) -> Iterator[SubsetRow]:
     for subset in SUBSETS:
-        mine = [row for row in verified if row.candidate.subset == subset]
-        votes = Counter((row.votes_invalid, row.votes_invalid + row.votes_valid, row.status) for row in mine)
-        if mine:
-            rows.append(
-                SubsetRow(
-                    subset=subset,
-                    candidates=len(mine),
-                    statuses=dict(sorted(Counter(row.status for row in mine).items())),
-                    votes=tuple(
-                        VoteCount(invalid=invalid, counted=counted, status=status, candidates=count)
-                        for (invalid, counted, status), count in sorted(votes.items())
-                    ),
-                )
+        rows = [row for row in verified if row.candidate.subset == subset]
+        votes: Counter[tuple[int, int, Status]] = Counter(
+            (row.votes_invalid, row.votes_invalid + row.votes_valid, row.status) for row in rows
+        )
+        statuses: Counter[Status] = Counter(row.status for row in rows)
+        if rows:
+            yield SubsetRow(
+                subset=subset,
+                candidates=len(rows),
+                statuses=dict(sorted(statuses.items())),
+                votes=tuple(
+                    VoteCount(invalid=invalid, counted=counted, status=status, candidates=count)
+                    for (invalid, counted, status), count in sorted(votes.items())
+                ),
             )
-    return rows
 
 
 def _rounded(value: Any) -> Any:

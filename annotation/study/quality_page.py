@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import jinja2
-from markupsafe import Markup
-
 from annotation.study.quality_figures import Quality
 from annotation.study.quality_plots import plots
+from pipeline.core.pages import render
 
 RULES = {
     "majority": "more than half of the votes that count say so",
@@ -20,18 +18,12 @@ RULES = {
 
 def page(quality: Quality) -> str:
     """The HTML. Whatever text comes from people or pictures' sources is shown as text."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {"percent": percent, "places": places, "number": "{:,}".format}
-    drawn = {name: Markup(svg) for name, svg in plots(quality).items()}  # Vega escapes the text in its SVG
-    return environment.get_template("quality.html.jinja").render(
-        q=quality, plots=drawn, rule=RULES[quality.settings["rule"]]
+    return render(
+        Path(__file__).with_name("quality.html.jinja"),
+        {"percent": percent, "places": places},
+        q=quality,
+        plots=plots(quality),
+        rule=RULES[quality.settings["rule"]],
     )
 
 

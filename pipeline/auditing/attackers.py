@@ -1,4 +1,4 @@
-"""Models that guess AQ or UQ from less than they should need. A benchmark that they solve measures little.
+"""Attackers guess AQ or UQ from less than they should need. A benchmark that they solve measures little.
 
 Every attacker is scored out of fold; rows of one group are never on both sides. AUROC is reported as max(a, 1 - a):
 an attacker that is reliably wrong has found the label all the same.
@@ -7,8 +7,17 @@ an attacker that is reliably wrong has found the label all the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GroupKFold
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from pipeline.core.records import Record
 
@@ -20,6 +29,50 @@ class Attack(Record):
     low: float | None
     high: float | None
     groups: int
+
+
+@dataclass(frozen=True, slots=True)
+class Folds:
+    """What an attacker is to guess, and from which rows it may learn for it.
+
+    Attributes:
+        labels: [n], 1 = UQ, 0 = AQ. groups: [n]; the rows of a group are all in one fold.
+        count: of the folds. seed: of their draw.
+    """
+
+    labels: np.ndarray
+    groups: np.ndarray
+    count: int
+    seed: int
+
+    def splits(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Per fold the rows to learn from and the rows to guess; none if there are fewer groups than folds."""
+        if len(np.unique(self.groups)) < self.count:
+            return []
+        folds = GroupKFold(self.count, shuffle=True, random_state=self.seed)
+        return list(folds.split(self.labels, groups=self.groups))
+
+    def scores(self, features: Any, classifier: Any) -> np.ndarray:
+        """Scores [n] by copies of a classifier of scikit-learn for rows that they did not see, nor any of their group;
+        NaN if there are too few groups or some fold has nothing of one label to learn from.
+
+        Args:
+            features: [n, d], dense or sparse, made from all rows, as they know no label.
+        """
+        result = np.full(len(self.labels), np.nan)
+        splits = self.splits()
+        if any(len(np.unique(self.labels[train])) < 2 for train, _ in splits):
+            return result
+        # One thread and double precision: the scores depend neither on the machine's cores nor on its instruction set.
+        features = features.astype(np.float64, copy=False)
+        with threadpool_limits(1):
+            for train, test in splits:
+                model: Any = clone(classifier)
+                model.fit(features[train], self.labels[train])
+                # Folds differ in their share of UQs; that must not count as signal, so each is centred on its training share.
+                centre = self.labels[train].mean()
+                result[test] = np.round(model.predict_proba(features[test])[:, 1] - centre, 6)
+        return result
 
 
 def text_groups(texts: Sequence[str], question_ids: Sequence[str]) -> np.ndarray:
@@ -42,85 +95,27 @@ def text_groups(texts: Sequence[str], question_ids: Sequence[str]) -> np.ndarray
     return np.array([root("text " + text) for text in texts])
 
 
-def word_ngrams(
-    texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int
-) -> np.ndarray:
-    """Scores [n] of TF-IDF word 1-3-grams with logistic regression."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
-
-    features = TfidfVectorizer(ngram_range=(1, 3), token_pattern=r"[^\s]+", sublinear_tf=True).fit_transform(
-        texts
-    )
-    return out_of_fold(lambda: LogisticRegression(C=10, max_iter=500), features, labels, groups, folds, seed)
+def word_ngrams(texts: Sequence[str], folds: Folds) -> np.ndarray:
+    """TF-IDF word 1-3-grams with logistic regression."""
+    grams = TfidfVectorizer(ngram_range=(1, 3), token_pattern=r"[^\s]+", sublinear_tf=True)
+    return folds.scores(grams.fit_transform(texts), LogisticRegression(C=10, max_iter=500))
 
 
-def character_ngrams(
-    texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int
-) -> np.ndarray:
-    """Scores [n] of TF-IDF character 2-5-grams, reduced to 48 dimensions, with boosted trees."""
-    from sklearn.decomposition import TruncatedSVD
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from threadpoolctl import threadpool_limits
-
-    grams = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True).fit_transform(texts)
-    with threadpool_limits(1):
-        features = TruncatedSVD(min(48, grams.shape[1]), random_state=seed).fit_transform(grams)
-    return out_of_fold(
-        lambda: HistGradientBoostingClassifier(max_iter=80, random_state=seed, early_stopping=False),
-        features,
-        labels,
-        groups,
-        folds,
-        seed,
-    )
-
-
-def first_words(
-    texts: Sequence[str], labels: np.ndarray, groups: np.ndarray, folds: int, seed: int
-) -> np.ndarray:
-    """Scores [n] of the first one, two and three words, each start a feature, with logistic regression."""
-    from sklearn.feature_extraction import DictVectorizer
-    from sklearn.linear_model import LogisticRegression
-
-    starts = [{" ".join(text.lower().split()[:n]): 1 for n in (1, 2, 3)} for text in texts]
-    return out_of_fold(
-        lambda: LogisticRegression(max_iter=500),
-        DictVectorizer().fit_transform(starts),
-        labels,
-        groups,
-        folds,
-        seed,
-    )
-
-
-def vectors(
-    features: np.ndarray, labels: np.ndarray, groups: np.ndarray, folds: int, seed: int
-) -> np.ndarray:
+def by_vectors(vectors: np.ndarray, folds: Folds) -> np.ndarray:
     """Scores [n] of a vector per row [n, d] (a picture's, say) with logistic regression."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.preprocessing import StandardScaler
-
-    scaled = StandardScaler().fit_transform(features)
-    return out_of_fold(lambda: LogisticRegression(C=0.1, max_iter=500), scaled, labels, groups, folds, seed)
+    return folds.scores(StandardScaler().fit_transform(vectors), LogisticRegression(C=0.1, max_iter=500))
 
 
-def score(
-    scores: np.ndarray, labels: np.ndarray, groups: np.ndarray, repetitions: int, rng: np.random.Generator
-) -> Attack:
-    """Two-sided AUROC of scores [n] for labels [n] (1 = UQ), with an interval over resampled groups [n]."""
-    from pipeline.scorers import auroc
-
-    names, index = np.unique(groups, return_inverse=True)
-    if len(np.unique(labels)) < 2 or np.isnan(scores).any():
+def attack(scores: np.ndarray, folds: Folds, repetitions: int, rng: np.random.Generator) -> Attack:
+    """Two-sided AUROC of an attacker's scores [n], with an interval over resampled groups."""
+    names, group = np.unique(folds.groups, return_inverse=True)
+    positive = folds.labels == 1
+    if len(np.unique(positive)) < 2 or np.isnan(scores).any():
         return Attack(auroc=None, low=None, high=None, groups=len(names))
-    plain = auroc(scores, labels == 1)
-    flip = plain < 0.5
+    plain = float(roc_auc_score(positive, scores))
     draws = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=repetitions)
-    samples = aurocs_of_resampled(scores, labels == 1, draws, index)
-    samples = 1 - samples if flip else samples
-    low, high = np.nanquantile(samples, [0.025, 0.975])
+    samples = aurocs_of_resampled(scores, positive, draws, group)
+    low, high = np.nanquantile(1 - samples if plain < 0.5 else samples, [0.025, 0.975])
     return Attack(
         auroc=round(max(plain, 1 - plain), 4),
         low=round(float(low), 4),
@@ -141,27 +136,4 @@ def aurocs_of_resampled(
         down = np.bincount(level, weights * ~positive, len(levels))
         if total := up.sum() * down.sum():
             result[repetition] = (up * (np.cumsum(down) - down / 2)).sum() / total
-    return result
-
-
-def out_of_fold(
-    classifier, features, labels: np.ndarray, groups: np.ndarray, folds: int, seed: int
-) -> np.ndarray:
-    """Scores of `classifier()` for rows that it did not see, nor any of their group. NaN if there are fewer groups
-    than folds. Features are made from all rows, as they know no label. One thread and double precision, so that the
-    scores depend neither on the machine's cores nor on its instruction set."""
-    from sklearn.model_selection import GroupKFold
-    from threadpoolctl import threadpool_limits
-
-    features = features.astype(np.float64)
-    result = np.full(len(labels), np.nan)
-    if len(np.unique(groups)) < folds or len(np.unique(labels)) < 2:
-        return result
-    with threadpool_limits(1):
-        for train, test in GroupKFold(folds, shuffle=True, random_state=seed).split(features, labels, groups):
-            if len(np.unique(labels[train])) < 2:
-                return np.full(len(labels), np.nan)
-            model = classifier().fit(features[train], labels[train])
-            # Folds differ in their share of UQs; that must not count as signal, so each is centred on its training share.
-            result[test] = np.round(model.predict_proba(features[test])[:, 1] - labels[train].mean(), 6)
     return result

@@ -2,40 +2,29 @@
 
 Every answered question is judged at its own picture without its own facts and those of the questions that it entails,
 that entail it, or that equal it; and at other pictures drawn by lot. Where there are published graphs, they are used
-as they are. `python -m pipeline.auditing.judge_agreement` tells it of the data set in use after stage `vocabulary`, and
-writes some verdicts out, to be read: `--show 200 --seed 1`.
+as they are.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated, Literal
 
 import numpy as np
-import typer
 
-from pipeline.core.errors import run
 from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
-from pipeline.core.randomness import generator
-from pipeline.core.records import Answerability, Picture, Question, Record, Scene, Vocabulary
-from pipeline.judge.citing import cite
+from pipeline.core.records import Answerability, EvidenceSource, Question, Record, Scene, Vocabulary
 from pipeline.judge.execute import Outcome, execute
 from pipeline.judge.facts import Facts, facts_of
-from pipeline.judge.reconstruct import Known, Reconstructed, facts_known
+from pipeline.judge.reconstruct import FactsWithout, Reconstructed, facts_known
 from pipeline.programs.operations import Operation, parse
-from pipeline.screening.claims import always_answerable
-from pipeline.sources import gqa_files
-from pipeline.words.lexicon import Lexicon, same_answer
-
-Evidence = Literal["other questions", "scene graph"]
-ALL = "all"
-SIDES = ("answerable", "unanswerable")
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+from pipeline.screening.has_an_answer import always_answerable
+from pipeline.words.lexicon import Lexicon
+from pipeline.words.spoken_answers import same_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +40,7 @@ class Trial:
 
     question: Question
     picture_id: str
-    evidence: Evidence
+    evidence: EvidenceSource
     outcome: Outcome
     right: bool | None = None
     answer: bool | None = None
@@ -73,7 +62,7 @@ class Trial:
         return self.verdict != "unknown"
 
 
-class Row(Record):
+class AgreementCounts(Record):
     """Questions of one kind. Shares are in [0, 1], null where nothing is counted.
 
     Attributes:
@@ -108,52 +97,61 @@ class Row(Record):
 class Agreement(Record):
     """By evidence, then by kind of question: "all", then GQA's structural and semantic types."""
 
-    rows: dict[str, dict[str, Row]]
+    rows: dict[EvidenceSource, dict[str, AgreementCounts]]
 
 
-def agreement(trials: Sequence[Trial]) -> Agreement:
+def agreement(trials: Iterable[Trial]) -> Agreement:
     """Count trials by evidence and by type of question."""
-    rows: dict[str, dict[str, Row]] = {}
-    for evidence in sorted({trial.evidence for trial in trials}):
-        some = [trial for trial in trials if trial.evidence == evidence]
-        kinds = {ALL: some}
-        for field in ("structural", "semantic"):
-            for trial in sorted(some, key=lambda trial: getattr(trial.question, field)):
-                if name := getattr(trial.question, field):
-                    kinds.setdefault(f"{field}: {name}", []).append(trial)
-        rows[evidence] = {name: count(trials) for name, trials in kinds.items()}
-    return Agreement(rows=rows)
+    kinds: dict[EvidenceSource, dict[str, list[Trial]]] = {}
+    for trial in trials:
+        by_kind = kinds.setdefault(trial.evidence, defaultdict(list))
+        for kind in (
+            "all",
+            f"structural: {trial.question.structural}",
+            f"semantic: {trial.question.semantic}",
+        ):
+            if not kind.endswith(": "):
+                by_kind[kind].append(trial)
+    return Agreement(
+        rows={
+            evidence: {
+                kind: count(by_kind[kind])
+                for kind in sorted(
+                    by_kind, key=lambda kind: (kind != "all", kind.startswith("semantic"), kind)
+                )
+            }
+            for evidence, by_kind in sorted(kinds.items())
+        }
+    )
 
 
-def count(trials: Sequence[Trial]) -> Row:
+def count(trials: Sequence[Trial]) -> AgreementCounts:
     """The figures of some trials."""
     own, foreign = [t for t in trials if t.own], [t for t in trials if not t.own]
     judged = [t for t in own if t.dared]
     known = [t for t in trials if t.truth != "unknown"]
-    told = any(t.truth != "unknown" for t in foreign)
-    right = [t for t in foreign if t.right]
-
-    def both(what: str) -> int:
-        return sum(t.verdict == t.truth == what for t in known)
-
-    return Row(
+    truth_is_known = any(not t.own for t in known)
+    own_right = sum(t.right is True for t in judged)
+    sides: tuple[Answerability, ...] = ("answerable", "unanswerable")
+    both = {side: sum(t.verdict == t.truth == side for t in known) for side in sides}
+    return AgreementCounts(
         own=len(own),
         own_judged=len(judged),
-        own_right=sum(t.right is True for t in judged),
+        own_right=own_right,
         answers=sum(t.answer is not None for t in own),
         answers_right=sum(t.answer is True for t in own),
         foreign=len(foreign),
-        judged_unanswerable=sum(t.outcome.answerability == "unanswerable" for t in foreign),
-        judged_answerable=sum(t.outcome.answerability == "answerable" for t in foreign),
+        judged_unanswerable=sum(t.verdict == "unanswerable" for t in foreign),
+        judged_answerable=sum(t.verdict == "answerable" for t in foreign),
         foreign_known=sum(t.right is not None for t in foreign),
-        foreign_right=len(right) if told else None,
+        foreign_right=sum(t.right is True for t in foreign) if truth_is_known else None,
         coverage=_share(len(judged), len(own)),
-        agreement=_share(sum(t.right is True for t in judged), len(judged)),
+        agreement=_share(own_right, len(judged)),
         precision={
-            what: _share(both(what), sum(t.verdict == what for t in known)) if told else None
-            for what in SIDES
+            side: _share(both[side], sum(t.verdict == side for t in known)) if truth_is_known else None
+            for side in sides
         },
-        recall={what: _share(both(what), sum(t.truth == what for t in known)) for what in SIDES},
+        recall={side: _share(both[side], sum(t.truth == side for t in known)) for side in sides},
     )
 
 
@@ -178,33 +176,28 @@ class Source:
     lexicon: Lexicon
 
 
-def read_source(folders: Folders) -> Source:
-    """All that is judged: the questions of every split but train, whose 943,000 would say the same again."""
+def read_source(folders: Folders, truth: Mapping[str, Scene]) -> Source:
+    """All that is judged: the questions of every split but train, whose 943,000 would say the same again.
+
+    Args:
+        truth: complete scene graphs by picture id, where they are known.
+    """
     ingest = folders.stage("ingest")
     vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    questions = [
-        q
-        for q in read_jsonl(ingest / "questions.jsonl", Question)
-        if q.split != "train" and q.program and q.answer
-    ]
     asked: dict[str, list[Question]] = defaultdict(list)
-    for question in questions:
-        asked[question.picture_id].append(question)
-    scenes = {s.picture_id: s for s in read_jsonl(ingest / "scenes.jsonl", Scene) if s.picture_id in asked}
-    graphs = {
-        g.picture_id: g
-        for g in read_jsonl(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed)
-    }
-    telling = read_jsonl(ingest / "unbalanced.jsonl", Question)
-    splits = {picture.split for picture in read_jsonl(ingest / "pictures.jsonl", Picture)}
-    known = gqa_files.truth(folders.truth, splits) if any(folders.truth.glob("*.json")) else {}
+    for question in read_jsonl(ingest / "questions.jsonl", Question):
+        if question.split != "train" and question.program and question.answer:
+            asked[question.picture_id].append(question)
+    graphs = read_jsonl(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed)
+    scenes = read_jsonl(ingest / "scenes.jsonl", Scene)
+    unbalanced = read_jsonl(ingest / "unbalanced.jsonl", Question)
     return Source(
         asked=asked,
-        related=relatives(chain(questions, telling)),
-        graphs={key: graphs[key] for key in graphs if key in asked},
-        scenes=scenes,
-        truth={key: facts_of(scene, lexicon) for key, scene in known.items()},
+        related=relatives(chain(chain.from_iterable(asked.values()), unbalanced)),
+        graphs={graph.picture_id: graph for graph in graphs if graph.picture_id in asked},
+        scenes={scene.picture_id: scene for scene in scenes if scene.picture_id in asked},
+        truth={picture_id: facts_of(scene, lexicon) for picture_id, scene in truth.items()},
         lexicon=lexicon,
     )
 
@@ -212,35 +205,33 @@ def read_source(folders: Folders) -> Source:
 def relatives(questions: Iterable[Question]) -> dict[str, frozenset[str]]:
     """For every question id the ids of itself, of those that equal it, and of all that these entail or that entail
     these."""
-    linked: dict[str, set[str]] = {}
-    equal: dict[str, set[str]] = {}
+    linked: dict[str, set[str]] = defaultdict(set)
+    equal: dict[str, set[str]] = defaultdict(set)
     for question in questions:
         for others, into in ((question.entailed, linked), (question.equivalent, equal)):
-            into.setdefault(question.question_id, set()).update(others)
+            into[question.question_id].update(others)
             for other in others:
-                into.setdefault(other, set()).add(question.question_id)
-    found = {}
-    for key in linked.keys() | equal.keys():
-        same = {key} | equal.get(key, set())
-        found[key] = frozenset(same.union(*(linked.get(one, ()) for one in same)))
-    return found
+                into[other].add(question.question_id)
+    result = {}
+    for key in [*linked, *equal]:
+        same = {key, *equal.get(key, ())}
+        result[key] = frozenset(same.union(*(linked.get(name, ()) for name in same)))
+    return result
 
 
 def trials(source: Source, foreign: int, rng: np.random.Generator) -> Iterator[Trial]:
     """Judge every question at its own picture and at `foreign` others of the same kind of evidence, drawn by lot."""
-    pictures: dict[Evidence, list[str]] = {
+    pictures: dict[EvidenceSource, list[str]] = {
         "other questions": sorted(source.graphs),
         "scene graph": sorted(source.scenes.keys() & source.asked.keys()),
     }
     known: dict[str, Facts] = {}
     for evidence, ids in pictures.items():
         for picture_id in track(ids, f"agreement, {evidence}", len(ids), "picture"):
-            questions = source.asked.get(picture_id, ())
-            graph = Known(source.graphs[picture_id], source.lexicon) if picture_id in source.graphs else None
-            listed = None if graph else facts_of(source.scenes[picture_id], source.lexicon)
-            for question in questions:
+            facts_without = _facts_without(source, picture_id)
+            for question in source.asked[picture_id]:
                 program = parse(question.program, question.question_id)
-                facts = listed or graph.facts(source.related[question.question_id])
+                facts = facts_without(source.related[question.question_id])
                 yield own_trial(question, program, evidence, facts)
                 elsewhere = rng.integers(len(ids), size=foreign).tolist()
                 for i in [] if always_answerable(program) else elsewhere:
@@ -248,17 +239,24 @@ def trials(source: Source, foreign: int, rng: np.random.Generator) -> Iterator[T
                         yield foreign_trial(question, program, ids[i], evidence, source, known)
 
 
-def own_trial(question: Question, program: Sequence[Operation], evidence: Evidence, facts: Facts) -> Trial:
+def _facts_without(source: Source, picture_id: str) -> Callable[[Collection[str]], Facts]:
+    """The facts of a picture but for what some questions state; of a published graph, which states none's, all."""
+    if picture_id in source.graphs:
+        return FactsWithout(source.graphs[picture_id], source.lexicon)
+    listed = facts_of(source.scenes[picture_id], source.lexicon)
+    return lambda _: listed
+
+
+def own_trial(
+    question: Question, program: Sequence[Operation], evidence: EvidenceSource, facts: Facts
+) -> Trial:
     """Judge a question at its own picture, by facts that its own are not among."""
     outcome = execute(program, facts)
-    answer = None
+    answer = right = None
     if outcome.answerability == "answerable" and outcome.answers:
-        answer = any(same_answer(one, question.answer) for one in outcome.answers)
-    right = (
-        None
-        if outcome.answerability == "unknown"
-        else outcome.answerability == "answerable" and answer is not False
-    )
+        answer = any(same_answer(given, question.answer) for given in outcome.answers)
+    if outcome.answerability != "unknown":
+        right = outcome.answerability == "answerable" and answer is not False
     return Trial(
         question,
         question.picture_id,
@@ -266,8 +264,8 @@ def own_trial(question: Question, program: Sequence[Operation], evidence: Eviden
         outcome,
         right,
         answer,
-        "answerable",
-        always_answerable(program),
+        truth="answerable",
+        trivial=always_answerable(program),
     )
 
 
@@ -275,7 +273,7 @@ def foreign_trial(
     question: Question,
     program: Sequence[Operation],
     picture_id: str,
-    evidence: Evidence,
+    evidence: EvidenceSource,
     source: Source,
     known: dict[str, Facts],
 ) -> Trial:
@@ -292,79 +290,7 @@ def foreign_trial(
     true = execute(program, source.truth[picture_id])
     right = None
     if "unknown" not in (outcome.answerability, true.answerability):
-        same = (
-            not outcome.answers or outcome.answerability == "unanswerable" or outcome.answers == true.answers
+        right = outcome.answerability == true.answerability and (
+            outcome.answerability == "unanswerable" or outcome.answers in ((), true.answers)
         )
-        right = outcome.answerability == true.answerability and same
     return Trial(question, picture_id, evidence, outcome, right, truth=true.answerability)
-
-
-def shown(some: Sequence[Trial], source: Source) -> str:
-    """Verdicts to be read by people: the question, what it rests on, what was said."""
-    parts = []
-    for number, trial in enumerate(some, 1):
-        question, outcome = trial.question, trial.outcome
-        where = "at its own picture" if trial.own else f"of picture {question.picture_id}, asked of another"
-        verdict = " ".join(
-            filter(
-                None, (outcome.answerability, outcome.category, outcome.detail, ", ".join(outcome.answers))
-            )
-        )
-        steps = " -> ".join(f"{step.operation}: {step.argument}" for step in question.program)
-        graph, without = (
-            source.graphs.get(trial.picture_id),
-            source.related[question.question_id] if trial.own else frozenset(),
-        )
-        facts = cite(question.program, graph, source.lexicon, without) if graph else []
-        parts.append(
-            "\n".join(
-                (
-                    f"## {number}. {question.text}",
-                    f"{where}, {trial.picture_id}. Program: {steps}",
-                    f"Verdict: **{verdict}**. The source's answer at its own picture: {question.answer}",
-                    "Known:",
-                    *(f"- {fact.fact} ({', '.join(fact.questions)})" for fact in facts),
-                )
-            )
-        )
-    return "\n\n".join(parts) + "\n"
-
-
-def drawn(found: Sequence[Trial], count: int, seed: int) -> list[Trial]:
-    """`count` of the verdicts dared, by lot, half of them at the question's own picture; in the order of the trials."""
-    rng, some = generator(seed, "agreement", "shown"), []
-    for own in (True, False):
-        dared = [trial for trial in found if trial.own == own and trial.dared]
-        some += [dared[i] for i in sorted(rng.permutation(len(dared))[: count // 2].tolist())]
-    return some
-
-
-@app.command(epilog="Example: python -m pipeline.auditing.judge_agreement --show 200 --seed 1")
-def main(
-    show: Annotated[
-        int, typer.Option(min=0, help="Write so many of the verdicts out instead, half of them foreign.")
-    ] = 0,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Of the foreign pictures, and of the verdicts shown.")
-    ] = 20231001,
-    foreign: Annotated[int, typer.Option(min=0, help="Other pictures at which each question is tried.")] = 2,
-) -> None:
-    """Tell how often the judge agrees with the source of the data set in use."""
-    from pipeline.auditing.audit_page import AGREEMENT, agreement_table
-
-    def tell() -> None:
-        source = read_source(Folders())
-        found = list(trials(source, foreign, generator(seed, "audit", "agreement")))
-        if show:
-            print(shown(drawn(found, show, seed), source))
-            return
-        for evidence, rows in agreement(found).rows.items():
-            print(
-                f"## The judge against the source, by {evidence}\n\n{agreement_table(rows)}\n\n{AGREEMENT}\n"
-            )
-
-    run(tell)
-
-
-if __name__ == "__main__":
-    app()

@@ -1,24 +1,84 @@
-"""How well screen decided, against the complete truth (known for drawn worlds alone)."""
+"""How well screen decided, against the complete truth (known for drawn worlds alone).
+
+Not the judge says what is true, whose work is graded here, but the independent reader of the truth, `simulation.sight`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from pipeline.core.records import Answerability, Candidate, Record, Subset
+from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.paths import Folders
+from pipeline.core.records import (
+    Answerability,
+    Candidate,
+    Dropped,
+    Picture,
+    Record,
+    Scene,
+    Screened,
+    Subset,
+    Vocabulary,
+)
+from pipeline.screening.screen_rules import HELD_ANSWERABLE
+from pipeline.sources import gqa_files
+from simulation.sight import Unclear, obstacle
+from simulation.word_senses import WordSenses
 
 
 class Screening(Record):
     """Screen's decisions on one subset. `precision`: share of kept candidates that are truly unanswerable; `recall`:
     share of the truly unanswerable that were kept; `false_drop_rate`: share of the truly unanswerable among those
-    dropped because they were held to be answerable. null where nothing is counted."""
+    dropped because they were held to be answerable. Shares leave out the `unclear`, of which even the truth does not
+    tell; null where nothing is counted."""
 
     kept: int
     dropped: int
+    unclear: int
     unanswerable: int
     held_answerable: int
     precision: float | None
     recall: float | None
     false_drop_rate: float | None
+
+
+def known_truth(folders: Folders) -> dict[str, Scene]:
+    """The complete scene graphs by picture id; {} where nobody knows them."""
+    if not any(folders.truth.glob("*.json")):
+        return {}
+    pictures = read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture)
+    return gqa_files.truth(folders.truth, (picture.split for picture in pictures))
+
+
+def screen_against_truth(folders: Folders, truth: Mapping[str, Scene]) -> dict[Subset, Screening]:
+    """Screen's decisions against the complete truth; {} where nobody knows it. Candidates without a program are left
+    out: no program, no truth about them."""
+    if not truth:
+        return {}
+    vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
+    words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
+    candidates = [
+        candidate
+        for stage in ("rank", "perturb")
+        for candidate in read_jsonl(folders.stage(stage) / "candidates.jsonl", Candidate)
+        if candidate.program
+    ]
+    kept = read_jsonl(folders.stage("screen") / "screened.jsonl", Screened)
+    dropped = read_jsonl(folders.stage("screen") / "dropped.jsonl", Dropped)
+    return screening(
+        candidates,
+        {c.candidate_id: answerability(c, truth[c.picture_id], words) for c in candidates},
+        {row.candidate.candidate_id for row in kept},
+        {row.candidate_id for row in dropped if row.reason in HELD_ANSWERABLE},
+    )
+
+
+def answerability(candidate: Candidate, scene: Scene, words: WordSenses) -> Answerability:
+    """What is true of a candidate at its picture; "unknown" where a careful reader of the truth cannot tell."""
+    try:
+        return "unanswerable" if obstacle(candidate.program, scene, words) else "answerable"
+    except Unclear:
+        return "unknown"
 
 
 def screening(
@@ -34,27 +94,27 @@ def screening(
         kept: ids that stayed. held_answerable: ids dropped because the question was held to have an answer
             (other reasons, such as a text that gives its answer away, are no claim on the picture).
     """
-    rows: dict[Subset, list[str]] = {}
+    ids: dict[Subset, set[str]] = {}
     for candidate in candidates:
-        rows.setdefault(candidate.subset, []).append(candidate.candidate_id)
-    return {subset: _count(ids, truth, kept, held_answerable) for subset, ids in sorted(rows.items())}
+        ids.setdefault(candidate.subset, set()).add(candidate.candidate_id)
+    result = {}
+    for subset, all_ids in sorted(ids.items()):
+        stayed, held = all_ids.intersection(kept), all_ids.intersection(held_answerable)
+        unanswerable, unclear = (
+            {key for key in all_ids if truth[key] == kind} for kind in ("unanswerable", "unknown")
+        )
+        result[subset] = Screening(
+            kept=len(stayed),
+            dropped=len(all_ids) - len(stayed),
+            unclear=len(unclear),
+            unanswerable=len(unanswerable),
+            held_answerable=len(held),
+            precision=_share(unanswerable, stayed - unclear),
+            recall=_share(stayed, unanswerable),
+            false_drop_rate=_share(unanswerable, held - unclear),
+        )
+    return result
 
 
-def _count(
-    ids: list[str], truth: Mapping[str, Answerability], kept: Collection[str], held: Collection[str]
-) -> Screening:
-    unanswerable = {i for i in ids if truth[i] == "unanswerable"}
-    stayed, wrong = {i for i in ids if i in kept}, {i for i in ids if i in held}
-
-    def share(part: set[str], whole: set[str]) -> float | None:
-        return round(len(part & whole) / len(whole), 4) if whole else None
-
-    return Screening(
-        kept=len(stayed),
-        dropped=len(ids) - len(stayed),
-        unanswerable=len(unanswerable),
-        held_answerable=len(wrong),
-        precision=share(unanswerable, stayed),
-        recall=share(stayed, unanswerable),
-        false_drop_rate=share(unanswerable, wrong),
-    )
+def _share(part: set[str], whole: set[str]) -> float | None:
+    return round(len(part & whole) / len(whole), 4) if whole else None

@@ -59,9 +59,9 @@ def even(edits: Sequence[Sequence[Edit]], slack: float, rng: np.random.Generator
     while waiting := helpful():  # again, since a question may begin to help when others have gone
         heapq.heapify(waiting)
         while waiting:
-            told, order, row = heapq.heappop(waiting)
+            expected, order, row = heapq.heappop(waiting)
             now = gain(row)
-            if now >= -told:
+            if now >= -expected:
                 stays[row] = False
                 surplus.subtract(changes[row])
             elif now > 0:  # it helps less than it did

@@ -1,4 +1,4 @@
-"""Pairs of an unanswerable and an answerable question, by five rules.
+"""Pairs of an unanswerable and an answerable question, by four rules.
 
 Each rule takes the verified UQs of one subset and returns the pairs made and, for every UQ left out, why. Inputs are
 sorted by id, outputs too.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import compress
 
 import numpy as np
 
@@ -23,9 +24,10 @@ UNBALANCED = "outside the largest balanced set"
 TAKEN = "its original is paired already"
 UNEVEN = "its words would tell that it was edited"
 NO_AQ = "the picture has no answerable question"
+MARGINS = "each picture and each text has as many of either kind"
 
 
-class Pair(Record):
+class UqAqPair(Record):
     """A UQ and the AQ that stands beside it; `because` says how they came together."""
 
     uq: Verified
@@ -33,7 +35,8 @@ class Pair(Record):
     because: str
 
 
-Paired = tuple[list[Pair], list[tuple[Verified, str]]]
+Place = tuple[str, str]  # a picture or a part, and a text
+Paired = tuple[list[UqAqPair], list[tuple[Verified, str]]]
 
 
 def by_image_and_text(
@@ -49,85 +52,71 @@ def by_image_and_text(
         questions: all questions of the pictures. refuted: ids of those that must not be used.
         part: dev or test, for every picture.
     """
-    kept: list[Pair] = []
-    left: list[tuple[Verified, str]] = []
-    nodes = {
-        key: i
-        for i, key in enumerate(sorted({(part[u.candidate.picture_id], u.candidate.text) for u in uqs}))
-    }
-    pictures = {key: i for i, key in enumerate(sorted(part))}
-    twins: dict[
-        tuple[str, str], Question
-    ] = {}  # (picture, text) -> the question, the first if it is asked twice
-    lost = set()  # texts that have lost an answerable question to `refuted`, with their part
+    texts = {text: number for number, text in enumerate(sorted({_key(uq, part) for uq in uqs}))}
+    answerable: dict[Place, Question] = {}  # the first question if it is asked twice
+    lost = set()  # texts that have lost an answerable question to `refuted`
     for question in questions:
-        key = part.get(question.picture_id, ""), question.text
-        if key in nodes:
-            if question.question_id in refuted:
-                lost.add(key)
-            else:
-                twins.setdefault((question.picture_id, question.text), question)
-    given = {(part[picture], text) for picture, text in twins}
+        text = part.get(question.picture_id, ""), question.text
+        if text in texts and question.question_id in refuted:
+            lost.add(text)
+        elif text in texts:
+            answerable.setdefault((question.picture_id, question.text), question)
+    given = {(part[picture], text) for picture, text in answerable}
 
-    arcs: dict[tuple[str, str], Verified] = {}
+    unanswerable: dict[Place, Verified] = {}
+    left: list[tuple[Verified, str]] = []
     for uq in uqs:
-        key = part[uq.candidate.picture_id], uq.candidate.text
-        asked = uq.candidate.picture_id, uq.candidate.text
-        if key not in given:
-            left.append((uq, REFUTED if key in lost else NO_TWIN))
-        elif asked in arcs:
+        place, text = (uq.candidate.picture_id, uq.candidate.text), _key(uq, part)
+        if text not in given:
+            left.append((uq, REFUTED if text in lost else NO_TWIN))
+        elif place in unanswerable:
             left.append((uq, REPEATED))
         else:
-            arcs[asked] = uq
-    wanted = {(part[picture], text) for picture, text in arcs}
-    used = sorted(key for key in twins if (part[key[0]], key[1]) in wanted)
-    uq_text, aq_text = ([nodes[part[p], t] for p, t in keys] for keys in (arcs, used))
-    uq_picture, aq_picture = ([pictures[p] for p, _ in keys] for keys in (arcs, used))
-    chosen_uqs, chosen_aqs = _largest_balanced(
-        *(np.array(a, np.int64) for a in (uq_picture, uq_text, aq_picture, aq_text)),
-        len(pictures),
-        len(nodes),
-    )
+            unanswerable[place] = uq
+    wanted = {(part[picture], text) for picture, text in unanswerable}
+    asked = {place: answerable[place] for place in sorted(answerable) if (part[place[0]], place[1]) in wanted}
+    chosen_uqs, chosen_aqs = _largest_balanced(list(unanswerable), list(asked), part, texts)
 
-    beside: dict[tuple[str, str], list[Question]] = defaultdict(list)
-    for key, chosen in zip(used, chosen_aqs, strict=True):
+    beside: dict[Place, list[Question]] = defaultdict(list)
+    for aq in compress(asked.values(), chosen_aqs):
+        beside[part[aq.picture_id], aq.text].append(aq)
+    kept = []
+    for uq, chosen in zip(unanswerable.values(), chosen_uqs, strict=True):
         if chosen:
-            beside[part[key[0]], key[1]].append(twins[key])
-    for (picture, text), uq, chosen in zip(arcs, arcs.values(), chosen_uqs, strict=True):
-        if chosen:
-            aq = beside[part[picture], text].pop(0)
-            kept.append(
-                Pair(
-                    uq=uq,
-                    aq=aq,
-                    because=f"the same text, answerable for {aq.picture_id}; each picture and each text has as many of either kind",
-                )
-            )
+            aq = beside[_key(uq, part)].pop(0)
+            because = f"the same text, answerable for {aq.picture_id}; {MARGINS}"
+            kept.append(UqAqPair(uq=uq, aq=aq, because=because))
         else:
             left.append((uq, UNBALANCED))
     return kept, sorted(left, key=lambda row: row[0].candidate.candidate_id)
 
 
+def _key(uq: Verified, part: Mapping[str, str]) -> Place:
+    return part[uq.candidate.picture_id], uq.candidate.text
+
+
 def _largest_balanced(
-    uq_picture: np.ndarray,
-    uq_text: np.ndarray,
-    aq_picture: np.ndarray,
-    aq_text: np.ndarray,
-    pictures: int,
-    texts: int,
+    uqs: Sequence[Place], aqs: Sequence[Place], part: Mapping[str, str], texts: Mapping[Place, int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which UQs and AQs are in the largest set with equal margins: bool, one for each. Pictures and texts are numbered."""
-    text = np.arange(texts)
-    given, asked = pictures + text, pictures + texts + text  # a text as the AQs give it and as the UQs use it
-    uqs, aqs = len(uq_text), len(aq_text)
+    """Which UQs and AQs, given by picture and text, are in the largest set with equal margins: bool, one for each.
+
+    Args:
+        texts: (part, text) -> number.
+    """
+    pictures = {picture: number for number, picture in enumerate(sorted(part))}
+    uq_picture, aq_picture = (np.array([pictures[p] for p, _ in rows], np.int64) for rows in (uqs, aqs))
+    uq_text, aq_text = (np.array([texts[part[p], text] for p, text in rows], np.int64) for rows in (uqs, aqs))
+    size = len(texts)
+    # A text as the AQs give it, and as the UQs use it.
+    given, used = np.arange(size) + len(pictures), np.arange(size) + len(pictures) + size
     arcs = [  # tail, head, capacity, cost: one more UQ is worth more than all distinct texts together
-        (asked[uq_text], uq_picture, np.ones(uqs), np.full(uqs, -(texts + 1.0))),
-        (aq_picture, given[aq_text], np.ones(aqs), np.zeros(aqs)),
-        (given, asked, np.ones(texts), np.full(texts, -1.0)),
-        (given, asked, np.full(texts, uqs), np.zeros(texts)),
+        (used[uq_text], uq_picture, np.ones(len(uqs)), np.full(len(uqs), -(size + 1.0))),
+        (aq_picture, given[aq_text], np.ones(len(aqs)), np.zeros(len(aqs))),
+        (given, used, np.ones(size), np.full(size, -1.0)),
+        (given, used, np.full(size, len(uqs)), np.zeros(size)),
     ]
-    flow = cheapest_circulation(*(np.concatenate(column) for column in zip(*arcs, strict=True)))
-    return flow[:uqs] > 0, flow[uqs : uqs + aqs] > 0
+    flow = cheapest_circulation(*(np.concatenate(column) for column in zip(*arcs, strict=True))) > 0
+    return flow[: len(uqs)], flow[len(uqs) : len(uqs) + len(aqs)]
 
 
 def by_image(
@@ -144,7 +133,7 @@ def by_image(
         c = uq.candidate
         if beside := own[c.picture_id]:
             aq = beside[int(generator(seed, "balance", c.candidate_id).integers(len(beside)))]
-            kept.append(Pair(uq=uq, aq=aq, because="drawn from the questions of the same picture"))
+            kept.append(UqAqPair(uq=uq, aq=aq, because="drawn from the questions of the same picture"))
         else:
             left.append((uq, NO_AQ))
     return kept, left
@@ -164,7 +153,7 @@ def by_original(
             left.append((uq, TAKEN))
         else:
             taken.add(original.question_id)
-            kept.append(Pair(uq=uq, aq=original, because="the question it was made from"))
+            kept.append(UqAqPair(uq=uq, aq=original, because="the question it was made from"))
     return kept, left
 
 
@@ -176,7 +165,7 @@ def by_original_and_words(
     rng: np.random.Generator,
 ) -> Paired:
     """Beside each edited question the one it was made from, each once, such that every word is put in about as often
-    as it is taken out (`words.even`)."""
+    as it is taken out (`even_words.even`)."""
     pairs, left = by_original(uqs, questions, refuted, once=True)
     stays = even([pair.uq.candidate.edits for pair in pairs], slack, rng)
     left += [(pair.uq, UNEVEN) for pair, stay in zip(pairs, stays, strict=True) if not stay]

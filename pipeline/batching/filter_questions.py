@@ -7,13 +7,15 @@ Pure: what is known of a picture comes in, filters go out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import numpy as np
 
-from pipeline.core.records import Record, Step, Subset
+from pipeline.core.records import Candidate, Record, Step, Subset
 
+Known = Literal["valid", "invalid"]
 Source = Literal["template", "own question", "judged candidate", "foreign question", "verified candidate"]
 RELATIONS = ("next to", "around", "under", "on", "above")
 OF_THE_SCENE = {
@@ -27,7 +29,7 @@ class Filter(Record):
     """A filter question for one picture. `subset` is that of the candidate which it is, if it is one."""
 
     text: str
-    expected: Literal["valid", "invalid"]
+    expected: Known
     source: Source
     program: tuple[Step, ...] = ()
     question_id: str | None = None
@@ -35,44 +37,32 @@ class Filter(Record):
     subset: Subset | None = None
 
 
-def chain(*steps: tuple[str, str]) -> tuple[Step, ...]:
-    """A program in which each step takes the one before it."""
-    return tuple(
+def template(text: str, expected: Known, *steps: tuple[str, str]) -> Filter:
+    """A filter from a template; each step of its program takes the one before it."""
+    program = tuple(
         Step(operation=operation, argument=argument, dependencies=(number - 1,) if number else ())
         for number, (operation, argument) in enumerate(steps)
     )
+    return Filter(text=text, expected=expected, source="template", program=program)
 
 
 def existence(name: str, number: str) -> Filter:
     """`Is there a cup?`, `Are there jeans?`, `Is there grass?` - always answerable, with no if need be."""
     a = {"singular": "an " if name[0].lower() in "aeiou" else "a ", "plural": "", "mass": ""}[number]
     text = f"{'Are' if number == 'plural' else 'Is'} there {a}{name}?"
-    return Filter(
-        text=text,
-        expected="valid",
-        source="template",
-        program=chain(("select", f"{name} (-)"), ("exist", "?")),
-    )
+    return template(text, "valid", ("select", f"{name} (-)"), ("exist", "?"))
 
 
 def of_the_scene() -> list[Filter]:
     """Questions that every photo answers."""
-    return [
-        Filter(text=text, expected="valid", source="template", program=chain(*steps))
-        for text, steps in OF_THE_SCENE.items()
-    ]
+    return [template(text, "valid", *steps) for text, steps in OF_THE_SCENE.items()]
 
 
 def absent_object(absent: str, number: str, relation: str, other: str) -> Filter:
     """`What color is the cup next to the table?` where there is no cup."""
-    return Filter(
-        text=f"What color {'are' if number == 'plural' else 'is'} the {absent} {relation} the {other}?",
-        expected="invalid",
-        source="template",
-        program=chain(
-            ("select", f"{other} (-)"), ("relate", f"{absent},{relation},s (-)"), ("query", "color")
-        ),
-    )
+    text = f"What color {'are' if number == 'plural' else 'is'} the {absent} {relation} the {other}?"
+    steps = ("select", f"{other} (-)"), ("relate", f"{absent},{relation},s (-)"), ("query", "color")
+    return template(text, "invalid", *steps)
 
 
 def halves(keys: Sequence[str], offer: Callable[[str], int], rng: np.random.Generator) -> set[str]:
@@ -81,60 +71,50 @@ def halves(keys: Sequence[str], offer: Callable[[str], int], rng: np.random.Gene
     Args:
         offer: how good the invalid filters for a key are; the best are taken first, 0 (none) never.
     """
-    lots = [
-        (-offer(keys[i]), place, keys[i])
-        for place, i in enumerate(rng.permutation(len(keys)))
-        if offer(keys[i])
-    ]
-    return {key for *_, key in sorted(lots)[: len(keys) // 2]}
+    order: list[int] = rng.permutation(len(keys)).tolist()
+    drawn = [keys[i] for i in order]
+    able = sorted((key for key in drawn if offer(key)), key=offer, reverse=True)  # stable: then by lot
+    return set(able[: len(keys) // 2])
 
 
-class Pool:
+class FilterPool:
     """The filters of one picture, given out evenly: what is seen again and again would be known as a filter."""
 
-    def __init__(self, filters: Sequence[Filter]) -> None:
+    def __init__(self, filters: Iterable[Filter]) -> None:
         self.filters = sorted(
-            filters,
-            key=lambda found: (found.text, found.source, found.candidate_id or "", found.question_id or ""),
+            filters, key=lambda row: (row.text, row.source, row.candidate_id or "", row.question_id or "")
         )
-        self.uses: dict[str, int] = {}
+        self.uses: Counter[str] = Counter()
 
     def offer(self) -> int:
         """How good the invalid filters are: 2 if some are like candidates, 1 for templates alone, 0 for none."""
-        return max(
-            (1 if found.source == "template" else 2 for found in self.filters if found.expected == "invalid"),
-            default=0,
-        )
+        invalid = (1 + (row.source != "template") for row in self.filters if row.expected == "invalid")
+        return max(invalid, default=0)
 
     def draw(
-        self, expected: str, rank: Callable[[Filter], int | None], rng: np.random.Generator
+        self, candidate: Candidate, wanted: Known, templates: bool, rng: np.random.Generator
     ) -> Filter | None:
-        """The least used filter, of those the one of lowest rank; ties are drawn by lot.
-
-        Args:
-            rank: how well a filter goes with the task, 0 is best; None when it must not be used there.
+        """A filter to be shown beside a candidate: of the wanted verdict if there is one, and of the wanted kind (template or
+        not); of those the least used, then one of the candidate's own subset, as they are most alike; ties are drawn by lot.
 
         Returns:
-            None when no filter fits.
+            None when there is none but the same question, or the one that the candidate was made from.
         """
+
+        def preference(row: Filter) -> tuple[bool, bool, int, bool]:
+            other_kind = (row.source == "template") != templates
+            unlike = not other_kind and row.subset != candidate.subset
+            return row.expected != wanted, other_kind, self.uses[row.text], unlike
+
         fit = [
-            (self.uses.get(found.text, 0), place, found.text, found)
-            for found in self.filters
-            if found.expected == expected and (place := rank(found)) is not None
+            row
+            for row in self.filters
+            if row.text != candidate.text and row.question_id != candidate.question_id
         ]
         if not fit:
             return None
-        best = min(row[:2] for row in fit)
-        ties = [row[3] for row in fit if row[:2] == best]
-        chosen = ties[rng.integers(len(ties))]
-        self.uses[chosen.text] = self.uses.get(chosen.text, 0) + 1
-        return chosen
-
-
-def source_counts(filters: Sequence[Filter]) -> Mapping[str, int]:
-    """How many filters came from where, and with which expected verdict: `own question, valid` -> 12."""
-    counts: dict[str, int] = {}
-    for found in filters:
-        key = f"{found.source}, {found.expected}"
-        counts[key] = counts.get(key, 0) + 1
-    return dict(sorted(counts.items()))
+        best = min(map(preference, fit))
+        ties = [row for row in fit if preference(row) == best]
+        drawn = ties[rng.integers(len(ties))]
+        self.uses[drawn.text] += 1
+        return drawn

@@ -6,17 +6,26 @@ questions that name something which, by explicit evidence, the picture does not 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from pipeline.batching.filter_questions import RELATIONS, Filter, absent_object, existence, of_the_scene
+from pipeline.batching.filter_questions import (
+    RELATIONS,
+    Filter,
+    Known,
+    Source,
+    absent_object,
+    existence,
+    of_the_scene,
+)
 from pipeline.core.records import Candidate, Question, Screened, Verified, Vocabulary
 from pipeline.judge.facts import Facts
 from pipeline.judge.judgement import judge
+from pipeline.programs.existence_questions import is_existence
 from pipeline.programs.operations import parse
-from pipeline.ranking.admissible import is_existence
-from pipeline.words.lexicon import singular
+from pipeline.words.nouns import lemma
 
 TEMPLATES = 3  # of each kind per picture
 
@@ -25,19 +34,13 @@ Naming = Mapping[str, Sequence[Question]]  # singular name -> questions that nam
 
 def own_questions(own: Iterable[Question]) -> list[Filter]:
     """The picture's own questions, but for those on existence: never a candidate, they would be known at sight."""
-    return [
-        Filter(
-            text=q.text, expected="valid", source="own question", program=q.program, question_id=q.question_id
-        )
-        for q in own
-        if not is_existence(q)
-    ]
+    return [_filter(question, "valid", "own question") for question in own if not is_existence(question)]
 
 
 def judged(candidates: Iterable[Screened]) -> list[Filter]:
     """Other candidates of the picture that name something absent."""
     return [
-        _from_candidate(row.candidate, "invalid", "judged candidate")
+        _filter(row.candidate, "invalid", "judged candidate")
         for row in candidates
         if row.judgement.category == "missing object"
     ]
@@ -45,23 +48,22 @@ def judged(candidates: Iterable[Screened]) -> list[Filter]:
 
 def verified_before(known: Iterable[Verified]) -> list[Filter]:
     """Candidates of the picture on which annotators agreed in an earlier round."""
-    verdicts = {"unanswerable": "invalid", "answerable": "valid"}
     return [
-        _from_candidate(row.candidate, verdicts[row.status], "verified candidate")
+        _filter(row.candidate, "invalid" if row.status == "unanswerable" else "valid", "verified candidate")
         for row in known
-        if row.status in verdicts
+        if row.status in ("unanswerable", "answerable")
     ]
 
 
 def by_name(questions: Iterable[Question]) -> Naming:
     """The questions under every name that their programs say, those on existence left out."""
-    naming: dict[str, list[Question]] = {}
+    naming: dict[str, list[Question]] = defaultdict(list)
     for question in questions:
         if question.program and not is_existence(question):
             steps = parse(question.program, question.question_id)
-            for name in {singular(step.name) for step in steps if step.name}:
-                naming.setdefault(name, []).append(question)
-    return naming
+            for name in {lemma(step.name) for step in steps if step.name}:
+                naming[name].append(question)
+    return dict(naming)
 
 
 def foreign(
@@ -71,18 +73,12 @@ def foreign(
     if facts is None:
         return []
     absent = {kind for word in facts.absent for kind in facts.lexicon.kinds(word) or ()}
-    found = {q.question_id: q for kind in absent for q in naming.get(kind, ()) if q.picture_id != picture_id}
-    drawn = [found[key] for key in rng.permutation(sorted(found))[:tries]]
+    named = {q.question_id: q for kind in absent for q in naming.get(kind, ()) if q.picture_id != picture_id}
+    drawn = [named[key] for key in rng.permutation(sorted(named))[:tries]]
     return [
-        Filter(
-            text=q.text,
-            expected="invalid",
-            source="foreign question",
-            program=q.program,
-            question_id=q.question_id,
-        )
-        for q in drawn
-        if judge(q.program, facts, q.text).category == "missing object"
+        _filter(question, "invalid", "foreign question")
+        for question in drawn
+        if judge(question.program, facts, question.text).category == "missing object"
     ]
 
 
@@ -91,26 +87,27 @@ def templates(vocabulary: Vocabulary, facts: Facts | None, rng: np.random.Genera
     names = sorted(vocabulary.objects)
     if not names:
         return of_the_scene()
-    number = {name: vocabulary.objects[name].number for name in names}
+    number = {name: entry.number for name, entry in vocabulary.objects.items()}
     drawn = [names[i] for i in rng.permutation(len(names))[:TEMPLATES]]
     filters = of_the_scene() + [existence(name, number[name]) for name in drawn]
     absent = sorted(facts.absent) if facts else []
     present = sorted({thing.label for thing in facts.things if thing.label}) if facts else []
     for i in rng.permutation(len(absent))[:TEMPLATES]:
         other, relation = str(rng.choice(present or names)), str(rng.choice(RELATIONS))
-        made = absent_object(absent[i], number.get(absent[i], "singular"), relation, other)
-        if judge(made.program, facts, made.text).answerability == "unanswerable":
-            filters.append(made)
+        row = absent_object(absent[i], number.get(absent[i], "singular"), relation, other)
+        if judge(row.program, facts, row.text).answerability == "unanswerable":
+            filters.append(row)
     return filters
 
 
-def _from_candidate(candidate: Candidate, expected: str, source: str) -> Filter:
+def _filter(row: Question | Candidate, expected: Known, source: Source) -> Filter:
+    candidate = row if isinstance(row, Candidate) else None
     return Filter(
-        text=candidate.text,
+        text=row.text,
         expected=expected,
         source=source,
-        program=candidate.program,
-        question_id=candidate.question_id,
-        candidate_id=candidate.candidate_id,
-        subset=candidate.subset,
+        program=row.program,
+        question_id=row.question_id,
+        candidate_id=candidate and candidate.candidate_id,
+        subset=candidate and candidate.subset,
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-import numpy as np
-
-from pipeline.batching.filter_questions import Filter, Pool, halves
+from pipeline.batching.filter_questions import Filter, FilterPool, halves
 from pipeline.core.errors import UserError
 from pipeline.core.files import content_key
 from pipeline.core.paths import DATA
@@ -17,7 +16,7 @@ from pipeline.core.records import Candidate, Picture, Screened, Task, TaskQuesti
 
 
 def make_tasks(
-    screened: Sequence[Screened], pools: Mapping[str, Pool], template_share: float, seed: int
+    screened: Iterable[Screened], pools: Mapping[str, FilterPool], template_share: float, seed: int
 ) -> list[Task]:
     """One task per candidate, sorted by task id.
 
@@ -32,75 +31,52 @@ def make_tasks(
         UserError: a picture offers no filter at all for a candidate.
     """
     candidates = sorted((row.candidate for row in screened), key=lambda candidate: candidate.candidate_id)
-    picture_of = {candidate.candidate_id: candidate.picture_id for candidate in candidates}
     offers = {key: pool.offer() for key, pool in pools.items()}
+    offer = {candidate.candidate_id: offers[candidate.picture_id] for candidate in candidates}
+    by_subset: dict[str, list[str]] = defaultdict(list)
+    for candidate in candidates:
+        by_subset[candidate.subset].append(candidate.candidate_id)
     invalid: set[str] = set()
-    for subset in sorted({candidate.subset for candidate in candidates}):
-        ids = [candidate.candidate_id for candidate in candidates if candidate.subset == subset]
-        invalid |= halves(
-            ids, lambda key: offers[picture_of[key]], generator(seed, "batch", "halves", subset)
-        )
+    for subset, ids in by_subset.items():
+        invalid |= halves(ids, offer.__getitem__, generator(seed, "batch", "halves", subset))
     tasks = []
     for candidate in track(candidates, "batch: tasks", unit="task"):
         rng = generator(seed, "batch", "task", candidate.candidate_id)
         wanted = "invalid" if candidate.candidate_id in invalid else "valid"
-        found = draw(candidate, pools[candidate.picture_id], wanted, rng.random() < template_share, rng)
-        tasks.append(task_of(candidate, found, candidate_first=bool(rng.random() < 0.5)))
+        known = pools[candidate.picture_id].draw(candidate, wanted, rng.random() < template_share, rng)
+        if known is None:
+            raise UserError(
+                f"no filter question for candidate {candidate.candidate_id}: its picture has no other question "
+                "with a program, and no template fits"
+            )
+        tasks.append(task_of(candidate, known, candidate_first=bool(rng.random() < 0.5)))
     return sorted(tasks, key=lambda task: task.task_id)
 
 
-def draw(candidate: Candidate, pool: Pool, wanted: str, template: bool, rng: np.random.Generator) -> Filter:
-    """A filter for a candidate: of the wanted verdict and kind if there is one, else the nearest to that."""
-
-    def fit(found: Filter) -> bool:  # not the same question, nor the one that the candidate was made from
-        return found.text != candidate.text and found.question_id != candidate.question_id
-
-    def of_kind(
-        found: Filter,
-    ) -> int | None:  # like candidates first: those of the same subset are most alike
-        if not fit(found) or (found.source == "template") != template:
-            return None
-        return 0 if found.subset == candidate.subset else 1
-
-    def of_any_kind(found: Filter) -> int | None:
-        return 0 if fit(found) else None
-
-    other = "valid" if wanted == "invalid" else "invalid"
-    for expected, rank in ((wanted, of_kind), (wanted, of_any_kind), (other, of_kind), (other, of_any_kind)):
-        found = pool.draw(expected, rank, rng)
-        if found is not None:
-            return found
-    raise UserError(
-        f"no filter question for candidate {candidate.candidate_id}: its picture has no other question "
-        "with a program, and no template fits"
-    )
-
-
-def task_of(candidate: Candidate, found: Filter, candidate_first: bool) -> Task:
+def task_of(candidate: Candidate, known: Filter, candidate_first: bool) -> Task:
+    """A candidate and a filter question as a task."""
     key = content_key(
-        "task", candidate.candidate_id, candidate.text, found.text, found.expected, str(candidate_first)
+        "task", candidate.candidate_id, candidate.text, known.text, known.expected, str(candidate_first)
     )
-    asked = TaskQuestion(
-        key=content_key(key, candidate.text),
-        text=candidate.text,
-        role="candidate",
-        candidate_id=candidate.candidate_id,
-        question_id=candidate.question_id,
-        program=candidate.program,
-    )
-    known = TaskQuestion(
-        key=content_key(key, found.text),
-        text=found.text,
-        role="filter",
-        candidate_id=found.candidate_id,
-        question_id=found.question_id,
-        expected=found.expected,
-        source=found.source,
-        program=found.program,
-    )
-    first, second = (asked, known) if candidate_first else (known, asked)
+    questions = [
+        TaskQuestion(
+            key=content_key(key, row.text),
+            text=row.text,
+            role="filter" if isinstance(row, Filter) else "candidate",
+            candidate_id=row.candidate_id,
+            question_id=row.question_id,
+            expected=row.expected if isinstance(row, Filter) else None,
+            source=row.source if isinstance(row, Filter) else "",
+            program=row.program,
+        )
+        for row in ((candidate, known) if candidate_first else (known, candidate))
+    ]
     return Task(
-        task_id=key, picture_id=candidate.picture_id, subset=candidate.subset, first=first, second=second
+        task_id=key,
+        picture_id=candidate.picture_id,
+        subset=candidate.subset,
+        first=questions[0],
+        second=questions[1],
     )
 
 

@@ -1,66 +1,47 @@
-"""`rgqa score`: what the wheel's `rgqa-score` does, and plots."""
+"""`rgqa score`: what the wheel's `rgqa-score` does, and plots, and a table for a notebook."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import argparse
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pipeline.core.errors import UserError
 from pipeline.core.progress import done
-from pipeline.scorers.command import groups, read_files, score_files, write_report
-from pipeline.scorers.model_report import Options
-from pipeline.scorers.validation import Refused
+from pipeline.reporting.score_frame import score_frame, table_problems, write_frame
+from pipeline.scorers import command
+from pipeline.scorers.model_report import score
+from pipeline.scorers.validation import InputError
 
 
-def options_of(scores: str, *, mode: str, match: str, **others: Any) -> Options:
-    """The options of a command line.
-
-    Raises:
-        UserError: a group of scores, a mode or a way to match that there is not.
-    """
-    problems = []
-    if mode not in ("strict", "parity"):
-        problems.append(f"--mode is {mode!r}, wanted strict or parity")
-    if match not in ("case", "exact"):
-        problems.append(f"--match is {match!r}, wanted case or exact")
-    try:
-        names = groups(scores)
-    except Refused as refused:
-        problems += refused.problems
-    if problems:
-        raise UserError(["cannot score", *problems])
-    return Options(scores=names, mode=mode, match=match, **others)
+def parser() -> argparse.ArgumentParser:
+    """The options of `rgqa-score`, and two more."""
+    parser = command.parser("rgqa score")
+    parser.add_argument("--plots", type=Path, default=None, help="folder for plots, as SVG and PNG")
+    parser.add_argument(
+        "--table", type=Path, default=None, help="every score as a row of a .csv, .xlsx or .parquet"
+    )
+    return parser
 
 
-def score(
-    benchmark: Path,
-    predictions: Sequence[Path],
-    options: Options,
-    *,
-    subsets: Sequence[str] = (),
-    json_file: Path | None = None,
-    folder: Path | None = None,
-    plots: Path | None = None,
-    vectors: str | None = None,
-    wordnet: Path | None = None,
-    files: Mapping[str, Path | None] | None = None,
-) -> None:
-    """Print the table; write the JSON, the folder and the plots if asked for.
+def main(arguments: Sequence[str]) -> None:
+    """Print the table of scores; write the JSON, the folder, the plots and the table for a notebook if asked for.
 
     Raises:
-        UserError: lists everything that is wrong with the files.
+        UserError: lists everything that is wrong with the options and the files.
     """
+    parsed = parser().parse_args(arguments)
     try:
-        report = score_files(
-            benchmark, predictions, options, subsets=subsets, vectors=vectors, wordnet=wordnet, files=files
-        )
-        write_report(report, json_file, folder)
-        if plots is not None:
-            from pipeline.reporting.score_plots import plot
+        benchmark, models, options = command.read(parsed, table_problems(parsed.table))
+        report = score(benchmark, models, options)
+    except InputError as error:
+        raise UserError(error.problems) from error
+    command.write_report(report, parsed.json, parsed.out)
+    if parsed.table:
+        frame = score_frame(report)
+        write_frame(frame, parsed.table)
+        done("score", f"{len(frame):,} rows", parsed.table)
+    if parsed.plots:
+        from pipeline.reporting.score_plots import plot
 
-            bench, _, models = read_files(benchmark, predictions, subsets)
-            paths = plot(bench, models, plots, free_text=options.free_text, match=options.match)
-            done("score", f"{len(paths)} plots", plots)
-    except Refused as refused:
-        raise UserError(refused.problems) from refused
+        done("score", f"{len(plot(benchmark, models, options, parsed.plots))} plots", parsed.plots)

@@ -1,39 +1,25 @@
-"""Candidates worked on picture by picture, as perturb and screen do, and written sorted by their ids: by subset, then
-by picture."""
+"""Work that goes picture by picture, as perturb and screen do: many at a time, results sorted by subset, then picture."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
-import msgspec
-
 from pipeline.core.files import lines, read_jsonl, replacing_parts
-from pipeline.core.parallel import Workers, processes
+from pipeline.core.parallel import ordered_map, processes
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
-from pipeline.core.records import SUBSETS, Picture, Subset
+from pipeline.core.records import SUBSETS, Picture, Record, Subset
 
 S = TypeVar("S")
-R = TypeVar("R", bound=msgspec.Struct)
-Counts = Counter[tuple[str, str, str]]  # (subset, what is counted, name)
-
-
-class Made(msgspec.Struct, frozen=True):
-    """What becomes of a picture: its lines of each file to be written, per subset; and counts of it."""
-
-    files: tuple[dict[Subset, bytes], ...]
-    counts: Counts
-
-
-def by_subset(rows: Iterable[R], subset_of: Callable[[R], Subset]) -> dict[Subset, bytes]:
-    """Rows as lines, those of each subset together."""
-    found: dict[Subset, list[R]] = {}
-    for row in rows:
-        found.setdefault(subset_of(row), []).append(row)
-    return {subset: lines(some) for subset, some in found.items()}
+R = TypeVar("R", bound=Record)
+Key = tuple[Subset, str, str]  # what a result counts as: its subset, what is counted, under which name
+Counts = Counter[Key]
+Written = tuple[dict[tuple[type, Subset], bytes], Counts]  # lines by the type of their records; counts
 
 
 def pictures_in_order(folders: Folders) -> list[str]:
@@ -43,34 +29,48 @@ def pictures_in_order(folders: Folders) -> list[str]:
 
 
 def write_by_picture(
-    stage: str,
-    folders: Folders,
+    folder: Path,
     pictures: Sequence[str],
-    names: Sequence[str],
+    files: Mapping[str, type[R]],
     set_up: Callable[[], S],
-    work: Callable[[S, str], Made],
+    work: Callable[[S, str], Iterable[R]],
+    keys: Callable[[R], list[Key]],
 ) -> Counts:
     """Write a stage's files, working on as many pictures side by side as is worth it; return all counts.
 
     Args:
-        pictures: ids in order (`pictures_in_order`). names: of the files, as `Made.files` has them.
-        set_up, work: as `Workers` takes them.
+        folder: the stage's. pictures: ids in order (`pictures_in_order`).
+        files: name -> the type of the records that go there.
+        set_up: makes what `work` needs beside a picture's id, once for each process (`ordered_map`).
+        work: gives the records that come of a picture, sorted by candidate id.
+        keys: what a record counts as; the first one tells its subset.
     """
     counts: Counts = Counter()
-    with Workers(set_up, processes(len(pictures))) as workers, ExitStack() as stack:
-        files = [stack.enter_context(replacing_parts(folders.stage(stage) / name, SUBSETS)) for name in names]
-        for made in track(workers.map(work, pictures), stage, len(pictures), "picture"):
-            for file, found in zip(files, made.files, strict=True):
-                for subset, some in found.items():
-                    file[subset].write(some)
-            counts.update(made.counts)
+    with ExitStack() as stack:
+        parts = {
+            kind: stack.enter_context(replacing_parts(folder / name, SUBSETS)) for name, kind in files.items()
+        }
+        write = partial(_write_picture, work, keys)
+        results = ordered_map(write, pictures, set_up, processes(len(pictures)))
+        for written, counted in track(results, folder.name, len(pictures), "picture"):
+            for (kind, subset), data in written.items():
+                parts[kind][subset].write(data)
+            counts.update(counted)
     return counts
 
 
-def counted(
-    counts: Mapping[tuple[str, str, str], int], subset: Subset, *whats: str
-) -> dict[str, dict[str, int]]:
-    """The counts of one subset, by what is counted, then by name, sorted."""
-    return {
-        what: {key[2]: counts[key] for key in sorted(counts) if key[:2] == (subset, what)} for what in whats
-    }
+def _write_picture(
+    work: Callable[[S, str], Iterable[R]], keys: Callable[[R], list[Key]], own: S, picture_id: str
+) -> Written:
+    records: dict[tuple[type, Subset], list[R]] = defaultdict(list)
+    counts: Counts = Counter()
+    for record in work(own, picture_id):
+        counted = keys(record)
+        records[type(record), counted[0][0]].append(record)
+        counts.update(counted)
+    return {key: lines(group) for key, group in records.items()}, counts
+
+
+def counted(counts: Mapping[Key, int], subset: Subset, *whats: str) -> dict[str, dict[str, int]]:
+    """The counts of one subset, by what is counted, then by name."""
+    return {what: {key[2]: counts[key] for key in counts if key[:2] == (subset, what)} for what in whats}

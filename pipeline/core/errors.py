@@ -37,35 +37,26 @@ class Problems:
             raise UserError([f"{self.subject}: {len(self.lines)} {noun}", *self.lines])
 
 
-def tell(error: UserError) -> None:
-    """Print an error to stderr: the first 100 lines and how many more there are."""
-    first, *rest = error.problems
-    print(f"error: {first}", file=sys.stderr)
-    for line in rest[:SHOWN]:
-        print(f"  {line}", file=sys.stderr)
-    if len(rest) > SHOWN:
-        print(f"  ... and {len(rest) - SHOWN} more", file=sys.stderr)
+def run(main: Callable[[], object]) -> None:
+    """Run a command: a user's mistake, a full disk or Ctrl-C ends it with one message and exit code 1.
 
-
-def run(main: Callable[[], None]) -> None:
-    """Run a command: a user's mistake, a full disk or Ctrl-C ends it with one message and exit code 1."""
+    Of a long list of problems the first 100 lines are printed, and how many more there are.
+    """
     try:
         main()
+        return
     except UserError as error:
-        tell(error)
+        first, *rest = error.problems
     except KeyboardInterrupt:
-        tell(UserError("stopped by Ctrl-C; what was finished is kept, run the same command to go on"))
+        first, rest = "stopped by Ctrl-C; what was finished is kept, run the same command to go on", []
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            tell(
-                UserError(
-                    f"the disk is full ({error.filename or 'no file named'}); free some space and run the same command again"
-                )
-            )
+            first = f"the disk is full ({error.filename or 'no file named'}); free some space and run the same command again"
         elif error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
-            tell(UserError(f"no permission: {error}; check who owns the file and run the same command again"))
+            first = f"no permission: {error}; check who owns the file and run the same command again"
         else:
             raise
-    else:
-        return
+        rest = []
+    more = [f"... and {len(rest) - SHOWN} more"] if len(rest) > SHOWN else []
+    print("\n  ".join([f"error: {first}", *rest[:SHOWN], *more]), file=sys.stderr)
     sys.exit(1)

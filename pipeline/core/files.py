@@ -5,15 +5,18 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
+from io import BufferedReader
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, TypeVar
 
 import msgspec
+import psutil
 
 from pipeline.core.errors import UserError
 
@@ -33,7 +36,7 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        temporary.replace(path)
     except OSError as error:
         if error.errno == errno.ENOSPC and error.filename is None:  # the kernel does not say which file
             error.filename = str(path)
@@ -43,7 +46,7 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def replacing_parts(path: Path | str, names: Iterable[str]) -> Iterator[dict[str, BinaryIO]]:
+def replacing_parts(path: Path | str, names: Iterable[str]) -> Iterator[Mapping[str, BinaryIO]]:
     """Open a file for each name. When the block ends well, they take `path`'s place together, one after the other:
     for rows that are made in another order than the one in which they are to stand."""
     path = Path(path)
@@ -58,19 +61,14 @@ def replacing_parts(path: Path | str, names: Iterable[str]) -> Iterator[dict[str
 
 def lines(records: Iterable[msgspec.Struct]) -> bytes:
     """Records as the lines of a JSONL file."""
+    return msgspec.json.Encoder().encode_lines(records)
+
+
+def write_jsonl(path: Path | str, records: Iterable[msgspec.Struct]) -> None:
+    """Write one record a line, atomically. Callers sort; keys follow the type's order."""
     encode = msgspec.json.Encoder().encode
-    return b"".join(encode(record) + b"\n" for record in records)
-
-
-def write_jsonl(path: Path | str, records: Iterable[msgspec.Struct]) -> int:
-    """Write one record a line, atomically; return how many. Callers sort; keys follow the type's order."""
-    encoder = msgspec.json.Encoder()
-    count = 0
     with replacing(path) as file:
-        for record in records:
-            file.write(encoder.encode(record) + b"\n")
-            count += 1
-    return count
+        file.writelines(encode(record) + b"\n" for record in records)
 
 
 def read_jsonl(path: Path | str, kind: type[T]) -> Iterator[T]:
@@ -101,18 +99,14 @@ def read_json(path: Path | str, kind: type[T] | Any = Any) -> T:
     Raises:
         UserError: missing, empty, truncated, or of another type.
     """
-    with opened(path) as file:
-        data = file.read()
-    if not data.strip():
-        raise UserError(f"{path}: the file is empty; fetch or make it again")
     try:
-        return msgspec.json.decode(data, type=kind)
+        with opened(path) as file:
+            return msgspec.json.decode(file.read(), type=kind)
     except msgspec.ValidationError as error:
         raise UserError(f"{path}: not what is expected here: {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UserError(
-            f"{path}: not valid JSON ({error}); the file may be cut off, fetch or make it again"
-        ) from error
+        problem = f"not valid JSON ({error}); the file is empty or cut off, fetch or make it again"
+        raise UserError(f"{path}: {problem}") from error
 
 
 def write_text(path: Path | str, text: str) -> None:
@@ -146,22 +140,12 @@ def content_key(*parts: str) -> str:
 def _remove_scraps(folder: Path) -> None:
     """Delete the temporary files whose process is gone; once a process, as a folder may hold many files."""
     for scrap in folder.glob(".*.tmp"):
-        process = scrap.name.split(".")[-2]
-        if process.isdigit() and not _alive(int(process)):
+        process = re.fullmatch(r".*\.(\d{1,9})\.tmp", scrap.name)  # a process's number has at most 7 digits
+        if process and not psutil.pid_exists(int(process[1])):
             scrap.unlink(missing_ok=True)
 
 
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        pass
-    return True
-
-
-def opened(path: Path | str) -> BinaryIO:
+def opened(path: Path | str) -> BufferedReader:
     """Open a file for reading.
 
     Raises:

@@ -26,42 +26,42 @@ def dataset(path: Path = PARAMS_FILE) -> str:
     return _document(path)["dataset"]
 
 
+def section(path: Path = PARAMS_FILE) -> dict[str, Any]:
+    """All parameters of the data set in use, as written: for the record that a release keeps."""
+    document = _document(path)
+    return document[document["dataset"]]
+
+
 def load(stage: str, kind: type[T], path: Path = PARAMS_FILE) -> T:
     """Parameters of a stage for the data set in use.
 
     Raises:
         UserError: lists every parameter that is missing, misspelt, of the wrong type or out of range.
     """
-    document = _document(path)
-    section = document[document["dataset"]].get(stage)
-    where = f"{path}, {document['dataset']}.{stage}"
-    if section is None:
+    values, where = section(path).get(stage), f"{path}, {dataset(path)}.{stage}"
+    if values is None:
         raise UserError(f"{where}: the section is missing")
-    return convert(section, kind, where)
+    return convert(values, kind, where)
 
 
 def convert(section: Any, kind: type[T], where: str) -> T:
     """Check a mapping against a parameter type field by field, so that all faults are told at once."""
     if not isinstance(section, dict):
         raise UserError(f"{where}: expected a mapping of parameters, got {section!r}")
-    problems = Problems(where)
+    problems, values = Problems(where), {}
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
-    for name in section:
-        if name not in fields:
-            problems.add(str(name), f"no such parameter; known are {', '.join(sorted(fields))}")
-    values = {}
+    for name in [name for name in section if name not in fields]:
+        problems.add(str(name), f"no such parameter; known are {', '.join(sorted(fields))}")
     for name, field in fields.items():
-        if name not in section:
-            if field.required:
-                problems.add(name, "missing")
-            continue
         try:
             values[field.name] = msgspec.convert(section[name], field.type)
+        except KeyError:
+            if field.required:
+                problems.add(name, "missing")
         except msgspec.ValidationError as error:
-            named = ", ".join(json.dumps(value) for value in _choices(field.type))
-            problems.add(
-                name, f"{error} (got {section[name]!r})" + (f"; choose from {named}" if named else "")
-            )
+            choices = ", ".join(map(json.dumps, _choices(field.type)))
+            named = f"; choose from {choices}" if choices else ""
+            problems.add(name, f"{error} (got {section[name]!r}){named}")
     problems.raise_if_any()
     return kind(**values)
 
@@ -80,12 +80,6 @@ def version(path: Path = PARAMS_FILE) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"\d+\.\d+\.\d+(-[a-z0-9.]+)?", value):
         raise UserError(f'{path}: expected a key `version` like "1.0.0", in quotes, got {value!r}')
     return value
-
-
-def section(path: Path = PARAMS_FILE) -> dict[str, Any]:
-    """All parameters of the data set in use, as written: for the record that a release keeps."""
-    document = _document(path)
-    return document[document["dataset"]]
 
 
 def _document(path: Path) -> dict[str, Any]:

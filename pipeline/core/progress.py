@@ -14,17 +14,9 @@ def track(items: Iterable[T], label: str, total: int | None = None, unit: str = 
     """Iterate with a progress bar on stderr (a line now and then when stderr is not a terminal)."""
     from tqdm import tqdm
 
-    quiet = not sys.stderr.isatty()
-    return iter(
-        tqdm(
-            items,
-            desc=label,
-            total=total,
-            unit=unit,
-            mininterval=10 if quiet else 0.2,
-            dynamic_ncols=not quiet,
-        )
-    )
+    shown = sys.stderr.isatty()
+    interval = 0.2 if shown else 10
+    return iter(tqdm(items, label, total, unit=unit, mininterval=interval, dynamic_ncols=shown))
 
 
 def done(stage: str, what: str, where: Path | str) -> None:

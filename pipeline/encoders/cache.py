@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -20,11 +20,17 @@ import numpy as np
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import replacing
+from pipeline.encoders.clip import ModelRecord
 
 
-def key(fingerprint: str, preprocessing: str, kind: Literal["picture", "text"], content: str) -> bytes:
-    """Key of one vector, 32 bytes. `content` is a picture's SHA-256 in hex, or the text itself."""
-    return hashlib.sha256(f"{fingerprint}\x1f{preprocessing}\x1f{kind}\x1f{content}".encode()).digest()
+def keys(model: ModelRecord, kind: Literal["picture", "text"], contents: Iterable[str]) -> list[bytes]:
+    """Keys of vectors that a model makes, 32 bytes each.
+
+    Args:
+        contents: pictures' SHA-256 in hex, or the texts themselves.
+    """
+    made_by = f"{model.fingerprint}\x1f{model.preprocessing}\x1f{kind}\x1f"
+    return [hashlib.sha256(f"{made_by}{content}".encode()).digest() for content in contents]
 
 
 class Cache:
@@ -39,10 +45,9 @@ class Cache:
     """
 
     def __init__(self, path: Path, dimension: int, seed: Path | None = None) -> None:
-        self._path = path
-        self.dimension = dimension
+        self._path, self.dimension = path, dimension
         path.parent.mkdir(parents=True, exist_ok=True)
-        with self._told():
+        with self._errors_told():
             self._base = sqlite3.connect(path)
             self._base.execute(
                 "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
@@ -50,39 +55,34 @@ class Cache:
         if seed is not None and seed.exists():
             self.put(*read_seed(seed))
 
-    def missing(self, keys: Sequence[bytes]) -> list[bytes]:
+    def missing(self, wanted: Sequence[bytes]) -> list[bytes]:
         """Those keys that have no vector yet, each once, in the order given."""
-        with self._told():
-            return [
-                k
-                for k in dict.fromkeys(keys)
-                if not self._base.execute("SELECT 1 FROM vectors WHERE key = ?", (k,)).fetchone()
-            ]
+        with self._errors_told():
+            return [key for key in dict.fromkeys(wanted) if self._vector(key) is None]
 
-    def put(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
-        """Keep vectors [len(keys), d]; on return they are on the disk."""
-        rows = [
-            (k, v.tobytes()) for k, v in zip(keys, np.ascontiguousarray(vectors, np.float32), strict=True)
-        ]
-        with self._told(), self._base:  # one transaction
-            self._base.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+    def put(self, wanted: Sequence[bytes], vectors: np.ndarray) -> None:
+        """Keep vectors [len(wanted), d] by key; on return they are on the disk."""
+        rows = [vector.tobytes() for vector in np.ascontiguousarray(vectors, np.float32)]
+        with self._errors_told(), self._base:  # one transaction
+            self._base.executemany(
+                "INSERT OR REPLACE INTO vectors VALUES (?, ?)", zip(wanted, rows, strict=True)
+            )
 
-    def get(self, keys: Sequence[bytes]) -> np.ndarray:
-        """Vectors float32 [len(keys), dimension]; every key must be there."""
-        out = np.empty((len(keys), self.dimension), np.float32)
-        with self._told():
-            for row, k in enumerate(keys):
-                out[row] = np.frombuffer(
-                    self._base.execute("SELECT vector FROM vectors WHERE key = ?", (k,)).fetchone()[0],
-                    np.float32,
-                )
-        return out
+    def get(self, wanted: Sequence[bytes]) -> np.ndarray:
+        """Vectors float32 [len(wanted), dimension]; every key must be there."""
+        with self._errors_told():
+            content = b"".join(self._vector(key) or b"" for key in wanted)
+        return np.frombuffer(content, np.float32).reshape(len(wanted), self.dimension)
 
     def close(self) -> None:
         self._base.close()
 
+    def _vector(self, key: bytes) -> bytes | None:
+        row = self._base.execute("SELECT vector FROM vectors WHERE key = ?", (key,)).fetchone()
+        return row and row[0]
+
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors_told(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -97,12 +97,12 @@ class Cache:
             ) from error
 
 
-def write_seed(path: Path, keys: Sequence[bytes], vectors: np.ndarray) -> None:
-    """Write vectors [len(keys), d] sorted by key: the same vectors give the same bytes."""
+def write_seed(path: Path, wanted: Sequence[bytes], vectors: np.ndarray) -> None:
+    """Write vectors [len(wanted), d] sorted by key: the same vectors give the same bytes."""
     from safetensors.numpy import save
 
-    order = sorted(range(len(keys)), key=keys.__getitem__)
-    table = np.frombuffer(b"".join(keys[i] for i in order), np.uint8).reshape(-1, 32)
+    order = sorted(range(len(wanted)), key=wanted.__getitem__)
+    table = np.frombuffer(b"".join(wanted[i] for i in order), np.uint8).reshape(-1, 32)
     with replacing(path) as file:
         file.write(save({"keys": table, "vectors": np.ascontiguousarray(vectors[order], np.float32)}))
 
@@ -118,9 +118,8 @@ def read_seed(path: Path) -> tuple[list[bytes], np.ndarray]:
 
     try:
         tensors = load_file(path)
-        keys, vectors = tensors["keys"], tensors["vectors"]
+        return [bytes(row) for row in tensors["keys"]], tensors["vectors"]
     except (SafetensorError, KeyError, OSError) as error:
         raise UserError(
             f"{path}: not a file of vectors ({error}); restore it, or delete it to compute the vectors anew"
         ) from error
-    return [bytes(row) for row in keys], vectors

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from pipeline.core.records import Record, Step
+from pipeline.judge.believing import Stated, believe
 from pipeline.judge.facts import Facts
-from pipeline.judge.reconstruct import Reconstructed, believe, left, statements_of
+from pipeline.judge.reconstruct import Reconstructed, stated_without, statements_of
 from pipeline.judge.statements import Statement
 from pipeline.programs.operations import SCENE, Operation, parse
-from pipeline.words.lexicon import Lexicon, singular
+from pipeline.words.lexicon import Lexicon
+from pipeline.words.nouns import lemma
 
 
 class Cited(Record):
@@ -26,78 +28,65 @@ def cite(
     `without` state; sorted. [] when there is no program."""
     if not program:
         return []
-    said = left(dict(statements_of(graph)), without)
-    return cited(parse(program), believe(said, lexicon)[0], said)
-
-
-def cited(program: Sequence[Operation], facts: Facts, said: Mapping[Statement, Sequence[str]]) -> list[Cited]:
-    """The same of facts that are at hand.
-
-    Args:
-        facts: what is believed of the picture. said: what was stated, with the ids of the questions.
-    """
-    names = {operation.name for operation in program if operation.name not in ("", SCENE)}
-    named = {name: facts.lexicon.kinds(name) for name in names}
-    words = {singular(name) for name, kinds in named.items() if kinds}
-    groups = words.union(*(facts.lexicon.groups(word) for word in words))
-    spoken_of = {
-        thing.object_id
-        for name, kinds in named.items()
-        if kinds
-        for thing in (*facts.named(name).sure, *facts.named(name).maybe)
-    }
-    anything = len(words) < len(names)  # "What is on the table?": things of any name
-    touching = (
-        {
-            end
-            for one in said
-            if one.kind == "relation" and spoken_of & {one.subject, one.other}
-            for end in (one.subject, one.other)
-        }
-        if anything
-        else set()
-    )
-    types = {operation.type for operation in program} - {""}
-    values = {value for operation in program for value in operation.values}
-    called = {thing.object_id: thing.label or next(iter(thing.names), "thing") for thing in facts.things}
-    ids, kinds = spoken_of | touching, frozenset().union(*filter(None, named.values()))
-
-    def bears(one: Statement) -> bool:
-        if one.kind == "name":
-            asked = "name" in types or one.subject in touching
-            return one.subject in ids and bool(one.value) and (asked or singular(one.value) in kinds)
-        if one.kind == "attribute":
-            return one.subject in ids and (one.value in values or one.type in types)
-        if one.kind == "relation":
-            return {one.subject, one.other} <= ids
-        if one.kind == "none":
-            return one.subject in ids and one.value.rsplit(",", 2)[0] in groups
-        if one.kind == "scene":
-            return any(operation.name == SCENE for operation in program)
-        return one.value in (groups if one.kind == "absent" or one.type == "kind" else words)
-
-    found = [
-        Cited(fact=_in_words(one, called), questions=tuple(questions))
-        for one, questions in said.items()
-        if bears(one)
+    stated = stated_without(statements_of(graph), without)
+    facts = believe(stated, lexicon)[0]
+    labels = {thing.object_id: thing.label or next(iter(thing.names), "thing") for thing in facts.things}
+    concerns = _Concern(parse(program), stated, facts)
+    rows = [
+        Cited(fact=_in_words(s, labels), questions=tuple(ids)) for s, ids in stated.items() if concerns(s)
     ]
-    return sorted(found, key=lambda row: row.fact)
+    return sorted(rows, key=lambda row: row.fact)
 
 
-def _in_words(one: Statement, called: Mapping[str, str]) -> str:
-    denied = "" if one.holds else "not "
-    about = f"{called.get(one.subject, 'thing')} ({one.subject})"
-    if one.kind == "name":
-        return f"{one.subject} is called {one.value}"
-    if one.kind == "attribute":
-        return f"{about}: {denied}{one.type} {one.value}".replace("  ", " ")
-    if one.kind == "relation":
-        return f"{about}: {denied}{one.value} {called.get(one.other, 'thing')} ({one.other})"
-    if one.kind == "none":
-        name, relation, role = one.value.rsplit(",", 2)
-        return f"no {name} {relation} {about}" if role == "s" else f"{about}: {relation} no {name}"
-    if one.kind == "scene":
-        return f"{one.type}: {denied}{one.value}"
-    if one.kind == "absent":
-        return f"no {one.value} in the picture"
-    return f"the {one.value}, said as of the only {'one of its kind' if one.type else 'one'}"
+class _Concern:
+    """Tells which statements concern what a program speaks of."""
+
+    def __init__(self, program: Sequence[Operation], stated: Stated, facts: Facts) -> None:
+        lexicon = facts.lexicon
+        names = {operation.name for operation in program} - {"", SCENE}
+        kinds = {name: kinds for name in names if (kinds := lexicon.kinds(name))}
+        things = [thing for name in kinds for s in [facts.named(name)] for thing in (*s.sure, *s.maybe)]
+        spoken_of = {thing.object_id for thing in things}
+        pairs = [{s.subject, s.other} for s in stated if s.kind == "relation"]
+        # "What is on the table?": things of any name
+        self.touching = (
+            set[str]().union(*(pair for pair in pairs if pair & spoken_of))
+            if len(kinds) < len(names)
+            else set()
+        )
+        self.ids = spoken_of | self.touching
+        self.kinds = frozenset[str]().union(*kinds.values())
+        self.lemmas = set(map(lemma, kinds))
+        self.groups = self.lemmas.union(*map(lexicon.groups, self.lemmas))
+        self.types = {operation.type for operation in program} - {""}
+        self.values = {value for operation in program for value in operation.values}
+        self.scene = any(operation.name == SCENE for operation in program)
+
+    def __call__(self, statement: Statement) -> bool:
+        subject, value = statement.subject, statement.value
+        called = "name" in self.types or subject in self.touching or lemma(value) in self.kinds
+        return {
+            "name": subject in self.ids and bool(value) and called,
+            "attribute": subject in self.ids and (value in self.values or statement.type in self.types),
+            "relation": {subject, statement.other} <= self.ids,
+            "none": subject in self.ids and value.split(",")[0] in self.groups,
+            "scene": self.scene,
+            "absent": value in self.groups,
+            "alone": value in (self.groups if statement.type == "kind" else self.lemmas),
+        }[statement.kind]
+
+
+def _in_words(statement: Statement, labels: Mapping[str, str]) -> str:
+    subject, value, other = statement.subject, statement.value, statement.other
+    denied = "" if statement.holds else "not "
+    about = f"{labels.get(subject, 'thing')} ({subject})"
+    name, relation, role = (*value.split(","), "", "")[:3]  # of nothing that is in a relation to it
+    return {
+        "name": f"{subject} is called {value}",
+        "attribute": f"{about}: {denied}{statement.type} {value}".replace("  ", " "),
+        "relation": f"{about}: {denied}{value} {labels.get(other, 'thing')} ({other})",
+        "none": f"no {name} {relation} {about}" if role == "s" else f"{about}: {relation} no {name}",
+        "scene": f"{statement.type}: {denied}{value}",
+        "absent": f"no {value} in the picture",
+        "alone": f"the {value}, said as of the only {'one of its kind' if statement.type else 'one'}",
+    }[statement.kind]

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pipeline.core.records import Answerability, Category
 from pipeline.judge import asking, finding
-from pipeline.judge.facts import Facts, Found, Thing
-from pipeline.judge.values import Answer, Void
-from pipeline.programs.operations import Operation
-from pipeline.programs.saying import phrase
+from pipeline.judge.facts import Facts, Selection, Thing
+from pipeline.judge.values import StepAnswer, Void, connect
+from pipeline.programs.operations import Operation, root
+from pipeline.programs.saying import Program, phrase
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +33,21 @@ class Outcome:
     """
 
     answerability: Answerability
-    category: Category | None
-    detail: str
-    answers: tuple[str, ...]
-    possible: tuple[str, ...]
-    found: tuple[tuple[Thing, ...], ...]
+    category: Category | None = None
+    detail: str = ""
+    answers: tuple[str, ...] = ()
+    possible: tuple[str, ...] = ()
+    found: tuple[tuple[Thing, ...], ...] = ()
 
 
-STEPS: dict[str, Callable[..., Found | Answer]] = {
+_Step = Callable[[Operation, list[Selection], Program, Facts], T]
+_FIND: dict[str, _Step[Selection]] = {
     "select": finding.select,
     "filter": finding.filter_,
     "relate": finding.relate,
+}
+_ASK: dict[str, _Step[StepAnswer]] = {
     "exist": asking.exist,
-    "and": asking.connect,
-    "or": asking.connect,
     "verify": asking.verify,
     "choose": asking.choose,
     "query": asking.query,
@@ -54,49 +58,53 @@ STEPS: dict[str, Callable[..., Found | Answer]] = {
 }
 
 
-def execute(program: Sequence[Operation], facts: Facts) -> Outcome:
+_NOTHING = Selection(())  # what a step finds that answers
+
+
+def execute(program: Program, facts: Facts) -> Outcome:
     """Run a parsed program step by step."""
-    values: list[Found | Answer] = []
-    found: list[tuple[Thing, ...]] = []
-    doubt = ""
+    things: list[Selection] = []  # what each step finds
+    answers: dict[int, StepAnswer] = {}
+    answer, doubt = StepAnswer(), ""
     for index, operation in enumerate(program):
+        inputs, selection = [things[i] for i in operation.inputs], _NOTHING
         try:
-            value = STEPS[operation.verb](operation, [values[i] for i in operation.inputs], program, facts)
+            if operation.verb in _FIND:
+                selection = _FIND[operation.verb](operation, inputs, program, facts)
+                if not (selection.sure or operation.asserted or doubt):
+                    doubt = f"whether there is {phrase(program, index)} is not known"
+            else:
+                if operation.verb in ("and", "or"):
+                    answer = connect(operation.verb, [answers[i] for i in operation.inputs])
+                else:
+                    answer = _ASK[operation.verb](operation, inputs, program, facts)
+                answers[index], doubt = answer, doubt or answer.doubt
         except Void as void:
-            answers = void.answers
-            if void.category == "underspecified" and facts.partial:
-                # Which of them is meant is seen in the picture: so GQA asks "Who is wearing a shirt?" of two.
-                return Outcome("unknown", None, void.detail, (), answers, tuple(found))
-            return Outcome("unanswerable", void.category, void.detail, answers, answers, tuple(found))
-        values.append(value)
-        if isinstance(value, Found):
-            found.append(value.sure)
-            if not value.sure and not operation.asserted:
-                doubt = doubt or f"whether there is {phrase(program, index)} is not known"
-        else:
-            found.append(())
-            doubt = doubt or value.doubt
-    last = values[-1]
+            return _void(void, facts, _found(things))
+        things.append(selection)
     if doubt:
-        return Outcome("unknown", None, doubt, (), last.possible, tuple(found))
-    if facts.partial and not _settled(program, -1, values, facts):
-        return Outcome("answerable", None, "", (), (), tuple(found))
-    return Outcome("answerable", None, "", last.right, last.possible, tuple(found))
+        return Outcome("unknown", None, doubt, (), answer.possible, _found(things))
+    if facts.partial and not _settled(program, -1, things):
+        return Outcome("answerable", found=_found(things))
+    return Outcome("answerable", None, "", answer.right, answer.possible, _found(things))
 
 
-def _settled(
-    program: Sequence[Operation], index: int, values: Sequence[Found | Answer], facts: Facts
-) -> bool:
+def _void(void: Void, facts: Facts, found: tuple[tuple[Thing, ...], ...]) -> Outcome:
+    if void.category == "underspecified" and facts.partial:
+        # Which of them is meant is seen in the picture: so GQA asks "Who is wearing a shirt?" of two.
+        return Outcome("unknown", None, void.detail, (), void.answers, found)
+    return Outcome("unanswerable", void.category, void.detail, void.answers, void.answers, found)
+
+
+def _found(things: Sequence[Selection]) -> tuple[tuple[Thing, ...], ...]:
+    return tuple(selection.sure for selection in things)
+
+
+def _settled(program: Program, index: int, things: Sequence[Selection]) -> bool:
     """Whether a step asks of the thing that is known. Asked about the cup, it is the cup that others asked about; asked
     who wears a hat, it may be somebody else than the one of whom that is known."""
     operation = program[index]
     if operation.verb in ("and", "or"):
-        return all(_settled(program, i, values, facts) for i in operation.inputs)
-    if operation.verb == "exist":
-        return True
-    for i in operation.inputs:
-        while program[i].verb == "filter":
-            i = program[i].inputs[0]
-        if program[i].verb == "relate" and (values[i].open or values[i].maybe):
-            return False
-    return True
+        return all(_settled(program, i, things) for i in operation.inputs)
+    sources = [root(program, i) for i in operation.inputs] if operation.verb != "exist" else []
+    return not any(program[i].verb == "relate" and (things[i].open or things[i].maybe) for i in sources)

@@ -8,54 +8,19 @@ opposite relation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pipeline.core.records import EvidenceSource, Scene
-from pipeline.words.lexicon import (
-    ANTONYMS,
-    ANYTHING,
-    INVERSES,
-    OVERLAPPING,
-    Lexicon,
-    implied,
-    location,
-    relation,
-    singular,
-)
+from pipeline.programs.attribute_types import OVERLAPPING, POSITIONS, ZONES
+from pipeline.words.frames import ANYTHING
+from pipeline.words.lexicon import Lexicon
+from pipeline.words.likeness import one_sight
+from pipeline.words.nouns import lemma
+from pipeline.words.places import location
+from pipeline.words.relations import ANTONYMS, INVERSES, implied, plain_relation
 
-POSITIONS = {"hposition": ("left", "middle", "right"), "vposition": ("top", "middle", "bottom")}
 BORDERS = (0.4, 0.6)  # a centre in the outer two fifths is left or right (top or bottom), else middle
 MARGIN = 0.04  # of the picture: nearer than this to a border, either side may be meant
-
-# Words of one type that people use for the same sight: one does not speak against another.
-_VAGUE = frozenset(("dark", "light", "bright", "colorful", "multi colored", "multicolored"))
-_NEAR = tuple(
-    map(
-        frozenset,
-        (
-            ("beige", "blond", "brown", "cream", "cream colored", "gold", "khaki", "tan", "yellow"),
-            ("gray", "silver", "white"),
-            ("blue", "teal", "turquoise"),
-            ("orange", "red", "maroon", "pink"),
-            (
-                "aluminum",
-                "brass",
-                "chrome",
-                "iron",
-                "metal",
-                "metallic",
-                "stainless steel",
-                "steel",
-                "wrought iron",
-            ),
-            ("brick", "cement", "cobblestone", "concrete", "granite", "marble", "rock", "stone"),
-            ("ceramic", "porcelain", "tile"),
-            ("cloth", "cotton", "denim", "fabric", "wool"),
-            ("hardwood", "wood", "wooden"),
-        ),
-    )
-)
 
 Triple = tuple[str, str, str]  # subject's id, relation, object's id
 
@@ -80,7 +45,7 @@ class Thing:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Selection:
     """Things that a description picks out: for certain, perhaps, and whether one not listed may be meant."""
 
     sure: tuple[Thing, ...]
@@ -92,72 +57,63 @@ class Found:
         return bool(self.sure or self.maybe or self.open)
 
 
+@dataclass(slots=True, kw_only=True)
 class Facts:
     """The evidence about one picture.
 
-    Args:
+    Attributes:
         related, denied: relations that hold, and relations that do not.
+        scene: place, weather and location (indoors, outdoors), as far as known.
         absent: singular names of which the picture has none.
         closed: singular names of which every instance is listed; None: every name that is listed at all.
-        scene: place, weather and location (indoors, outdoors), as far as known.
     """
 
-    def __init__(
-        self,
-        *,
-        source: EvidenceSource,
-        complete: bool,
-        lexicon: Lexicon,
-        things: Iterable[Thing],
-        related: set[Triple],
-        denied: set[Triple],
-        scene: Mapping[str, str],
-        absent: Iterable[str] = (),
-        closed: frozenset[str] | None = None,
-    ) -> None:
-        self.source, self.complete, self.lexicon = source, complete, lexicon
-        self.things = tuple(things)
-        self.related, self.denied = related, denied
-        self.scene = {"location": location(scene), **scene}
-        self.absent, self.closed = frozenset(absent), closed
-        self._found: dict[str, Found] = {}
+    source: EvidenceSource
+    complete: bool
+    lexicon: Lexicon
+    things: tuple[Thing, ...]
+    related: set[Triple]
+    denied: set[Triple]
+    scene: dict[str, str]
+    absent: frozenset[str] = frozenset()
+    closed: frozenset[str] | None = None
+    _named: dict[str, Selection] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.scene = {"location": location(self.scene), **self.scene}
 
     @property
     def partial(self) -> bool:
         """Whether a thing may be meant that was never asked about (a published graph lists what it speaks of)."""
         return self.source == "other questions" and not self.complete
 
-    def named(self, name: str) -> Found:
+    def named(self, name: str) -> Selection:
         """The things that a name selects."""
-        if name not in self._found:
-            self._found[name] = self._find(name)
-        return self._found[name]
+        if name not in self._named:
+            self._named[name] = self._select(name)
+        return self._named[name]
 
-    def _find(self, name: str) -> Found:
+    def _select(self, name: str) -> Selection:
         if name in ANYTHING:
-            return Found(self.things, (), not self.complete)
+            return Selection(self.things, (), not self.complete)
         sure = tuple(
             thing for thing in self.things if self.lexicon.is_one(thing.names, name, own=self.complete)
         )
         if self.complete:
-            return Found(sure)
-        words = self.lexicon.above(singular(name))
+            return Selection(sure)
         maybe = tuple(  # known as a person, asked for a man
             thing for thing in self.things if thing.names and self.lexicon.may_be(thing.names, name) is None
         )
-        if self.closed is None:
-            closed = bool(sure or maybe)
-        else:
-            closed = not words.isdisjoint(self.closed)
-        absent = not words.isdisjoint(self.absent)
-        return Found(sure, maybe, not (closed or absent))
+        names = self.lexicon.above(lemma(name))
+        closed = bool(sure or maybe) if self.closed is None else not names.isdisjoint(self.closed)
+        return Selection(sure, maybe, not closed and names.isdisjoint(self.absent))
 
     def holds(self, subject: Thing, name: str, other: Thing) -> bool | None:
         """Whether `subject` is in this relation to `other`; `same color` and the like compare attributes."""
         if name.startswith("same "):
             mine, theirs = self.values(subject, name[5:]), self.values(other, name[5:])
             return not mine.isdisjoint(theirs) if (mine and theirs) or self.complete else None
-        triple = (subject.object_id, relation(name), other.object_id)
+        triple = (subject.object_id, plain_relation(name), other.object_id)
         if triple in self.related:
             return True
         return False if self.complete or triple in self.denied else None
@@ -165,7 +121,7 @@ class Facts:
     def has(self, thing: Thing, attribute: str, type_: str = "") -> bool | None:
         """Whether a thing has an attribute, of the type that the program tells ("" for none)."""
         if type_ in POSITIONS:
-            possible = thing.positions.get(type_, POSITIONS[type_])
+            possible = thing.positions.get(type_, ZONES[type_])
             return None if attribute in possible and len(possible) > 1 else attribute in possible
         if attribute in thing.attributes:
             return True
@@ -174,7 +130,7 @@ class Facts:
         type_ = type_ or self.lexicon.type_of(attribute)
         if type_ not in OVERLAPPING:
             for other, other_type in thing.attributes.items():
-                if other_type == type_ and not _akin(attribute, other):
+                if other_type == type_ and not one_sight(attribute, other):
                     return False
         return None
 
@@ -195,48 +151,60 @@ class Facts:
 
 def facts_of(scene: Scene, lexicon: Lexicon) -> Facts:
     """Index a scene graph."""
-    things, related, denied = [], set(), set()
+    things: list[Thing] = []
+    related: set[Triple] = set()
+    denied: set[Triple] = set()
     for thing in scene.objects:
-        attributes = {attribute: lexicon.type_of(attribute) for attribute in thing.attributes}
         x, y = (thing.x + thing.w / 2) / scene.width, (thing.y + thing.h / 2) / scene.height
-        positions = {"hposition": _zones("hposition", x), "vposition": _zones("vposition", y)}
-        names = (singular(thing.name),)
-        things.append(Thing(thing.object_id, names, thing.name, attributes, positions=positions))
+        things.append(
+            Thing(
+                thing.object_id,
+                (lemma(thing.name),),
+                thing.name,
+                {attribute: lexicon.type_of(attribute) for attribute in thing.attributes},
+                positions={"hposition": _zones("hposition", x), "vposition": _zones("vposition", y)},
+            )
+        )
         for edge in thing.relations:
             if scene.complete:
-                related.add((thing.object_id, relation(edge.name), edge.object_id))
+                related.add((thing.object_id, plain_relation(edge.name), edge.object_id))
             else:
-                relate(related, denied, thing.object_id, edge.name, edge.object_id)
+                related |= holding(thing.object_id, edge.name, edge.object_id)
+                denied |= excluded_by(thing.object_id, edge.name, edge.object_id)
     return Facts(
         source="truth" if scene.complete else "scene graph",
         complete=scene.complete,
         lexicon=lexicon,
-        things=things,
+        things=tuple(things),
         related=related,
         denied=denied,
         scene={"place": scene.location, "weather": scene.weather},
     )
 
 
-def relate(related: set[Triple], denied: set[Triple], subject: str, name: str, other: str) -> None:
-    """Note that a relation holds and what follows: its inverse, and that its opposite does not hold."""
-    name = relation(name)
-    related.add((subject, name, other))
-    if general := implied(name):
-        related.add((subject, general, other))
-    if inverse := INVERSES.get(name):
-        related.add((other, inverse, subject))
-    if opposite := ANTONYMS.get(name):
-        deny(denied, subject, opposite, other)
-        deny(denied, other, name, subject)
+def holding(subject: str, relation: str, other: str) -> set[Triple]:
+    """A relation that holds and what it says besides: its general form, its inverse."""
+    name = plain_relation(relation)
+    general = {(subject, general, other)} if (general := implied(name)) else set()
+    return {(subject, name, other), *_inverse(other, name, subject), *general}
 
 
-def deny(denied: set[Triple], subject: str, name: str, other: str) -> None:
-    """Note that a relation does not hold, nor its inverse."""
-    name = relation(name)
-    denied.add((subject, name, other))
-    if inverse := INVERSES.get(name):
-        denied.add((other, inverse, subject))
+def excluded_by(subject: str, relation: str, other: str) -> set[Triple]:
+    """What does not hold where a relation does: its opposite, and itself the other way round."""
+    name = plain_relation(relation)
+    if name not in ANTONYMS:
+        return set()
+    return denied_with(subject, ANTONYMS[name], other) | denied_with(other, name, subject)
+
+
+def denied_with(subject: str, relation: str, other: str) -> set[Triple]:
+    """A relation that does not hold, and its inverse, which does not either."""
+    name = plain_relation(relation)
+    return {(subject, name, other), *_inverse(other, name, subject)}
+
+
+def _inverse(subject: str, relation: str, other: str) -> set[Triple]:
+    return {(subject, INVERSES[relation], other)} if relation in INVERSES else set()
 
 
 def _zones(type_: str, share: float) -> frozenset[str]:
@@ -244,13 +212,6 @@ def _zones(type_: str, share: float) -> frozenset[str]:
     low, high = (0.0, *BORDERS), (*BORDERS, 1.0)
     return frozenset(
         zone
-        for zone, start, end in zip(POSITIONS[type_], low, high, strict=True)
+        for zone, start, end in zip(ZONES[type_], low, high, strict=True)
         if start - MARGIN < share < end + MARGIN
     )
-
-
-def _akin(a: str, b: str) -> bool:
-    """`light blue` and `blue` may be said of one thing, as may `gold` and `tan`; `dark` may of anything."""
-    if a in _VAGUE or b in _VAGUE or not set(a.split()).isdisjoint(b.split()):
-        return True
-    return any(a in group and b in group for group in _NEAR)

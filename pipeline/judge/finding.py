@@ -5,44 +5,52 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pipeline.judge.facts import Facts, Found, Thing
+from pipeline.judge.facts import Facts, Selection, Thing
 from pipeline.judge.values import Truth, Void, any_of, unless
 from pipeline.programs.operations import SCENE, Operation
 from pipeline.programs.saying import Program, clause, name_of, phrase
 
-_SCENE = Found((Thing("", (SCENE,), SCENE),))
+THE_SCENE = Thing("", (SCENE,), SCENE)
 
 
-def select(operation: Operation, inputs: list[Found], program: Program, facts: Facts) -> Found:
+def select(operation: Operation, inputs: list[Selection], program: Program, facts: Facts) -> Selection:
     if operation.name == SCENE:
-        return _SCENE
+        return Selection((THE_SCENE,))
     return facts.named(operation.name) if operation.asserted else existing(operation, facts)
 
 
-def existing(operation: Operation, facts: Facts) -> Found:
+def existing(operation: Operation, facts: Facts) -> Selection:
     """The things of the operation's name, which it takes for granted."""
-    found = facts.named(operation.name)
-    if not found:
+    if not (things := facts.named(operation.name)):
         raise Void("missing object", f"no {name_of(operation)} in the picture")
-    return found
+    return things
 
 
-def filter_(operation: Operation, inputs: list[Found], program: Program, facts: Facts) -> Found:
-    before, value = inputs[0], operation.values[0]
-    found = _sift(before, lambda thing: unless(operation.negated, facts.has(thing, value, operation.type)))
-    if not (found or operation.asserted):
+def filter_(operation: Operation, inputs: list[Selection], program: Program, facts: Facts) -> Selection:
+    value, negated = operation.values[0], operation.negated
+    kept = _sift(inputs[0], lambda thing: unless(negated, facts.has(thing, value, operation.type)))
+    if not (kept or operation.asserted):
         which = phrase(program, operation.inputs[0])
-        raise Void("wrong attribute", f"no {which} is {'not ' if operation.negated else ''}{value}")
-    return found
+        raise Void("wrong attribute", f"no {which} is {'not ' if negated else ''}{value}")
+    return kept
 
 
-def relate(operation: Operation, inputs: list[Found], program: Program, facts: Facts) -> Found:
-    candidates, anchors = facts.named(operation.name), inputs[0]
-    found = _sift(candidates, lambda thing: _related_to_any(operation, thing, anchors, facts))
-    if not (found or operation.asserted):
+def relate(operation: Operation, inputs: list[Selection], program: Program, facts: Facts) -> Selection:
+    relation, anchors = operation.values[0], inputs[0]
+
+    def related_to_any(thing: Thing) -> Truth:
+        def truth_of(anchor: Thing) -> Truth:
+            return related(operation, relation, thing, anchor, facts)
+
+        truth = any_of(map(truth_of, anchors.sure))
+        perhaps = anchors.open or any(truth_of(anchor) is not False for anchor in anchors.maybe)
+        return None if truth is False and perhaps else truth
+
+    kept = _sift(facts.named(operation.name), related_to_any)
+    if not (kept or operation.asserted):
         existing(operation, facts)
-        raise Void("wrong relation", f"no {clause(program, operation, operation.values[0])}")
-    return found
+        raise Void("wrong relation", f"no {clause(program, operation, relation)}")
+    return kept
 
 
 def related(operation: Operation, relation: str, thing: Thing, anchor: Thing, facts: Facts) -> Truth:
@@ -59,22 +67,13 @@ def called(thing: Thing, name: str, facts: Facts) -> Truth:
     return facts.lexicon.may_be(thing.names, name)
 
 
-def _sift(things: Found, truth_of: Callable[[Thing], Truth]) -> Found:
+def _sift(things: Selection, truth_of: Callable[[Thing], Truth]) -> Selection:
     """Keep the things of which it is true, and as "maybe" those of which it may be."""
-    sure, maybe = [], []
+    sure: list[Thing] = []
+    maybe: list[Thing] = []
     for thing in things.sure:
         truth = truth_of(thing)
         if truth is not False:
             (sure if truth else maybe).append(thing)
     maybe += [thing for thing in things.maybe if truth_of(thing) is not False]
-    return Found(tuple(sure), tuple(maybe), things.open)
-
-
-def _related_to_any(operation: Operation, thing: Thing, anchors: Found, facts: Facts) -> Truth:
-    """Whether a thing stands in the relation to one of the anchors, of which some are meant only perhaps."""
-    relation = operation.values[0]
-    truth = any_of(related(operation, relation, thing, anchor, facts) for anchor in anchors.sure)
-    if truth is not False:
-        return truth
-    perhaps = any(related(operation, relation, thing, anchor, facts) is not False for anchor in anchors.maybe)
-    return None if perhaps or anchors.open else False
+    return Selection(tuple(sure), tuple(maybe), things.open)

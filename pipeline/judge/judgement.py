@@ -53,6 +53,6 @@ def evidence_for(picture_id: str, scenes: Mapping[str, Scene], told: Told, lexic
         return facts_of(scenes[picture_id], lexicon)
     if picture_id not in told:
         return None
-    found = told[picture_id]
-    graph = found if isinstance(found, Reconstructed) else reconstruct(found, lexicon)
+    evidence = told[picture_id]
+    graph = evidence if isinstance(evidence, Reconstructed) else reconstruct(evidence, lexicon)
     return facts_known(graph, lexicon) if graph else None

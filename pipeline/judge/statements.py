@@ -11,14 +11,15 @@ from typing import Literal
 
 import msgspec
 
-from pipeline.core.records import Question
-from pipeline.judge import full_answers
-from pipeline.programs.operations import FINDS, SCENE, TRUTHS, Operation, parse
-from pipeline.words.lexicon import ANYTHING, PRONOUNS, same_answer, singular, spoken
+from pipeline.programs.operations import FINDS, SCENE, TRUTHS, Operation, noun_phrase, root
+from pipeline.programs.saying import Program
+from pipeline.words.frames import ANYTHING, PERSONS
+from pipeline.words.nouns import lemma
+from pipeline.words.spoken_answers import same_answer, spoken
 
 _ELSEWHERE = {"indoors": "outdoors", "outdoors": "indoors"}
 Ids = tuple[str, ...]
-Program = tuple[Operation, ...]
+Kind = Literal["name", "attribute", "relation", "none", "scene", "absent", "alone"]
 
 
 class Statement(msgspec.Struct, frozen=True, order=True):
@@ -36,7 +37,7 @@ class Statement(msgspec.Struct, frozen=True, order=True):
         subject: the object's id; "" for scene, absent and alone.
     """
 
-    kind: Literal["name", "attribute", "relation", "none", "scene", "absent", "alone"]
+    kind: Kind
     subject: str = ""
     type: str = ""
     value: str = ""
@@ -44,20 +45,10 @@ class Statement(msgspec.Struct, frozen=True, order=True):
     holds: bool = True
 
 
-def stated(question: Question) -> list[Statement]:
-    """All that a question with a program and an answer states, each statement once.
-
-    Raises:
-        UserError: the program is malformed.
-    """
-    program = parse(question.program, question.question_id)
-    found = [*of_program(program, question.answer.strip()), *_of_full_answer(question, program)]
-    return list(dict.fromkeys(found))
-
-
 def of_program(program: Program, answer: str) -> Iterator[Statement]:
     """What a program with this answer states."""
-    truths, ids = _truths(program, answer), _referents(program)
+    truths = _truths(program, answer)
+    ids = [program[root(program, index)].object_ids for index in range(len(program))]
     if program[-1].verb == "query" and program[-1].type == "name":  # first: it is what the object is called
         yield from named(answer, ids[program[-1].inputs[0]])
     for index, operation in enumerate(program):
@@ -77,9 +68,13 @@ def of_program(program: Program, answer: str) -> Iterator[Statement]:
 
 def named(name: str, ids: Ids) -> Iterator[Statement]:
     """The things of these ids exist and go by a name."""
-    word = "" if name in ANYTHING or name == SCENE else "person" if name in PRONOUNS else name
+    word = "" if name in ANYTHING or name == SCENE else "person" if name in PERSONS else name
     for object_id in ids:
         yield Statement("name", object_id, value=word)
+
+
+def scene_is(type_: str, value: str, holds: bool = True) -> Statement:
+    return Statement("scene", type="place" if type_ in ("", "room") else type_, value=value, holds=holds)
 
 
 def _selected(program: Program, index: int) -> Iterator[Statement]:
@@ -89,20 +84,26 @@ def _selected(program: Program, index: int) -> Iterator[Statement]:
     if (
         operation.absent
     ):  # also before a filter: "red windows" has an id where there are windows of another colour
-        yield Statement("absent", value=singular(operation.name))
+        yield Statement("absent", value=lemma(operation.name))
     elif (
         operation.object_ids and users and all(map(_asks_directly, users)) and operation.name not in ANYTHING
     ):
         kind = "kind" if any(user.type == "name" for user in users) else ""
-        yield Statement("alone", type=kind, value=singular(operation.name))
+        yield Statement("alone", type=kind, value=lemma(operation.name))
+
+
+def _asks_directly(user: Operation) -> bool:
+    """Whether a step asks something of "the cup", so that only one can be meant. "Who is wearing a hat?" does not,
+    nor does "Are all the cups red?"."""
+    compares = user.verb in ("same", "different", "common") and len(user.inputs) == 2
+    return compares or user.verb in ("query", "verify", "choose")
 
 
 def _of_scene(operation: Operation, value: str, truth: bool | None) -> Iterator[Statement]:
-    type_ = "place" if operation.type in ("", "room") else operation.type
     if truth is False and value in _ELSEWHERE:
         value, truth = _ELSEWHERE[value], True
     if truth is not None:
-        yield Statement("scene", type=type_, value=value, holds=truth is not operation.negated)
+        yield scene_is(operation.type, value, truth is not operation.negated)
 
 
 def _said(
@@ -114,43 +115,28 @@ def _said(
         yield from named(operation.name, operation.object_ids)
     if truth is None:
         return
-    if operation.negated:
-        truth = not truth
+    holds = truth is not operation.negated
     if related:
-        yield from _related(operation, value, anchors, truth)
+        yield from _related(operation, value, anchors, holds)
     elif operation.type == "name":
-        yield from named(value, ids) if truth else ()
+        yield from named(value, ids) if holds else ()
     else:
         for object_id in ids:
             yield Statement("name", object_id)
-            yield Statement("attribute", object_id, operation.type, value, holds=truth)
+            yield Statement("attribute", object_id, operation.type, value, holds=holds)
 
 
-def _related(operation: Operation, relation: str, anchors: Ids, truth: bool) -> Iterator[Statement]:
+def _related(operation: Operation, relation: str, anchors: Ids, holds: bool) -> Iterator[Statement]:
     if relation.startswith("same "):
         return
-    for theirs in anchors:
-        if operation.absent and not truth:
+    for anchor in anchors:
+        if operation.absent and not holds:
             role = "s" if operation.subject else "o"
-            yield Statement("none", theirs, value=f"{singular(operation.name)},{relation},{role}")
-        for mine in operation.object_ids:
-            subject, other = (mine, theirs) if operation.subject else (theirs, mine)
-            if subject == other:  # GQA: "the car behind the other car", with one id for both
-                continue
-            yield Statement("relation", subject, value=relation, other=other, holds=truth)
-
-
-def _of_full_answer(question: Question, program: Program) -> Iterator[Statement]:
-    """What the answer in a full sentence tells besides: "No, the hat is red." -> it is red."""
-    said = full_answers.read(question, program)
-    for object_id, name in said.names:
-        yield from named(name, (object_id,))
-    for object_id, type_, value in said.attributes:
-        yield Statement("attribute", object_id, type_, value)
-    for subject, relation, other in said.relations:
-        yield Statement("relation", subject, value=relation, other=other)
-    for type_, value in said.scene:
-        yield Statement("scene", type="place" if type_ in ("", "room") else type_, value=value)
+            yield Statement("none", anchor, value=f"{lemma(operation.name)},{relation},{role}")
+        for object_id in operation.object_ids:
+            subject, other = (object_id, anchor) if operation.subject else (anchor, object_id)
+            if subject != other:  # GQA: "the car behind the other car", with one id for both
+                yield Statement("relation", subject, value=relation, other=other, holds=holds)
 
 
 def _truths(program: Program, answer: str) -> list[bool | None]:
@@ -158,19 +144,11 @@ def _truths(program: Program, answer: str) -> list[bool | None]:
     truths: list[bool | None] = [None] * len(program)
     if program[-1].verb in TRUTHS:
         truths[-1] = {"yes": True, "no": False}.get(answer)
-    for index in range(len(program) - 1, -1, -1):
-        if (program[index].verb, truths[index]) in (("and", True), ("or", False)):
-            for i in program[index].inputs:
-                truths[i] = truths[index]
+    for operation, truth in zip(reversed(program), reversed(truths), strict=True):
+        if (operation.verb, truth) in (("and", True), ("or", False)):
+            for i in operation.inputs:
+                truths[i] = truth
     return truths
-
-
-def _referents(program: Program) -> list[Ids]:
-    """The ids of the things each step speaks of."""
-    ids: list[Ids] = []
-    for operation in program:
-        ids.append(ids[operation.inputs[0]] if operation.verb == "filter" else operation.object_ids)
-    return ids
 
 
 def _values(operation: Operation, answer: str, truth: bool | None) -> list[tuple[str, bool | None]]:
@@ -185,18 +163,9 @@ def _values(operation: Operation, answer: str, truth: bool | None) -> list[tuple
 
 def _truth_of_phrase(program: Program, index: int, truths: list[bool | None]) -> bool | None:
     """What the answer says of a step of a phrase that is asked for; "no" to several at once tells of none."""
-    phrase = [index]
-    while program[phrase[0]].verb == "filter":
-        phrase.insert(0, program[phrase[0]].inputs[0])
-    while program[phrase[-1]].verb != "exist":
-        phrase.append(next(i for i in range(phrase[-1] + 1, len(program)) if phrase[-1] in program[i].inputs))
-    truth = truths[phrase[-1]]
+    phrases = (
+        (i, noun_phrase(program, step.inputs[0])) for i, step in enumerate(program) if step.verb == "exist"
+    )
+    exist, phrase = next((i, phrase) for i, phrase in phrases if index in phrase)
     claims = sum(program[i].verb in ("filter", "relate") for i in phrase)
-    return truth if truth or claims == 1 else None
-
-
-def _asks_directly(user: Operation) -> bool:
-    """Whether a step asks something of "the cup", so that only one can be meant. "Who is wearing a hat?" does not,
-    nor does "Are all the cups red?"."""
-    compares = user.verb in ("same", "different", "common") and len(user.inputs) == 2
-    return compares or user.verb in ("query", "verify", "choose")
+    return truths[exist] if truths[exist] or claims == 1 else None

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.core.records import Category
-from pipeline.words.lexicon import spoken
+from pipeline.words.spoken_answers import spoken
 
 Truth = bool | None  # None: not known
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StepAnswer:
     """The value of a step that finds nothing.
 
     Attributes:
@@ -21,12 +21,16 @@ class Answer:
         doubt: why it is not known whether there is an answer at all; "" when there is one.
     """
 
-    right: tuple[str, ...]
+    right: tuple[str, ...] = ()
     possible: tuple[str, ...] = ()
     doubt: str = ""
 
 
-YES, NO, YES_OR_NO = Answer(("yes",), ("yes",)), Answer(("no",), ("no",)), Answer((), ("yes", "no"))
+YES, NO, YES_OR_NO = (
+    StepAnswer(("yes",), ("yes",)),
+    StepAnswer(("no",), ("no",)),
+    StepAnswer((), ("yes", "no")),
+)
 
 
 class Void(Exception):
@@ -34,7 +38,8 @@ class Void(Exception):
 
     def __init__(self, category: Category, detail: str, answers: Iterable[str] = ()) -> None:
         super().__init__(detail)
-        self.category, self.detail, self.answers = category, detail, tuple(sorted(answers))
+        self.category: Category = category
+        self.detail, self.answers = detail, tuple(sorted(answers))
 
 
 def unless(negated: bool, truth: Truth) -> Truth:
@@ -53,34 +58,40 @@ def any_of(truths: Iterable[Truth]) -> Truth:
     return result
 
 
-def agreed(truths: Sequence[Truth], what: str) -> Answer:
+def connect(verb: str, answers: Sequence[StepAnswer]) -> StepAnswer:
+    """`and`, `or`: one false (true) decides, else one unknown leaves it unknown."""
+    decisive = NO if verb == "and" else YES
+    if decisive in answers:
+        return decisive
+    return next((answer for answer in answers if not answer.right), answers[0])
+
+
+def agreed(truths: Sequence[Truth], what: str) -> StepAnswer:
     """Yes or no when the truth is the same for all. If it is not known of the only one, there is an answer
     all the same; of several it may differ."""
     if True in truths and False in truths:
-        raise Void("underspecified", f"{what}: true of some, not of others", ("yes", "no"))
-    if None in truths:
-        if len(truths) == 1:
-            return YES_OR_NO
-        return Answer((), YES_OR_NO.possible, f"{what}: perhaps true of some only")
-    return (YES if truths[0] else NO) if truths else YES_OR_NO
+        raise Void("underspecified", f"{what}: true of some, not of others", YES_OR_NO.possible)
+    if None in truths and len(truths) > 1:
+        return StepAnswer(possible=YES_OR_NO.possible, doubt=f"{what}: perhaps true of some only")
+    return {True: YES, False: NO, None: YES_OR_NO}[truths[0] if truths else None]
 
 
-def one_value(values: Sequence[frozenset[str]], what: str, *, closed: bool) -> Answer:
+def one_value(values: Sequence[frozenset[str]], what: str, *, closed: bool) -> StepAnswer:
     """The one value that all have. `closed`: a value that is not listed does not exist."""
-    every = frozenset().union(*values)
+    every = frozenset[str]().union(*values)
     differ = all(values) and not frozenset.intersection(*values) if values else False
     if len(every) > 1 and (closed or differ):
         raise Void("underspecified", f"several answers for the {what}: {', '.join(sorted(every))}", every)
     if len(every) == 1 and all(values):
-        return Answer(tuple(every), tuple(every))
+        return StepAnswer(tuple(every), tuple(every))
     if not closed or not values:
-        return Answer((), tuple(sorted(every)), f"the {what} is not known")
+        return StepAnswer(possible=tuple(sorted(every)), doubt=f"the {what} is not known")
     if every:
         raise Void("underspecified", f"the {what} is {min(every)} for some and nothing for others", every)
     raise Void("no valid answer", f"there is no {what}")
 
 
-def one_option(cases: Sequence[dict[str, Truth]], options: Sequence[str], what: str) -> Answer:
+def one_option(cases: Sequence[dict[str, Truth]], options: Sequence[str], what: str) -> StepAnswer:
     """The one option that is true, the same in every case (a thing, or a pair of things)."""
     if len(set(options)) < len(options):
         raise Void("no valid answer", f"the same choice twice: {' or '.join(options)}")
@@ -91,16 +102,16 @@ def one_option(cases: Sequence[dict[str, Truth]], options: Sequence[str], what: 
         if None in case.values() and len(true) < 2:
             unknown = True
         else:
-            outcomes.add(true[0] if len(true) == 1 else ("both" if true else "neither"))
+            outcomes.add(true[0] if len(true) == 1 else "both" if true else "neither")
     if len(outcomes) > 1:
         answers = map(spoken, outcomes - {"both", "neither"})
         raise Void("underspecified", f"{what}: {', '.join(sorted(outcomes))}", answers)
     if unknown:
-        ruled_out = [option for option in options if cases and all(case[option] is False for case in cases)]
-        left = [spoken(option) for option in options if option not in ruled_out]
-        return Answer((), tuple(left), f"{what}: whether {' or '.join(options)} is not known")
-    outcome = outcomes.pop()
+        possible = (o for o in options if not cases or any(case[o] is not False for case in cases))
+        doubt = f"{what}: whether {' or '.join(options)} is not known"
+        return StepAnswer(possible=tuple(map(spoken, possible)), doubt=doubt)
+    (outcome,) = outcomes
     if outcome in ("both", "neither"):
         joined = " and ".join(options) if outcome == "both" else " nor ".join(options)
         raise Void("no valid answer", f"{what}: {outcome} {joined}")
-    return Answer((spoken(outcome),), (spoken(outcome),))
+    return StepAnswer((spoken(outcome),), (spoken(outcome),))

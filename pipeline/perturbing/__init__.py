@@ -1,7 +1,6 @@
-"""What perturb is made of.
+"""Edit a question so that what it takes for granted is no longer true. `edit_kinds` names all kinds of edits.
 
-sentence (a text as tokens), spelling (how a program's words may be said), alignment (where they stand), slots
-(what may be replaced without touching what is asked), demands and sense (what the rest says of it), objects,
-plausible and replacements (what by), fitting, negation and middle (how that is said), swaps (all of it for one
-question), blind (the paper's rule), rewriting.
+slots (what may be replaced without touching what is asked), demands (what the rest says of it), objects, plausible,
+replacements and raking (what by), fitting (how that is said), thing_edits, look_edits, negation and middle (the kinds of
+edits), blind (the paper's rule), rewriting (text and program afterwards), perturb_picture (all of it for one picture).
 """

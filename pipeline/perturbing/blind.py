@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from pipeline.core.records import Subset
 from pipeline.perturbing.demands import Demands
+from pipeline.perturbing.edit_case import EditCase
 from pipeline.perturbing.fitting import (
     Swap,
     follows_kind,
@@ -22,10 +23,8 @@ from pipeline.perturbing.fitting import (
     put_thing,
     said_of_several,
 )
-from pipeline.perturbing.replacements import Replacements
-from pipeline.perturbing.sentence import Sentence, Span
 from pipeline.perturbing.slots import Slot, phrase_start
-from pipeline.perturbing.swaps import Case
+from pipeline.programs.sentence import Sentence, Span
 from pipeline.words.frames import DEFINITE
 from pipeline.words.relations import ANTONYMS
 
@@ -34,32 +33,28 @@ _YES_NO = frozenset(("is", "are", "was", "were", "does", "do", "did", "has", "ha
 _COMMON = frozenset(("on", "under"))  # "on the left" is no relation to anything
 
 
-def swap(
-    subset: Subset, case: Case, replacements: Replacements, random: Sequence[float], every: bool
-) -> tuple[list[Swap], str]:
-    """The swaps of a question by its word classes, and if there is none, why.
+def edit_by_words(subset: Subset, case: EditCase, every: bool) -> tuple[list[Swap], str]:
+    """The swaps that make a question of a subset by its word classes, or why there are none.
 
     Args:
         every: the paper's rule. Else only what is presupposed, as far as words tell.
-        random: two numbers in [0, 1) for each slot.
     """
     sentence, slots = case.sentence, list(_slots(case))
     wanted = [slot for slot in slots if every or _presupposed(sentence, slot)]
     if subset == "pt-easy":
         things = [slot for slot in wanted if slot.kind == "object"]
-        swaps = list(_other_things(things, slots, case, replacements, random, every))
+        swaps = list(_other_things(case, things, slots, every))
         return swaps, "" if swaps else "no other object fits" if things else "names no object"
     looks = [slot for slot in wanted if slot.kind == "attribute"]
-    swaps = list(_other_looks(looks, slots, replacements, random, every))
+    swaps = list(_other_looks(case, looks, slots, every))
     if every or (sentence.tokens[0] not in _YES_NO and "or" not in sentence.tokens):
         spatial = [s for s in slots if s.kind == "relation" and s.word in ANTONYMS and s.word not in _COMMON]
         swaps += [put_opposite(slot, sentence) for slot in spatial]
     return swaps, "" if swaps else "has no attribute or spatial relation with a counterpart"
 
 
-def _slots(case: Case) -> Iterator[Slot]:
-    """Things, looks and relations among the words; with the program's step where one stands at the same
-    place."""
+def _slots(case: EditCase) -> Iterator[Slot]:
+    """Things, looks and relations among the words; with the program's step where one stands at the same place."""
     sentence = case.sentence
     steps = {span: (step, -1) for step, span in sentence.names.items()}
     steps |= {span: place for place, span in sentence.values.items()}
@@ -81,29 +76,23 @@ def _presupposed(sentence: Sentence, slot: Slot) -> bool:
 
 
 def _other_things(
-    wanted: Sequence[Slot],
-    slots: Sequence[Slot],
-    case: Case,
-    replacements: Replacements,
-    random: Sequence[float],
-    every: bool,
+    case: EditCase, wanted: Sequence[Slot], slots: Sequence[Slot], every: bool
 ) -> Iterator[Swap]:
+    sentence, replacements = case.sentence, case.replacements
     taken = replacements.table.nothing() if every else case.present
-    for number, slot in enumerate(wanted):
-        numbers = possible_numbers(case.sentence, slot)
-        category = True if follows_kind(case.sentence, slot) else None if every else False
+    for slot, random in zip(wanted, case.random, strict=False):
+        numbers = possible_numbers(sentence, slot)
+        category = True if follows_kind(sentence, slot) else None if every else False
         demanded = Demands() if every else _said_of(slot, slots)
-        drawn = random[2 * number], random[2 * number + 1]
-        plural = said_of_several(case.sentence, slot)
-        new = replacements.thing(slot.word, plural, frozenset(numbers), category, demanded, taken, drawn)
+        plural = said_of_several(sentence, slot)
+        new = replacements.thing(slot.word, plural, frozenset(numbers), category, demanded, taken, random)
         if new is not None:
             taken = taken | replacements.table.confusable(new)
-            yield put_thing(slot, new, case.sentence, numbers, drawn[1])
+            yield put_thing(slot, new, sentence, numbers, random[1])
 
 
 def _said_of(slot: Slot, slots: Sequence[Slot]) -> Demands:
-    """What the words around a thing say of it: looks in its phrase, the relation before it and the one
-    after."""
+    """What the words around a thing say of it: looks in its phrase, the relation before it and the one after."""
     index = slots.index(slot)
     looks = [s for s in slots[:index] if s.kind == "attribute" and s.span.first >= slot.start]
     relations = [(s.word, "o") for s in slots[:index] if s.kind == "relation" and s.span.last == slot.start]
@@ -114,22 +103,19 @@ def _said_of(slot: Slot, slots: Sequence[Slot]) -> Demands:
 
 
 def _other_looks(
-    wanted: Sequence[Slot],
-    slots: Sequence[Slot],
-    replacements: Replacements,
-    random: Sequence[float],
-    every: bool,
+    case: EditCase, wanted: Sequence[Slot], slots: Sequence[Slot], every: bool
 ) -> Iterator[Swap]:
     nouns = [slot for slot in slots if slot.kind == "object"]
-    for number, slot in enumerate(wanted):
+    numbers = (number for pair in case.random for number in pair)
+    for slot, random in zip(wanted, numbers, strict=False):
         noun = next((noun for noun in nouns if noun.start <= slot.span.first < noun.span.first), None)
         if noun is None and not (every and nouns):
             continue
         name = (noun or nouns[0]).word
         if every:
-            new = replacements.any_look(name, slot.word, random[number])
+            new = case.replacements.any_look(name, slot.word, random)
         else:
-            type_ = replacements.vocabulary.attribute_types.get(slot.word, "")
-            new = replacements.look(name, slot.word, type_, (), True, random[number])
+            type_ = case.replacements.vocabulary.attribute_types.get(slot.word, "")
+            new = case.replacements.look(name, slot.word, type_, (), True, random)
         if new is not None:
             yield Swap(slot, new, new)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.perturbing.alignment import root
-from pipeline.perturbing.slots import NO_LOOK, POSITIONS
-from pipeline.programs.operations import FINDS, Operation
+from pipeline.perturbing.slots import Slot
+from pipeline.programs.attribute_types import NO_LOOK, POSITIONS
+from pipeline.programs.operations import FINDS, Operation, root
+from pipeline.programs.sentence import Sentence
+
+_OF_PEOPLE = frozenset(("race", "gender"))
+_KINDS_COMPARED = frozenset(("species", "breed", "breeds"))  # "of the same species": said of living things
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +53,15 @@ def demands(program: Sequence[Operation], step: int, kin: bool = False) -> Deman
         elif operation.type:  # asked for, or denied: "not red" is said of what has a colour
             types.append(operation.type)
     return Demands(tuple(attributes), tuple(relations), tuple(types), kin)
+
+
+def wants_kin(sentence: Sentence, program: Sequence[Operation], slot: Slot) -> bool:
+    """Whether only something of the same kind makes sense: it owns a part ("the girl's hair", "the man shirt"), it is
+    one of those that are compared (in kind, in age), or has a look that people have ("Asian")."""
+    after = slot.span.last
+    owner = sentence.tokens[after : after + 1] == ("'s",)
+    owner = owner or any(span.first == after for span in sentence.names.values())
+    looks = (o for o in program if o.type in _OF_PEOPLE and o.inputs)
+    human = any(root(program, look.inputs[0]) == slot.step for look in looks)
+    ranked = program[-1].verb == "compare"
+    return owner or human or ranked or not _KINDS_COMPARED.isdisjoint(sentence.tokens)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pipeline.core.records import Edit
-from pipeline.perturbing.sentence import Sentence
 from pipeline.perturbing.slots import Slot
+from pipeline.programs.sentence import Sentence
 from pipeline.words.concord import Change, agreeing
-from pipeline.words.nouns import PLURAL_ONLY, Number, article, number_of, plural, singular
+from pipeline.words.nouns import PAIRED, PLURAL_ONLY, Number, article, number_of, plural, singular
 from pipeline.words.relations import PREPOSITIONS, antonym, spatial
 
 Numbers = Mapping[Number, tuple[Change, ...]]  # a number that fits -> what has to change for it
@@ -36,14 +36,8 @@ class Swap:
 
     def edit(self, sentence: Sentence) -> Edit:
         slot, span = self.slot, self.slot.span
-        return Edit(
-            start=span.start,
-            end=span.end,
-            kind=slot.kind,
-            old=sentence.said(span),
-            new=self.text,
-            step=slot.step,
-        )
+        old = sentence.said(span)
+        return Edit(start=span.start, end=span.end, kind=slot.kind, old=old, new=self.text, step=slot.step)
 
 
 def possible_numbers(sentence: Sentence, slot: Slot) -> Numbers:
@@ -53,35 +47,51 @@ def possible_numbers(sentence: Sentence, slot: Slot) -> Numbers:
         return {"singular": (), "mass": ()}
     start, before = slot.start, sentence.before(slot.start)
     governed = before in _GOVERNS or before.endswith("ing")
-    found: dict[Number, tuple[Change, ...]] = {}
+    possible: dict[Number, tuple[Change, ...]] = {}
     for new in ("singular", "plural", "mass"):
         changes = agreeing(sentence.tokens, start, slot.span.last - 1, old, new, governed)
         if changes is not None:
-            found[new] = tuple(changes)
+            possible[new] = tuple(changes)
     if old == "plural" and slot.word in PLURAL_ONLY:
         if start == slot.span.first and governed:
-            found["singular"] = ()  # "wearing jeans" becomes "wearing a hat"
-    elif old == "plural" and "plural" in found:
-        found["singular"] = found["plural"]  # "the cups" becomes "the hats"
-    return found
+            possible["singular"] = ()  # "wearing jeans" becomes "wearing a hat"
+    elif old == "plural" and "plural" in possible:
+        possible["singular"] = possible["plural"]  # "the cups" becomes "the hats"
+    return possible
 
 
 def put_thing(slot: Slot, new: str, sentence: Sentence, numbers: Numbers, drawn: float) -> Swap:
     """The swap of a slot for a thing that can be said in one of the numbers."""
-    one = singular(new)
+    single = singular(new)
     if follows_kind(sentence, slot):
-        return Swap(slot, new, one)
+        return Swap(slot, new, single)
     old = _number(sentence, slot)
     if new in _BY_THE_PIECE:
-        form = _BY_THE_PIECE[new][int(drawn * 1000) % 2]
+        form = _either(_BY_THE_PIECE[new], drawn)
         return Swap(slot, new, form.replace("#", "s" if old == "plural" else ""))
-    number = number_of(one)
+    number = number_of(single)
     if number == "singular" and old == "plural":
         if slot.word not in PLURAL_ONLY:
-            return Swap(slot, new, plural(one), numbers["singular"])
+            return Swap(slot, new, plural(single), numbers["singular"])
         if slot.start == slot.span.first:
-            return Swap(slot, new, f"{article(one)} {one}", numbers["singular"])
-    return Swap(slot, new, one, numbers[number])
+            return Swap(slot, new, f"{article(single)} {single}", numbers["singular"])
+    return Swap(slot, new, single, numbers[number])
+
+
+def one_worn(swap: Swap, sentence: Sentence) -> Swap:
+    """The swap with a single thing where "wearing shoes" would become "wearing helmets"."""
+    slot, single = swap.slot, singular(swap.new)
+    worn = sentence.before(slot.start) in ("wearing", "wears", "wear")
+    goes_on = sentence.tokens[slot.span.last : slot.span.last + 1] in (("that",), ("which",))
+    if (
+        not worn
+        or goes_on
+        or single in PAIRED
+        or number_of(single) != "singular"
+        or swap.text != plural(single)
+    ):
+        return swap
+    return replace(swap, text=f"{article(single)} {single}" if slot.start == slot.span.first else single)
 
 
 def put_look(slot: Slot, new: str, sentence: Sentence, drawn: float) -> Swap:
@@ -91,8 +101,13 @@ def put_look(slot: Slot, new: str, sentence: Sentence, drawn: float) -> Swap:
         return Swap(slot, new, f"turned {new}")
     if "made" in sentence.tokens and sentence.before(slot.span.first) in ("of", "or"):
         return Swap(slot, new, new)
-    forms = _FORMS.get(new, (new,))
-    return Swap(slot, new, forms[int(drawn * 1000) % len(forms)])
+    return Swap(slot, new, _either(_FORMS.get(new, (new,)), drawn))
+
+
+def _either(forms: Sequence[str], drawn: float) -> str:
+    """One of a few forms, all equally likely: by the third digit of a number in [0, 1) whose first ones have drawn the
+    word itself."""
+    return forms[int(drawn * 1000) % len(forms)]
 
 
 def put_relation(slot: Slot, new: str, sentence: Sentence) -> Swap:

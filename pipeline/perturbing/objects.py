@@ -11,23 +11,24 @@ import numpy as np
 from pipeline.core.records import ObjectEntry, Vocabulary
 from pipeline.words import kinds as wordnet
 from pipeline.words.frames import FRAME_NOUNS, PRONOUNS
-from pipeline.words.lexicon import relation as plain_relation
-from pipeline.words.lexicon import singular as judged
 from pipeline.words.likeness import likeness
-from pipeline.words.nouns import Number, number_of, singular
+from pipeline.words.nouns import Number, lemma, number_of, singular
+from pipeline.words.relations import plain_relation
 
 Fact = tuple[str, ...]  # ("attribute", "red"), ("type", "color"), ("relation", "on", "s")
+
+# Share of what was seen of all names below which a fact seen of one is an error of annotation ("the fence wears a hat").
+UNLIKELY = 0.25
+# Sightings from which on a relation that was seen a single time of one name is such an error, too ("the jeans are
+# wearing"); one seen more seldom is rare everywhere.
+COMMON = 20
+# Weight of a name's share of the things in pictures beside its share of those asked for: what was never asked for is
+# rare, not impossible.
+SHOWN = 0.02
 
 _NUMBERS: tuple[Number, ...] = ("singular", "plural", "mass")
 _NEVER = np.zeros(1)
 _NOT_ASKED = frozenset(("person", "place"))  # one asks "who", "where"
-# Seen so much more rarely of one name than of all, a fact is an error of annotation ("the fence wears a
-# hat").
-_UNLIKELY = 0.25
-# So is a relation seen a single time of one name and so often of others ("the jeans are wearing").
-_COMMON = 20
-# Weight of being in pictures beside being asked for: what was never asked for is rare, not impossible.
-_SHOWN = 0.02
 # Categories whose members do, wear or hold much the same.
 _KINDRED = (
     ("person", "animal"),
@@ -69,13 +70,10 @@ class ObjectTable:
         self.weight = self._weights(vocabulary)
         self._seen, self._shares = self._count_facts(vocabulary)
         self.relations = frozenset(fact[1] for fact in self._seen if fact[0] == "relation")
-        self._said_as: dict[tuple[frozenset[Number], bool | None], np.ndarray] = {}
-        self._confusable: dict[str, np.ndarray] = {}
-        self._categories: dict[str, frozenset[str]] = {}
-        self._known: dict[tuple[str, ...], np.ndarray] = {}
+        self._known: dict[tuple[object, ...], np.ndarray] = {}
 
-    def once(self, key: tuple[str, ...], weigh: Callable[[], np.ndarray]) -> np.ndarray:
-        """Weights that are worked out the first time they are asked for."""
+    def once(self, key: tuple[object, ...], weigh: Callable[[], np.ndarray]) -> np.ndarray:
+        """What is worked out of the rows the first time that it is asked for."""
         if key not in self._known:
             self._known[key] = weigh()
         return self._known[key]
@@ -107,29 +105,32 @@ class ObjectTable:
     def said_as(self, numbers: frozenset[Number], category: bool | None) -> np.ndarray:
         """Rows that can be said in one of the numbers and are categories one asks for (True), things (False),
         any (None)."""
-        key = numbers, category
-        if key not in self._said_as:
-            rows = np.isin(self._number, [_NUMBERS.index(number) for number in numbers])
-            if category is not None:
-                rows &= self._asked_for if category else ~self.category | self._rows({"person"})
-            self._said_as[key] = rows
-        return self._said_as[key]
+
+        def rows() -> np.ndarray:
+            sayable = np.isin(self._number, [_NUMBERS.index(number) for number in numbers])
+            if category is None:
+                return sayable
+            return sayable & (self._asked_for if category else ~self.category | self._rows({"person"}))
+
+        return self.once(("said as", numbers, category), rows)
 
     def confusable(self, name: str) -> np.ndarray:
         """Rows that may be said of a thing of this name: like names, its categories, its members, other
         people."""
-        if name not in self._confusable:
-            found = self.nothing()
+
+        def rows() -> np.ndarray:
+            like = self.nothing()
             for common in likeness(name):
-                found[self._like.get(common, [])] = True
-            for own in {name, judged(name)}:
-                found |= self._members.get(own, self.nothing())
-            found |= self._rows(self._kinds_of(name))
+                like[self._like.get(common, [])] = True
+            for own in {name, lemma(name)}:
+                like |= self._members.get(own, self.nothing())
+            like |= self._rows(self._kinds_of(name))
             if "person" in {name, *self._kinds_of(name)}:
                 other_sex = _FEMALE if name in _MALE else _MALE if name in _FEMALE else frozenset()
-                found |= self._people & ~self._rows(other_sex)
-            self._confusable[name] = found
-        return self._confusable[name]
+                like |= self._people & ~self._rows(other_sex)
+            return like
+
+        return self.once(("confusable", name), rows)
 
     def siblings(self, name: str) -> np.ndarray:
         """Rows that share a category with the name."""
@@ -137,30 +138,30 @@ class ObjectTable:
 
     def kindred(self, name: str) -> np.ndarray:
         """Rows of the categories that act much like the name's own: of animals for people."""
-        own = {name, *self._kinds_of(name)}
-        kinds = {kind for group in _KINDRED if own.intersection(group) for kind in group}
-        return self.once(("kindred", name), lambda: self._of(kinds) | self._rows(kinds))
+
+        def rows() -> np.ndarray:
+            own = {name, *self._kinds_of(name)}
+            kinds = {kind for group in _KINDRED if own.intersection(group) for kind in group}
+            return self._of(kinds) | self._rows(kinds)
+
+        return self.once(("kindred", name), rows)
 
     def _kinds_of(self, name: str) -> frozenset[str]:
         """The categories of a name, whether or not it is in the vocabulary itself."""
-        if name not in self._categories:
-            row, other = self.row.get(name), wordnet.rows().get(judged(name))
-            told = {kind for kind, members in self._members.items() if row is not None and members[row]}
-            self._categories[name] = frozenset(told | (other.kinds if other else frozenset()) - {name})
-        return self._categories[name]
+        row, known = self.row.get(name), wordnet.rows().get(lemma(name))
+        listed = {kind for kind, members in self._members.items() if row is not None and members[row]}
+        return frozenset(listed | (known.kinds if known else frozenset()) - {name})
 
     def _of(self, kinds: Iterable[str]) -> np.ndarray:
         """The rows of the members of some categories."""
-        return np.logical_or.reduce(
-            [self.nothing(), *(self._members[k] for k in sorted(kinds) if k in self._members)]
-        )
+        members = [self._members[kind] for kind in sorted(kinds) if kind in self._members]
+        return np.logical_or.reduce([self.nothing(), *members])
 
     def _kinds(self, categories: Mapping[str, Iterable[str]]) -> dict[str, np.ndarray]:
         """The rows of each category's members: by the vocabulary, and by WordNet what a small one does not tell."""
-        known = wordnet.rows()
-        members = {kind: set(names) for kind, names in categories.items()}
+        known, members = wordnet.rows(), {kind: set(names) for kind, names in categories.items()}
         for name in self.names:
-            for kind in known[judged(name)].kinds if judged(name) in known else ():
+            for kind in known[lemma(name)].kinds if lemma(name) in known else ():
                 members.setdefault(kind, set()).add(name)
         return {kind: self._rows(names) for kind, names in sorted(members.items())}
 
@@ -169,16 +170,14 @@ class ObjectTable:
 
     def _weights(self, vocabulary: Vocabulary) -> np.ndarray:
         asked = np.array([vocabulary.asked.get(name, 0) for name in self.names], dtype=float)
-        shown = np.array(
-            [sum(e.count for e in self._entries(name, vocabulary)) for name in self.names], dtype=float
-        )
-        shown /= max(shown.sum(), 1)
-        return asked / asked.sum() + _SHOWN * shown if asked.sum() else shown
+        counts = [sum(entry.count for entry in self._entries(name, vocabulary)) for name in self.names]
+        shown = np.array(counts, dtype=float) / max(sum(counts), 1)
+        return asked / asked.sum() + SHOWN * shown if asked.sum() else shown
 
     def _entries(self, name: str, vocabulary: Vocabulary) -> list[ObjectEntry]:
         """What the vocabulary says of things of this name, for a category of its members too."""
         called = (name, *vocabulary.categories.get(name, ()))
-        return [vocabulary.objects[one] for one in called if one in vocabulary.objects]
+        return [vocabulary.objects[member] for member in called if member in vocabulary.objects]
 
     def _count_facts(self, vocabulary: Vocabulary) -> tuple[dict[Fact, np.ndarray], dict[Fact, np.ndarray]]:
         """Shares as seen, and without those that look like errors."""
@@ -194,12 +193,11 @@ class ObjectTable:
                 for role, relations in (("s", entry.subject_of), ("o", entry.object_of)):
                     for relation, count in relations.items():
                         counts["relation", plain_relation(relation), role][row] += count
-        every, shares = {}, {}
-        for fact, seen in counts.items():
-            share, overall = np.minimum(seen / totals, 1), seen.sum() / totals.sum()
-            every[fact] = share
-            error = share < _UNLIKELY * overall
-            if fact[0] == "relation" and seen.sum() >= _COMMON:
-                error |= seen == 1
-            shares[fact] = np.where(error, 0, share)
-        return every, shares
+        seen = {fact: np.minimum(count / totals, 1) for fact, count in counts.items()}
+        shares = {}
+        for fact, count in counts.items():
+            error = seen[fact] < UNLIKELY * (count.sum() / totals.sum())
+            if fact[0] == "relation" and count.sum() >= COMMON:
+                error |= count == 1
+            shares[fact] = np.where(error, 0, seen[fact])
+        return seen, shares

@@ -15,41 +15,25 @@ import numpy as np
 
 from pipeline.perturbing.demands import Demands
 from pipeline.perturbing.objects import ObjectTable
-from pipeline.words.lexicon import relation as plain_relation
+from pipeline.words.relations import plain_relation
 
 # Anything may stand so to anything else: these say nothing about what fits.
 LOOSE = frozenset(("to the left of", "to the right of", "near", "in front of", "behind", "above", "below"))
 # Relations of one group take the same kinds of things; a group's name is its first word.
 _GROUPS = (
-    ("wearing", "worn on", "dressed in"),
-    (
-        "holding",
-        "holding onto",
-        "carrying",
-        "lifting",
-        "swinging",
-        "using",
-        "throwing",
-        "catching",
-        "grabbing",
-        "pulling",
-        "pushing",
-        "reaching for",
-        "playing with",
-        "eating",
-        "drinking",
-        "cutting",
-    ),
-    ("riding", "riding on", "driving", "driving on"),
-    ("on", "attached to", "mounted on", "hanging on", "hanging from", "printed on"),
-    ("in", "contain", "filled with", "full of"),
-    ("with", "of"),
-    ("looking at", "watching", "facing", "talking to", "looking toward"),
+    "wearing, worn on, dressed in",
+    "holding, holding onto, carrying, lifting, swinging, using, throwing, catching, grabbing, pulling, pushing,"
+    " reaching for, playing with, eating, drinking, cutting",
+    "riding, riding on, driving, driving on",
+    "on, attached to, mounted on, hanging on, hanging from, printed on",
+    "in, contain, filled with, full of",
+    "with, of",
+    "looking at, watching, facing, talking to, looking toward",
 )
-_GROUP = {relation: group[0] for group in _GROUPS for relation in group}
+_GROUP = {relation: group.split(", ")[0] for group in _GROUPS for relation in group.split(", ")}
 
 
-def levels(
+def fitting_levels(
     table: ObjectTable, types: Mapping[str, str], name: str, demanded: Demands
 ) -> Iterator[np.ndarray]:
     """Weights of the rows, from what fits exactly to what fits loosely; a row that does not fit weighs 0.
@@ -104,13 +88,13 @@ def _says_little(relation: str, role: str) -> bool:
     return posture or plain_relation(relation) in LOOSE
 
 
-def _like(relation: str, role: str, table: ObjectTable) -> frozenset[str]:
+def _like(relation: str, role: str, table: ObjectTable) -> list[str]:
     """Relations that ask the same of the thing in a role: who sits at a table sits in a chair, too; what one sits
     on, one stands on."""
     verb, _, preposition = relation.partition(" ")
     if role == "s" and preposition and verb.endswith("ing"):
-        return frozenset(other for other in table.relations if other.partition(" ")[0] == verb)
-    return frozenset(other for other in table.relations if _group(other) == _group(relation))
+        return [other for other in table.relations if other.partition(" ")[0] == verb]
+    return [other for other in table.relations if _group(other) == _group(relation)]
 
 
 def _group(relation: str) -> str:

@@ -13,17 +13,18 @@ nothing else: no model that tells edited questions from originals is asked.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-_ROUNDS = 60
-_LEAST, _MOST = 1e-4, 1e4  # what is never taken out is put in only where nothing else can be
-_COMMON = 12  # slots that make a context of its own; those of rarer ones are raked together
+ROUNDS = 60  # of raking; more change no factor that matters, as those of the words that can be evened out stand still
+LEAST, MOST = 1e-4, 1e4  # of factors: what is never taken out is put in only where nothing else can be
+SLOTS_OF_CONTEXT = 12  # that make a context of its own; rarer ones, which tell little, are raked together
 # Share of what common contexts fall short of that the others make up for. All of it would even out each word by
 # itself, and give it away by its neighbours ("on" in places where nothing is on anything).
-_MADE_UP = 0.5
+MADE_UP = 0.5
 
 Kind = tuple[str, str]  # what sort of word, and in which context ("": any)
 
@@ -44,10 +45,9 @@ def rake(
         Factors [words], and how often each word is then put in [words].
 
     >>> taken = [0] * 4 + [1] * 3 + [2] * 3  # ten slots, each of which may be given both others
-    >>> others = [{0, 1, 2} - {one} for one in taken]
-    >>> options = np.array([sorted(one) for one in others])
-    >>> found, put = rake(np.bincount(taken), np.repeat(np.arange(10), 2), options.ravel(), np.ones(20))
-    >>> (found / found[1]).round(3).tolist()  # word 0 by 2 / (2 + 1) of six slots: 4 times
+    >>> options = np.array([sorted({0, 1, 2} - {word}) for word in taken])
+    >>> factors, put = rake(np.bincount(taken), np.repeat(np.arange(10), 2), options.ravel(), np.ones(20))
+    >>> (factors / factors[1]).round(3).tolist()  # word 0 by 2 / (2 + 1) of six slots: 4 times
     [2.0, 1.0, 1.0]
     >>> put.round(3).tolist()
     [4.0, 3.0, 3.0]
@@ -60,9 +60,9 @@ def rake(
         scaled = weight * factors[word]
         return np.bincount(word, scaled / np.bincount(slot, scaled, slots)[slot], words)
 
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         now = put()
-        factors = np.clip(factors * np.divide(wanted, now, out=np.ones(words), where=now > 0), _LEAST, _MOST)
+        factors = np.clip(factors * np.divide(wanted, now, out=np.ones(words), where=now > 0), LEAST, MOST)
     return factors, put()
 
 
@@ -84,10 +84,10 @@ class Offers:
     def add(self, kind: Kind, taken: int, words: np.ndarray, weights: np.ndarray) -> None:
         """A slot that gives up the word `taken` (-1: one without a number) and could take words [n] with weights
         [n] > 0."""
-        found = self.slots.setdefault(kind, _Slots())
-        found.taken.append(taken)
-        found.words.append(words.astype(np.int32))
-        found.weights.append((weights / weights.sum()).astype(np.float32))
+        slots = self.slots.setdefault(kind, _Slots())
+        slots.taken.append(taken)
+        slots.words.append(words.astype(np.int32))
+        slots.weights.append((weights / weights.sum()).astype(np.float32))
 
     def factors(self, words: Mapping[str, int]) -> dict[Kind, np.ndarray]:
         """Factors [words] for each common kind; those of the context "" are for all others.
@@ -95,20 +95,21 @@ class Offers:
         Args:
             words: how many words there are of each sort.
         """
-        pooled: dict[Kind, _Slots] = {}
+        pooled: dict[Kind, _Slots] = defaultdict(_Slots)
         for (sort, context), slots in sorted(self.slots.items()):
-            found = pooled.setdefault((sort, context if len(slots.taken) >= _COMMON else ""), _Slots())
-            found.taken += slots.taken
-            found.words += slots.words
-            found.weights += slots.weights
+            pool = pooled[sort, context if len(slots.taken) >= SLOTS_OF_CONTEXT else ""]
+            pool.taken += slots.taken
+            pool.words += slots.words
+            pool.weights += slots.weights
         short = {sort: np.zeros(count) for sort, count in words.items()}
         factors = {}
         for sort, context in sorted(pooled, reverse=True):  # of each sort the context "" comes last
             slots = pooled[sort, context]
-            taken = np.bincount([one for one in slots.taken if one >= 0], minlength=words[sort]).astype(float)
-            wanted = taken if context else np.maximum(taken + _MADE_UP * short[sort], 0)
-            each = np.repeat(np.arange(len(slots.taken)), [len(one) for one in slots.words])
+            numbers = [word for word in slots.taken if word >= 0]
+            taken = np.bincount(numbers, minlength=words[sort]).astype(float)
+            wanted = taken if context else np.maximum(taken + MADE_UP * short[sort], 0)
+            slot = np.repeat(np.arange(len(slots.taken)), [len(options) for options in slots.words])
             weights = np.concatenate(slots.weights).astype(float)
-            factors[sort, context], put = rake(wanted, each, np.concatenate(slots.words), weights)
+            factors[sort, context], put = rake(wanted, slot, np.concatenate(slots.words), weights)
             short[sort] += taken - put
         return factors

@@ -17,19 +17,19 @@ from pipeline.core.records import Vocabulary
 from pipeline.judge.facts import Facts
 from pipeline.perturbing.demands import Demands
 from pipeline.perturbing.objects import ObjectTable
-from pipeline.perturbing.plausible import levels
+from pipeline.perturbing.plausible import fitting_levels
 from pipeline.perturbing.raking import Kind, Offers
-from pipeline.words.lexicon import relation as plain_relation
-from pipeline.words.lexicon import singular as judged
 from pipeline.words.likeness import similar
-from pipeline.words.nouns import Number
-from pipeline.words.relations import exclusive, spatial
+from pipeline.words.nouns import Number, lemma
+from pipeline.words.relations import exclusive, plain_relation, spatial
 
-# Few counts of a name are filled up, as if this many more had been seen, in the proportions of its categories.
-_BORROWED = 3.0
-_RARE = 1e-6  # share of an attribute that was never seen
-# Weight of leaving a word where it is, where another slot of the question changes, beside all replacements.
-_STAYS = 0.2
+# Things that are added to those counted of a name, in the proportions of its categories, as a few counts tell little.
+BORROWED = 3.0
+# Share of an attribute that was never seen: drawn only where nothing else can be.
+UNSEEN = 1e-6
+# Weight of leaving a word where it is, as a share of that of all replacements, where another slot of the question
+# changes.
+STAYS = 0.2
 
 
 class Replacements:
@@ -60,14 +60,12 @@ class Replacements:
         relations = {*vocabulary.relations, *vocabulary.described}
         relations |= {other for relation in relations for other in exclusive(relation)}
         looks = {*vocabulary.attributes, *vocabulary.alternatives, *vocabulary.described}
-        self._numbers: dict[
-            str, dict[str, int]
-        ] = {  # sort of word -> word -> its number; of "", that of any other
-            "thing": self.table.row,
-            "things": self.table.row,
-            "look": {word: number for number, word in enumerate(["", *sorted(looks)])},
-            "relation": {word: number for number, word in enumerate(["", *sorted(relations)])},
-        }
+        things = self.table.row
+        numbered = [
+            {word: number for number, word in enumerate(["", *sorted(w)])} for w in (looks, relations)
+        ]
+        # Sort of word -> word -> its number; of "", that of any other.
+        self._numbers = {"thing": things, "things": things, "look": numbered[0], "relation": numbered[1]}
         self._described = _spatial(vocabulary.described)
         self._looks: dict[str, tuple[Counter[str], Counter[str]]] = {}
         self._options: dict[tuple[str, ...], tuple[list[str], np.ndarray]] = {}
@@ -97,7 +95,7 @@ class Replacements:
         category: bool | None,
         demanded: Demands,
         excluded: np.ndarray,
-        random: tuple[float, float],
+        random: Sequence[float],
         may_stay: bool = False,
     ) -> str | None:
         """Draw another thing than `name`, or None if none fits.
@@ -112,15 +110,13 @@ class Replacements:
         weight = table.said_as(numbers, category) & ~(excluded | table.confusable(name))
         if not self.uniform:
             weight = weight * table.weight
-            fitting = (
-                weight * fits for fits in levels(table, self.vocabulary.attribute_types, name, demanded)
-            )
-            weight = next((fits for fits in fitting if fits.any()), table.nothing())
+            levels = fitting_levels(table, self.vocabulary.attribute_types, name, demanded)
+            weight = next((fits for level in levels if (fits := weight * level).any()), table.nothing())
         near = weight * table.siblings(name) if random[0] < self.same_category else weight
         weight = near if near.any() else weight
         if may_stay and self._evens and name in table.row:
             weight = weight.astype(float)
-            weight[table.row[name]] = _STAYS * weight.sum()
+            weight[table.row[name]] = STAYS * weight.sum()
         rows = np.flatnonzero(weight)
         kind = "things" if plural else "thing", _said_of(demanded)
         drawn = self._draw(kind, table.row.get(name, -1), rows, weight[rows], random[1])
@@ -147,20 +143,17 @@ class Replacements:
         key = "look", name, value, type_
         if key not in self._options:
             types, choices = self.vocabulary.attribute_types, self.vocabulary.alternatives.get(value, ())
-            words = [
-                word
-                for word in self._numbers["look"]
-                if (types.get(word) == type_ if type_ else word in choices) and not similar(word, value)
-            ]
+            of_type = (w for w in self._numbers["look"] if (types.get(w) == type_ if type_ else w in choices))
+            words = [word for word in of_type if not similar(word, value)]
             self._options[key] = words, self._shares(name, words)
-        held = tuple(held)
         words, weights = self._options[key]
+        held = tuple(held)
         fits = [
-            i
-            for i, word in enumerate(words)
-            if not any(similar(word, one) for one in held) and not (before_noun and "ing " in word)
+            number
+            for number, word in enumerate(words)
+            if not any(similar(word, other) for other in held) and not (before_noun and "ing " in word)
         ]
-        words = [words[i] for i in fits]
+        words = [words[number] for number in fits]
         return self._draw_word(("look", type_), value, words, weights[fits], random, may_stay)
 
     def relation(
@@ -176,7 +169,7 @@ class Replacements:
         key = "relation", word, subject, object_
         if key not in self._options:
             words = list(exclusive(word))
-            self._options[key] = words, np.array([self._holds(one, subject, object_) for one in words])
+            self._options[key] = words, np.array([self._holds(other, subject, object_) for other in words])
         return self._draw_word(("relation", object_), word, *self._options[key], random, may_stay)
 
     def any_look(self, name: str, value: str, random: float) -> str | None:
@@ -189,7 +182,7 @@ class Replacements:
     ) -> str | None:
         numbers = self._numbers[kind[0]]
         if may_stay and self._evens and len(words):
-            words, weights = [*words, taken], np.append(weights, _STAYS * weights.sum())
+            words, weights = [*words, taken], np.append(weights, STAYS * weights.sum())
         known = np.array([numbers.get(word, 0) for word in words], int)
         drawn = self._draw(kind, numbers.get(taken, -1), known, weights, random)
         return None if drawn is None else words[drawn]
@@ -216,15 +209,19 @@ class Replacements:
         share = np.zeros(len(words))
         own, kin = self._looks_of(name)
         for counts in (self.vocabulary.attributes, kin, own):
-            found = np.array([counts.get(word, 0) for word in words], float)
-            share = (found + _BORROWED * share) / (found.sum() + _BORROWED)
-        return share + _RARE
+            seen = np.array([counts.get(word, 0) for word in words], float)
+            share = (seen + BORROWED * share) / (seen.sum() + BORROWED)
+        return share + UNSEEN
+
+    def _called(self, name: str) -> set[str]:
+        """The names of the things that a name selects."""
+        return {name, lemma(name), *self.vocabulary.categories.get(name, ())}
 
     def _looks_of(self, name: str) -> tuple[Counter[str], Counter[str]]:
         """Attributes of the things that a name selects, and of all that share a category with it, counted."""
         if name not in self._looks:
-            called = {name, judged(name), *self.vocabulary.categories.get(name, ())}
-            kin = {self.table.names[row] for row in np.flatnonzero(self.table.siblings(judged(name)))}
+            called = self._called(name)
+            kin = {self.table.names[row] for row in np.flatnonzero(self.table.siblings(lemma(name)))}
             self._looks[name] = self._count("attributes", called), self._count("attributes", kin | called)
         return self._looks[name]
 
@@ -236,11 +233,8 @@ class Replacements:
         holds = share
         for name, role in ((subject, "subject_of"), (object_, "object_of")):
             if name:
-                counts = _spatial(
-                    self._count(role, {name, judged(name), *self.vocabulary.categories.get(name, ())})
-                )
-                here = (counts[relation] + _BORROWED * share) / (counts.total() + _BORROWED)
-                holds *= here / share
+                counts = _spatial(self._count(role, self._called(name)))
+                holds *= (counts[relation] + BORROWED * share) / (counts.total() + BORROWED) / share
         return holds
 
     def _count(self, what: str, names: Iterable[str]) -> Counter[str]:
@@ -255,11 +249,11 @@ class Replacements:
 
 def _spatial(counts: Mapping[str, int]) -> Counter[str]:
     """Counts of the relations that have an opposite, without their verbs."""
-    found: Counter[str] = Counter()
+    spatial_counts: Counter[str] = Counter()
     for relation, count in counts.items():
         if exclusive(relation):
-            found[spatial(plain_relation(relation))] += count
-    return found
+            spatial_counts[spatial(plain_relation(relation))] += count
+    return spatial_counts
 
 
 def _said_of(demanded: Demands) -> str:

@@ -1,11 +1,15 @@
-"""The sentence after its swaps: spliced in, articles and capitals set right."""
+"""Text and program after the swaps: spliced in, articles and capitals set right; steps that say the same."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+import msgspec
+
+from pipeline.core.records import Step
 from pipeline.perturbing.fitting import Swap
-from pipeline.perturbing.sentence import Sentence
+from pipeline.programs.operations import Operation
+from pipeline.programs.sentence import Sentence
 from pipeline.words.nouns import article
 
 
@@ -32,3 +36,26 @@ def rewrite(sentence: Sentence, swaps: Iterable[Swap]) -> str:
         position = end
     text = "".join((*parts, sentence.text[position:]))
     return text[:1].upper() + text[1:]
+
+
+def edited(
+    program: Sequence[Step], operations: Sequence[Operation], swaps: Iterable[Swap]
+) -> tuple[Step, ...]:
+    """The program with the swaps made; a step that names something else loses its object id (`-`)."""
+    steps = list(program)
+    for swap in swaps:
+        slot, step = swap.slot, steps[swap.slot.step]
+        operation = operations[slot.step]
+        body, bracket, _ = step.argument.partition("(")
+        parts = body.strip().split(",")
+        if slot.value < 0:
+            parts[0] = swap.new
+        elif operation.verb == "relate":
+            parts[1] = swap.new
+        elif operation.verb == "filter":  # "not(red)" has a bracket of its own
+            parts, bracket = [swap.new], ""
+        else:
+            parts = ["|".join(swap.new if value == slot.word else value for value in operation.values)]
+        argument = ",".join(parts) + (" (-)" if bracket else "")
+        steps[slot.step] = msgspec.structs.replace(step, argument=argument)
+    return tuple(steps)

@@ -11,16 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.core.records import EditKind
-from pipeline.perturbing.alignment import root
-from pipeline.perturbing.sentence import Sentence, Span
-from pipeline.programs.operations import Operation
+from pipeline.programs.attribute_types import NO_LOOK, POSITIONS
+from pipeline.programs.operations import Operation, root
+from pipeline.programs.sentence import Sentence, Span
 from pipeline.words.concord import BASE
 from pipeline.words.frames import DEFINITE, DETERMINERS, PORTIONS, PRONOUNS
 from pipeline.words.opposites import excluded
 from pipeline.words.relations import ANTONYMS, exclusive
 
-POSITIONS = frozenset(("hposition", "vposition"))
-NO_LOOK = frozenset(("name", "rel", "place", "room", "location", "type"))
 NEVER = NO_LOOK | {"race"}
 # Of these a thing may have several values at a time; race is nothing to be judged by looks.
 UNSUITED = NO_LOOK | {"activity", "sport", "sportActivity", "other", "flavor", "race"}
@@ -44,27 +42,21 @@ class Slot:
     start: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The slots of a question; without any, `reason` says why."""
-
-    slots: tuple[Slot, ...]
-    reason: str = ""
-
+Slots = tuple[list[Slot], str]  # of a question; without any, why
 
 ASKED = "its objects are asked for, not presupposed"
 ONLY_THIS = "only its own word makes sense there"
 NOT_FOUND = "its objects were not found in the text"
 
 
-def object_slots(program: Sequence[Operation], sentence: Sentence) -> Found:
+def object_slots(program: Sequence[Operation], sentence: Sentence) -> Slots:
     """The things that the question names and takes for granted.
 
     Of "Is he in front of the wall?" GQA's program names a man and no wall: then the words must tell (step -1).
     """
     named = [i for i, operation in enumerate(program) if operation.name and operation.name not in PRONOUNS]
     if not named:
-        return Found((), "names no object")
+        return [], "names no object"
     presupposed = [i for i in named if not program[i].asserted]
     whether = program[-1].verb in ("exist", "and", "or")
     slots, reasons = [], set()
@@ -86,19 +78,24 @@ def object_slots(program: Sequence[Operation], sentence: Sentence) -> Found:
     if not slots and NOT_FOUND in reasons:
         slots = _who(program, sentence) or list(_definite(sentence))
     why = next((reason for reason in (NOT_FOUND, ONLY_THIS) if reason in reasons), ASKED)
-    return Found(tuple(slots), "" if slots else why)
+    return slots, "" if slots else why
+
+
+def asked_step(program: Sequence[Operation]) -> int | None:
+    """The step that names what the question asks to be named."""
+    return root(program, program[-1].inputs[0]) if program[-1].type == "name" else None
 
 
 def _has_other(slot: Slot, slots: Sequence[Slot], sentence: Sentence) -> bool:
     """Whether another slot is "the other" one of its kind, which makes no sense without it."""
-    said = [one.word for one in slots if sentence.tokens[one.span.first] == "other"]
+    said = [other.word for other in slots if sentence.tokens[other.span.first] == "other"]
     return slot.word in said and sentence.tokens[slot.span.first] != "other"
 
 
 def _who(program: Sequence[Operation], sentence: Sentence) -> list[Slot]:
     """ "Who is standing?" names a person in a word of its own."""
-    step = root(program, program[-1].inputs[0]) if program[-1].type == "name" else -1
-    if step < 0 or program[step].name != "person" or sentence.tokens[0] != "who":
+    step = asked_step(program)
+    if step is None or program[step].name != "person" or sentence.tokens[0] != "who":
         return []
     return [Slot("object", step, -1, sentence.span(0, 1), "person", 0)]
 
@@ -116,21 +113,27 @@ def _definite(sentence: Sentence) -> Iterator[Slot]:
             yield Slot("object", -1, -1, span, word.name, start)
 
 
-def attribute_slots(program: Sequence[Operation], sentence: Sentence) -> Found:
+def presupposed_filters(
+    program: Sequence[Operation], sentence: Sentence
+) -> Iterator[tuple[int, Operation, Span]]:
+    """The steps that narrow down what the question takes for granted, where their values stand in the text."""
+    for step, operation in enumerate(program):
+        if operation.verb == "filter" and not operation.asserted and (step, 0) in sentence.values:
+            yield step, operation, sentence.values[step, 0]
+
+
+def attribute_slots(program: Sequence[Operation], sentence: Sentence) -> Slots:
     """The attributes that the question takes for granted and that exclude others."""
-    verbs = ("filter", "verify", "choose")
-    every = [
-        i for i, o in enumerate(program) if o.verb in verbs and o.type not in POSITIONS | {"rel", "name"}
-    ]
-    presupposed = [i for i in every if program[i].verb == "filter" and not program[i].asserted]
-    if not presupposed:
-        return Found((), "its attributes are asked for, not presupposed" if every else "has no attribute")
+    no_attribute = POSITIONS | {"rel", "name"}
+    said = [o for o in program if o.verb in ("filter", "verify", "choose") and o.type not in no_attribute]
+    if not any(operation.verb == "filter" and not operation.asserted for operation in said):
+        return [], "its attributes are asked for, not presupposed" if said else "has no attribute"
     slots = [
-        Slot("attribute", i, 0, sentence.values[i, 0], program[i].values[0])
-        for i in presupposed
-        if (i, 0) in sentence.values and not program[i].negated and _suited(program[i])
+        Slot("attribute", step, 0, span, operation.values[0])
+        for step, operation, span in presupposed_filters(program, sentence)
+        if operation.type not in no_attribute and not operation.negated and _suited(operation)
     ]
-    return Found(tuple(slots), "" if slots else "its attributes are not exclusive, or not found in the text")
+    return slots, "" if slots else "its attributes are not exclusive, or not found in the text"
 
 
 def _suited(look: Operation) -> bool:
@@ -138,11 +141,11 @@ def _suited(look: Operation) -> bool:
     return look.type not in UNSUITED or (look.type not in NEVER and bool(excluded(look.values[0])))
 
 
-def relation_slots(program: Sequence[Operation], sentence: Sentence) -> Found:
+def relation_slots(program: Sequence[Operation], sentence: Sentence) -> Slots:
     """The spatial relations and positions that the question takes for granted and that exclude others."""
     slots = []
-    for i, operation in enumerate(program):
-        if operation.asserted or operation.negated or (i, 0) not in sentence.values:
+    for step, operation in enumerate(program):
+        if operation.asserted or operation.negated or (step, 0) not in sentence.values:
             continue
         word = operation.values[0]
         if operation.verb == "relate":
@@ -152,8 +155,8 @@ def relation_slots(program: Sequence[Operation], sentence: Sentence) -> Found:
         else:
             wanted = operation.verb == "filter" and operation.type in POSITIONS and word in ANTONYMS
         if wanted:
-            slots.append(Slot("relation", i, 0, sentence.values[i, 0], word))
-    return Found(tuple(slots), "" if slots else "has no spatial relation that it presupposes")
+            slots.append(Slot("relation", step, 0, sentence.values[step, 0], word))
+    return slots, "" if slots else "has no spatial relation that it presupposes"
 
 
 def phrase_start(sentence: Sentence, span: Span) -> int:

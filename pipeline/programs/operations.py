@@ -16,46 +16,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NoReturn, get_args
 
 import msgspec
 
 from pipeline.core.errors import Problems
 from pipeline.core.records import Step
 
-Verb = Literal[
-    "select",
-    "filter",
-    "relate",
-    "query",
-    "verify",
-    "choose",
-    "exist",
-    "and",
-    "or",
-    "same",
-    "different",
-    "common",
-    "compare",
-]
-
-INPUTS: dict[str, tuple[int, ...]] = {  # verb -> how many earlier steps it may take
+Finding = Literal["select", "filter", "relate"]
+Truth = Literal["exist", "verify", "and", "or", "same", "different"]
+Verb = Literal[Finding, Truth, "query", "choose", "compare", "common"]
+FINDS = frozenset(get_args(Finding))  # their value is a set of things, the others' an answer
+TRUTHS = frozenset(get_args(Truth))  # the answer is yes or no
+INPUTS: dict[Verb, tuple[int, ...]] = {  # how many earlier steps it may take
     "select": (0,),
-    "filter": (1,),
-    "relate": (1,),
-    "query": (1,),
-    "verify": (1,),
-    "choose": (1,),
-    "compare": (2,),
-    "exist": (1,),
-    "and": (2,),
-    "or": (2,),
-    "same": (1, 2),
-    "different": (1, 2),
-    "common": (2,),
+    **dict.fromkeys(("filter", "relate", "query", "verify", "choose", "exist"), (1,)),
+    **dict.fromkeys(("compare", "and", "or", "common"), (2,)),
+    **dict.fromkeys(("same", "different"), (1, 2)),
 }
-FINDS = frozenset(("select", "filter", "relate"))  # their value is a set of things, the others' an answer
-TRUTHS = frozenset(("exist", "verify", "and", "or", "same", "different"))  # the answer is yes or no
 SCENE = "scene"
 
 _NAMED = re.compile(r"\s*(?P<words>[^()]*?)\s*(?:\((?P<ids>[^()]*)\))?\s*")
@@ -100,22 +78,41 @@ def parse(program: Sequence[Step], question: str = "") -> tuple[Operation, ...]:
         problems.add("program", "it has no steps")
     operations: list[Operation] = []
     for index, step in enumerate(program):
-        read = _read(step.operation.strip(), step.argument)
         where = f"step {index} ({step.operation}: {step.argument})"
-        if isinstance(read, str):
-            problems.add(where, read)
-            read = Operation(verb="select", name="_")
-        else:
-            for fault in _faults(read.verb, step.dependencies, operations):
+        try:
+            operation = _read(step.operation.strip(), step.argument.strip())
+            for fault in _faults(operation.verb, step.dependencies, operations):
                 problems.add(where, fault)
-        operations.append(msgspec.structs.replace(read, inputs=step.dependencies))
+        except _Malformed as malformed:
+            problems.add(where, str(malformed))
+            operation = Operation(verb="select", name="_")
+        operations.append(msgspec.structs.replace(operation, inputs=step.dependencies))
     if operations and operations[-1].verb in FINDS and not problems.lines:
         problems.add("its end", f"the last step is {operations[-1].verb}, which asks nothing")
     problems.raise_if_any()
-    return _mark_asserted(operations)
+    # Asked by each `exist`: its last noun phrase, back to where that phrase starts.
+    exists = (operation.inputs[0] for operation in operations if operation.verb == "exist")
+    asked = {i for last in exists for i in noun_phrase(operations, last)}
+    return tuple(
+        msgspec.structs.replace(step, asserted=True) if i in asked else step
+        for i, step in enumerate(operations)
+    )
 
 
-def _faults(verb: str, inputs: tuple[int, ...], earlier: list[Operation]) -> list[str]:
+def noun_phrase(program: Sequence[Operation], index: int) -> list[int]:
+    """The steps of a noun phrase: the filters, the last one first, and the step that names what they narrow down."""
+    steps = [index]
+    while program[steps[-1]].verb == "filter":
+        steps.append(program[steps[-1]].inputs[0])
+    return steps
+
+
+def root(program: Sequence[Operation], index: int) -> int:
+    """The step that names what a chain of filters narrows down."""
+    return noun_phrase(program, index)[-1]
+
+
+def _faults(verb: Verb, inputs: tuple[int, ...], earlier: list[Operation]) -> list[str]:
     """What is wrong with the steps an operation builds on."""
     wanted = INPUTS[verb]
     if len(inputs) not in wanted:
@@ -132,64 +129,60 @@ def _faults(verb: str, inputs: tuple[int, ...], earlier: list[Operation]) -> lis
     return faults
 
 
+class _Malformed(ValueError):
+    """What is wrong with a step."""
+
+
 @lru_cache(maxsize=1 << 16)
-def _read(operation: str, argument: str) -> Operation | str:
-    """One step without its inputs, or what is wrong with it. Few steps differ: each is read once."""
-    verb, _, type_ = operation.partition(" ")
+def _read(operation: str, argument: str) -> Operation:
+    """One step without its inputs. Few steps differ: each is read once.
+
+    Raises:
+        _Malformed: says what is wrong with it.
+    """
+    first, _, type_ = operation.partition(" ")
     type_ = type_.strip()
-    if verb not in INPUTS:
-        return f"unknown operation {operation!r}; known are {', '.join(INPUTS)}"
-    argument = argument.strip()
-    if (type_ == "rel" and verb in ("verify", "choose")) or verb in ("select", "relate"):
+    verb: Verb | None = next((verb for verb in INPUTS if verb == first), None)
+    if verb is None:
+        _fault(f"unknown operation {operation!r}; known are {', '.join(INPUTS)}")
+    if verb in ("select", "relate") or (type_ == "rel" and verb in ("verify", "choose")):
         return _read_named(verb, type_, argument)
     if verb == "query":
-        return Operation(verb=verb, type=argument) if argument else "asks for no type, such as color or name"
+        return Operation(verb=verb, type=argument or _fault("asks for no type, such as color or name"))
     if verb in ("same", "different"):
-        type_ = type_ or argument
-        return Operation(verb=verb, type=type_) if type_ else "compares no type, such as color"
+        return Operation(verb=verb, type=type_ or argument or _fault("compares no type, such as color"))
+    if verb == "choose" and type_ and argument == "?":
+        return Operation(verb="compare", type=type_)
     if verb == "choose":
-        if type_ and argument == "?":
-            return Operation(verb="compare", type=type_)
-        return _with_options(Operation(verb=verb, type=type_), argument)
+        return Operation(verb=verb, type=type_, values=_options(argument))
     if verb in ("filter", "verify"):
         negated = _NOT.fullmatch(argument)
-        value = negated[1].strip() if negated else argument
-        operation = Operation(verb=verb, type=type_, values=(value,), negated=bool(negated))
-        return operation if value else "names no attribute"
+        value = (negated[1].strip() if negated else argument) or _fault("names no attribute")
+        return Operation(verb=verb, type=type_, values=(value,), negated=bool(negated))
     return Operation(verb=verb)  # exist, and, or, common have no argument that matters
 
 
-def _read_named(verb: str, type_: str, argument: str) -> Operation | str:
+def _read_named(verb: Verb, type_: str, argument: str) -> Operation:
     match = _NAMED.fullmatch(argument)
     if not match or not match["words"]:
-        return "expected words and an object id in parentheses, such as `table (123)`"
+        _fault("expected words and an object id in parentheses, such as `table (123)`")
     ids = tuple(part.strip() for part in (match["ids"] or "").split(",") if part.strip())
-    absent = "-" in ids
-    common = {"verb": verb, "type": type_, "object_ids": () if absent else ids, "absent": absent}
+    meant = Operation(verb=verb, type=type_, object_ids=() if "-" in ids else ids, absent="-" in ids)
     if verb == "select":
-        return Operation(name=match["words"], **common)
-    parts = [part.strip() for part in match["words"].split(",")]
-    if len(parts) != 3 or parts[2] not in ("s", "o") or not parts[0] or not parts[1]:
-        return "expected `name,relation,s` or `name,relation,o`"
-    operation = Operation(name=parts[0], subject=parts[2] == "s", values=(parts[1],), **common)
-    return _with_options(operation, parts[1]) if verb == "choose" else operation
+        return msgspec.structs.replace(meant, name=match["words"])
+    name, relation, role = (*(part.strip() for part in match["words"].split(",")), "", "")[:3]
+    if not (name and relation and role in ("s", "o")) or match["words"].count(",") != 2:
+        _fault("expected `name,relation,s` or `name,relation,o`")
+    values = _options(relation) if verb == "choose" else (relation,)
+    return msgspec.structs.replace(meant, name=name, subject=role == "s", values=values)
 
 
-def _with_options(operation: Operation, options: str) -> Operation | str:
-    values = tuple(option.strip() for option in options.split("|"))
-    if len(values) < 2 or not all(values):
-        return "expected at least two options with | between them"
-    return msgspec.structs.replace(operation, values=values)
+def _options(text: str) -> tuple[str, ...]:
+    options = tuple(option.strip() for option in text.split("|"))
+    if len(options) < 2 or not all(options):
+        _fault("expected at least two options with | between them")
+    return options
 
 
-def _mark_asserted(operations: list[Operation]) -> tuple[Operation, ...]:
-    """Mark what each `exist` asks: its last noun phrase, back to where that phrase starts."""
-    for operation in list(operations):
-        if operation.verb == "exist":
-            index = operation.inputs[0]
-            while True:
-                operations[index] = msgspec.structs.replace(operations[index], asserted=True)
-                if operations[index].verb != "filter":
-                    break
-                index = operations[index].inputs[0]
-    return tuple(operations)
+def _fault(what: str) -> NoReturn:
+    raise _Malformed(what)

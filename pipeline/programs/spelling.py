@@ -6,46 +6,32 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import permutations
 
-from pipeline.perturbing.sentence import TOKEN, Form
+from pipeline.programs.sentence import TOKEN, Form
 from pipeline.words.nouns import plural, singular
+from pipeline.words.word_tables import heads, words
 
 # program: also said. As seen in GQA's questions, whose annotations tell the rest.
-_NAMES = """
+_NAMES = heads("""
 pants: trousers; phone: telephone; countertop: counter; couch: sofa; faucet: tap; refrigerator: fridge
 trash can: garbage can, garbage bin; airplane: plane, aeroplane; bicycle: bike; motorcycle: motorbike, bike
 television: tv; cell phone: cellphone; man: guy, gentleman; woman: lady; person: people; child: kid
 wristband: wrist band
-"""
-_ATTRIBUTES = """
+""")
+_ATTRIBUTES = heads("""
 wood: wooden; metal: metallic; blond: blonde; large: big; sitting: sitting-down, sitting down
 caucasian: white; middle: center, centre; gray: grey; on: turned on; off: turned off
-"""
+""")
 # "a piece of furniture", "the clothing items": said of one, or some, of what cannot be counted.
-_PORTIONS = (
-    "piece of {}",
-    "pieces of {}",
-    "item of {}",
-    "items of {}",
-    "{} item",
-    "{} items",
-    "article of {}",
-    "articles of {}",
-)
-
-
-def _table(text: str) -> dict[str, tuple[str, ...]]:
-    lines = (line.partition(":") for line in text.replace("\n", ";").split(";") if line.strip())
-    return {word.strip(): tuple(map(str.strip, others.split(","))) for word, _, others in lines}
-
-
-_SAID_NAMES, _SAID_ATTRIBUTES = _table(_NAMES), _table(_ATTRIBUTES)
+_PORTIONS = words("""
+piece of {}, pieces of {}, item of {}, items of {}, {} item, {} items, article of {}, articles of {}
+""")
 
 
 @lru_cache(maxsize=1 << 16)
 def name_forms(name: str) -> tuple[Form, ...]:
     """The forms of an object's or category's name: singular, plural, other words, portions."""
     stems = {name, plural(name), singular(name)}
-    for said in _SAID_NAMES.get(singular(name), ()) + _SAID_NAMES.get(name, ()):
+    for said in _NAMES.get(singular(name), ()) + _NAMES.get(name, ()):
         stems |= {said, plural(said)}
     return _tokens(stems | {portion.format(name) for portion in _PORTIONS})
 
@@ -53,7 +39,7 @@ def name_forms(name: str) -> tuple[Form, ...]:
 @lru_cache(maxsize=1 << 14)
 def attribute_forms(value: str) -> tuple[Form, ...]:
     """The forms of an attribute: wood, wooden."""
-    return _tokens({value, *_SAID_ATTRIBUTES.get(value, ())})
+    return _tokens({value, *_ATTRIBUTES.get(value, ())})
 
 
 @lru_cache(maxsize=1 << 12)
@@ -68,9 +54,11 @@ def relation_forms(relation: str) -> tuple[Form, ...]:
 def choice_forms(relations: Sequence[str]) -> tuple[Form, ...]:
     """The forms of a choice between relations: "to the left or to the right of", "in front of or behind"."""
     pairs = permutations(relations, 2)
-    return _tokens(f"{said} or {other}" for one, other in pairs for said in (one, one.removesuffix(" of")))
+    return _tokens(
+        f"{said} or {second}" for first, second in pairs for said in (first, first.removesuffix(" of"))
+    )
 
 
 def _tokens(forms: Iterable[str]) -> tuple[Form, ...]:
-    found = (tuple(match[0].lower() for match in TOKEN.finditer(form)) for form in forms)
-    return tuple(sorted(found, key=lambda form: (-len(form), form)))
+    parted = (tuple(match[0].lower() for match in TOKEN.finditer(form)) for form in forms)
+    return tuple(sorted(parted, key=lambda form: (-len(form), form)))

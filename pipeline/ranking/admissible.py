@@ -6,7 +6,6 @@ picture's own questions; the text of an own question under another id counts as 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,29 +13,7 @@ import numpy as np
 
 from pipeline.core.errors import Problems
 from pipeline.core.records import Question
-
-# For questions that come without type and program; with them the text is not looked at.
-EXISTENCE = re.compile(
-    r"(is|are) there\b|(do|can) you see\b|does the (picture|image|photo) (show|contain)\b", re.IGNORECASE
-)
-
-
-def is_existence(question: Question) -> bool:
-    """Whether the question asks if something exists: by GQA's detailed type, else by the program's last step
-    (`exist`, or `and`/`or` over such steps), else by its first words."""
-    if question.detailed.startswith("exist"):
-        return True
-    program = question.program
-    if not program:
-        return not question.detailed and EXISTENCE.match(question.text) is not None
-
-    def existence(index: int) -> bool:
-        step = program[index]
-        if step.operation in ("and", "or"):
-            return bool(step.dependencies) and all(0 <= i < index and existence(i) for i in step.dependencies)
-        return step.operation == "exist"
-
-    return existence(len(program) - 1)
+from pipeline.programs.existence_questions import is_existence
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +21,16 @@ class QuestionTable:
     """The questions that may be proposed, in the order of their ids; positions in it name them everywhere else.
 
     Attributes:
-        ids: question ids. text_rows, picture_rows: int32, row of the text's vector and of the question's own picture.
+        picture_ids: of all pictures, in the order of their rows.
+        text_rows, picture_rows: int32, row of the text's vector and of the question's own picture.
         text_start, of_text: the questions of text t are of_text[text_start[t]:text_start[t + 1]], ascending.
         asked_start, asked: the texts asked of picture i (existence questions included) are
             asked[asked_start[i]:asked_start[i + 1]], ascending: none of them may be proposed for it.
         existence: how many questions were left out because they ask for existence.
     """
 
-    ids: tuple[str, ...]
+    questions: tuple[Question, ...]
+    picture_ids: Sequence[str]
     text_rows: np.ndarray
     picture_rows: np.ndarray
     text_start: np.ndarray
@@ -60,18 +39,19 @@ class QuestionTable:
     asked: np.ndarray
     existence: int
 
+    @property
+    def by_text(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        return self.text_start, self.of_text, self.asked_start, self.asked
+
     def repeats(self) -> np.ndarray:
         """How many questions have each text: int64 [texts]."""
         return np.diff(self.text_start)
 
     def admissible(self) -> np.ndarray:
         """How many questions may be proposed for each picture: int64 [pictures]."""
-        not_own = np.bincount(
-            np.repeat(np.arange(len(self.asked_start) - 1), np.diff(self.asked_start)),
-            weights=self.repeats()[self.asked],
-            minlength=len(self.asked_start) - 1,
-        )
-        return len(self.ids) - not_own.astype(np.int64)
+        owners = np.repeat(np.arange(len(self.picture_ids)), np.diff(self.asked_start))
+        not_own = np.bincount(owners, self.repeats()[self.asked], len(self.picture_ids))
+        return len(self.questions) - not_own.astype(np.int64)
 
 
 def question_table(
@@ -95,17 +75,15 @@ def question_table(
 
     proposed = [q for q in asked if not is_existence(q)]
     text_rows = np.array([text_row[q.text] for q in proposed], np.int32)
-    by_text = np.argsort(text_rows, kind="stable").astype(np.int32)
     pairs = sorted({(picture_row[q.picture_id], text_row[q.text]) for q in asked})
-    own_picture, own_text = (
-        np.array(column, np.int32) for column in (zip(*pairs, strict=True) if pairs else ((), ()))
-    )
+    own_picture, own_text = np.array(pairs, np.int32).reshape(-1, 2).T.copy()
     return QuestionTable(
-        ids=tuple(q.question_id for q in proposed),
+        questions=tuple(proposed),
+        picture_ids=picture_ids,
         text_rows=text_rows,
         picture_rows=np.array([picture_row[q.picture_id] for q in proposed], np.int32),
         text_start=_starts(text_rows, len(texts)),
-        of_text=by_text,
+        of_text=np.argsort(text_rows, kind="stable").astype(np.int32),
         asked_start=_starts(own_picture, len(picture_ids)),
         asked=own_text,
         existence=len(asked) - len(proposed),

@@ -20,16 +20,13 @@ from numba import njit
 
 from pipeline.balancing.circulation import cheapest_circulation
 
-FILLED, REUSED, REUSES = (
-    64.0,
-    4.0,
-    8,
-)  # from the ninth use of a text on, the price stays at REUSED x 8 < FILLED
+FILLED, REUSED = 64.0, 4.0
+REUSES = 8  # from the ninth use of a text on, the price stays at REUSED x REUSES, which is less than FILLED
 EXACT_PAIRS = 1_000_000  # the 540,000 to 680,000 pairs of GQA testdev take HiGHS half a minute to a minute
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class PairPool:
     """Pairs that may be proposed, sorted by picture, then text; and the questions that give the texts.
 
     Attributes:
@@ -54,7 +51,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenPairs:
     """Chosen pairs: `pair` are positions in the pool, ascending; `question` the question that each uses."""
 
     pair: np.ndarray
@@ -62,13 +59,13 @@ class Choice:
     method: str
 
 
-def choose(pool: Pool, per_picture: int, cap: int) -> Choice:
+def choose(pool: PairPool, per_picture: int, cap: int) -> ChosenPairs:
     """Choose pairs by the method that the size of the pool allows."""
     method = exactly if len(pool.picture) <= EXACT_PAIRS else one_by_one
     return method(pool, per_picture, cap)
 
 
-def exactly(pool: Pool, per_picture: int, cap: int) -> Choice:
+def exactly(pool: PairPool, per_picture: int, cap: int) -> ChosenPairs:
     """The optimum, by a linear program."""
     n, t, pairs, questions = pool.pictures, pool.texts, len(pool.picture), len(pool.giver)
     # nodes: a picture as it is asked, a picture as it gives, a text as it is given, a text as it is asked
@@ -84,31 +81,24 @@ def exactly(pool: Pool, per_picture: int, cap: int) -> Choice:
     ]
     flow = cheapest_circulation(*(np.concatenate(column) for column in zip(*arcs, strict=True)))
     pair = np.flatnonzero(flow[:pairs])
-    return Choice(pair, _questions(pool, pool.text[pair], flow[pairs : pairs + questions]), "exact")
+    return ChosenPairs(pair, _questions(pool, pool.text[pair], flow[pairs : pairs + questions]), "exact")
 
 
-def one_by_one(pool: Pool, per_picture: int, cap: int) -> Choice:
+def one_by_one(pool: PairPool, per_picture: int, cap: int) -> ChosenPairs:
     """A good choice without a linear program: in every round each picture takes the pair that costs least now."""
     limit = np.minimum(np.bincount(pool.giver, minlength=pool.pictures) * cap, per_picture)
-    cheapest_first = np.lexsort((pool.cost, pool.picture))
-    by_text = np.argsort(pool.given, kind="stable")
-    start = np.concatenate([[0], np.cumsum(np.bincount(pool.picture, minlength=pool.pictures))])
-    text_start = np.concatenate([[0], np.cumsum(np.bincount(pool.given, minlength=pool.texts))])
-    pair, uses = _take(
-        cheapest_first, start, pool.text, pool.cost, pool.giver, by_text, text_start, limit, cap
-    )
-    pair = np.sort(pair)
-    return Choice(pair, _questions(pool, pool.text[pair], uses), "one by one")
+    pairs = np.lexsort((pool.cost, pool.picture)), _starts(pool.picture, pool.pictures)
+    questions = np.argsort(pool.given, kind="stable"), _starts(pool.given, pool.texts)
+    pair, uses = _take((pool.text, pool.cost, pool.giver), pairs, questions, limit, cap)
+    return ChosenPairs(np.sort(pair), _questions(pool, pool.text[np.sort(pair)], uses), "one by one")
 
 
-def price(pool: Pool, choice: Choice, bound: int) -> float:
-    """What a choice costs (see the module's head); `bound` counts the pairs that might have been made."""
-    uses = np.bincount(pool.text[choice.pair], minlength=pool.texts)
-    reuse = sum(REUSED * min(k, REUSES) * int((uses > k).sum()) for k in range(1, int(uses.max(initial=0))))
-    return FILLED * (bound - len(choice.pair)) + reuse + float(pool.cost[choice.pair].sum())
+def _starts(numbers: np.ndarray, size: int) -> np.ndarray:
+    """Where in a sorted list the numbers from 0 to `size` start."""
+    return np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=size))])
 
 
-def _questions(pool: Pool, text: np.ndarray, uses: np.ndarray) -> np.ndarray:
+def _questions(pool: PairPool, text: np.ndarray, uses: np.ndarray) -> np.ndarray:
     """Deal the questions, each as often as it is used, to the pairs of the same text, both in ascending order."""
     dealt = np.repeat(np.arange(len(uses)), uses)
     dealt = dealt[np.argsort(pool.given[dealt], kind="stable")]
@@ -118,17 +108,28 @@ def _questions(pool: Pool, text: np.ndarray, uses: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True)
-def _take(order, start, text, cost, giver, by_text, text_start, limit, cap):
+def _take(
+    pool: tuple[np.ndarray, np.ndarray, np.ndarray],
+    pairs: tuple[np.ndarray, np.ndarray],
+    questions: tuple[np.ndarray, np.ndarray],
+    limit: np.ndarray,
+    cap: int,
+) -> tuple[np.ndarray, np.ndarray]:
     """Rounds over the pictures. A text is given by the question used least so far, then by the picture that has
-    given least of what it may; a picture that has given all it may gives no more."""
+    given least of what it may; a picture that has given all it may gives no more.
+
+    Args:
+        pool: its text, cost and giver. pairs: cheapest first, and where each picture's start.
+        questions: by text, and where each text's start. limit: of each picture.
+
+    Returns:
+        The pairs taken; how often each question is used.
+    """
+    (text, cost, giver), (order, start), (by_text, text_start) = pool, pairs, questions
     pictures = limit.size
     taken = np.zeros(order.size, np.bool_)
-    uses, text_uses, gave, got = (
-        np.zeros(giver.size, np.int64),
-        np.zeros(text_start.size - 1, np.int64),
-        np.zeros(pictures, np.int64),
-        np.zeros(pictures, np.int64),
-    )
+    uses, text_uses = np.zeros(giver.size, np.int64), np.zeros(text_start.size - 1, np.int64)
+    gave, got = np.zeros(pictures, np.int64), np.zeros(pictures, np.int64)
     for _ in range(limit.max() if pictures else 0):
         for picture in range(pictures):
             if got[picture] >= limit[picture]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -28,22 +28,28 @@ REVERSED, NOTHING = 1 << 55, 1 << 62
 BUFFER = 1 << 23  # survivors' keys that a block may hold for each end (64 MB)
 
 
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """The two ends of every picture's ranking.
+class End(NamedTuple):
+    """One end of every picture's ranking: int32 [pictures, k].
 
     Attributes:
-        best, last: int32 [pictures, k], positions in the question table: `best` begins with the most similar
-            question, `last` with the least similar one; -1 where a picture has fewer admissible questions.
-        best_scores, last_scores: int32 of the same shapes, cosine in millionths.
-        redone: rows whose first threshold was too high to prove them complete.
+        places: positions in the question table, from the end inwards; -1 where a picture has fewer admissible ones.
+        scores: cosine in millionths.
     """
 
-    best: np.ndarray
-    best_scores: np.ndarray
-    last: np.ndarray
-    last_scores: np.ndarray
+    places: np.ndarray
+    scores: np.ndarray
+
+
+class Ends(NamedTuple):
+    """Both ends: `best` begins with the most similar question, `last` with the least similar one. `redone` counts the
+    rows whose first threshold was too high to prove them complete."""
+
+    best: End
+    last: End
     redone: int
+
+
+Limit = tuple[np.ndarray, int]  # of one end: thresholds [rows], and room for what passes them
 
 
 def ends(
@@ -64,10 +70,9 @@ def ends(
         rows, tile: pictures and texts of one matrix product; they change the speed, never the result.
         watch: wraps the blocks of rows as they get done, to show progress.
     """
-    n, questions = len(pictures), len(table.ids)
+    n, questions = len(pictures), len(table.questions)
     sizes = min(best, questions), min(last, questions)
-    found = [np.full((n, k), -1, np.int32) for k in sizes]
-    scores = [np.zeros((n, k), np.int32) for k in sizes]
+    best_end, last_end = (End(np.full((n, k), -1, np.int32), np.zeros((n, k), np.int32)) for k in sizes)
     sample = generator(0, "rank", "sample").permutation(questions)[: int(np.clip(questions // 16, 512, 4096))]
     sampled = texts[table.text_rows[sample]].T
 
@@ -76,21 +81,17 @@ def ends(
         todo, depth, redone = np.arange(start, min(start + rows, n)), 1.0, 0
         while len(todo):  # the depth grows until everything passes, so this ends
             guess = pictures[todo] @ sampled
-            limits = [
-                _threshold(sign * guess, k, questions, depth) for sign, k in zip((1, -1), sizes, strict=True)
-            ]
-            at_once = max(1, BUFFER // max(1, *(room for _, room in limits)))
+            upper, high_room = _threshold(guess, sizes[0], questions, depth)
+            lower, low_room = _threshold(-guess, sizes[1], questions, depth)
+            at_once = max(1, BUFFER // max(1, high_room, low_room))
             complete = np.ones(len(todo), bool)
             for low in range(0, len(todo), at_once):
                 part = slice(low, low + at_once)
-                here = todo[part]
-                keys = _survivors(
-                    pictures[here], texts, table, here, [(t[part], room) for t, room in limits], tile
-                )
-                for end, k in enumerate(sizes):
-                    found[end][here], scores[end][here], sure = _first(
-                        keys[end], k, limits[end][0][part], end, pictures.shape[1]
-                    )
+                here, limits = todo[part], ((upper[part], high_room), (lower[part], low_room))
+                keys = _survivors(pictures[here], texts, table, here, limits, tile)
+                for number, end in enumerate((best_end, last_end)):
+                    first = _first(keys[number], sizes[number], limits[number][0], number, pictures.shape[1])
+                    end.places[here], end.scores[here], sure = first
                     complete[part] &= sure
             redone += int((~complete).sum()) if depth == 1 else 0
             todo, depth = todo[~complete], 4 * depth
@@ -100,7 +101,7 @@ def ends(
     # cores that the filter needs.
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads()) as pool:
         redone = sum(watch(pool.map(block, range(0, n, rows))))
-    return Ends(found[0], scores[0], found[1], scores[1], redone)
+    return Ends(best_end, last_end, redone)
 
 
 @njit(cache=True)
@@ -138,38 +139,27 @@ def _survivors(
     texts: np.ndarray,
     table: QuestionTable,
     rows: np.ndarray,
-    limits: list[tuple[np.ndarray, int]],
+    limits: tuple[Limit, Limit],
     tile: int,
 ) -> list[np.ndarray]:
     """Sorted keys of the questions that pass the threshold of either end: int64 [rows, most survivors]; a row with
     more of them than there is room for comes out empty."""
-    (upper, best_room), (lower, last_room) = limits
-    keys = [np.full((len(rows), room), NOTHING, np.int64) for room in (best_room, last_room)]
+    (upper, high_room), (lower, low_room) = limits
+    rooms = high_room, low_room
+    best, last = (np.full((len(rows), room), NOTHING, np.int64) for room in rooms)
     counts = np.zeros((2, len(rows)), np.int64)
     product = np.empty((len(rows), tile), np.float32)
     for first in range(0, len(texts), tile):
         part = np.asarray(texts[first : first + tile])
         whole = product if len(part) == tile else product[:, : len(part)].copy()
         np.matmul(pictures, part.T, out=whole)
-        _compact(
-            whole,
-            first,
-            upper,
-            -lower,
-            pictures,
-            part,
-            table.text_start,
-            table.of_text,
-            table.asked_start[rows],
-            table.asked_start[rows + 1],
-            table.asked,
-            *keys,
-            counts,
-        )
-    for end, room in enumerate((best_room, last_room)):
-        keys[end][counts[end] > room] = NOTHING
-        keys[end] = np.sort(keys[end][:, : min(room, counts[end].max())], axis=1)
-    return keys
+        _compact(whole, first, (upper, -lower), pictures, part, rows, table.by_text, (best, last), counts)
+    for keys, count, room in zip((best, last), counts, rooms, strict=True):
+        keys[count > room] = NOTHING
+    return [
+        np.sort(keys[:, : min(room, count.max())], axis=1)
+        for keys, count, room in zip((best, last), counts, rooms, strict=True)
+    ]
 
 
 def _first(
@@ -194,7 +184,9 @@ def _first(
 # Four at a time, as the picture's numbers then serve four products: half the time of one at a time. The sums may be
 # taken in the order that suits the machine; it is the same for all pairs, as every pair goes through this function.
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _four(picture, texts, a, b, c, d):
+def _four(
+    picture: np.ndarray, texts: np.ndarray, a: int, b: int, c: int, d: int
+) -> tuple[float, float, float, float]:
     """Products of a picture, float64 [d], with four of the texts, float32 [m, d]."""
     ab = bb = cb = db = 0.0
     for i in range(picture.size):
@@ -208,28 +200,26 @@ def _four(picture, texts, a, b, c, d):
 
 @njit(nogil=True, cache=True)
 def _compact(
-    products,
-    first,
-    upper,
-    lower,
-    pictures,
-    texts,
-    text_start,
-    of_text,
-    asked_from,
-    asked_to,
-    asked,
-    best,
-    last,
-    counts,
-):
-    """Append the keys of the questions whose text scores at least `upper` or at most `lower` to their row's list.
-    Texts asked of the picture itself are passed over."""
+    products: np.ndarray,
+    first: int,
+    limits: tuple[np.ndarray, np.ndarray],
+    pictures: np.ndarray,
+    texts: np.ndarray,
+    rows: np.ndarray,
+    by_text: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    keys: tuple[np.ndarray, np.ndarray],
+    counts: np.ndarray,
+) -> None:
+    """Append the keys of the questions whose text scores at least the upper or at most the lower limit to their row's
+    list. Texts asked of the picture itself are passed over."""
+    upper, lower = limits
+    best, last = keys
+    text_start, of_text, asked_start, asked = by_text
     width = products.shape[1]
     passed, score = np.zeros(width + 4, np.int64), np.empty(width + 4)
     picture = np.empty(pictures.shape[1])
     for row in range(products.shape[0]):
-        for i in range(asked_from[row], asked_to[row]):
+        for i in range(asked_start[rows[row]], asked_start[rows[row] + 1]):
             if first <= asked[i] < first + width:
                 products[row, asked[i] - first] = np.nan  # compares false
         up, down, many = upper[row], lower[row], 0

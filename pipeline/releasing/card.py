@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import jinja2
-import yaml
+from pipeline.core.pages import render
+from pipeline.core.records import SUBSETS, Item, Record, Subset
 
-from pipeline.core.records import SUBSETS, Item, Record
-
-HOW = {
+HOW: dict[Subset, str] = {
     "clip-easy": "questions of other pictures, least similar to the picture by CLIP",
     "clip-hard": "questions of other pictures, among the most similar by CLIP",
     "pt-easy": "own questions with objects replaced",
@@ -41,59 +39,69 @@ class CardFacts(Record):
     audit_table: str
 
 
+class CardRow(Record):
+    """A subset's line of the card: `texts` are the distinct texts of its UQs."""
+
+    name: Subset
+    how: str
+    uqs: int
+    aqs: int
+    texts: int
+    pictures: int
+
+
 def card(items: Sequence[Item], facts: CardFacts) -> str:
     """The text of README.md. Counts are of these items."""
-    subsets = [name for name in SUBSETS if any(item.subset == name for item in items)]
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,
-        keep_trailing_newline=True,
-        trim_blocks=True,
-    )
-    return environment.get_template("card.md.jinja").render(
-        front_matter=_front_matter(subsets, items, facts),
-        subsets=[_counts(name, [item for item in items if item.subset == name]) for name in subsets],
+    rows: dict[Subset, list[Item]] = {
+        subset: [item for item in items if item.subset == subset] for subset in SUBSETS
+    }
+    return render(
+        Path(__file__).parent / "card.md.jinja",
+        front_matter=_front_matter(items, facts),
+        subsets=[_counts(subset, of_subset) for subset, of_subset in rows.items() if of_subset],
         simulated=any(item.simulated for item in items),
         rehearsal=any(item.rehearsal for item in items),
         pairing=PAIRING[facts.balance_rule],
-        **{name: getattr(facts, name) for name in facts.__struct_fields__},
+        facts=facts,
     )
 
 
-def _front_matter(subsets: Sequence[str], items: Sequence[Item], facts: CardFacts) -> str:
-    parts = {(item.subset, item.part) for item in items}
-    return yaml.safe_dump(
-        {
-            "pretty_name": f"{facts.title} {facts.version}",
-            "task_categories": ["visual-question-answering"],
-            "language": ["en"],
-            "tags": ["unanswerable questions"]
-            + (["simulated annotation"] if any(item.simulated for item in items) else [])
-            + (["rehearsal"] if any(item.rehearsal for item in items) else []),
-            "configs": [
-                {
-                    "config_name": name,
-                    "data_files": [
-                        {"split": part, "path": f"data/{name}-{part}.parquet"}
-                        for part in ("dev", "test")
-                        if (name, part) in parts
-                    ],
-                }
-                for name in subsets
-            ],
-        },
-        sort_keys=False,
-    )
+def _front_matter(items: Sequence[Item], facts: CardFacts) -> str:
+    """What the hub and `datasets.load_dataset` read: the tables of each subset and part."""
+    from huggingface_hub import DatasetCardData
 
-
-def _counts(name: str, rows: Sequence[Item]) -> dict[str, object]:
-    uqs = [row for row in rows if row.unanswerable]
-    return {
-        "name": name,
-        "how": HOW[name],
-        "uqs": len(uqs),
-        "aqs": len(rows) - len(uqs),
-        "texts": len({row.text for row in uqs}),
-        "pictures": len({row.picture_id for row in rows}),
+    tables = {
+        subset: [part for part in ("dev", "test") if (subset, part) in {(i.subset, i.part) for i in items}]
+        for subset in SUBSETS
     }
+    tags = ["unanswerable questions"]
+    tags += ["simulated annotation"] if any(item.simulated for item in items) else []
+    tags += ["rehearsal"] if any(item.rehearsal for item in items) else []
+    return DatasetCardData(
+        pretty_name=f"{facts.title} {facts.version}",
+        task_categories=["visual-question-answering"],
+        language=["en"],
+        tags=tags,
+        configs=[
+            {
+                "config_name": subset,
+                "data_files": [
+                    {"split": part, "path": f"data/{subset}-{part}.parquet"} for part in tables[subset]
+                ],
+            }
+            for subset in SUBSETS
+            if tables[subset]
+        ],
+    ).to_yaml()
+
+
+def _counts(subset: Subset, items: Sequence[Item]) -> CardRow:
+    uqs = [item for item in items if item.unanswerable]
+    return CardRow(
+        name=subset,
+        how=HOW[subset],
+        uqs=len(uqs),
+        aqs=len(items) - len(uqs),
+        texts=len({item.text for item in uqs}),
+        pictures=len({item.picture_id for item in items}),
+    )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from math import isclose
 from pathlib import Path
+
+import msgspec
 
 from pipeline.core.errors import Problems
 from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.records import Item
 from pipeline.releasing.checksums import check_checksums
+from pipeline.releasing.provenance import Provenance
 from pipeline.releasing.rgqa_format import Prediction, RgqaRow
-from pipeline.releasing.sanity import Scores, score_predictions
-from pipeline.stages.release import Provenance
+from pipeline.releasing.sanity import SanityScores, score_predictions
 
 TOLERANCE = 1e-6  # the stated scores are rounded to six places
 
@@ -33,21 +36,23 @@ def check_release(folder: Path) -> str:
         ours = [(i.item_id, i.picture_id, i.text, "UQ" if i.unanswerable else i.answer) for i in members]
         if ours != [(r.question_id, r.img_id, r.sent, next(iter(r.label))) for r in rows]:
             problems.add(f"rgqa/{subset}.json", "its rows are not those of provenance.jsonl")
-        expected = read_json(folder / "sanity" / subset / "expected.json", dict[str, Scores])
-        for name, stated in expected.items():
+        stated = read_json(folder / "sanity" / subset / "expected.json", dict[str, SanityScores])
+        for name, expected in stated.items():
             predictions = read_json(folder / "sanity" / subset / f"{name}.json", list[Prediction])
-            found = score_predictions(members, predictions)
+            scores = score_predictions(members, predictions)
             compared += 1
-            if not _agree(stated, found):
-                problems.add(f"sanity/{subset}/{name}.json", f"scores are {found}, stated are {stated}")
+            if not _agree(expected, scores):
+                problems.add(f"sanity/{subset}/{name}.json", f"scores are {scores}, stated are {expected}")
     problems.raise_if_any()
-    rehearsal = any(item.rehearsal for rows in items.values() for item in rows)
-    return f"{'a REHEARSAL, no benchmark: ' if rehearsal else ''}{files} files whole, {sum(map(len, items.values())):,} items agree, {compared} sanity predictions get their scores"
+    rehearsal = any(item.rehearsal for members in items.values() for item in members)
+    return (
+        f"{'a REHEARSAL, no benchmark: ' if rehearsal else ''}{files} files whole, "
+        f"{sum(map(len, items.values())):,} items agree, {compared} sanity predictions get their scores"
+    )
 
 
-def _agree(stated: Scores, found: Scores) -> bool:
-    for name in Scores.__struct_fields__:
-        a, b = getattr(stated, name), getattr(found, name)
-        if (a is None) != (b is None) or (a is not None and abs(a - b) > TOLERANCE):
-            return False
-    return True
+def _agree(stated: SanityScores, scores: SanityScores) -> bool:
+    return all(
+        a == b if a is None or b is None else isclose(a, b, rel_tol=0, abs_tol=TOLERANCE)
+        for a, b in zip(msgspec.structs.astuple(stated), msgspec.structs.astuple(scores), strict=True)
+    )

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import msgspec
 
 from pipeline.core.files import replacing
 from pipeline.core.records import Item, Picture
 
+# Columns that are named as fields of an item are these; the others are in FIELDS.
+FIELDS = {"question": "text", "label": "unanswerable", "clip_score": "score", "clip_rank": "rank"}
 # One dictionary page holds every picture of a file, so that a picture shown in many rows is stored once.
 DICTIONARY_BYTES = 1 << 30
 
 
 def write_table(
-    path: Path, items: Sequence[Item], pictures: dict[str, Picture], canary: str, embed: bool
+    path: Path, items: Sequence[Item], pictures: Mapping[str, Picture], canary: str, embed: bool
 ) -> None:
     """Write the rows of one subset and part. Without `embed` the table names pictures by id only.
 
@@ -23,68 +27,27 @@ def write_table(
     import pyarrow.parquet
     from datasets import ClassLabel, Features, Image, List, Value
 
-    text = Value("string")
+    text, number, flag = Value("string"), Value("int32"), Value("bool")
     features = {
-        "item_id": text,
-        "picture_id": text,
-        "question_id": text,
-        "question": text,
+        **dict.fromkeys(("item_id", "picture_id", "question_id", "question"), text),
         "label": ClassLabel(names=["answerable", "unanswerable"]),
-        "answer": text,
-        "pair_id": text,
-        "structural": text,
-        "semantic": text,
-        "detailed": text,
-        "category": text,
-        "edits": List(
-            {"start": Value("int32"), "end": Value("int32"), "kind": text, "old": text, "new": text}
-        ),
+        **dict.fromkeys(("answer", "pair_id", "structural", "semantic", "detailed", "category"), text),
+        "edits": List({"start": number, "end": number, "kind": text, "old": text, "new": text}),
         "clip_score": Value("float64"),
-        "clip_rank": Value("int32"),
-        "simulated": Value("bool"),
-        "canary": text,
+        "clip_rank": number,
+        "simulated": flag,
     }
+    rows = [msgspec.to_builtins(item) for item in items]
+    columns: dict[str, list] = {name: [row[FIELDS.get(name, name)] for row in rows] for name in features}
+    columns["label"] = [int(label) for label in columns["label"]]
+    features["canary"], columns["canary"] = text, [canary] * len(items)
     if embed:
-        features["image"] = Image()
-    data = (
-        {item.picture_id: Path(pictures[item.picture_id].path).read_bytes() for item in items}
-        if embed
-        else {}
-    )
-
-    def row(item: Item) -> dict[str, object]:
-        values: dict[str, object] = {
-            "item_id": item.item_id,
-            "picture_id": item.picture_id,
-            "question_id": item.question_id,
-            "question": item.text,
-            "label": int(item.unanswerable),
-            "answer": item.answer,
-            "pair_id": item.pair_id,
-            "structural": item.structural,
-            "semantic": item.semantic,
-            "detailed": item.detailed,
-            "category": item.category,
-            "edits": [
-                {"start": e.start, "end": e.end, "kind": e.kind, "old": e.old, "new": e.new}
-                for e in item.edits
-            ],
-            "clip_score": item.score,
-            "clip_rank": item.rank,
-            "simulated": item.simulated,
-            "canary": canary,
-        }
-        if embed:
-            values["image"] = {
-                "bytes": data[item.picture_id],
-                "path": Path(pictures[item.picture_id].path).name,
-            }
-        return values
-
-    table = pyarrow.Table.from_pylist([row(item) for item in items], schema=Features(features).arrow_schema)
+        places = {item.picture_id: Path(pictures[item.picture_id].path) for item in items}
+        images = {key: {"bytes": place.read_bytes(), "path": place.name} for key, place in places.items()}
+        features["image"], columns["image"] = Image(), [images[item.picture_id] for item in items]
     with replacing(path) as file:
         pyarrow.parquet.write_table(
-            table,
+            pyarrow.Table.from_pydict(columns, schema=Features(features).arrow_schema),
             file,
             compression="zstd",
             row_group_size=max(len(items), 1),

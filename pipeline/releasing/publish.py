@@ -10,7 +10,7 @@ from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl
 from pipeline.releasing.check_release import check_release
 from pipeline.releasing.checksums import SUMS
-from pipeline.stages.release import Provenance
+from pipeline.releasing.provenance import Provenance
 
 
 def publish(release: Path, target: Path) -> str:
@@ -40,7 +40,7 @@ def publish(release: Path, target: Path) -> str:
         for path in temporary.rglob("*"):
             if path.is_file():
                 path.chmod(0o444)
-        os.replace(temporary, place)
+        temporary.replace(place)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return f"published -> {place}"

@@ -3,20 +3,17 @@ and that a scorer reads it as we do; they are baselines, not models."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.auditing import attackers
 from pipeline.core.records import Item, Record
 from pipeline.releasing.rgqa_format import Prediction
 from pipeline.scorers import auaf, auroc, facc, ff95
 
-NAMES = ("constant", "blind", "clip_score")
 
-
-class Scores(Record):
+class SanityScores(Record):
     """AUAF, FF95, FACC and AUROC of one predictions file on one subset, as fractions; null where undefined."""
 
     auaf: float | None
@@ -35,32 +32,31 @@ def sanity_predictions(items: Sequence[Item], folds: int, seed: int) -> dict[str
                same first two words, among the other folds' pictures, for the answer.
     clip_score the CLIP score as confidence (0 where there is none), the same answers.
     """
+    # Late, as it loads scikit-learn, which checking a release does not need.
+    from pipeline.auditing.attackers import Folds, word_ngrams
+
     labels = np.array([item.unanswerable for item in items], int)
-    groups = np.array([item.pair_id for item in items])
-    blind = 1 - attackers.word_ngrams([item.text for item in items], labels, groups, folds, seed)
+    pairs = Folds(labels, np.array([item.pair_id for item in items]), folds, seed)
+    blind = np.nan_to_num(1 - word_ngrams([item.text for item in items], pairs), nan=0.5)
     answers = _blind_answers(items)
-    confidences = {
-        "constant": [0.5] * len(items),
-        "blind": np.round(np.nan_to_num(blind, nan=0.5), 6).tolist(),
-        "clip_score": [item.score if item.score is not None else 0.0 for item in items],
+    columns: dict[str, tuple[list[str], list[float]]] = {
+        "constant": (["yes"] * len(items), [0.5] * len(items)),
+        "blind": (answers, np.round(blind, 6).tolist()),
+        "clip_score": (answers, [0.0 if item.score is None else item.score for item in items]),
     }
     return {
         name: [
-            Prediction(
-                questionId=item.item_id,
-                prediction="yes" if name == "constant" else answers[i],
-                confidence=confidences[name][i],
-            )
-            for i, item in enumerate(items)
+            Prediction(questionId=item.item_id, prediction=answer, confidence=confidence)
+            for item, answer, confidence in zip(items, *column, strict=True)
         ]
-        for name in NAMES
+        for name, column in columns.items()
     }
 
 
-def score_predictions(items: Sequence[Item], predictions: Sequence[Prediction]) -> Scores:
+def score_predictions(items: Sequence[Item], predictions: Sequence[Prediction]) -> SanityScores:
     """Score predictions, joined by id; an answer is right when it equals the item's, letter case aside."""
-    found = {prediction.questionId: prediction for prediction in predictions}
-    rows = [found[item.item_id] for item in items]
+    by_id = {prediction.questionId: prediction for prediction in predictions}
+    rows = [by_id[item.item_id] for item in items]
     confidence = np.array([row.confidence for row in rows])
     answerable = np.array([not item.unanswerable for item in items])
     correct = np.array(
@@ -70,7 +66,7 @@ def score_predictions(items: Sequence[Item], predictions: Sequence[Prediction]) 
     def defined(value: float) -> float | None:
         return None if np.isnan(value) else round(value, 6)
 
-    return Scores(
+    return SanityScores(
         auaf=defined(auaf(confidence, correct, answerable)),
         ff95=defined(ff95(confidence, correct, answerable)),
         facc=defined(facc(confidence, correct, answerable)),
@@ -82,18 +78,15 @@ def score_predictions(items: Sequence[Item], predictions: Sequence[Prediction]) 
 
 def _blind_answers(items: Sequence[Item]) -> list[str]:
     """For each item the commonest answer to AQs of *other pictures* with the same first two words, else "yes"."""
-
-    def start(item: Item) -> str:
-        return " ".join(item.text.lower().split()[:2])
-
-    counts: dict[str, Counter[str]] = {}
-    own: dict[tuple[str, str], Counter[str]] = {}
-    for item in items:
+    starts = [" ".join(item.text.lower().split()[:2]) for item in items]
+    everywhere: dict[str, Counter[str]] = defaultdict(Counter)
+    here: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for item, start in zip(items, starts, strict=True):
         if not item.unanswerable:
-            counts.setdefault(start(item), Counter())[item.answer] += 1
-            own.setdefault((start(item), item.picture_id), Counter())[item.answer] += 1
+            everywhere[start][item.answer] += 1
+            here[start, item.picture_id][item.answer] += 1
     answers = []
-    for item in items:
-        rest = counts.get(start(item), Counter()) - own.get((start(item), item.picture_id), Counter())
-        answers.append(min(rest, key=lambda answer: (-rest[answer], answer)) if rest else "yes")
+    for item, start in zip(items, starts, strict=True):
+        rest = everywhere[start] - here[start, item.picture_id]
+        answers.append(min(rest, key=lambda answer: (-rest[answer], answer), default="yes"))
     return answers

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import zipfile
-from io import BytesIO
 from pathlib import Path
 
 from pipeline.core.files import replacing
@@ -46,34 +45,26 @@ ENTRY_POINTS = f"[console_scripts]\nrgqa-score = {NAME}.command:main\n"
 def build_wheel(folder: Path, version: str) -> Path:
     """Write `rgqa_scorers-<version>-py3-none-any.whl` into `folder` and return its path. The modules in it state
     `version` in their reports."""
-    info = f"{NAME}-{_normal(version)}.dist-info"
-    files = {f"{NAME}/{source.name}": source.read_bytes() for source in sorted(SOURCES.glob("*.py"))}
-    files[f"{NAME}/version.py"] = (
-        f'"""The version of these scorers; every report states it."""\n\nVERSION = "{version}"\n'.encode()
-    )
-    files |= {
-        f"{info}/METADATA": METADATA.format(version=_normal(version)).encode(),
-        f"{info}/WHEEL": WHEEL.encode(),
-        f"{info}/entry_points.txt": ENTRY_POINTS.encode(),
+    normal = version.replace("-", "+", 1)  # as Python packages write it: "1.0.0-beta.2" -> "1.0.0+beta.2"
+    info = f"{NAME}-{normal}.dist-info"
+    texts = {
+        f"{NAME}/version.py": f'"""The version of these scorers; every report states it."""\n\nVERSION = "{version}"\n',
+        f"{info}/METADATA": METADATA.format(version=normal),
+        f"{info}/WHEEL": WHEEL,
+        f"{info}/entry_points.txt": ENTRY_POINTS,
     }
+    files = {f"{NAME}/{source.name}": source.read_bytes() for source in sorted(SOURCES.glob("*.py"))}
+    files |= {name: text.encode() for name, text in texts.items()}
     record = "".join(f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in files.items())
     files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
-    buffer = BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+    path = folder / f"{NAME}-{normal}-py3-none-any.whl"
+    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, data in files.items():
             entry = zipfile.ZipInfo(name, WHEN)
             entry.external_attr = 0o100644 << 16
             entry.create_system = 3
             archive.writestr(entry, data)
-    path = folder / f"{NAME}-{_normal(version)}-py3-none-any.whl"
-    with replacing(path) as file:
-        file.write(buffer.getvalue())
     return path
-
-
-def _normal(version: str) -> str:
-    """A version as Python packages write it: "1.0.0-beta.2" -> "1.0.0+beta.2"."""
-    return version.replace("-", "+", 1)
 
 
 def _digest(data: bytes) -> str:

@@ -14,7 +14,7 @@ PROPOSING = ("rank", "perturb")
 UNANSWERABLE = "unanswerable"  # the one status of collect that goes on
 
 
-class Step(Record):
+class FunnelStep(Record):
     """One stage's part in one subset: `entered` == `kept` + sum of `dropped`, which counts by reason."""
 
     stage: str
@@ -26,7 +26,7 @@ class Step(Record):
 
 def funnels(
     reports: Mapping[str, Mapping[str, Any]], released: Mapping[Subset, tuple[int, int]]
-) -> dict[Subset, list[Step]]:
+) -> dict[Subset, list[FunnelStep]]:
     """The steps of every subset, in order.
 
     Args:
@@ -35,40 +35,40 @@ def funnels(
     Raises:
         UserError: lists every step whose numbers do not add up, or do not start where the one before ended.
     """
-    found = {
+    funnel: dict[Subset, list[FunnelStep]] = {
         subset: [*_proposed(subset, reports), *_judged(subset, reports), _released(subset, reports, released)]
         for subset in SUBSETS
     }
     problems = Problems(
         "the reports of the stages contradict each other; run dvc repro, so that all are of one run"
     )
-    for subset, steps in found.items():
+    for subset, steps in funnel.items():
         check(subset, steps, problems)
     problems.raise_if_any()
-    return found
+    return funnel
 
 
-def overview(found: Mapping[Subset, Sequence[Step]]) -> list[tuple[str, list[int | None]]]:
-    """What was left after each step, one row a step, in the order of `found`; None where a subset has no such step.
+def overview(funnel: Mapping[Subset, Sequence[FunnelStep]]) -> list[tuple[str, list[int | None]]]:
+    """What was left after each step, one row a step, in the order of `funnel`; None where a subset has no such step.
     The first row is what there was at the start."""
-    names = list(dict.fromkeys((step.stage, step.what) for steps in found.values() for step in steps))
+    names = list(dict.fromkeys((step.stage, step.what) for steps in funnel.values() for step in steps))
     # Steps of one origin (rank, or perturb) come before those that all subsets share.
     names.sort(key=lambda name: name[0] not in PROPOSING)
     rows: list[tuple[str, list[int | None]]] = [
-        ("the start: pairs, or questions", [steps[0].entered for steps in found.values()])
+        ("the start: pairs, or questions", [steps[0].entered for steps in funnel.values()])
     ]
     for stage, what in names:
         kept = [
             next((s.kept for s in steps if (s.stage, s.what) == (stage, what)), None)
-            for steps in found.values()
+            for steps in funnel.values()
         ]
         rows.append((f"{stage}: {what}", kept))
     return rows
 
 
-def check(subset: str, steps: Iterable[Step], problems: Problems) -> None:
+def check(subset: str, steps: Iterable[FunnelStep], problems: Problems) -> None:
     """in == kept + dropped in each step, and each step takes in what the one before kept."""
-    before: Step | None = None
+    before: FunnelStep | None = None
     for step in steps:
         gone = sum(step.dropped.values())
         if step.entered != step.kept + gone:
@@ -82,12 +82,12 @@ def check(subset: str, steps: Iterable[Step], problems: Problems) -> None:
         before = step
 
 
-def _proposed(subset: Subset, reports: Mapping[str, Mapping[str, Any]]) -> list[Step]:
+def _proposed(subset: Subset, reports: Mapping[str, Mapping[str, Any]]) -> list[FunnelStep]:
     """Where candidates come from: all pairs that may be ranked, or all questions that may be edited."""
     if subset.startswith("pt"):
         row = reports["perturb"][subset]
         return [
-            Step(
+            FunnelStep(
                 stage="perturb",
                 what="questions edited",
                 entered=row["questions"],
@@ -99,14 +99,14 @@ def _proposed(subset: Subset, reports: Mapping[str, Mapping[str, Any]]) -> list[
     drawn = reports["rank"]["subsets"][subset]["candidates"]
     left_out = {reason: count for reason, count in pairs.items() if reason not in ("all", "admissible")}
     return [
-        Step(
+        FunnelStep(
             stage="rank",
             what="pairs that may be proposed",
             entered=pairs["all"],
             kept=pairs["admissible"],
             dropped=left_out,
         ),
-        Step(
+        FunnelStep(
             stage="rank",
             what="pairs drawn by their CLIP score",
             entered=pairs["admissible"],
@@ -116,12 +116,12 @@ def _proposed(subset: Subset, reports: Mapping[str, Mapping[str, Any]]) -> list[
     ]
 
 
-def _judged(subset: Subset, reports: Mapping[str, Mapping[str, Any]]) -> list[Step]:
+def _judged(subset: Subset, reports: Mapping[str, Mapping[str, Any]]) -> list[FunnelStep]:
     screen, balance = reports["screen"][subset], reports["balance"]["subsets"][subset]
     tasks = reports["batch"]["tasks"].get(subset, 0)
     statuses = reports["collect"]["candidates"].get(subset, {})
     return [
-        Step(
+        FunnelStep(
             stage="screen",
             what="candidates screened",
             entered=screen["in"],
@@ -129,15 +129,15 @@ def _judged(subset: Subset, reports: Mapping[str, Mapping[str, Any]]) -> list[St
             dropped=screen["dropped"],
         ),
         # Every candidate gets a task, or batch stops with an error.
-        Step(stage="batch", what="tasks made for annotators", entered=screen["kept"], kept=tasks),
-        Step(
+        FunnelStep(stage="batch", what="tasks made for annotators", entered=screen["kept"], kept=tasks),
+        FunnelStep(
             stage="collect",
             what="candidates judged by annotators",
             entered=sum(statuses.values()),
             kept=statuses.get(UNANSWERABLE, 0),
             dropped={status: count for status, count in statuses.items() if status != UNANSWERABLE},
         ),
-        Step(
+        FunnelStep(
             stage="balance",
             what="verified candidates balanced",
             entered=balance["verified"],
@@ -149,8 +149,8 @@ def _judged(subset: Subset, reports: Mapping[str, Mapping[str, Any]]) -> list[St
 
 def _released(
     subset: Subset, reports: Mapping[str, Mapping[str, Any]], released: Mapping[Subset, tuple[int, int]]
-) -> Step:
-    return Step(
+) -> FunnelStep:
+    return FunnelStep(
         stage="release",
         what="items released",
         entered=reports["balance"]["subsets"][subset]["kept"],

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from annotation.study.quality import answers, said
-from annotation.study.votes import reason_of
+from annotation.study.judged import judged_task
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Item, Judgement, Question, Record, Subset, Task, Verdict
@@ -54,33 +53,25 @@ class Card(Record):
 def drawn(items: Sequence[Item], count: int, subset: Subset) -> list[Item]:
     """`count` of the UQs, or all if there are fewer, by lot; in the order of their ids."""
     uqs = sorted((item for item in items if item.unanswerable), key=lambda item: item.item_id)
-    some = generator(SEED, "report", subset).permutation(len(uqs))[:count]
-    return [uqs[i] for i in sorted(some)]
+    lot = generator(SEED, "report", subset).permutation(len(uqs))[:count]
+    return [uqs[i] for i in sorted(lot)]
 
 
 def gallery(run: Run, count: int) -> dict[Subset, list[Card]]:
     """`count` cards of every subset."""
     lexicon = Lexicon(run.vocabulary.categories, run.vocabulary.attribute_types)
-    chosen = {subset: drawn(items, count, subset) for subset, items in run.items.items()}
-    todo = track(
-        ((subset, item) for subset, items in chosen.items() for item in items),
-        "report: gallery",
-        sum(map(len, chosen.values())),
-        "item",
-    )
-    cards: dict[Subset, list[Card]] = {subset: [] for subset in chosen}
-    for subset, item in todo:
-        cards[subset].append(card(item, run, lexicon))
+    chosen = [item for subset, items in run.items.items() for item in drawn(items, count, subset)]
+    cards: dict[Subset, list[Card]] = {}
+    cards.update((subset, []) for subset in run.items)
+    for item in track(chosen, "report: gallery", unit="item"):
+        cards[item.subset].append(card(item, run, lexicon))
     return cards
 
 
 def card(item: Item, run: Run, lexicon: Lexicon) -> Card:
     """All that is shown of one UQ."""
-    source, picture, verified = (
-        run.questions[item.question_id],
-        run.pictures[item.picture_id],
-        run.verified[item.item_id],
-    )
+    source, picture = run.questions[item.question_id], run.pictures[item.picture_id]
+    verified = run.verified[item.item_id]
     before, after = marked(source.text, item.text, item.edits)
     beside = run.questions.get(item.pair_id.partition("+")[2])
     elsewhere = beside is not None and beside.picture_id != item.picture_id
@@ -110,6 +101,6 @@ def card(item: Item, run: Run, lexicon: Lexicon) -> Card:
 
 def vote(task: Task, verdict: Verdict, aside: str) -> Vote:
     """An annotator's word on the candidate of a task."""
-    choice = next(choice for question, choice in answers(task, verdict) if question.role == "candidate")
-    words = said(choice) if choice != "unsure" else "unsure (counts as valid)"
-    return Vote(annotator=verdict.annotator, said=words, reason=reason_of(task, verdict), aside=aside)
+    answer = judged_task(task, verdict).candidate
+    words = "unsure (counts as valid)" if answer.choice == "unsure" else answer.choice
+    return Vote(annotator=verdict.annotator, said=words, reason=answer.reason, aside=aside)

@@ -10,6 +10,7 @@ from typing import Literal
 
 from pipeline.core.records import Edit, Record
 
+Mark = Literal["", "edit", "agreement"]
 WORD = re.compile(r"\w+(?:['-]\w+)*|[^\w\s]")
 
 
@@ -18,10 +19,7 @@ class Piece(Record):
     to follow it (a/an, is/are, capitals)."""
 
     text: str
-    mark: Literal["", "edit", "agreement"] = ""
-
-
-Place = tuple[int, int]  # characters [start, end)
+    mark: Mark = ""
 
 
 def marked(source: str, edited: str, edits: Sequence[Edit]) -> tuple[list[Piece], list[Piece]]:
@@ -31,52 +29,40 @@ def marked(source: str, edited: str, edits: Sequence[Edit]) -> tuple[list[Piece]
     characters, the edited text's if it put them in; the others follow from an edit.
     """
     old, new = list(WORD.finditer(source)), list(WORD.finditer(edited))
-    out: list[tuple[Place, str]] = []
-    put_in: list[tuple[Place, str]] = []
-    for kind, i, j, k, m in SequenceMatcher(
-        None, [w[0] for w in old], [w[0] for w in new], autojunk=False
-    ).get_opcodes():
-        if kind == "equal":
-            continue
-        named = [any(edit.start < w.end() and w.start() < edit.end for edit in edits) for w in old[i:j]]
-        said = _said([w[0].lower() for w in new[k:m]], edits)
-        if any(named) and not any(said):
-            said = [True] * (m - k)  # said in another form than the edit notes
-        out += _marks(old[i:j], named)
-        put_in += _marks(new[k:m], said)
-    return list(_pieces(source, out)), list(_pieces(edited, put_in))
+    old_marks: list[Mark] = [""] * len(old)
+    new_marks: list[Mark] = [""] * len(new)
+    aligned = SequenceMatcher(None, [word[0] for word in old], [word[0] for word in new], autojunk=False)
+    for kind, i, j, k, m in aligned.get_opcodes():
+        if kind != "equal":
+            named = [any(edit.start < w.end() and w.start() < edit.end for edit in edits) for w in old[i:j]]
+            put_in = _put_in([word[0].lower() for word in new[k:m]], edits)
+            if any(named) and not any(put_in):
+                put_in = [True] * (m - k)  # put in another form than the edit notes
+            old_marks[i:j] = ["edit" if by_edit else "agreement" for by_edit in named]
+            new_marks[k:m] = ["edit" if by_edit else "agreement" for by_edit in put_in]
+    return list(_pieces(source, old, old_marks)), list(_pieces(edited, new, new_marks))
 
 
-def _said(words: Sequence[str], edits: Sequence[Edit]) -> list[bool]:
+def _put_in(words: Sequence[str], edits: Sequence[Edit]) -> list[bool]:
     """Which of the words an edit put in: any run of them that its new text has in a row."""
-    found = [False] * len(words)
+    put_in = [False] * len(words)
     for edit in edits:
-        wanted = [w[0].lower() for w in WORD.finditer(edit.new)]
+        wanted = [word[0].lower() for word in WORD.finditer(edit.new)]
         same = SequenceMatcher(None, words, wanted, autojunk=False).find_longest_match()
-        for place in range(same.a, same.a + same.size):
-            found[place] = True
-    return found
+        put_in[same.a : same.a + same.size] = [True] * same.size
+    return put_in
 
 
-def _marks(words: Sequence[re.Match[str]], is_edit: Sequence[bool]) -> list[tuple[Place, str]]:
-    """Neighbours of one kind as one place."""
-    runs = [
-        [word for word, _ in run]
-        for _, run in groupby(zip(words, is_edit, strict=True), key=lambda pair: pair[1])
-    ]
-    kinds = [kind for kind, _ in groupby(is_edit)]
-    return [
-        ((run[0].start(), run[-1].end()), "edit" if kind else "agreement")
-        for run, kind in zip(runs, kinds, strict=True)
-    ]
-
-
-def _pieces(text: str, marks: Sequence[tuple[Place, str]]) -> Iterator[Piece]:
+def _pieces(text: str, words: Sequence[re.Match[str]], marks: Sequence[Mark]) -> Iterator[Piece]:
+    """Neighbours of one mark as one piece, and what lies between."""
     position = 0
-    for (start, end), mark in marks:
-        if start > position:
-            yield Piece(text=text[position:start])
-        yield Piece(text=text[start:end], mark=mark)
-        position = end
+    for _, places in groupby(range(len(words)), key=marks.__getitem__):
+        run = list(places)
+        if mark := marks[run[0]]:
+            start, end = words[run[0]].start(), words[run[-1]].end()
+            if start > position:
+                yield Piece(text=text[position:start])
+            yield Piece(text=text[start:end], mark=mark)
+            position = end
     if position < len(text):
         yield Piece(text=text[position:])

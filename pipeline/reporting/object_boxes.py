@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from pipeline.core.records import Item, Question, Record, Scene
 from pipeline.judge.facts import facts_of
-from pipeline.perturbing.alignment import root
-from pipeline.programs.operations import SCENE, parse
+from pipeline.programs.operations import SCENE, parse, root
 from pipeline.words.lexicon import Lexicon
 
 
@@ -59,7 +58,7 @@ def _own(item: Item, source: Question, scene: Scene) -> Concerned:
 
 def _named(source: Question, scene: Scene, lexicon: Lexicon) -> Concerned:
     facts = facts_of(scene, lexicon)
-    found: dict[str, bool] = {}
+    named: dict[str, bool] = {}
     unlisted = []
     for operation in parse(source.program, source.question_id):
         if (
@@ -69,10 +68,10 @@ def _named(source: Question, scene: Scene, lexicon: Lexicon) -> Concerned:
         ):
             continue
         things = facts.named(operation.name).sure
-        found |= {thing.object_id: False for thing in things}
+        named |= {thing.object_id: False for thing in things}
         if not things and operation.name not in unlisted:
             unlisted.append(operation.name)
-    return Concerned(boxes=_boxes(scene, found), unlisted=tuple(unlisted))
+    return Concerned(boxes=_boxes(scene, named), unlisted=tuple(unlisted))
 
 
 def _boxes(scene: Scene, edited: dict[str, bool]) -> tuple[Box, ...]:

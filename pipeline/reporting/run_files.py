@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from annotation.study.votes import SetAside
+from annotation.study.weighing import SetAside
+from pipeline.auditing.subset_audit import AuditReport
 from pipeline.core import params
 from pipeline.core.errors import UserError
 from pipeline.core.files import content_key, read_json, read_jsonl
@@ -26,19 +26,26 @@ from pipeline.core.records import (
     Verified,
     Vocabulary,
 )
+from pipeline.encoders.clip import ModelRecord
+from pipeline.encoders.embedding import EmbedReport
 from pipeline.judge.reconstruct import Reconstructed
+from pipeline.releasing.all_dropped import all_dropped
+from pipeline.releasing.provenance import ReleaseParams
 from pipeline.releasing.rgqa_format import RgqaRow
-from pipeline.stages.release import ReleaseParams, not_unanswerable
+from pipeline.sources.ingesting import IngestReport
 
-REPORTS = ("ingest", "embed", "rank", "perturb", "screen", "batch", "collect", "balance", "audit")
-READ = {  # stage -> what is read of it beside its report
-    "ingest": ("pictures.jsonl", "questions.jsonl", "scenes.jsonl"),
+REPORTS = ("rank", "perturb", "screen", "batch", "collect", "balance")  # whose figures make the funnel
+READ = {  # stage -> what is read of it
+    "ingest": ("ingest.json", "pictures.jsonl", "questions.jsonl", "scenes.jsonl"),
+    "embed": ("embed.json",),
+    "rank": ("rank.json",),
+    "perturb": ("perturb.json", "unperturbed.jsonl"),
+    "screen": ("screen.json", "dropped.jsonl"),
+    "batch": ("batch.json", "tasks.jsonl"),
+    "collect": ("collect.json", "verified.jsonl", "verdicts.jsonl", "set_aside.jsonl"),
+    "balance": ("balance.json", "items.jsonl", "unpaired.jsonl"),
+    "audit": ("audit.json",),
     "vocabulary": ("vocabulary.json", "reconstructed.jsonl"),
-    "perturb": ("unperturbed.jsonl",),
-    "screen": ("dropped.jsonl",),
-    "batch": ("tasks.jsonl",),
-    "collect": ("verified.jsonl", "verdicts.jsonl", "set_aside.jsonl"),
-    "balance": ("items.jsonl", "unpaired.jsonl"),
 }
 
 
@@ -47,7 +54,7 @@ class Run:
     """A run as far as a page tells of it.
 
     Attributes:
-        reports: stage -> its report. items: subset -> its items.
+        reports: stage -> its report, of those in REPORTS. items: subset -> its items.
         pictures, questions, scenes: by id, of the split the benchmark is built from; scenes where there are any.
         reconstructed: by picture id, the graphs put together from questions.
         verified: candidate id -> the candidates that became items. verdicts: verdict id -> theirs.
@@ -57,7 +64,10 @@ class Run:
 
     folders: Folders
     version: str
+    split: str
     release: ReleaseParams
+    model: ModelRecord
+    audit: AuditReport
     reports: dict[str, dict[str, Any]]
     items: dict[Subset, list[Item]]
     pictures: dict[str, Picture]
@@ -73,18 +83,18 @@ class Run:
     examples: dict[tuple[str, str, str], str]
 
     @property
+    def all_items(self) -> list[Item]:
+        return [item for items in self.items.values() for item in items]
+
+    @property
     def simulated(self) -> bool:
         """Whether any verdict behind the items was made by a machine."""
-        return any(item.simulated for rows in self.items.values() for item in rows)
+        return any(item.simulated for item in self.all_items)
 
     @property
     def rehearsal(self) -> bool:
         """Whether the verdicts are simulated from no known truth."""
-        return any(item.rehearsal for rows in self.items.values() for item in rows)
-
-    @property
-    def split(self) -> str:
-        return self.reports["ingest"]["split"]
+        return any(item.rehearsal for item in self.all_items)
 
 
 def read_run(folders: Folders, version: str) -> Run:
@@ -94,73 +104,59 @@ def read_run(folders: Folders, version: str) -> Run:
         UserError: lists the stages that have not run and the files they owe.
     """
     _all_there(folders, version)
+    ingest, collect, balance = (folders.stage(stage) for stage in ("ingest", "collect", "balance"))
+    vocabulary = folders.stage("vocabulary")
     items: dict[Subset, list[Item]] = {}
-    for item in read_jsonl(folders.stage("balance") / "items.jsonl", Item):
+    for item in read_jsonl(balance / "items.jsonl", Item):
         items.setdefault(item.subset, []).append(item)
     if not items:
         raise UserError(
-            f"{folders.stage('balance') / 'items.jsonl'}: no items, so there is nothing to report; "
+            f"{balance / 'items.jsonl'}: no items, so there is nothing to report; "
             "balance.json and collect.json say what became of the candidates"
         )
-    ingest, collect = folders.stage("ingest"), folders.stage("collect")
     pictures = {row.picture_id: row for row in read_jsonl(ingest / "pictures.jsonl", Picture)}
+    questions = read_jsonl(ingest / "questions.jsonl", Question)
+    scenes = read_jsonl(ingest / "scenes.jsonl", Scene)
+    graphs = read_jsonl(vocabulary / "reconstructed.jsonl", Reconstructed)
     uqs = {item.item_id for rows in items.values() for item in rows if item.unanswerable}
-    verified = list(read_jsonl(collect / "verified.jsonl", Verified))
-    of_items = {row.candidate.candidate_id: row for row in verified if row.candidate.candidate_id in uqs}
-    wanted = {key for row in of_items.values() for key in row.verdict_ids}
-    verdicts = {
-        row.verdict_id: row
-        for row in read_jsonl(collect / "verdicts.jsonl", Verdict)
-        if row.verdict_id in wanted
-    }
+    all_verified = list(read_jsonl(collect / "verified.jsonl", Verified))
+    verified = {row.candidate.candidate_id: row for row in all_verified if row.candidate.candidate_id in uqs}
+    wanted = {key for row in verified.values() for key in row.verdict_ids}
+    all_verdicts = read_jsonl(collect / "verdicts.jsonl", Verdict)
+    verdicts = {row.verdict_id: row for row in all_verdicts if row.verdict_id in wanted}
     judged = {verdict.task_id for verdict in verdicts.values()}
+    tasks = read_jsonl(folders.stage("batch") / "tasks.jsonl", Task)
+    set_aside = read_jsonl(collect / "set_aside.jsonl", SetAside)
     return Run(
         folders=folders,
         version=version,
+        split=read_json(ingest / "ingest.json", IngestReport).split,
         release=params.load("release", ReleaseParams),
+        model=read_json(folders.stage("embed") / "embed.json", EmbedReport).model,
+        audit=read_json(folders.stage("audit") / "audit.json", AuditReport),
         reports={stage: read_json(folders.stage(stage) / f"{stage}.json") for stage in REPORTS},
         items={subset: items[subset] for subset in SUBSETS if subset in items},
         pictures=pictures,
-        questions={
-            q.question_id: q
-            for q in read_jsonl(ingest / "questions.jsonl", Question)
-            if q.picture_id in pictures
-        },
-        scenes={
-            s.picture_id: s for s in read_jsonl(ingest / "scenes.jsonl", Scene) if s.picture_id in pictures
-        },
-        reconstructed={
-            g.picture_id: g
-            for g in read_jsonl(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed)
-            if g.picture_id in pictures
-        },
-        vocabulary=read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary),
-        verified=of_items,
+        questions={row.question_id: row for row in questions if row.picture_id in pictures},
+        scenes={row.picture_id: row for row in scenes if row.picture_id in pictures},
+        reconstructed={row.picture_id: row for row in graphs if row.picture_id in pictures},
+        vocabulary=read_json(vocabulary / "vocabulary.json", Vocabulary),
+        verified=verified,
         verdicts=verdicts,
-        tasks={
-            row.task_id: row
-            for row in read_jsonl(folders.stage("batch") / "tasks.jsonl", Task)
-            if row.task_id in judged
-        },
-        aside={
-            row.verdict_id: row.reason
-            for row in read_jsonl(collect / "set_aside.jsonl", SetAside)
-            if row.verdict_id in wanted
-        },
+        tasks={row.task_id: row for row in tasks if row.task_id in judged},
+        aside={row.verdict_id: row.reason for row in set_aside if row.verdict_id in wanted},
         released=_released(folders.release(version)),
-        examples=_examples(folders, verified),
+        examples=_examples(all_dropped(folders, all_verified)),
     )
 
 
 def _all_there(folders: Folders, version: str) -> None:
-    missing: dict[str, list[Path]] = defaultdict(list)
-    for stage in dict.fromkeys((*REPORTS, *READ)):
-        names = [f"{stage}.json"] if stage in REPORTS else []
-        for name in (*names, *READ.get(stage, ())):
-            if not (path := folders.stage(stage) / name).is_file():
-                missing[stage].append(path)
+    missing: dict[str, list[Path]] = {}
+    for stage, names in READ.items():
+        if absent := [path for name in names if not (path := folders.stage(stage) / name).is_file()]:
+            missing[stage] = absent
     if not (folder := folders.release(version) / "rgqa").is_dir():
-        missing["release"].append(folder)
+        missing["release"] = [folder]
     if missing:
         raise UserError(
             [
@@ -181,25 +177,14 @@ def _released(folder: Path) -> dict[Subset, tuple[int, int]]:
     return counts
 
 
-def _examples(folders: Folders, verified: list[Verified]) -> dict[tuple[str, str, str], str]:
+def _examples(dropped: Iterable[Dropped]) -> dict[tuple[str, str, str], str]:
     """One text for each reason for which something fell out: the one whose id hashes lowest, so neither the first
     nor a chosen one."""
-    best: dict[tuple[str, str, str], tuple[str, str]] = {}
-    for row in _fallen(folders, verified):
+    lowest: dict[tuple[str, str, str], tuple[str, str]] = {}
+    for row in dropped:
         place, mark = (
             (row.subset, row.stage, row.reason),
             (content_key("example", row.candidate_id), row.text),
         )
-        if place not in best or mark < best[place]:
-            best[place] = mark
-    return {place: text for place, (_, text) in best.items()}
-
-
-def _fallen(folders: Folders, verified: list[Verified]) -> Iterator[Dropped]:
-    for stage, name in (
-        ("perturb", "unperturbed.jsonl"),
-        ("screen", "dropped.jsonl"),
-        ("balance", "unpaired.jsonl"),
-    ):
-        yield from read_jsonl(folders.stage(stage) / name, Dropped)
-    yield from not_unanswerable(verified)
+        lowest[place] = min(lowest.get(place, mark), mark)
+    return {place: text for place, (_, text) in lowest.items()}

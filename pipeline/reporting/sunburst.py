@@ -72,7 +72,7 @@ def arcs(counts: Counter[tuple[str, ...]], order: Sequence[str]) -> list[Arc]:
     children: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for words in counts:
         children.setdefault(words[:-1], []).append(words)
-    found: list[Arc] = []
+    drawn: list[Arc] = []
 
     def walk(parent: tuple[str, ...], start: float) -> None:
         ring = sorted(
@@ -83,12 +83,12 @@ def arcs(counts: Counter[tuple[str, ...]], order: Sequence[str]) -> list[Arc]:
             share = counts[words] / total
             if share >= FEWEST:
                 colour = COLOURS[place.get(words[0], len(COLOURS) - 1) % len(COLOURS)]
-                found.append(_arc(words, share, counts[words], start, colour))
+                drawn.append(_arc(words, share, counts[words], start, colour))
                 walk(words, start)
             start += share
 
     walk((), 0.0)
-    return found
+    return drawn
 
 
 def common_starts(

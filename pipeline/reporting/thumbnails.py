@@ -32,9 +32,11 @@ def data_uri(path: Path | str, size: tuple[int, int]) -> str:
             f"{path}: the picture is missing or damaged since ingest read it; restore it, or run dvc repro"
         ) from error
     small.thumbnail((side, side))
+    data = b""
     for quality in QUALITIES:
         file = io.BytesIO()
         small.save(file, "JPEG", quality=quality, optimize=True)
-        if file.tell() <= most:
+        data = file.getvalue()
+        if len(data) <= most:
             break
-    return "data:image/jpeg;base64," + base64.b64encode(file.getvalue()).decode()
+    return f"data:image/jpeg;base64,{base64.b64encode(data).decode()}"

@@ -4,38 +4,20 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Any
 
+import numpy as np
+
+from .items import Answered, Options
+from .sweep import mean_defined
+
+_PHRASES = """
+uq; unanswerable; not answerable; unknown; n/a; na; none of the above; invalid; invalid question; unclear;
+undetermined; no answer; not applicable; cannot answer; can't answer; unsure; not sure; idk; i don't know; i
+do not know; don't know; unsuitable; not possible; cannot say; can't say
+"""
 # The whole answer, once lower-cased, without surrounding punctuation, is one of these.
-WHOLE = frozenset(
-    {
-        "",
-        "uq",
-        "unanswerable",
-        "not answerable",
-        "unknown",
-        "n/a",
-        "na",
-        "none of the above",
-        "invalid",
-        "invalid question",
-        "unclear",
-        "undetermined",
-        "no answer",
-        "not applicable",
-        "cannot answer",
-        "can't answer",
-        "unsure",
-        "not sure",
-        "idk",
-        "i don't know",
-        "i do not know",
-        "don't know",
-        "unsuitable",
-        "not possible",
-        "cannot say",
-        "can't say",
-    }
-)
+WHOLE = frozenset(" ".join(_PHRASES.split()).split("; ")) | {""}
 _CANNOT = r"(?:can(?:no|')t|can not|could not|couldn't|(?:am|is|are|'m|was) (?:not able|unable) to|unable to|not able to|not possible to|impossible to)"
 _TELL = r"(?:be )?(?:answer|determin|tell|say|see|identif|know|infer|confirm|verif|provide|judg|find|discern|ascertain|decide)\w*"
 _SHOWN = r"(?:picture|image|photo|photograph|scene|figure)"
@@ -85,3 +67,18 @@ def _declines(answer: str) -> bool:
     if any(pattern.search(text) for pattern in DECLINES):
         return True
     return not re.match(r"(?:yes|no)\b(?! such)", text) and any(pattern.search(text) for pattern in ABSENT)
+
+
+def abstention_group(answered: Answered, options: Options) -> dict[str, Any]:
+    """What the answers' own words say: abstentions on AQs are wrong, UQs answered are missed. Rows without a
+    prediction are left out."""
+    at = answered.at(~answered.missing)
+    abstains = np.array([is_abstention(text) for text in at.said], bool)
+    on_aqs, on_uqs = abstains[at.answerable], abstains[~at.answerable]
+    return {
+        "abstentions": int(abstains.sum()),
+        "wrong": int(on_aqs.sum()),
+        "missed": int((~on_uqs).sum()),
+        "wrong_share": mean_defined(on_aqs),
+        "missed_share": mean_defined(~on_uqs),
+    }

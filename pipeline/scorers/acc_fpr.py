@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .sweep import Sweep, lowest_fpr, share, sweep
+from .sweep import Sweep, area, lowest_fpr, sweep
+from .sweep import share as ratio
 
 
-def acc_fpr_curve(confidence, correct, answerable) -> tuple[np.ndarray, np.ndarray]:
+def acc_fpr_curve(
+    confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike
+) -> tuple[np.ndarray, np.ndarray]:
     """ACC and FPR at every threshold t, accepting where confidence >= t; items with equal confidence go together.
 
     Args:
@@ -24,42 +28,41 @@ def acc_fpr_curve(confidence, correct, answerable) -> tuple[np.ndarray, np.ndarr
     >>> acc.tolist(), fpr.tolist()
     ([0.0, 0.5, 0.5, 1.0, 1.0], [0.0, 0.0, 0.5, 0.5, 1.0])
     """
-    found = sweep(confidence, correct, answerable)
-    return share(found.right, found.aqs[-1:]), share(found.uqs, found.uqs[-1:])
+    swept = sweep(confidence, correct, answerable)
+    return ratio(swept.right, swept.aqs[-1:]), ratio(swept.uqs, swept.uqs[-1:])
 
 
-def auaf(confidence, correct, answerable) -> float:
+def auaf(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> float:
     """Area under the ACC-FPR curve by the trapezoid rule, in [0, FACC]; higher is better.
     NaN without answerable or without unanswerable items.
 
     >>> auaf([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])
     0.75
     """
-    return float(auaf_of(sweep(confidence, correct, answerable)))
+    swept = sweep(confidence, correct, answerable)
+    return float(area(swept.right, swept))
 
 
-def facc(confidence, correct, answerable) -> float:
-    """Full accuracy: the highest ACC, reached when everything is accepted; in [0, 1], higher is better."""
+def facc(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> float:
+    """Full accuracy: the highest ACC, reached when everything is accepted; in [0, 1], higher is better.
+
+    >>> facc([0.9, 0.8, 0.7], [1, 0, 0], [True, False, True])
+    0.5
+    """
     return float(facc_of(sweep(confidence, correct, answerable)))
 
 
-def ff95(confidence, correct, answerable, *, share: float = 0.95) -> float:
+def ff95(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike, *, share: float = 0.95) -> float:
     """The lowest FPR at which ACC, straight between the curve's points, reaches `share` of FACC; lower is better.
     NaN where FACC is 0 or undefined, or there is no unanswerable item.
 
     >>> ff95([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])
     0.5
     """
-    found = sweep(confidence, correct, answerable)
-    return float(lowest_fpr(found.right, found.uqs, share))
+    swept = sweep(confidence, correct, answerable)
+    return float(lowest_fpr(swept.right, swept.uqs, share))
 
 
-def auaf_of(found: Sweep) -> np.ndarray:
-    """AUAF of every sweep, [...]."""
-    area = np.trapezoid(found.right.astype(float), found.uqs, axis=-1)
-    return share(area, found.aqs[..., -1] * found.uqs[..., -1].astype(float))
-
-
-def facc_of(found: Sweep) -> np.ndarray:
+def facc_of(swept: Sweep) -> np.ndarray:
     """FACC of every sweep, [...]."""
-    return share(found.right[..., -1], found.aqs[..., -1])
+    return ratio(swept.right[..., -1], swept.aqs[..., -1])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .detection import aupr
+from .items import Answered, Options
 from .validation import arrays
 
 
-def answerability_f1(confidence, answerable, *, threshold: float = 0.5) -> float:
+def answerability_f1(confidence: ArrayLike, answerable: ArrayLike, *, threshold: float = 0.5) -> float:
     """F1 of finding the unanswerable items, found where confidence < threshold (VizWiz's 1 - answerable > 0.5); in
     [0, 1], higher is better. NaN where there is none and none is found.
 
@@ -21,7 +25,7 @@ def answerability_f1(confidence, answerable, *, threshold: float = 0.5) -> float
     return 2 * np.count_nonzero(there & found) / both if both else float("nan")
 
 
-def answerability_ap(confidence, answerable) -> float:
+def answerability_ap(confidence: ArrayLike, answerable: ArrayLike) -> float:
     """Average precision of finding the unanswerable items, lowest confidence first; NaN where there is none.
 
     >>> answerability_ap([0.9, 0.1], [True, False])
@@ -29,3 +33,12 @@ def answerability_ap(confidence, answerable) -> float:
     """
     confidence, answerable = arrays(confidence=confidence, answerable=answerable)
     return aupr(-confidence.astype(float), ~answerable.astype(bool))
+
+
+def answerability_group(answered: Answered, options: Options) -> dict[str, Any]:
+    columns = answered.confidence, answered.answerable
+    return {
+        "f1": answerability_f1(*columns, threshold=options.threshold),
+        "average_precision": answerability_ap(*columns),
+        "threshold": options.threshold,
+    }

@@ -12,7 +12,7 @@ CHUNK = 1 << 19  # items x repetitions handled at once: keeps the arrays inside 
 def clusters(names: Sequence[Sequence[str]]) -> tuple[int, list[np.ndarray]]:
     """Number the pictures of several subsets together: how many there are, and each item's number."""
     number: dict[str, int] = {}
-    places = [np.array([number.setdefault(name, len(number)) for name in row], int) for row in names]
+    places = [np.array([number.setdefault(name, len(number)) for name in subset], int) for subset in names]
     return len(number), places
 
 
@@ -21,9 +21,8 @@ def draws(count: int, repetitions: int, seed: int, items: int) -> Iterator[np.nd
     generator = np.random.default_rng(seed)
     block = max(1, CHUNK // max(items, 1))
     for start in range(0, repetitions, block):
-        yield generator.multinomial(
-            count, np.full(count, 1 / count), size=min(block, repetitions - start)
-        ).astype(float)
+        size = min(block, repetitions - start)
+        yield generator.multinomial(count, np.full(count, 1 / count), size=size).astype(float)
 
 
 def interval(replicates: np.ndarray, level: float = 0.95) -> tuple[float, float]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from .items import Answered, Options
 from .validation import arrays, fractions
+from .vqa_accuracy import most_frequent
 
 
 def expected_calibration_error(
-    confidence, correct, *, bins: int = 15, binning: Literal["width", "mass"] = "width"
+    confidence: ArrayLike, correct: ArrayLike, *, bins: int = 15, binning: Literal["width", "mass"] = "width"
 ) -> float:
     """ECE: |mean confidence - mean correctness| of each bin, weighted by its items; in [0, 1], lower is better.
     NaN without items.
@@ -34,7 +37,7 @@ def expected_calibration_error(
 
 
 def reliability_table(
-    confidence, correct, *, bins: int = 15, binning: Literal["width", "mass"] = "width"
+    confidence: ArrayLike, correct: ArrayLike, *, bins: int = 15, binning: Literal["width", "mass"] = "width"
 ) -> np.ndarray:
     """What a reliability diagram shows: for each bin that is not empty [items, mean confidence, mean correctness]."""
     confidence, correct = arrays(confidence=confidence, correct=correct)
@@ -53,7 +56,7 @@ def reliability_table(
     return np.stack([items[filled], sums[0][filled] / items[filled], sums[1][filled] / items[filled]], axis=1)
 
 
-def brier_score(confidence, correct) -> float:
+def brier_score(confidence: ArrayLike, correct: ArrayLike) -> float:
     """Mean squared difference of a probability and what happened; in [0, 1], lower is better. NaN without items.
 
     >>> brier_score([1.0, 0.5], [1, 0])
@@ -62,3 +65,29 @@ def brier_score(confidence, correct) -> float:
     confidence, correct = arrays(confidence=confidence, correct=correct)
     confidence, correct = fractions("confidence", confidence), fractions("correct", correct)
     return float(((confidence - correct) ** 2).mean()) if len(correct) else float("nan")
+
+
+def calibration_group(answered: Answered, options: Options) -> dict[str, Any]:
+    """ECE and Brier of the confidence as probability that the question is answerable (where some are not), and that
+    the answer is right: with people's answers, that it is the commonest."""
+    if not answered.confident:
+        return {"absent": "the predictions give no confidences"}
+    at = answered.at(~answered.missing)
+    if (at.confidence < 0).any() or (at.confidence > 1).any():
+        return {"absent": "some confidences lie outside [0, 1]: they are no probabilities"}
+    right = [
+        float(said == most_frequent(item.people)) if item.people else correct
+        for said, item, correct in zip(at.said, at.items, at.correct, strict=True)
+    ]
+    outcomes = {"answerable": at.answerable.astype(float), "right": np.array(right)}
+    if answered.answerable.all():
+        del outcomes["answerable"]
+    scores: dict[str, Any] = {
+        name: {
+            "ece": expected_calibration_error(at.confidence, outcome),
+            "ece_equal_mass": expected_calibration_error(at.confidence, outcome, binning="mass"),
+            "brier": brier_score(at.confidence, outcome),
+        }
+        for name, outcome in outcomes.items()
+    }
+    return scores | {"items": len(at.items)}

@@ -7,123 +7,129 @@ import json
 import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from .benchmark import Benchmark, parse, path_bytes, read_benchmark
+from .benchmark import read_benchmark
 from .efficiency import read_run_log
-from .model_report import GROUPS, Options, score
-from .predictions import Predictions, read_predictions
-from .text_table import comparison, lines
-from .validation import Refused
+from .human import read_judgements
+from .items import Benchmark, Extras, Options, Predictions
+from .json_input import parse_json, read_bytes
+from .model_report import NAMES, score
+from .predictions import read_predictions
+from .text_table import text_of
+from .validation import InputError
 from .version import VERSION
-from .word_vectors import read_vectors, spacy_vectors
+from .word_vectors import vectors_of
 from .wups import read_wordnet
 
-
-def read_files(
-    benchmark: Path, predictions: Sequence[Path], subsets: Sequence[str] = ()
-) -> tuple[Benchmark, set[str], list[Predictions]]:
-    """The benchmark, cut to `subsets` if any are named, the ids of all its items, and the predictions.
-
-    Raises:
-        Refused: a file that cannot be read, and then everything else that is wrong within any of them.
-    """
-    whole, problems = None, []
-    try:
-        whole = read_benchmark(benchmark)
-        if unknown := [name for name in subsets if name not in whole.subsets]:
-            problems.append(
-                f"{benchmark}: no subset {', '.join(unknown)}; there are {', '.join(whole.subsets)}"
-            )
-    except Refused as refused:
-        problems += refused.problems
-    models: list[Predictions] = []
-    for path in predictions:
-        try:
-            models.append(read_predictions(path))
-        except Refused as refused:
-            problems += refused.problems
-    if problems or whole is None:
-        raise Refused([*problems, *(line for model in models for line in model.faults)])
-    known = {row.id for rows in whole.subsets.values() for row in rows}
-    kept = {name: rows for name, rows in whole.subsets.items() if not subsets or name in subsets}
-    return whole._replace(subsets=kept), known, models
+T = TypeVar("T")
+CHOICES = {"mode": ("strict", "parity"), "match": ("case", "exact")}
+SHOWN = 100  # problems
 
 
-def score_files(
-    benchmark: Path,
-    predictions: Sequence[Path],
-    options: Options,
-    *,
-    subsets: Sequence[str] = (),
-    vectors: str | None = None,
-    wordnet: Path | None = None,
-    files: Mapping[str, Path | None] | None = None,
-) -> dict[str, Any]:
-    """Read, join and score; `files` are those named in `EXTRA_FILES`.
-
-    Raises:
-        Refused: lists everything that is wrong.
-    """
-    bench, known, models = read_files(benchmark, predictions, subsets)
-    extras = _extras(bench, vectors, wordnet, files or {})
-    return score(
-        bench, known | set(extras.get("all_questions") or ()), models, replace(options, extras=extras)
+def parser(program: str = "rgqa-score") -> argparse.ArgumentParser:
+    """The options of scoring, for `rgqa-score` and for whatever stands on it. What is not given is not in the
+    parsed namespace: the defaults are those of `Options`."""
+    parser = argparse.ArgumentParser(
+        prog=program,
+        description="Score predictions on a benchmark with unanswerable questions (docs/scores.md defines every score).",
+        epilog=f"Example: {program} data/release/sample/1.0.0 model.json --json scores.json",
+        argument_default=argparse.SUPPRESS,
     )
+    add, default = parser.add_argument, Options()
+    add("benchmark", type=Path, help="a release's folder, a subset's JSON, or GQA's or VQA's file")
+    add("predictions", type=Path, nargs="+", help="JSON, JSONL, CSV or Parquet; several are compared")
+    add("--scores", help=f"groups to compute, comma between: {', '.join(NAMES)} (default: all that fit)")
+    add("--subset", action="append", default=[], help="subset of a release; may be repeated")
+    add("--mode", help="strict, or parity: the numbers of RGQA's published script (default: strict)")
+    add("--match", help="how answers are compared: case (letter case aside) or exact (default: case)")
+    add("--bootstrap", type=int, help=f"repetitions for intervals, 0 for none (default: {default.bootstrap})")
+    add("--seed", type=int, help=f"of the bootstrap (default: {default.seed})")
+    add("--threshold", type=float, help=f"for scores at one fixed threshold (default: {default.threshold})")
+    add("--allow-missing", action="store_true", help="count items without a prediction as rejected")
+    add("--free-text", action="store_true", help="read abstentions from the answers instead of confidences")
+    add("--json", type=Path, default=None, help="write every number, unrounded")
+    add("--out", type=Path, default=None, help="folder for scores.json and scores.txt")
+    add("--vectors", help="word vectors (a text file) or a spaCy model with vectors, for MaSSeS")
+    add("--wordnet", help="WordNet's folder `dict`, for WUPS")
+    add("--all-questions", help="GQA's unbalanced questions, for consistency")
+    add("--choices", help="GQA's choices, for validity and plausibility")
+    add("--scenes", help="GQA's scene graphs, for grounding")
+    add("--attention", help="the model's attention by question, for grounding")
+    add("--human", help="people's judgements: a list of {question_id, accepted}")
+    add("--run-log", help="JSON lines with seconds, items, memory_bytes")
+    add("--version", action="version", version=f"rgqa_scorers {VERSION}")
+    return parser
 
 
-EXTRA_FILES = ("all_questions", "choices", "scenes", "attention", "human", "run_log")
+def read(
+    arguments: argparse.Namespace, problems: Sequence[str] = ()
+) -> tuple[Benchmark, list[Predictions], Options]:
+    """Everything that scoring needs, from a command line's files and options.
 
+    Raises:
+        InputError: everything that is wrong with any of them, after the problems that were found before.
+    """
+    problems = list(problems)
 
-def _extras(
-    bench: Benchmark, vectors: str | None, wordnet: Path | None, files: Mapping[str, Path | None]
-) -> dict[str, Any]:
-    """What some scores need beside the benchmark, read only if given."""
-    found: dict[str, Any] = {}
-    for name, path in files.items():
-        if path is not None:
-            found[name] = read_run_log(path) if name == "run_log" else parse(path_bytes(path), path)
-    if "human" in found:
-        found["human"] = _judgements(found["human"])
-    if vectors:
-        words = {
-            word
-            for rows in bench.subsets.values()
-            for row in rows
-            for text in row.people
-            for word in text.lower().split()
+    def attempt(reader: Callable[..., T], *values: Any) -> T | None:
+        try:
+            return reader(*values)
+        except InputError as error:
+            problems.extend(error.problems)
+
+    options = attempt(options_of, vars(arguments))
+    benchmark = attempt(read_benchmark, arguments.benchmark, arguments.subset)
+    models = [attempt(read_predictions, path) for path in arguments.predictions]
+    readers: dict[str, Callable[[str], Any]] = {
+        "vectors": lambda path: vectors_of(path, benchmark.words() if benchmark else set()),
+        "wordnet": read_wordnet,
+        "human": read_judgements,
+        "run_log": read_run_log,
+    }
+    extras = Extras(
+        **{
+            name: attempt(readers.get(name, lambda path: parse_json(read_bytes(path), path)), path)
+            for name in Extras._fields
+            if (path := getattr(arguments, name, None))
         }
-        found["vectors"] = read_vectors(vectors, words) if os.path.exists(vectors) else spacy_vectors(vectors)
-    if wordnet:
-        found["taxonomy"] = read_wordnet(wordnet)
-    return found
+    )
+    if problems or options is None or benchmark is None or None in models:
+        raise InputError([*problems, *(fault for model in models if model for fault in model.faults)])
+    return benchmark, [model for model in models if model], options._replace(extras=extras)
 
 
-def _judgements(rows: Any) -> dict[str, list[bool]]:
-    """A human study: a list of {"question_id", "accepted"}, one for each judgement."""
-    study: dict[str, list[bool]] = {}
-    problems = []
-    for number, row in enumerate(rows if isinstance(rows, list) else [rows], 1):
-        if not isinstance(row, dict) or not isinstance(row.get("accepted"), bool) or "question_id" not in row:
-            problems.append(
-                f"human study, judgement {number}: wanted an object with question_id and accepted (true or false)"
-            )
-        else:
-            study.setdefault(str(row["question_id"]), []).append(row["accepted"])
+def options_of(arguments: Mapping[str, Any]) -> Options:
+    """The options among a command line's arguments.
+
+    Raises:
+        InputError: lists all of them that cannot be.
+    """
+    given = {name: value for name, value in arguments.items() if name in Options._fields}
+    if "scores" in given:
+        given["scores"] = tuple(name.strip() for name in given["scores"].split(",") if name.strip())
+    options = Options(**given)
+    problems = [
+        f"--{name} is {getattr(options, name)!r}, wanted {' or '.join(choices)}"
+        for name, choices in CHOICES.items()
+        if getattr(options, name) not in choices
+    ]
+    problems += [
+        f"--{name} is {getattr(options, name)}, wanted 0 or more"
+        for name in ("bootstrap", "seed")
+        if getattr(options, name) < 0
+    ]
+    if math.isnan(options.threshold):
+        problems.append("--threshold is nan, wanted a number")
+    if wrong := [name for name in options.scores if name not in NAMES]:
+        problems.append(f"no scores called {', '.join(wrong)}; there are {', '.join(NAMES)}")
     if problems:
-        raise Refused(problems)
-    return study
-
-
-def text_of(report: Mapping[str, Any]) -> str:
-    """What the command prints."""
-    side = list(comparison(report))
-    return "\n".join([*lines(report), *(["", *side] if side else [])]) + "\n"
+        raise InputError(problems)
+    return options
 
 
 def json_of(report: Mapping[str, Any]) -> str:
@@ -133,148 +139,47 @@ def json_of(report: Mapping[str, Any]) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _plain(v) for key, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    if isinstance(value, (float, np.floating)):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float | np.floating):
         return float(value) if math.isfinite(value) else None if math.isnan(value) else "infinity"
     return int(value) if isinstance(value, np.integer) else value
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
-        prog="rgqa-score",
-        description="Score predictions on a benchmark with unanswerable questions.",
-        epilog="Example: rgqa-score release/1.0.0 model.json --json scores.json",
-    )
-    made.add_argument(
-        "benchmark", type=Path, help="a release folder, a subset's JSON, or GQA's or VQA's file"
-    )
-    made.add_argument(
-        "predictions", type=Path, nargs="+", help="JSON, JSONL, CSV or Parquet; several are compared"
-    )
-    made.add_argument(
-        "--scores",
-        default="",
-        help=f"groups to compute, comma between: {', '.join(GROUPS)} (default: all that fit)",
-    )
-    made.add_argument(
-        "--subset", action="append", default=[], help="subset of a release folder; may be repeated"
-    )
-    made.add_argument(
-        "--mode",
-        choices=["strict", "parity"],
-        default="strict",
-        help="parity: the numbers of RGQA's published script",
-    )
-    made.add_argument(
-        "--match",
-        choices=["case", "exact"],
-        default="case",
-        help="how answers are compared (default: letter case aside)",
-    )
-    made.add_argument(
-        "--bootstrap", type=int, default=1000, help="repetitions for intervals, 0 for none (default: 1000)"
-    )
-    made.add_argument("--seed", type=int, default=0, help="of the bootstrap")
-    made.add_argument(
-        "--threshold", type=float, default=0.5, help="for scores at one fixed threshold (default: 0.5)"
-    )
-    made.add_argument(
-        "--allow-missing", action="store_true", help="count items without a prediction as rejected"
-    )
-    made.add_argument(
-        "--free-text", action="store_true", help="read abstentions from the answers instead of confidences"
-    )
-    made.add_argument("--json", type=Path, help="write every number, unrounded")
-    made.add_argument("--out", type=Path, help="folder for scores.json and scores.txt")
-    made.add_argument("--vectors", help="word vectors (text) or a spaCy model with vectors, for MaSSeS")
-    made.add_argument("--wordnet", type=Path, help="WordNet's folder `dict`, for WUPS")
-    for name in EXTRA_FILES:
-        made.add_argument(f"--{name.replace('_', '-')}", type=Path, help=_HELP[name])
-    made.add_argument("--version", action="version", version=f"rgqa_scorers {VERSION}")
-    return made
-
-
-_HELP = {
-    "all_questions": "GQA's unbalanced questions, for consistency",
-    "choices": "GQA's choices, for validity and plausibility",
-    "scenes": "GQA's scene graphs, for grounding",
-    "attention": "the model's attention by question, for grounding",
-    "human": "people's judgements: a list of {question_id, accepted}",
-    "run_log": "JSON lines with seconds, items, memory_bytes",
-}
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point of `rgqa-score`; a user's mistake ends it with one message and exit code 1."""
-    a = parser().parse_args(arguments)
-    try:
-        options = Options(
-            scores=groups(a.scores),
-            mode=a.mode,
-            match=a.match,
-            repetitions=a.bootstrap,
-            seed=a.seed,
-            threshold=a.threshold,
-            allow_missing=a.allow_missing,
-            free_text=a.free_text,
-        )
-        report = score_files(
-            a.benchmark,
-            a.predictions,
-            options,
-            subsets=a.subset,
-            vectors=a.vectors,
-            wordnet=a.wordnet,
-            files={name: getattr(a, name) for name in EXTRA_FILES},
-        )
-        write_report(report, a.json, a.out)
-    except Refused as refused:
-        tell(refused)
-        sys.exit(1)
 
 
 def write_report(report: Mapping[str, Any], json_file: Path | None, folder: Path | None) -> None:
     """Print the table; write the JSON and the folder if asked for."""
     text = text_of(report)
     sys.stdout.write(text)
-    for path in [json_file, folder and folder / "scores.json"]:
+    for path in (json_file, folder and folder / "scores.json"):
         if path:
-            write_text(path, json_of(report))
+            _write_text(path, json_of(report))
     if folder:
-        write_text(folder / "scores.txt", text)
+        _write_text(folder / "scores.txt", text)
 
 
-def groups(text: str) -> tuple[str, ...]:
-    """The groups of scores named, comma between.
+def _write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
-    Raises:
-        Refused: a name that is none.
-    """
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
-    if wrong := [name for name in names if name not in GROUPS]:
-        raise Refused(f"no scores called {', '.join(wrong)}; there are {', '.join(GROUPS)}")
-    return names
 
-
-def tell(refused: Refused, shown: int = 100) -> None:
-    """Print what is wrong to stderr."""
-    first, *rest = refused.problems
-    print(f"error: {first}", *(f"  {line}" for line in rest[:shown]), sep="\n", file=sys.stderr)
-    if len(rest) > shown:
-        print(f"  ... and {len(rest) - shown} more", file=sys.stderr)
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point of `rgqa-score`; a user's mistake ends it with one message and exit code 1."""
+    parsed = parser().parse_args(arguments)
+    try:
+        write_report(score(*read(parsed)), parsed.json, parsed.out)
+    except InputError as error:
+        first, *rest = error.problems
+        print(f"error: {first}", *(f"  {line}" for line in rest[:SHOWN]), sep="\n", file=sys.stderr)
+        if len(rest) > SHOWN:
+            print(f"  ... and {len(rest) - SHOWN} more", file=sys.stderr)
+        sys.exit(1)
 
 
 if __name__ == "__main__":

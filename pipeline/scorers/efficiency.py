@@ -6,14 +6,22 @@ import json
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .benchmark import path_bytes
-from .validation import Refused, arrays
+from .json_input import read_bytes
+from .validation import InputError, arrays
 
 PERCENTILES = (50, 90, 95, 99)
+KEYS = ("seconds", "items", "start", "memory_bytes")  # of a line of a run's log
 
 
-def efficiency(seconds, items=None, memory=None, *, wall_seconds: float | None = None) -> dict[str, float]:
+def efficiency(
+    seconds: ArrayLike,
+    items: ArrayLike | None = None,
+    memory: ArrayLike | None = None,
+    *,
+    wall_seconds: float | None = None,
+) -> dict[str, float]:
     """Percentiles of the seconds per request, items per second and the highest memory.
 
     Args:
@@ -22,18 +30,19 @@ def efficiency(seconds, items=None, memory=None, *, wall_seconds: float | None =
             for requests that overlap; else their sum.
     """
     (seconds,) = arrays(seconds=seconds)
-    items = np.ones(len(seconds)) if items is None else arrays(items=items)[0]
+    (items,) = arrays(items=np.ones(len(seconds)) if items is None else items)
     if len(seconds) and (seconds < 0).any():
         raise ValueError(f"seconds has {np.count_nonzero(seconds < 0)} negative values")
     total = float(seconds.sum()) if wall_seconds is None else wall_seconds
-    found = {
-        f"latency_p{p}": float(np.percentile(seconds, p)) if len(seconds) else float("nan")
-        for p in PERCENTILES
+    used = np.asarray([] if memory is None else memory, float)
+    percentiles = np.percentile(seconds, PERCENTILES) if len(seconds) else np.full(len(PERCENTILES), np.nan)
+    return {f"latency_p{p}": float(value) for p, value in zip(PERCENTILES, percentiles, strict=True)} | {
+        "latency_mean": float(seconds.mean()) if len(seconds) else float("nan"),
+        "items_per_second": float(items.sum()) / total if total > 0 else float("nan"),
+        "peak_memory_bytes": float(used.max()) if len(used) else float("nan"),
+        "requests": len(seconds),
+        "items": int(items.sum()),
     }
-    found["latency_mean"] = float(seconds.mean()) if len(seconds) else float("nan")
-    found["items_per_second"] = float(items.sum()) / total if total > 0 else float("nan")
-    found["peak_memory_bytes"] = float(np.max(memory)) if memory is not None and len(memory) else float("nan")
-    return found | {"requests": len(seconds), "items": int(items.sum())}
 
 
 def read_run_log(path: Path | str) -> dict[str, float]:
@@ -41,23 +50,25 @@ def read_run_log(path: Path | str) -> dict[str, float]:
     `memory_bytes`.
 
     Raises:
-        Refused: lists every line that is not so.
+        InputError: lists every line that is not so.
     """
     path, rows, problems = Path(path), [], []
-    for number, line in enumerate(path_bytes(path).splitlines(), 1):
+    for number, line in enumerate(read_bytes(path).splitlines(), 1):
         try:
             row = json.loads(line)
-            numbers = {k: float(row[k]) for k in ("seconds", "items", "start", "memory_bytes") if k in row}
+            numbers = {k: float(row[k]) for k in KEYS if k in row}
             if not all(map(np.isfinite, numbers.values())) or numbers["seconds"] < 0:
                 raise ValueError("wanted finite numbers, seconds not negative")
             rows.append(numbers)
         except (ValueError, KeyError, TypeError) as error:
             problems.append(f"line {number}: wanted an object with `seconds` ({error})")
     if problems or not rows:
-        raise Refused([f"{path}: not a run log", *(problems or ["no lines"])])
-    clocked = all("start" in row for row in rows)
-    wall = max(r["start"] + r["seconds"] for r in rows) - min(r["start"] for r in rows) if clocked else None
-    memory = [row["memory_bytes"] for row in rows if "memory_bytes" in row]
+        raise InputError([f"{path}: not a run log", *(problems or ["no lines"])])
+    columns = {key: [row[key] for row in rows if key in row] for key in KEYS}
+    ends = [row["start"] + row["seconds"] for row in rows if "start" in row]
     return efficiency(
-        [r["seconds"] for r in rows], [r.get("items", 1.0) for r in rows], memory or None, wall_seconds=wall
+        columns["seconds"],
+        [row.get("items", 1.0) for row in rows],
+        columns["memory_bytes"],
+        wall_seconds=max(ends) - min(columns["start"]) if len(ends) == len(rows) else None,
     )

@@ -8,19 +8,23 @@ from typing import Any
 
 import numpy as np
 
-Found = dict[str, Any]
+from .items import Answered, Options
+
+Questions = Mapping[str, Mapping[str, Any]]  # also choices and scene graphs: an object of GQA's for each id
+Attention = Mapping[str, Sequence[Sequence[float]]]
+Score = dict[str, Any]
 COMMON = ("color", "material", "shape")  # what "what do both have in common" may be answered with
 
 
 def gqa_diagnostics(
-    questions: Mapping[str, Mapping[str, Any]],
+    questions: Questions,
     predictions: Mapping[str, str],
     *,
-    all_questions: Mapping[str, Mapping[str, Any]] | None = None,
-    choices: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
-    scenes: Mapping[str, Mapping[str, Any]] | None = None,
-    attention: Mapping[str, Sequence[Sequence[float]]] | None = None,
-) -> dict[str, Found]:
+    all_questions: Questions | None = None,
+    choices: Questions | None = None,
+    scenes: Questions | None = None,
+    attention: Attention | None = None,
+) -> dict[str, Score]:
     """Each score with how many items it rests on, or {"absent": why} where a file that it needs is not there.
 
     Args:
@@ -40,26 +44,22 @@ def gqa_diagnostics(
     """
     if lost := [name for name in questions if name not in predictions]:
         raise ValueError(f"{len(lost)} questions have no prediction: {', '.join(lost[:20])}")
-    right = {name: predictions[name] == q["answer"] for name, q in questions.items()}
-    by: dict[str, dict[str, list[bool]]] = {
-        "structural": defaultdict(list),
-        "semantic": defaultdict(list),
-        "steps": defaultdict(list),
-    }
-    kinds: dict[str, list[bool]] = {"binary": [], "open": []}
-    for name, q in questions.items():
-        types = q.get("types") or {}
-        kinds["open" if types.get("structural") == "query" else "binary"].append(right[name])
-        by["structural"][types.get("structural") or "none"].append(right[name])
-        by["semantic"][types.get("semantic") or "none"].append(right[name])
-        by["steps"][str(steps(q))].append(right[name])
+    right = {name: predictions[name] == question["answer"] for name, question in questions.items()}
+    marks: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    for name, question in questions.items():
+        types = question.get("types") or {}
+        structural = types.get("structural") or "none"
+        marks["of"]["open" if structural == "query" else "binary"].append(right[name])
+        marks["structural"][structural].append(right[name])
+        marks["semantic"][types.get("semantic") or "none"].append(right[name])
+        marks["steps"][str(steps(question))].append(right[name])
     return {
         "accuracy": _mean(list(right.values())),
-        "binary": _mean(kinds["binary"]),
-        "open": _mean(kinds["open"]),
+        "binary": _mean(marks["of"]["binary"]),
+        "open": _mean(marks["of"]["open"]),
         **{
-            f"by_{name}": {key: _mean(values) for key, values in sorted(groups.items())}
-            for name, groups in by.items()
+            f"by_{kind}": {value: _mean(answers) for value, answers in sorted(marks[kind].items())}
+            for kind in ("structural", "semantic", "steps")
         },
         "consistency": _consistency(questions, predictions, right, all_questions or {}),
         "validity": _allowed(questions, predictions, choices, "valid"),
@@ -76,28 +76,36 @@ def steps(question: Mapping[str, Any]) -> int:
     return sum(not any(text in step for text in asking) for step in program)
 
 
-def _mean(values: Sequence[float]) -> Found:
-    return (
-        {"value": float(np.mean(values)), "items": len(values)}
-        if len(values)
-        else {"absent": "no such question"}
-    )
+def gqa_group(answered: Answered, options: Options) -> dict[str, Any]:
+    questions = {item.id: item.question for item in answered.items}
+    if not all(questions.values()):
+        return {"absent": "needs GQA's questions file as the benchmark"}
+    said = dict(zip(questions, answered.said, strict=True)) | answered.model.answers
+    names = ("all_questions", "choices", "scenes", "attention")
+    return gqa_diagnostics(questions, said, **{name: getattr(options.extras, name) for name in names})
 
 
-def _consistency(questions, predictions, right, all_questions) -> Found:
+def _mean(values: Sequence[float]) -> Score:
+    if not len(values):
+        return {"absent": "no such question"}
+    return {"value": float(np.mean(values)), "items": len(values)}
+
+
+def _consistency(
+    questions: Questions, predictions: Mapping[str, str], right: Mapping[str, bool], all_questions: Questions
+) -> Score:
     """Mean accuracy over the entailed questions of each question answered right, averaged over those."""
     scores, lost, entailing = [], 0, 0
-    for name, q in questions.items():
-        others = [other for other in q.get("entailed") or () if other != name]
+    for name, question in questions.items():
+        others = [other for other in question.get("entailed") or () if other != name]
         entailing += bool(others)
         if not others or not right[name]:
             continue
         known = [o for o in others if o in predictions and (o in questions or o in all_questions)]
         lost += len(others) - len(known)
         if known:
-            scores.append(
-                np.mean([predictions[o] == (questions.get(o) or all_questions[o])["answer"] for o in known])
-            )
+            answers = [(questions.get(o) or all_questions[o])["answer"] for o in known]
+            scores.append(np.mean([predictions[o] == a for o, a in zip(known, answers, strict=True)]))
     if not entailing:
         return {"absent": "no question of this file names entailed ones (GQA's test splits do not)"}
     if lost:
@@ -107,46 +115,43 @@ def _consistency(questions, predictions, right, all_questions) -> Found:
     return _mean(scores) if scores else {"absent": "no question that entails others was answered right"}
 
 
-def _allowed(questions, predictions, choices, which: str) -> Found:
+def _allowed(
+    questions: Questions, predictions: Mapping[str, str], choices: Questions | None, which: str
+) -> Score:
     if choices is None:
+        absent = "needs GQA's file of choices for this split (*_choices.json, with the evaluation script)"
+        return {"absent": absent}
+    if lost := sum(which not in choices.get(name, {}) for name in questions):
         return {
-            "absent": "needs GQA's file of choices for this split (*_choices.json, with the evaluation script)"
+            "absent": f"the file of choices has nothing `{which}` for {lost} of {len(questions)} questions"
         }
-    lost = [name for name in questions if which not in choices.get(name, {})]
-    if lost:
-        return {
-            "absent": f"the file of choices has nothing `{which}` for {len(lost)} of {len(questions)} questions"
-        }
-
-    def allowed(name: str, q: Mapping[str, Any]) -> Sequence[str]:
-        return COMMON if "Common" in ((q.get("types") or {}).get("detailed") or "") else choices[name][which]
-
-    return _mean([predictions[name] in allowed(name, q) for name, q in questions.items()])
+    marks = []
+    for name, question in questions.items():
+        common = "Common" in ((question.get("types") or {}).get("detailed") or "")
+        marks.append(predictions[name] in (COMMON if common else choices[name][which]))
+    return _mean(marks)
 
 
-def _distribution(questions, predictions) -> Found:
+def _distribution(questions: Questions, predictions: Mapping[str, str]) -> Score:
     """Chi-square of predicted against true answers in each global group, weighted by the group's questions."""
     truth: dict[str, Counter[str]] = defaultdict(Counter)
     said: dict[str, Counter[str]] = defaultdict(Counter)
-    for name, q in questions.items():
-        group = (q.get("groups") or {}).get("global")
+    for name, question in questions.items():
+        group = (question.get("groups") or {}).get("global")
         if group is not None:
-            truth[group][q["answer"]] += 1
+            truth[group][question["answer"]] += 1
             said[group][predictions[name]] += 1
     if not truth:
         return {"absent": "no question of this file has a global group"}
-    total = sum(count.total() for count in truth.values())
-    value = (
-        sum(
-            counts.total() * sum((said[group][answer] - n) ** 2 / n for answer, n in counts.items())
-            for group, counts in truth.items()
-        )
-        / total
+    total = sum(counts.total() for counts in truth.values())
+    chi_squares = (
+        counts.total() * sum((said[group][answer] - n) ** 2 / n for answer, n in counts.items())
+        for group, counts in truth.items()
     )
-    return {"value": float(value), "items": total}
+    return {"value": float(sum(chi_squares) / total), "items": total}
 
 
-def _grounding(questions, scenes, attention) -> Found:
+def _grounding(questions: Questions, scenes: Questions | None, attention: Attention | None) -> Score:
     """Attention on the regions that question and answer point to: the share of each cell that they cover together,
     times its attention, summed; averaged over questions that point somewhere."""
     if attention is None:
@@ -157,12 +162,11 @@ def _grounding(questions, scenes, attention) -> Found:
     if lost:
         return {"absent": f"{lost} of {len(questions)} questions have no attention or no scene graph"}
     scores = []
-    for name, q in questions.items():
-        boxes = _regions(q, scenes[q["imageId"]])
+    for name, question in questions.items():
+        boxes = _regions(question, scenes[question["imageId"]])
         if boxes:
-            scores.append(
-                float((covered(boxes, len(attention[name])) * np.asarray(attention[name], float)).sum())
-            )
+            cells = np.asarray(attention[name], float)
+            scores.append(float((covered(boxes, len(cells)) * cells).sum()))
     return _mean(scores) if scores else {"absent": "no question points to a region"}
 
 
@@ -182,25 +186,20 @@ def _regions(
 
 
 def covered(boxes: Sequence[tuple[float, float, float, float]], size: int) -> np.ndarray:
-    """How much of each cell of a size x size grid the boxes cover together, each in [0, 1]; [row, column]."""
-    edges = [
-        np.unique(
-            np.clip([*np.linspace(0, 1, size + 1), *(b[i] for b in boxes), *(b[i + 2] for b in boxes)], 0, 1)
-        )
-        for i in (0, 1)
-    ]
-    x, y = ((e[:-1] + e[1:]) / 2 for e in edges)
+    """How much of each cell of a size x size grid the boxes cover together, each in [0, 1]; [row, column].
+
+    >>> covered([(0.5, 0.5, 0.75, 0.75)], 2).tolist()
+    [[0.0, 0.0], [0.0, 0.25]]
+    """
+    corners = np.array(boxes).reshape(-1, 2, 2)  # [box, start or end, x or y]
+    grid = np.linspace(0, 1, size + 1)
+    edges = [np.unique(np.clip(np.append(grid, corners[:, :, axis]), 0, 1)) for axis in (0, 1)]
+    x, y = ((edge[:-1] + edge[1:]) / 2 for edge in edges)
     inside = np.zeros((len(y), len(x)), bool)
     for left, top, right, bottom in boxes:
         inside |= np.outer((y > top) & (y < bottom), (x > left) & (x < right))
     area = inside * np.outer(np.diff(edges[1]), np.diff(edges[0]))
+    row, column = (np.minimum((middle * size).astype(int), size - 1) for middle in (y, x))
     cells = np.zeros((size, size))
-    np.add.at(
-        cells,
-        (
-            np.minimum((y * size).astype(int), size - 1)[:, None],
-            np.minimum((x * size).astype(int), size - 1)[None],
-        ),
-        area,
-    )
+    np.add.at(cells, (row[:, None], column[None]), area)
     return cells * size * size

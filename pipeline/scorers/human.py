@@ -5,13 +5,19 @@ as often as people do."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .sweep import sweep
-from .validation import arrays
+from .items import Answered, Options
+from .json_input import parse_json, read_bytes
+from .sweep import mean_defined, sweep
+from .validation import InputError, arrays
 
 
-def human_rejection(accepted, answerable) -> dict[str, float]:
+def human_rejection(accepted: ArrayLike, answerable: ArrayLike) -> dict[str, float]:
     """From people's judgements: `true_positive_rate` (share of AQs accepted), `rejection_accuracy` (share of UQs
     rejected), and how many of each there were. NaN without the kind.
 
@@ -23,32 +29,71 @@ def human_rejection(accepted, answerable) -> dict[str, float]:
     """
     accepted, answerable = arrays(accepted=accepted, answerable=answerable)
     accepted, answerable = accepted.astype(bool), answerable.astype(bool)
-
-    def rate(part: np.ndarray) -> float:
-        return float(part.mean()) if len(part) else float("nan")
-
     return {
-        "true_positive_rate": rate(accepted[answerable]),
-        "rejection_accuracy": rate(~accepted[~answerable]),
+        "true_positive_rate": mean_defined(accepted[answerable]),
+        "rejection_accuracy": mean_defined(~accepted[~answerable]),
         "aqs": int(answerable.sum()),
         "uqs": int((~answerable).sum()),
     }
 
 
-def rejection_at_tpr(confidence, answerable, tpr: float) -> float:
+def rejection_at_tpr(confidence: ArrayLike, answerable: ArrayLike, tpr: float) -> float:
     """Share of UQs a model rejects where it accepts the share `tpr` of AQs, straight between thresholds, the best
     where several do; in [0, 1], higher is better. NaN where one kind is missing.
 
     >>> rejection_at_tpr([0.9, 0.8, 0.7, 0.1], [True, False, True, False], 0.5)
     1.0
     """
-    found = sweep(confidence, answerable, answerable)
-    aqs, uqs = found.aqs[-1], found.uqs[-1]
+    swept = sweep(confidence, answerable, answerable)
+    aqs, uqs = swept.aqs[-1], swept.uqs[-1]
     if not aqs or not uqs or np.isnan(tpr):
         return float("nan")
-    rate = found.aqs / aqs
+    rate = swept.aqs / aqs
     first = int(np.argmax(rate >= tpr - 1e-12))  # the first point that reaches it: the fewest UQs accepted
     if first == 0:
         return 1.0
     weight = min(1.0, (tpr - rate[first - 1]) / (rate[first] - rate[first - 1]))
-    return float(1 - (found.uqs[first - 1] + weight * (found.uqs[first] - found.uqs[first - 1])) / uqs)
+    return float(1 - (swept.uqs[first - 1] + weight * (swept.uqs[first] - swept.uqs[first - 1])) / uqs)
+
+
+def read_judgements(path: Path | str) -> dict[str, list[bool]]:
+    """A human study: a list of {"question_id", "accepted"}, one for each judgement; whether it was accepted, by item.
+
+    Raises:
+        InputError: lists every judgement that is not so.
+    """
+    rows = parse_json(read_bytes(path), path)
+    study: dict[str, list[bool]] = {}
+    problems = []
+    for number, row in enumerate(rows if isinstance(rows, list) else [rows], 1):
+        if not isinstance(row, dict) or not isinstance(row.get("accepted"), bool) or "question_id" not in row:
+            problems.append(
+                f"human study, judgement {number}: wanted an object with question_id and accepted (true or false)"
+            )
+        else:
+            study.setdefault(str(row["question_id"]), []).append(row["accepted"])
+    if problems:
+        raise InputError(problems)
+    return study
+
+
+def human_group(answered: Answered, options: Options) -> dict[str, Any]:
+    """People's rejection accuracy, and the model's where it accepts AQs as often as they do; on the same items."""
+    study = options.extras.human
+    if study is None:
+        return {"absent": "needs people's judgements (--human)"}
+    places = [i for i, item in enumerate(answered.items) if item.id in study]
+    if not places:
+        return {"absent": "the human study has no item of this subset"}
+    at = answered.at(np.array(places))
+    judgements = [study[item.id] for item in at.items]
+    people = human_rejection(np.concatenate(judgements), np.repeat(at.answerable, list(map(len, judgements))))
+    same, whole = (
+        rejection_at_tpr(which.confidence, which.answerable, people["true_positive_rate"])
+        for which in (at, answered)
+    )
+    return people | {
+        "items": len(places),
+        "model_rejection_accuracy": same,
+        "model_rejection_accuracy_on_all_items": whole,
+    }

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
+from .items import Answered, Options
+from .normalize import fold
+from .sweep import mean_defined
 from .validation import strings
+
+THRESHOLDS = (0.7, 0.9)
 
 
 def majority(predictions: Iterable[str], answers: Iterable[Iterable[str]]) -> np.ndarray:
@@ -20,13 +26,8 @@ def majority(predictions: Iterable[str], answers: Iterable[Iterable[str]]) -> np
     >>> majority(["cubed"], [["diced"] * 4 + ["cubed"] * 2 + ["squares"] * 2 + ["with knife", "in pieces"]]).tolist()
     [0.5]
     """
-    predictions, answers = strings(predictions, answers)
-    return np.array(
-        [
-            _majority(_same(said), Counter(map(_same, people)))
-            for said, people in zip(predictions, answers, strict=True)
-        ]
-    )
+    pairs = zip(*strings(predictions, answers), strict=True)
+    return np.array([_majority(fold(said), _counted(people)) for said, people in pairs])
 
 
 def subjectivity(answers: Iterable[Iterable[str]]) -> np.ndarray:
@@ -37,8 +38,7 @@ def subjectivity(answers: Iterable[Iterable[str]]) -> np.ndarray:
     >>> subjectivity([["yes"] * 6 + ["no"] * 4, ["yes"]]).round(4).tolist()
     [0.5556, nan]
     """
-    _, answers = strings_of(answers)
-    return np.array([_reliability(Counter(map(_same, people))) for people in answers])
+    return np.array([_reliability(_counted(people)) for people in _checked(answers)])
 
 
 def semantic_subjectivity(
@@ -49,11 +49,10 @@ def semantic_subjectivity(
     (negative cosines count as 0). An answer of which no word has a vector never merges.
 
     Args:
-        vectors: word -> vector; see `vectors.read_vectors` and `vectors.spacy_vectors`.
+        vectors: word -> vector; see `word_vectors`.
     """
-    _, answers = strings_of(answers)
     return np.array(
-        [_reliability(_merged(Counter(map(_same, people)), vectors, threshold)[0]) for people in answers]
+        [_reliability(_merged(_counted(people), vectors, threshold)[0]) for people in _checked(answers)]
     )
 
 
@@ -65,28 +64,25 @@ def masses(
     threshold: float = 0.9,
 ) -> np.ndarray:
     """MaSSeS_t: MA on the merged frequencies x SeS_t. Without `vectors` nothing merges: MA x S."""
-    predictions, answers = strings(predictions, answers)
-    found = []
-    for said, people in zip(predictions, answers, strict=True):
-        counts, group = Counter(map(_same, people)), frozenset()
-        if vectors is not None:
-            counts, group = _merged(counts, vectors, threshold)
-        said = _same(said)
-        found.append(_majority(_GROUP if said in group else said, counts) * _reliability(counts))
-    return np.array(found)
+    scores = []
+    for said, people in zip(*strings(predictions, answers), strict=True):
+        counts, group = _merged(_counted(people), vectors or {}, threshold)
+        said = fold(said)
+        scores.append(_majority(_GROUP if said in group else said, counts) * _reliability(counts))
+    return np.array(scores)
 
 
 _GROUP = "\0group"  # the merged answers' common name; no answer of a person is written so
 
 
-def strings_of(answers: Iterable[Iterable[str]]) -> tuple[list[str], list[list[str]]]:
+def _checked(answers: Iterable[Iterable[str]]) -> list[list[str]]:
     """People's answers, checked, without predictions."""
     answers = list(answers)
-    return strings([""] * len(answers), answers)
+    return strings([""] * len(answers), answers)[1]
 
 
-def _same(text: str) -> str:
-    return " ".join(text.lower().split())
+def _counted(people: Iterable[str]) -> Counter[str]:
+    return Counter(map(fold, people))
 
 
 def _majority(said: str, counts: Counter[str]) -> float:
@@ -114,11 +110,28 @@ def _merged(
     centroid = np.mean(list(means.values()), axis=0)
     length = np.linalg.norm(centroid)
     cosine = {
-        a: max(0.0, float(v @ centroid / (np.linalg.norm(v) * length))) if length else 0.0
-        for a, v in means.items()
+        answer: max(0.0, float(mean @ centroid / (np.linalg.norm(mean) * length))) if length else 0.0
+        for answer, mean in means.items()
     }
     group = frozenset(answer for answer, value in cosine.items() if value >= threshold - 1e-9)
     merged = Counter({answer: count for answer, count in counts.items() if answer not in group})
     if group:
         merged[_GROUP] = sum(counts[answer] for answer in group)
     return merged, group
+
+
+def masses_group(answered: Answered, options: Options) -> dict[str, Any]:
+    if not answered.items[0].people:
+        return {"absent": "needs several people's answers to each question (VQA's annotations)"}
+    said, people, vectors = answered.said, [item.right for item in answered.items], options.extras.vectors
+    scores: dict[str, Any] = {
+        "ma": mean_defined(majority(said, people)),
+        "s": mean_defined(subjectivity(people)),
+        "ma_x_s": mean_defined(masses(said, people)),
+    }
+    if vectors is None:
+        return scores | {"ses": {"absent": "needs word vectors (--vectors)"}}
+    for t in THRESHOLDS:
+        scores[f"ses_{t}"] = mean_defined(semantic_subjectivity(people, vectors, threshold=t))
+        scores[f"masses_{t}"] = mean_defined(masses(said, people, vectors, threshold=t))
+    return scores

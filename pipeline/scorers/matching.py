@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 
-from .normalize import Form, normalize_answer
+from .normalize import Form, fold, normalize_answer
 from .validation import strings
 
 
@@ -20,14 +21,9 @@ def exact_match(
     >>> exact_match(["A cat."], [["cat"]]).tolist(), exact_match(["A cat."], [["cat"]], form="squad").tolist()
     ([0.0], [1.0])
     """
-    predictions, answers = strings(predictions, answers)
-    alike = (lambda text: text) if form is None else (lambda text: normalize_answer(text, form=form))
-    return np.array(
-        [
-            float(alike(said) in {alike(text) for text in right})
-            for said, right in zip(predictions, answers, strict=True)
-        ]
-    )
+    pairs = zip(*strings(predictions, answers), strict=True)
+    alike = str if form is None else partial(normalize_answer, form=form)
+    return np.array([float(alike(said) in map(alike, right)) for said, right in pairs])
 
 
 def token_f1(predictions: Iterable[str], answers: Iterable[Iterable[str]]) -> np.ndarray:
@@ -37,10 +33,8 @@ def token_f1(predictions: Iterable[str], answers: Iterable[Iterable[str]]) -> np
     >>> token_f1(["the big red bus"], [["red bus"]]).round(9).tolist()  # precision 2/3, recall 1
     [0.8]
     """
-    predictions, answers = strings(predictions, answers)
-    return np.array(
-        [max(_f1(said, text) for text in right) for said, right in zip(predictions, answers, strict=True)]
-    )
+    pairs = zip(*strings(predictions, answers), strict=True)
+    return np.array([max(_f1(said, text) for text in right) for said, right in pairs])
 
 
 def anls(
@@ -52,14 +46,9 @@ def anls(
     >>> anls(["main st"], [["main street"]]).round(3).tolist(), anls(["cat"], [["dog"]], threshold=0).tolist()
     ([0.636], [0.0])
     """
-    predictions, answers = strings(predictions, answers)
-    found = np.array(
-        [
-            max(_similarity(said, text) for text in right)
-            for said, right in zip(predictions, answers, strict=True)
-        ]
-    )
-    return np.where(found < threshold, 0.0, found)
+    pairs = zip(*strings(predictions, answers), strict=True)
+    similarity = np.array([max(_similarity(said, text) for text in right) for said, right in pairs])
+    return np.where(similarity < threshold, 0.0, similarity)
 
 
 def edit_distance(one: str, other: str) -> int:
@@ -83,7 +72,5 @@ def _f1(said: str, right: str) -> float:
 
 
 def _similarity(said: str, right: str) -> float:
-    said, right = (" ".join(text.lower().split()) for text in (said, right))
-    if said == right:
-        return 1.0
-    return 1 - edit_distance(said, right) / max(len(said), len(right))
+    said, right = fold(said), fold(right)
+    return 1 - edit_distance(said, right) / max(len(said), len(right)) if said != right else 1.0

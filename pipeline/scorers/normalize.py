@@ -36,6 +36,15 @@ _LOST = {
 }  # VQA writes these keys with a capital I: they never match
 
 
+def fold(text: str) -> str:
+    """Letter case and spaces aside: the plainest way to compare.
+
+    >>> fold(" Dark  Red")
+    'dark red'
+    """
+    return " ".join(text.lower().split())
+
+
 def normalize_answer(answer: str, *, form: Form = "official") -> str:
     """The answer's common form.
 

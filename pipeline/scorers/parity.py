@@ -9,29 +9,22 @@ UQ there, and gives nine numbers fewer when everything is accepted. docs/scores.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .sweep import share, sweep
+from .sweep import sweep
 from .validation import arrays
 
-NAMES = (
+ALWAYS = (
     "auaf",
     "ff95",
     "facc",
-    "fpr95",
-    "fpr81.4",
-    "auroc",
-    "aupr_in",
-    "aupr_out",
-    "detection_error",
-    "accuracy_accept",
-    "accuracy",
-    "f1",
     "accuracy_indomain",
-)
-ALWAYS = ("auaf", "ff95", "facc", "accuracy_indomain")
+)  # the script prints the others only where some item is rejected
 
 
-def published_scores(confidence, correct, answerable, *, tau: float = 0.5) -> dict[str, float]:
+def published_scores(
+    confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike, *, tau: float = 0.5
+) -> dict[str, float]:
     """The script's numbers, NaN for those it does not print.
 
     Args:
@@ -48,37 +41,36 @@ def published_scores(confidence, correct, answerable, *, tau: float = 0.5) -> di
         raise ValueError(
             "the published script needs AQs and UQs; there are only " + ("AQs" if answerable.all() else "UQs")
         )
-    found = sweep(confidence, correct, answerable)
-    aqs, uqs = int(found.aqs[-1]), int(found.uqs[-1])
-    kept = _corners(found.uqs[1:], found.right[1:])
-    fpr, acc = np.append(0, found.uqs[1:][kept]) / uqs, np.append(0, found.right[1:][kept]) / aqs
-    numbers = dict.fromkeys(NAMES, float("nan"))
-    numbers |= {
-        "auaf": np.trapezoid(acc, fpr),
+    swept = sweep(confidence, correct, answerable)
+    aqs, uqs = int(swept.aqs[-1]), int(swept.uqs[-1])
+    kept = _corners(swept.uqs[1:], swept.right[1:])
+    false, acc = np.append(0, swept.uqs[1:][kept]) / uqs, np.append(0, swept.right[1:][kept]) / aqs
+    kept = _corners(swept.uqs, swept.aqs)
+    fpr, tpr = swept.uqs[kept] / uqs, swept.aqs[kept] / aqs
+    enough = tpr >= 0.95
+    in_share = np.count_nonzero(answerable) / len(answerable)
+    errors = in_share * (1 - tpr[enough]) + (1 - in_share) * fpr[enough]
+    accepted = confidence > tau
+    taken, hits = np.count_nonzero(accepted), np.count_nonzero(accepted & answerable)
+    numbers = {
+        "auaf": np.trapezoid(acc, false),
+        "ff95": np.interp(acc[-1] * 0.95, acc, false) if acc[-1] > 0 else false[0],
         "facc": acc[-1],
-        "ff95": np.interp(acc[-1] * 0.95, acc, fpr) if acc[-1] > 0 else fpr[0],
+        "fpr95": np.interp(0.95, tpr, fpr),
+        "fpr81.4": np.interp(0.814, tpr, fpr),
+        "auroc": np.trapezoid(tpr, fpr),
+        "aupr_in": _trapezoid_aupr(swept.aqs[1:], swept.uqs[1:]),
+        "aupr_out": _trapezoid_aupr((uqs - swept.uqs[:-1])[::-1], (aqs - swept.aqs[:-1])[::-1]),
+        "detection_error": errors.min(),
+        "accuracy_accept": np.count_nonzero(correct & accepted) / max(taken, 1),
+        "accuracy": np.count_nonzero(correct) / len(correct),
+        "f1": 2 * hits / (taken + aqs),
         "accuracy_indomain": np.count_nonzero(correct & answerable) / aqs,
     }
-    accepted = confidence > tau
-    if not accepted.all():
-        kept = _corners(found.uqs, found.aqs)
-        fpr, tpr = found.uqs[kept] / uqs, found.aqs[kept] / aqs
-        enough = tpr >= 0.95
-        in_share = np.count_nonzero(answerable) / len(answerable)
-        errors = in_share * (1 - tpr[enough]) + (1 - in_share) * fpr[enough]
-        hits = np.count_nonzero(accepted & answerable)
-        numbers |= {
-            "fpr95": np.interp(0.95, tpr, fpr),
-            "fpr81.4": np.interp(0.814, tpr, fpr),
-            "auroc": np.trapezoid(tpr, fpr),
-            "aupr_in": _trapezoid_aupr(found.aqs[1:], found.uqs[1:]),
-            "aupr_out": _trapezoid_aupr((uqs - found.uqs[:-1])[::-1], (aqs - found.aqs[:-1])[::-1]),
-            "detection_error": errors.min(),
-            "accuracy_accept": np.count_nonzero(correct & accepted) / max(np.count_nonzero(accepted), 1),
-            "accuracy": np.count_nonzero(correct) / len(correct),
-            "f1": float(share(np.float64(2 * hits), np.float64(np.count_nonzero(accepted) + aqs))),
-        }
-    return {name: float(value) for name, value in numbers.items()}
+    return {
+        name: float("nan") if accepted.all() and name not in ALWAYS else float(value)
+        for name, value in numbers.items()
+    }
 
 
 def _corners(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -92,4 +84,4 @@ def _trapezoid_aupr(hits: np.ndarray, misses: np.ndarray) -> float:
     """Area under precision over recall by trapezoids, from the point (recall 0, precision 1)."""
     precision = np.append((hits / (hits + misses))[::-1], 1.0)
     recall = np.append((hits / hits[-1])[::-1], 0.0)
-    return -np.trapezoid(precision, recall)
+    return -float(np.trapezoid(precision, recall))

@@ -5,32 +5,20 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import json
 import math
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .benchmark import parse, path_bytes
-from .validation import Refused
+from .items import Predictions
+from .json_input import parse_json, parse_lines, read_bytes
+from .validation import InputError
 
 ID = ("questionId", "question_id", "id")
 ANSWER = ("prediction", "answer")
 VERSION = ("benchmark_version", "version")
-
-
-class Predictions(NamedTuple):
-    """What a model said, by id. `confidence` is None when no row has one; `version` is the benchmark version the
-    file says it was made for ("" when it does not say); `faults` are lines on what is wrong with its rows: with
-    any, the predictions are not to be scored."""
-
-    name: str
-    sha256: str
-    answers: dict[str, str]
-    confidence: dict[str, float] | None
-    version: str
-    faults: tuple[str, ...] = ()
 
 
 def read_predictions(path: Path | str) -> Predictions:
@@ -39,105 +27,100 @@ def read_predictions(path: Path | str) -> Predictions:
 
     Returns:
         The predictions; their `faults` list every row without id or answer, every duplicate id, every confidence
-        that is no finite number. (They are not raised here, so that they are told together with unknown ids.)
+        that is no finite number. (They are not raised here, so that unknown ids are listed together with them.)
 
     Raises:
-        Refused: the file cannot be read, or holds no list of rows.
+        InputError: the file cannot be read, or holds no list of rows.
     """
     path = Path(path)
-    data = path_bytes(path)
+    data = read_bytes(path)
     rows, version = _rows(path, data)
     answers: dict[str, str] = {}
     confidence: dict[str, float] = {}
-    problems: list[str] = []
-    without = 0
-    keys = None
+    faults: list[str] = []
+    unsure = 0
     for number, row in enumerate(rows, 1):
-        if keys is None or keys[0] not in row or keys[1] not in row:
-            keys = _keys(row)
-            if isinstance(keys, str):
-                problems.append(f"row {number}: {keys}")
-                keys = None
-                continue
-        name, said = str(row[keys[0]]), row[keys[1]]
+        name, said = _first(row, ID), _first(row, ANSWER)
+        if name is None or said is None:
+            keys = ", ".join(map(str, row)) or "nothing"
+            faults.append(
+                f"row {number}: has {keys}; wanted an id ({' or '.join(ID)}) and an answer ({' or '.join(ANSWER)})"
+            )
+            continue
+        name, where = str(name), f"row {number} ({name})"
         if name in answers:
-            problems.append(f"row {number}: id {name} stands there twice")
+            faults.append(f"row {number}: id {name} stands there twice")
             continue
         if not isinstance(said, str):
-            problems.append(f"row {number} ({name}): the answer is {said!r}, wanted a string")
-            said = ""
-        answers[name] = said
+            faults.append(f"{where}: the answer is {said!r}, wanted a string")
+        answers[name] = said if isinstance(said, str) else ""
+        version = version or str(_first(row, VERSION) or "")
         value = row.get("confidence")
         if value is None or value == "":
-            without += 1
-            continue
-        if path.suffix.lower() == ".csv":
-            value = _number(value)
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-            problems.append(f"row {number} ({name}): confidence is {value!r}, wanted a number")
-        elif not math.isfinite(value):
-            problems.append(f"row {number} ({name}): confidence is {value}, wanted a finite number")
+            unsure += 1
+        elif isinstance(value := _number(value, path), str):
+            faults.append(f"{where}: confidence is {value}")
         else:
-            confidence[name] = float(value)
-        version = version or str(next((row[k] for k in VERSION if row.get(k)), ""))
-    if not answers and not problems:
-        problems.append("no rows")
-    if without and (confidence or len(answers) > without):
-        problems.append(f"{without} rows have no confidence, others have one")
-    faults = (f"{path}: {len(problems)} faults", *problems) if problems else ()
-    return Predictions(
-        path.stem, hashlib.sha256(data).hexdigest(), answers, confidence or None, version, faults
-    )
+            confidence[name] = value
+    if not answers and not faults:
+        faults.append("no rows")
+    if unsure and (confidence or len(answers) > unsure):
+        faults.append(f"{unsure} rows have no confidence, others have one")
+    if faults:
+        faults.insert(0, f"{path}: {len(faults)} faults")
+    sha256 = hashlib.sha256(data).hexdigest()
+    return Predictions(path.stem, sha256, answers, confidence or None, version, tuple(faults))
 
 
 def _rows(path: Path, data: bytes) -> tuple[list[dict[str, Any]], str]:
+    """The rows of a file, and the benchmark's version if the file names it beside them."""
     kind = path.suffix.lower()
     version = ""
     if kind == ".csv":
         rows: Any = list(csv.DictReader(io.StringIO(_text(path, data))))
     elif kind in (".jsonl", ".ndjson"):
-        rows = []
-        for number, line in enumerate(data.splitlines(), 1):
-            if line.strip():
-                try:
-                    rows.append(json.loads(line))
-                except ValueError as error:
-                    raise Refused(f"{path}, line {number}: not valid JSON ({error})") from None
+        rows = [row for _, row in parse_lines(data, path)]
     elif kind == ".parquet":
-        try:
-            from pyarrow import parquet
-        except ImportError:
-            raise Refused(
-                f"{path}: reading Parquet needs pyarrow, which is not installed: pip install pyarrow"
-            ) from None
-        rows = parquet.read_table(io.BytesIO(data)).to_pylist()
+        rows = _parquet_rows(path, data)
     else:
-        rows = parse(data, path)
+        rows = parse_json(data, path)
         if isinstance(rows, dict) and isinstance(rows.get("predictions"), list):
-            version = str(next((rows[k] for k in VERSION if rows.get(k)), ""))
+            version = str(_first(rows, VERSION) or "")
             rows = rows["predictions"]
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise Refused(f"{path}: wanted a list of objects with questionId, prediction and confidence")
+        raise InputError(f"{path}: wanted a list of objects with questionId, prediction and confidence")
     return rows, version
 
 
-def _keys(row: dict[str, Any]) -> tuple[str, str] | str:
-    name = next((k for k in ID if row.get(k) is not None), None)
-    said = next((k for k in ANSWER if row.get(k) is not None), None)
-    if name is None or said is None:
-        return f"has {', '.join(map(str, row)) or 'nothing'}; wanted an id ({' or '.join(ID)}) and an answer ({' or '.join(ANSWER)})"
-    return name, said
-
-
-def _number(text: str) -> float | str:
+def _parquet_rows(path: Path, data: bytes) -> list[dict[str, Any]]:
     try:
-        return float(text)
-    except ValueError:
-        return text
+        from pyarrow import parquet
+    except ImportError:
+        raise InputError(
+            f"{path}: reading Parquet needs pyarrow, which is not installed: pip install pyarrow"
+        ) from None
+    try:
+        return parquet.read_table(io.BytesIO(data)).to_pylist()
+    except (ValueError, OSError) as error:  # pyarrow's errors are one of these
+        raise InputError(f"{path}: not a Parquet file ({error})") from None
+
+
+def _first(row: dict[str, Any], keys: tuple[str, ...]) -> Any:
+    return next((row[key] for key in keys if row.get(key) is not None), None)
+
+
+def _number(value: object, path: Path) -> float | str:
+    """A confidence, or what it is instead of one."""
+    if path.suffix.lower() == ".csv":
+        with suppress(ValueError):
+            value = float(str(value))
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        return f"{value!r}, wanted a number"
+    return float(value) if math.isfinite(value) else f"{value}, wanted a finite number"
 
 
 def _text(path: Path, data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Refused(f"{path}: not UTF-8 text ({error})") from None
+        raise InputError(f"{path}: not UTF-8 text ({error})") from None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .sweep import order
 from .validation import arrays, fractions
 
 
-def effective_reliability(confidence, accuracy, *, cost: float, threshold: float) -> float:
+def effective_reliability(
+    confidence: ArrayLike, accuracy: ArrayLike, *, cost: float, threshold: float
+) -> float:
     """Phi_c: the mean over items of the accuracy where it is answered and not all wrong, `-cost` where it is
     answered all wrong, 0 where confidence < threshold; in [-cost, 1], higher is better. NaN without items.
 
@@ -20,7 +23,7 @@ def effective_reliability(confidence, accuracy, *, cost: float, threshold: float
     return float(np.where(confidence >= threshold, earned, 0.0).mean()) if len(earned) else float("nan")
 
 
-def choose_threshold(confidence, accuracy, *, cost: float) -> float:
+def choose_threshold(confidence: ArrayLike, accuracy: ArrayLike, *, cost: float) -> float:
     """The lowest threshold (the largest coverage) with the highest Phi_c on these items; infinite when answering
     nothing, which earns 0, is better than any. One sort, where the authors' script is quadratic.
 
@@ -38,7 +41,7 @@ def choose_threshold(confidence, accuracy, *, cost: float) -> float:
     return float(by.thresholds[best]) if total[best] >= 0 else float("inf")
 
 
-def best_effective_reliability(accuracy) -> float:
+def best_effective_reliability(accuracy: ArrayLike) -> float:
     """The highest Phi_c these answers allow: answer unless all wrong. By Lemma 1 the mean accuracy, at any cost."""
     (accuracy,) = arrays(accuracy=accuracy)
     return float(np.mean(accuracy)) if len(accuracy) else float("nan")

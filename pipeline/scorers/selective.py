@@ -6,13 +6,24 @@ questions an answer to one of them has accuracy 0. Coverage, risk and their area
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .items import Answered, Options
+from .reliability import best_effective_reliability, choose_threshold, effective_reliability
 from .sweep import SLACK, order
 from .validation import arrays, fractions
+from .vqa_accuracy import vqa_accuracy
+
+RISKS = (0.01, 0.05, 0.1, 0.2)
+COSTS = (1, 10, 100)
 
 
-def risk_coverage_curve(confidence, accuracy) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def risk_coverage_curve(
+    confidence: ArrayLike, accuracy: ArrayLike
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Coverage (share answered), risk (1 - mean accuracy of the answered) and threshold for every distinct
     confidence, falling; items with equal confidence are answered together. [m] each; empty without items.
 
@@ -28,7 +39,7 @@ def risk_coverage_curve(confidence, accuracy) -> tuple[np.ndarray, np.ndarray, n
     return answered / max(len(confidence), 1), losses / answered, by.thresholds
 
 
-def coverage_at_risk(confidence, accuracy, risks):
+def coverage_at_risk(confidence: ArrayLike, accuracy: ArrayLike, risks: ArrayLike) -> np.ndarray | np.float64:
     """C@R: the largest coverage whose risk stays within each of `risks`; 0 where no threshold does. Higher is better.
     A float for one risk, an array for several; NaN without items.
 
@@ -42,14 +53,14 @@ def coverage_at_risk(confidence, accuracy, risks):
     return np.where(within, coverage, 0.0).max(axis=-1)[()]
 
 
-def threshold_at_risk(confidence, accuracy, risk: float) -> float:
+def threshold_at_risk(confidence: ArrayLike, accuracy: ArrayLike, risk: float) -> float:
     """The threshold that reaches C@R at `risk`; infinite where none does (answer nothing)."""
     _, risks, thresholds = risk_coverage_curve(confidence, accuracy)
     within = np.flatnonzero(risks <= risk + SLACK)
     return float(thresholds[within[-1]]) if len(within) else float("inf")
 
 
-def risk_coverage_auc(confidence, accuracy, *, published: bool = False) -> float:
+def risk_coverage_auc(confidence: ArrayLike, accuracy: ArrayLike, *, published: bool = False) -> float:
     """Area under risk over coverage; in [0, 1], lower is better. NaN without items.
 
     Items of equal confidence come in random order: at a coverage between two thresholds the risk is what is then
@@ -75,7 +86,7 @@ def risk_coverage_auc(confidence, accuracy, *, published: bool = False) -> float
     return float((slope * width).sum() + bent.sum())
 
 
-def best_selection(accuracy) -> np.ndarray:
+def best_selection(accuracy: ArrayLike) -> np.ndarray:
     """Confidences of a model that knows how right it is, [n], without ties: give them to the functions above for
     the best possible C@R and AUC of these answers.
 
@@ -88,7 +99,13 @@ def best_selection(accuracy) -> np.ndarray:
     return ranks
 
 
-def threshold_transfer(dev_confidence, dev_accuracy, confidence, accuracy, risk: float) -> dict[str, float]:
+def threshold_transfer(
+    dev_confidence: ArrayLike,
+    dev_accuracy: ArrayLike,
+    confidence: ArrayLike,
+    accuracy: ArrayLike,
+    risk: float,
+) -> dict[str, float]:
     """Choose the threshold for `risk` on dev items, apply it to others (appendix F).
 
     Returns:
@@ -106,4 +123,54 @@ def threshold_transfer(dev_confidence, dev_accuracy, confidence, accuracy, risk:
         "risk": reached,
         "delta_risk": reached - risk,
         "delta_coverage": coverage - float(coverage_at_risk(confidence, accuracy, risk)),
+    }
+
+
+def selective_group(answered: Answered, options: Options) -> dict[str, Any]:
+    """Thresholds are chosen on dev items and applied to test items, on benchmarks with unanswerable questions."""
+    if not answered.confident:
+        return {"absent": "the predictions give no confidences"}
+    confidence, accuracy = answered.confidence, answered.correct
+    if answered.items[0].people:
+        accuracy = vqa_accuracy(answered.said, [item.right for item in answered.items])
+    best = best_selection(accuracy)
+    scores: dict[str, Any] = {
+        "accuracy": float(np.mean(accuracy)),
+        "auc": risk_coverage_auc(confidence, accuracy),
+        "best_auc": risk_coverage_auc(best, accuracy),
+        "coverage_at_risk": {str(r): float(coverage_at_risk(confidence, accuracy, r)) for r in RISKS},
+        "best_coverage_at_risk": {str(r): float(coverage_at_risk(best, accuracy, r)) for r in RISKS},
+    }
+    if answered.answerable.all():
+        return scores
+    dev, test = answered.parts()
+    if not dev.any() or not test.any():
+        absent = {
+            "absent": "no dev and test items to choose a threshold on and apply it to (a release folder has them)"
+        }
+        return scores | {"effective_reliability": absent, "threshold_transfer": absent}
+    split = confidence[dev], accuracy[dev], confidence[test], accuracy[test]
+    return scores | {
+        "threshold_transfer": {str(risk): threshold_transfer(*split, risk) for risk in RISKS},
+        "effective_reliability": {str(cost): _reliability_at(*split, cost) for cost in COSTS},
+    }
+
+
+def _reliability_at(
+    dev_confidence: np.ndarray,
+    dev_accuracy: np.ndarray,
+    confidence: np.ndarray,
+    accuracy: np.ndarray,
+    cost: float,
+) -> dict[str, float]:
+    """Effective Reliability at a cost with the threshold chosen on other items, and what it comes to."""
+    threshold = choose_threshold(dev_confidence, dev_accuracy, cost=cost)
+    answered = confidence >= threshold
+    return {
+        "threshold": threshold,
+        "phi": effective_reliability(confidence, accuracy, cost=cost, threshold=threshold),
+        "best_phi": best_effective_reliability(accuracy),
+        "phi_answering_all": effective_reliability(confidence, accuracy, cost=cost, threshold=-np.inf),
+        "coverage": float(answered.mean()),
+        "risk": float(1 - accuracy[answered].mean()) if answered.any() else float("nan"),
     }

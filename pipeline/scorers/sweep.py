@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .validation import arrays
 
@@ -37,32 +38,25 @@ def order(confidence: np.ndarray) -> Order:
     """Sort once."""
     rows = np.argsort(confidence)[::-1]
     ranked = confidence[rows]
-    last = (
-        np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
-        if len(ranked)
-        else np.array([], int)
-    )
+    ends = [len(ranked) - 1] if len(ranked) else []
+    last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), np.array(ends, int))
     return Order(rows, last, ranked[last])
 
 
-def sweep(confidence, correct, answerable) -> Sweep:
+def sweep(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> Sweep:
     """Sweep over n items, each counted once.
 
     Args:
-        confidence: [n] floats; higher means "answerable".
-        correct: [n] booleans or fractions in [0, 1]; ignored where not answerable.
-        answerable: [n] booleans.
+        confidence: [n]. correct: [n] booleans or fractions, ignored where not answerable. answerable: [n] booleans.
     """
     confidence, correct, answerable = arrays(confidence=confidence, correct=correct, answerable=answerable)
     answerable = answerable.astype(bool)
     by = order(confidence)
-    if correct.dtype.kind == "f":
-        right = _totals(np.where(answerable, correct, 0.0)[by.rows], by.last)
-    else:
-        right = _totals((correct.astype(bool) & answerable)[by.rows], by.last)
+    worth = (
+        np.where(answerable, correct, 0.0) if correct.dtype.kind == "f" else correct.astype(bool) & answerable
+    )
     aqs = _totals(answerable[by.rows], by.last)
-    uqs = np.append(0, by.last + 1) - aqs
-    return Sweep(by.thresholds, right, aqs, uqs)
+    return Sweep(by.thresholds, _totals(worth[by.rows], by.last), aqs, np.append(0, by.last + 1) - aqs)
 
 
 def weighted_sweep(
@@ -76,13 +70,19 @@ def weighted_sweep(
     return Sweep(by.thresholds, *(_totals(ranked * part, by.last) for part in (right, aq, ~aq)))
 
 
+def area(gain: np.ndarray, sweep: Sweep) -> np.ndarray:
+    """Area under `gain` (as a share of the AQs) over FPR by the trapezoid rule, for every sweep, [...]; NaN where
+    one kind of item is missing. `gain` is [..., m + 1]."""
+    whole = sweep.aqs[..., -1] * sweep.uqs[..., -1].astype(float)
+    return share(np.asarray(np.trapezoid(gain.astype(float), sweep.uqs, axis=-1)), whole)
+
+
 def lowest_fpr(gain: np.ndarray, uqs: np.ndarray, share: float) -> np.ndarray:
     """The lowest FPR at which `gain`, straight between the curve's points, reaches `share` of its last value.
     NaN where that is 0 or there is no UQ. `gain` and `uqs` are [..., m + 1], the result is [...]."""
     target = share * gain[..., -1:]
-    after = np.maximum(
-        np.argmax(gain >= target * (1 - SLACK), axis=-1, keepdims=True), 1 if gain.shape[-1] > 1 else 0
-    )
+    reached = np.argmax(gain >= target * (1 - SLACK), axis=-1, keepdims=True)
+    after = np.maximum(reached, min(1, gain.shape[-1] - 1))
     before = np.maximum(after - 1, 0)
     low, high = np.take_along_axis(gain, before, -1), np.take_along_axis(gain, after, -1)
     start, end = np.take_along_axis(uqs, before, -1), np.take_along_axis(uqs, after, -1)
@@ -96,6 +96,11 @@ def share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """`part / whole`, NaN where `whole` is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(whole > 0, part / np.where(whole > 0, whole, 1), np.nan)
+
+
+def mean_defined(values: np.ndarray) -> float:
+    """The mean of what is defined; NaN where nothing is."""
+    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
 
 
 def _totals(ranked: np.ndarray, last: np.ndarray) -> np.ndarray:

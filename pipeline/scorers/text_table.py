@@ -6,102 +6,56 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from . import answer_scores, realistic
+from .model_report import main_scores
+
+REPORTED = realistic.SCORES | answer_scores.VQA_SCORES | answer_scores.SCORES
 TITLES = {
-    "auaf": "AUAF",
-    "ff95": "FF95 (lower)",
-    "facc": "FACC",
-    "auroc": "AUROC",
-    "aupr_in": "AUPR-in",
-    "aupr_out": "AUPR-out",
-    "fpr95": "FPR at 95 % TPR (lower)",
-    "detection_error": "detection error (lower)",
-    "dual_accuracy": "dual accuracy",
-    "auc": "risk-coverage AUC (lower)",
-    "best_auc": "best possible AUC",
-    "ece": "ECE (lower)",
-    "brier": "Brier (lower)",
-    "vqa_accuracy": "VQA accuracy",
-    "vqa3_plus": "VQA3+",
-    "token_f1": "token F1",
-    "anls": "ANLS",
-}
-PLAIN = frozenset(
-    {  # numbers that are no shares
-        "pairs",
-        "items",
-        "aqs",
-        "uqs",
-        "pictures",
-        "missing",
-        "says_uq",
-        "threshold",
-        "abstentions",
-        "wrong",
-        "missed",
-        "distribution",
-        "requests",
-        "latency_mean",
-        "items_per_second",
-        "peak_memory_bytes",
-        "latency_p50",
-        "latency_p90",
-        "latency_p95",
-        "latency_p99",
-    }
-)
+    name: score.title + (" (lower)" if score.lower_is_better else "") for name, score in REPORTED.items()
+} | {"auc": "risk-coverage AUC (lower)", "best_auc": "best possible AUC"}
+PLAIN = (
+    "threshold",
+    "distribution",
+    "latency_",
+    "items_per_second",
+    "peak_memory_bytes",
+)  # they are no shares
 
 
-def lines(report: Mapping[str, Any]) -> Iterator[str]:
-    """The report's lines: every model, every subset, then the differences."""
+def text_of(report: Mapping[str, Any]) -> str:
+    """What the command prints: every model, every subset, the differences, and all models side by side."""
     bench = report["benchmark"]
     version = f" {bench['version']}" if bench["version"] else ""
-    yield f"benchmark {bench['name']}{version}, mode {report['options']['mode']}; numbers in % unless said otherwise"
+    mode = report["options"]["mode"]
+    lines = [f"benchmark {bench['name']}{version}, mode {mode}; numbers in % unless said otherwise"]
     for model in report["models"]:
-        for subset, found in model["subsets"].items():
-            yield ""
-            yield headline(model["name"], subset, found["counts"])
-            for part, values in found.items():
-                if part in ("counts", "intervals"):
-                    continue
-                if part == "by":
-                    yield from _slices(values)
-                else:
-                    yield from _part(part, values, found["intervals"])
-        if "mean" in model:
-            yield ""
-            yield f"{model['name']}: mean of {len(model['subsets'])} subsets"
-            yield from _part("realistic", model["mean"]["realistic"], model["mean"]["intervals"])
-        if "efficiency" in model:
-            yield ""
-            yield from _part("efficiency", model["efficiency"], {})
+        lines += _model(model)
     for difference in report["differences"]:
-        yield ""
-        yield f"{difference['model']} minus {difference['against']}, points"
+        lines += ["", f"{difference['model']} minus {difference['against']}, points"]
         for place, scores in difference["scores"].items():
             for name, row in scores.items():
-                span = _span(row["interval"]) if "interval" in row else ""
-                yield f"  {place:<12} {TITLES.get(name, name):<28} {_percent(row['difference'], True):>8}{span}"
+                shown = _percent(row["difference"], signed=True)
+                lines.append(f"  {place:<12} {_title(name):<28} {shown:>8}{_span(row.get('interval'))}")
+    return "\n".join([*lines, *_side_by_side(report["models"])]) + "\n"
 
 
-def comparison(report: Mapping[str, Any]) -> Iterator[str]:
-    """Several models side by side: one line for each subset and score."""
-    models = report["models"]
-    if len(models) < 2:
-        return
-    width = max(10, *(len(model["name"]) + 2 for model in models))
-    yield f"{'':<12} {'':<28}" + "".join(f"{model['name']:>{width}}" for model in models)
-    for place in [*models[0]["subsets"], *(["mean"] if "mean" in models[0] else [])]:
-        values = [
-            model["mean"]["realistic"] if place == "mean" else _main(model["subsets"][place])
-            for model in models
-        ]
-        for name in values[0]:
-            yield f"{place:<12} {TITLES.get(name, name):<28}" + "".join(
-                f"{_percent(v[name]):>{width}}" for v in values
-            )
+def _model(model: Mapping[str, Any]) -> Iterator[str]:
+    for subset, groups in model["subsets"].items():
+        yield from ("", _headline(model["name"], subset, groups["counts"]))
+        for group, values in groups.items():
+            if group == "by":
+                yield from _slices(values)
+            elif group not in ("counts", "intervals"):
+                yield from _group(group, values, groups["intervals"])
+    if "mean" in model:
+        yield from ("", f"{model['name']}: mean of {len(model['subsets'])} subsets")
+        yield from _group("realistic", model["mean"]["realistic"], model["mean"]["intervals"])
+    if "efficiency" in model:
+        yield ""
+        yield from _group("efficiency", model["efficiency"], {})
 
 
-def headline(model: str, subset: str, counts: Mapping[str, int]) -> str:
+def _headline(model: str, subset: str, counts: Mapping[str, int]) -> str:
     """One line on what was scored, with every item that was not answered as it should be."""
     text = (
         f"{model} on {subset}: {counts['aqs']:,} AQs, {counts['uqs']:,} UQs, {counts['pictures']:,} pictures"
@@ -113,46 +67,31 @@ def headline(model: str, subset: str, counts: Mapping[str, int]) -> str:
     return text
 
 
-def _main(found: Mapping[str, Any]) -> Mapping[str, float]:
-    return found.get("realistic") or found.get("answers") or {}
-
-
-def _part(title: str, values: Mapping[str, Any], intervals: Mapping[str, Any]) -> Iterator[str]:
+def _group(title: str, values: Mapping[str, Any], intervals: Mapping[str, Any]) -> Iterator[str]:
     yield f"  {title}"
     if "absent" in values:
         yield f"    not scored: {values['absent']}"
         return
     for name, value in values.items():
-        yield from _row(name, value, intervals)
+        yield from _score(name, value, intervals.get(name))
 
 
-def _row(name: str, value: Any, intervals: Mapping[str, Any], indent: str = "    ") -> Iterator[str]:
+def _score(name: str, value: Any, interval: list[float] | None = None, indent: str = "    ") -> Iterator[str]:
     """One score, or a line for each of several that belong together."""
-    title = TITLES.get(name, name.replace("_", " "))
+    title = _title(name)
     if not isinstance(value, Mapping):
-        yield f"{indent}{title:<34} {_shown(name, value):>10}" + (
-            _span(intervals[name]) if name in intervals else ""
-        )
+        yield f"{indent}{title:<34} {_shown(name, value):>10}{_span(interval)}"
     elif "absent" in value:
         yield f"{indent}{title}: not scored: {value['absent']}"
     elif set(value) == {"value", "items"}:
         yield f"{indent}{title:<34} {_shown(name, value['value']):>10}  of {value['items']:,}"
-    elif any(isinstance(v, Mapping) for v in value.values()):
+    elif any(isinstance(inner, Mapping) for inner in value.values()):
         yield f"{indent}{title}"
         for key, inner in value.items():
-            yield from _row(key, inner, {}, indent + "  ")
+            yield from _score(key, inner, indent=indent + "  ")
     else:
-        yield f"{indent}{title:<20} " + ", ".join(
-            f"{key.replace('_', ' ')}: {_shown(key, v)}" for key, v in value.items()
-        )
-
-
-def _shown(name: str, value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int):
-        return f"{value:,}"
-    return _plain(value) if name in PLAIN else _percent(value)
+        parts = (f"{key.replace('_', ' ')}: {_shown(key, inner)}" for key, inner in value.items())
+        yield f"{indent}{title:<20} " + ", ".join(parts)
 
 
 def _slices(values: Mapping[str, Any]) -> Iterator[str]:
@@ -166,13 +105,40 @@ def _slices(values: Mapping[str, Any]) -> Iterator[str]:
             yield f"    {name + ': ' + kind:<40}{numbers}{row['aqs']:>8,}{row['uqs']:>8,}"
 
 
-def _percent(value: float, signed: bool = False) -> str:
-    return "-" if value is None or not math.isfinite(value) else f"{100 * value:{'+' if signed else ''}.2f}"
+def _side_by_side(models: list[Mapping[str, Any]]) -> Iterator[str]:
+    """Several models: one line for each subset and score."""
+    if len(models) < 2:
+        return
+    width = max(10, *(len(model["name"]) + 2 for model in models))
+    yield from ("", f"{'':<12} {'':<28}" + "".join(f"{model['name']:>{width}}" for model in models))
+    columns = [main_scores(model) for model in models]
+    for place, scores in columns[0].items():
+        for name in scores:
+            values = "".join(f"{_percent(column[place][name]):>{width}}" for column in columns)
+            yield f"{place:<12} {_title(name):<28}{values}"
 
 
-def _plain(value: float) -> str:
+def _title(name: str) -> str:
+    return TITLES.get(name, name.replace("_", " "))
+
+
+def _shown(name: str, value: float | str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return f"{value:,}"
+    if not name.startswith(PLAIN):
+        return _percent(value)
     return "-" if math.isnan(value) else "none" if math.isinf(value) else f"{value:.6g}"
 
 
-def _span(bounds: list[float]) -> str:
-    return "" if any(math.isnan(b) for b in bounds) else f"  [{100 * bounds[0]:.2f}, {100 * bounds[1]:.2f}]"
+def _percent(value: float, *, signed: bool = False) -> str:
+    return f"{100 * value:{'+' if signed else ''}.2f}" if math.isfinite(value) else "-"
+
+
+def _span(bounds: list[float] | None) -> str:
+    return (
+        ""
+        if bounds is None or any(map(math.isnan, bounds))
+        else f"  [{100 * bounds[0]:.2f}, {100 * bounds[1]:.2f}]"
+    )

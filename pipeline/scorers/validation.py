@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 
-class Refused(Exception):
+class InputError(Exception):
     """Input that cannot be scored. Says what came and what was wanted.
 
     Attributes:

@@ -67,12 +67,9 @@ def _matches(
         if form == "official" and people.count(people[0]) == len(people):  # left as they wrote it
             counts[i] = len(people) if people[0] == said else 0
             continue
-        total = 0
         for text in people:
             if text not in seen:
-                seen[text] = (
-                    official_punctuation(text) if form == "official" else normalize_answer(text, form=form)
-                )
-            total += seen[text] == said
-        counts[i] = total
+                official = form == "official"
+                seen[text] = official_punctuation(text) if official else normalize_answer(text, form=form)
+        counts[i] = sum(seen[text] == said for text in people)
     return counts, np.array([len(people) for people in answers], int)

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import product, starmap
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from .validation import Refused, strings
+from .items import Answered, Options
+from .normalize import fold
+from .sweep import mean_defined
+from .validation import InputError, strings
 
 DOWN_WEIGHT = 0.1  # what is left of a similarity below the threshold, as in the authors' script
 
@@ -28,12 +32,12 @@ class Taxonomy:
         self._above = lru_cache(maxsize=1 << 18)(self._ancestors)
         self._depth = lru_cache(maxsize=1 << 18)(self._longest)
 
-    def _similarity(self, one: str, other: str) -> float:
+    def _similarity(self, word: str, other: str) -> float:
         """The highest Wu-Palmer similarity of any two senses; 1 for the same word, 0 for one that is not known."""
-        if one == other:
+        if word == other:
             return 1.0
-        pairs = [(a, b) for a in self.senses.get(one, ()) for b in self.senses.get(other, ())]
-        return max((self._wu_palmer(a, b) for a, b in pairs), default=0.0)
+        senses = product(self.senses.get(word, ()), self.senses.get(other, ()))
+        return max(starmap(self._wu_palmer, senses), default=0.0)
 
     def _wu_palmer(self, a: str, b: str) -> float:
         """2 d / (steps to a + steps to b + 2 d), d the depth of the deepest common ancestor (the root's is 1)."""
@@ -47,14 +51,12 @@ class Taxonomy:
 
     def _ancestors(self, sense: str) -> dict[str, int]:
         """A sense and all above it, with the fewest steps up to each."""
-        steps, level = {sense: 0}, [sense]
-        while level:
-            level = [
-                p
-                for s in level
-                for p in self.parents.get(s, ())
-                if p not in steps and not steps.update({p: steps[s] + 1})
-            ]
+        steps, queue = {sense: 0}, [sense]
+        for near in queue:  # it grows meanwhile
+            for parent in self.parents.get(near, ()):
+                if parent not in steps:
+                    steps[parent] = steps[near] + 1
+                    queue.append(parent)
         return steps
 
     def _longest(self, sense: str) -> int:
@@ -68,14 +70,14 @@ def read_wordnet(folder: Path | str) -> Taxonomy:
     """The nouns of WordNet 3 from its `dict` folder: `data.noun`, or its parts `data.noun1`, `data.noun2`.
 
     Raises:
-        Refused: no such folder or file, or a line that is not WordNet's.
+        InputError: no such folder or file, or a line that is not WordNet's.
     """
     folder = Path(folder)
     files = (
         [folder / "data.noun"] if (folder / "data.noun").is_file() else sorted(folder.glob("data.noun[0-9]"))
     )
     if not files:
-        raise Refused(
+        raise InputError(
             f"{folder}: no data.noun in it; wanted WordNet's folder `dict` (docs/scores.md says where to get one)"
         )
     senses: dict[str, list[str]] = {}
@@ -96,7 +98,7 @@ def read_wordnet(folder: Path | str) -> Taxonomy:
                     if pointers[i] in ("@", "@i")
                 )
             except (IndexError, ValueError) as error:
-                raise Refused(f"{file}, line {number}: not a line of WordNet's ({error})") from None
+                raise InputError(f"{file}, line {number}: not a line of WordNet's ({error})") from None
     return Taxonomy({word: tuple(ids) for word, ids in senses.items()}, parents)
 
 
@@ -111,13 +113,21 @@ def wups(
     """WUPS-ACM ("mean" over people's answers) or WUPS-MCM ("max"); [n], each in [0, 1], higher is better. A
     similarity below `threshold` counts a tenth (0.0: every similarity counts fully).
     """
-    predictions, answers = strings(predictions, answers)
     if consensus not in ("mean", "max"):
         raise ValueError(f"consensus is {consensus!r}, wanted 'mean' (ACM) or 'max' (MCM)")
-    found = []
-    for said, people in zip(predictions, answers, strict=True):
-        said = " ".join(said.lower().split())
-        values = [taxonomy.similarity(said, " ".join(text.lower().split())) for text in people]
+    scores = []
+    for said, people in zip(*strings(predictions, answers), strict=True):
+        values = [taxonomy.similarity(fold(said), fold(text)) for text in people]
         values = [value if value >= threshold else DOWN_WEIGHT * value for value in values]
-        found.append(max(values) if consensus == "max" else sum(values) / len(values))
-    return np.array(found, float)
+        scores.append(max(values) if consensus == "max" else sum(values) / len(values))
+    return np.array(scores, float)
+
+
+def wups_group(answered: Answered, options: Options) -> dict[str, Any]:
+    if options.extras.wordnet is None:
+        return {"absent": "needs WordNet's dict folder (--wordnet)"}
+    columns = answered.said, [item.right for item in answered.items], options.extras.wordnet
+    thresholds = (0.9, 0.0)
+    acm = {f"acm_{t}": mean_defined(wups(*columns, threshold=t, consensus="mean")) for t in thresholds}
+    mcm = {f"mcm_{t}": mean_defined(wups(*columns, threshold=t, consensus="max")) for t in thresholds}
+    return acm | mcm

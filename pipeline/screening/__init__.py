@@ -1,2 +1,1 @@
-"""What screen is made of: `form` finds fault with a question itself, `wording` with its grammar, `claims` with what it
-asks of its picture."""
+"""What screen is made of: `screen_rules` names all rules in their order; each stands in the module of its reason."""

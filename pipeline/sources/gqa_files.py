@@ -5,7 +5,8 @@
     sceneGraphs/<split>_sceneGraphs.json
     images/<picture id>.jpg
 
-The form of what a file says is checked here (types, fields, ids twice), its meaning by `ingest`.
+The form of what a file says is checked here (types, fields, ids twice), its meaning by `ingest`. A field that nobody
+knows is a misspelt one: refused, or its content would be lost without a word.
 Format: https://cs.stanford.edu/people/dorarad/gqa/download.html
 """
 
@@ -18,42 +19,40 @@ from typing import Literal
 import msgspec
 
 from pipeline.core.errors import Problems
-from pipeline.core.records import Question, Relation, Scene, SceneObject, Split, Step
-from pipeline.sources.json_members import Key, counted, members, repeated
+from pipeline.core.records import Question, Record, Relation, Scene, SceneObject, Split, Step
+from pipeline.sources.json_members import Key, records
 
 Which = Literal["balanced", "all"]
 
 
-class Row(msgspec.Struct, forbid_unknown_fields=True):
-    """A field that nobody knows is a misspelt one: refused, or its content would be lost without a word."""
+class StepRow(Record):
+    """A step of a functional program."""
 
-
-class StepRow(Row):
     operation: str
     argument: str
     dependencies: tuple[int, ...]
 
 
-class _Types(Row):
+class _Types(Record):
     structural: str | None
     semantic: str | None
     detailed: str | None
 
 
-class _Groups(Row):
+class _Groups(Record):
     everywhere: str | None = msgspec.field(name="global")
     here: str | None = msgspec.field(name="local")
 
 
-class _Words(Row):
+class _Words(Record):
     """Word positions -> object ids, for each of the three texts."""
 
-    question: dict[str, str] = {}
-    answer: dict[str, str] = {}
-    full_answer: dict[str, str] = msgspec.field(name="fullAnswer", default={})
+    question: dict[str, str] = msgspec.field(default_factory=dict)
+    answer: dict[str, str] = msgspec.field(default_factory=dict)
+    full_answer: dict[str, str] = msgspec.field(name="fullAnswer", default_factory=dict)
 
 
-class _Question(Row, rename="camel"):
+class _Question(Record, rename="camel"):
     image_id: str
     question: str
     semantic: tuple[StepRow, ...]
@@ -68,25 +67,31 @@ class _Question(Row, rename="camel"):
     equivalent: tuple[str, ...] = ()
 
 
-class _Relation(Row):
+class RelationRow(Record):
+    """A relation from the object that carries it to another one, by id."""
+
     name: str
     object: str
 
 
-class _Object(Row):
+class ObjectRow(Record):
+    """An object of a scene graph; x, y, w, h in pixels."""
+
     name: str
     x: int
     y: int
     w: int
     h: int
     attributes: tuple[str, ...]
-    relations: tuple[_Relation, ...]
+    relations: tuple[RelationRow, ...]
 
 
-class _Scene(Row):
+class SceneRow(Record, omit_defaults=True):
+    """A scene graph; its objects by id."""
+
     width: int
     height: int
-    objects: dict[Key, _Object]
+    objects: dict[Key, ObjectRow]
     location: str | None = None
     weather: str | None = None
 
@@ -95,24 +100,31 @@ def questions(
     source: Path, splits: tuple[Split, ...], problems: Problems, which: Which = "balanced"
 ) -> Iterator[Question]:
     """The questions of some splits, sorted by id; what is wrong with a file or a row goes to `problems`."""
-    rows = []
-    for split in splits:
-        for name in _question_files(source, split, which):
-            found = members(source / name, name, problems)
-            rows += [(question_id, name, split, raw) for question_id, raw in found.items()]
-    rows.sort(key=lambda row: row[:2])
-    decoder = msgspec.json.Decoder(_Question)
-    before = ("", "")
-    for question_id, name, split, raw in rows:
-        if question_id == before[0]:
-            problems.add(f"{name}, question {question_id}", f"the same id is in {before[1]}")
-        before = question_id, name
-        try:
-            row = decoder.decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            problems.add(f"{name}, question {question_id}", fault(error))
-            continue
-        yield _question(question_id, split, row)
+    split_of: dict[str, Split] = {
+        name: split for split in splits for name in _question_files(source, split, which)
+    }
+    files = {name: source / name for name in split_of}
+    for question_id, name, row in records(files, "question", _Question, problems):
+        groups = row.groups or _Groups(everywhere=None, here=None)
+        yield Question(
+            question_id=question_id,
+            picture_id=row.image_id,
+            split=split_of[name],
+            text=row.question,
+            answer=row.answer,
+            full_answer=row.full_answer,
+            balanced=row.is_balanced,
+            structural=row.types.structural or "",
+            semantic=row.types.semantic or "",
+            detailed=row.types.detailed or "",
+            group_global=groups.everywhere or "",
+            group_local=groups.here or "",
+            program=program(row.semantic),
+            annotations=row.annotations.question,
+            full_answer_annotations=row.annotations.full_answer,
+            entailed=row.entailed,
+            equivalent=row.equivalent,
+        )
 
 
 def has_all_questions(source: Path, split: Split) -> bool:
@@ -130,29 +142,32 @@ def scenes(
         folder: `source/sceneGraphs`, or the folder of the complete truth, whose files have the same form.
         complete: what the graphs do not list is false (the truth), not unknown (published graphs).
     """
-    rows = []
-    for split in splits:
-        name = f"{folder.name}/{split}_sceneGraphs.json"
-        found = members(folder.parent / name, name, problems)
-        rows += [(picture_id, name, split, raw) for picture_id, raw in found.items()]
-    rows.sort(key=lambda row: row[:2])
-    seen: list[str] = []
-    decoder = msgspec.json.Decoder(_Scene, dec_hook=counted(seen))
-    before = ("", "")
-    for picture_id, name, split, raw in rows:
-        where = f"{name}, picture {picture_id}"
-        if picture_id == before[0]:
-            problems.add(where, f"the same id is in {before[1]}")
-        before = picture_id, name
-        seen.clear()
-        try:
-            row = decoder.decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            problems.add(where, fault(error))
-            continue
-        for object_id in repeated(seen):
-            problems.add(where, f"the object id {object_id} occurs more than once")
-        yield _scene(picture_id, split, row, complete)
+    split_of: dict[str, Split] = {f"{folder.name}/{split}_sceneGraphs.json": split for split in splits}
+    files = {name: folder.parent / name for name in split_of}
+    for picture_id, name, row in records(files, "picture", SceneRow, problems):
+        objects = tuple(
+            SceneObject(
+                object_id=str(object_id),
+                name=thing.name,
+                x=thing.x,
+                y=thing.y,
+                w=thing.w,
+                h=thing.h,
+                attributes=thing.attributes,
+                relations=tuple(Relation(name=to.name, object_id=to.object) for to in thing.relations),
+            )
+            for object_id, thing in row.objects.items()
+        )
+        yield Scene(
+            picture_id=picture_id,
+            split=split_of[name],
+            width=row.width,
+            height=row.height,
+            objects=objects,
+            location=row.location or "",
+            weather=row.weather or "",
+            complete=complete,
+        )
 
 
 def truth(folder: Path, splits: Iterable[Split]) -> dict[str, Scene]:
@@ -163,24 +178,17 @@ def truth(folder: Path, splits: Iterable[Split]) -> dict[str, Scene]:
         UserError: lists every file that is missing and everything that is wrong with the others.
     """
     problems = Problems(f"{folder} (the complete truth; where nobody knows it, set collect.simulate: false)")
-    found = scenes(folder, tuple(sorted(set(splits))), problems, complete=True)
-    by_picture = {scene.picture_id: scene for scene in found}
+    complete = scenes(folder, tuple(sorted(set(splits))), problems, complete=True)
+    by_picture = {scene.picture_id: scene for scene in complete}
     problems.raise_if_any()
     return by_picture
 
 
-def fault(error: Exception) -> str:
-    """A decoder's message, with what to do when a number stands where an id is wanted."""
-    message = str(error)
-    is_id = "Expected `str`, got `int`" in message
-    return message + ("; ids are strings, a number loses its leading zeros" if is_id else "")
-
-
-def program(steps: tuple[StepRow, ...] | None) -> tuple[Step, ...]:
+def program(steps: Iterable[StepRow]) -> tuple[Step, ...]:
     """GQA's `semantic` list as steps."""
     return tuple(
         Step(operation=step.operation, argument=step.argument, dependencies=step.dependencies)
-        for step in steps or ()
+        for step in steps
     )
 
 
@@ -189,52 +197,3 @@ def _question_files(source: Path, split: Split, which: Which) -> list[str]:
     if folder.is_dir():
         return sorted(f"questions1.2/{folder.name}/{path.name}" for path in folder.glob("*.json"))
     return [f"questions1.2/{folder.name}.json"]
-
-
-def _question(question_id: str, split: Split, row: _Question) -> Question:
-    groups = row.groups or _Groups(None, None)
-    return Question(
-        question_id=question_id,
-        picture_id=row.image_id,
-        split=split,
-        text=row.question,
-        answer=row.answer,
-        full_answer=row.full_answer,
-        balanced=row.is_balanced,
-        structural=row.types.structural or "",
-        semantic=row.types.semantic or "",
-        detailed=row.types.detailed or "",
-        group_global=groups.everywhere or "",
-        group_local=groups.here or "",
-        program=program(row.semantic),
-        annotations=row.annotations.question,
-        full_answer_annotations=row.annotations.full_answer,
-        entailed=row.entailed,
-        equivalent=row.equivalent,
-    )
-
-
-def _scene(picture_id: str, split: Split, row: _Scene, complete: bool) -> Scene:
-    objects = tuple(
-        SceneObject(
-            object_id=str(object_id),
-            name=thing.name,
-            x=thing.x,
-            y=thing.y,
-            w=thing.w,
-            h=thing.h,
-            attributes=thing.attributes,
-            relations=tuple(Relation(name=to.name, object_id=to.object) for to in thing.relations),
-        )
-        for object_id, thing in row.objects.items()
-    )
-    return Scene(
-        picture_id=picture_id,
-        split=split,
-        width=row.width,
-        height=row.height,
-        objects=objects,
-        location=row.location or "",
-        weather=row.weather or "",
-        complete=complete,
-    )

@@ -7,36 +7,38 @@ So memory is an index of a few hundred bytes a member, whatever the members' siz
 from __future__ import annotations
 
 import mmap
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from pipeline.core.errors import Problems
 
+T = TypeVar("T")
+
 
 class Key(str):
     """A key of a JSON object. JSON allows a key twice and decoders keep the last one silently; decoding a key
-    as this type lets `counted` see every one of them."""
+    as this type lets a hook see every one of them."""
 
 
-def counted(seen: list[str]) -> Any:
-    """A decoding hook that appends each `Key` met to `seen`."""
+def mapped(path: Path) -> mmap.mmap:
+    """The content of a file, of which only the parts in use are in memory.
 
-    def hook(_: type, value: str) -> Key:
-        seen.append(value)
-        return Key(value)
+    Raises:
+        ValueError: it is empty.
+    """
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
-    return hook
 
-
-def repeated(seen: list[str]) -> list[str]:
-    """Keys that occur more than once, sorted."""
-    once: set[str] = set()
-    twice: set[str] = set()
-    for key in seen:
-        (twice if key in once else once).add(key)
-    return sorted(twice)
+def fault(error: Exception) -> str:
+    """A decoder's message, with what to do when a number stands where an id is wanted."""
+    message = str(error)
+    is_id = "Expected `str`, got `int`" in message or "Expected `str`, got `float`" in message
+    return message + ("; ids are strings, a number loses its leading zeros" if is_id else "")
 
 
 def members(path: Path, name: str, problems: Problems) -> dict[str, msgspec.Raw]:
@@ -48,27 +50,69 @@ def members(path: Path, name: str, problems: Problems) -> dict[str, msgspec.Raw]
     Returns:
         An empty mapping when the file is missing, empty, cut off or not an object.
     """
-    try:
-        with path.open("rb") as file:
-            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except FileNotFoundError:
-        problems.add(name, "no such file; put it there, or leave its split out of `ingest` in params.yaml")
-        return {}
-    except IsADirectoryError:
-        problems.add(name, "a folder where a file was expected")
-        return {}
-    except ValueError:  # what mmap says of an empty file
-        problems.add(name, "the file is empty; fetch it again")
-        return {}
     seen: list[str] = []
     try:
-        found = msgspec.json.decode(content, type=dict[Key, msgspec.Raw], dec_hook=counted(seen))
+        index = msgspec.json.decode(mapped(path), type=dict[Key, msgspec.Raw], dec_hook=_noting(seen))
+    except FileNotFoundError:
+        problems.add(name, "no such file; put it there, or leave its split out of `ingest` in params.yaml")
+    except IsADirectoryError:
+        problems.add(name, "a folder where a file was expected")
     except msgspec.ValidationError as error:
         problems.add(name, f"expected one JSON object with ids as keys: {error}")
-        return {}
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         problems.add(name, f"not valid JSON ({error}); the file may be cut off, fetch it again")
-        return {}
-    for key in repeated(seen) if len(seen) > len(found) else []:
-        problems.add(name, f"the id {key} occurs more than once")
-    return {str(key): value for key, value in found.items()}
+    except ValueError:  # what mmap says of an empty file
+        problems.add(name, "the file is empty; fetch it again")
+    else:
+        for key in _repeated(seen):
+            problems.add(name, f"the id {key} occurs more than once")
+        return {str(key): value for key, value in index.items()}
+    return {}
+
+
+def records(
+    files: Mapping[str, Path], what: str, kind: type[T], problems: Problems
+) -> Iterator[tuple[str, str, T]]:
+    """The members of several files, decoded: (id, name of the file, record), sorted by id; what is wrong with a file
+    or a member goes to `problems`.
+
+    Args:
+        files: how messages call a file -> where it lies.
+        what: what a member is called in messages.
+    """
+    rows = [
+        (key, name, raw) for name, path in files.items() for key, raw in members(path, name, problems).items()
+    ]
+    rows.sort(key=lambda row: row[:2])
+    seen: list[str] = []
+    decoder = msgspec.json.Decoder(kind, dec_hook=_noting(seen))
+    before = ("", "")
+    for key, name, raw in rows:
+        where = f"{name}, {what} {key}"
+        if key == before[0]:
+            problems.add(where, f"the same id is in {before[1]}")
+        before = key, name
+        seen.clear()
+        try:
+            record = decoder.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            problems.add(where, fault(error))
+            continue
+        for inner in _repeated(seen):
+            problems.add(where, f"the object id {inner} occurs more than once")
+        yield key, name, record
+
+
+def _noting(seen: list[str]) -> Callable[[type, Any], Key]:
+    """A decoding hook that appends each `Key` met to `seen`."""
+
+    def hook(_: type, value: str) -> Key:
+        seen.append(value)
+        return Key(value)
+
+    return hook
+
+
+def _repeated(seen: Iterable[str]) -> list[str]:
+    """Keys that occur more than once, sorted."""
+    return sorted(key for key, count in Counter(seen).items() if count > 1)

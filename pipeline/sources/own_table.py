@@ -1,7 +1,10 @@
 """Any other pictures and questions: a table in `source/`, one question a row. The way in for own data.
 
-    questions.jsonl  or  questions.csv (UTF-8, with a header)
-    images/          the pictures, any format that Pillow reads, in this folder itself
+    questions.csv      UTF-8, with a header
+    questions.xlsx     one sheet, with a header; cells that hold ids or answers are text, not numbers
+    questions.parquet  columns of text
+    questions.jsonl    one object a line
+    images/            the pictures, any format that Pillow reads, in this folder itself
     sceneGraphs/<split>_sceneGraphs.json      optional, as GQA writes them, keyed by picture id
 
 Columns:
@@ -10,28 +13,39 @@ Columns:
     question      the text
     answer        the one right answer
     split         optional: testdev, train, val or test; when missing, that which the benchmark is built from
-    program       optional: the functional program as GQA's `semantic` list (as JSON text in a CSV); without
-                  it the question can be ranked and perturbed, but not judged
+    program       optional: the functional program as GQA's `semantic` list, or as JSON text; without it the question
+                  can be ranked and perturbed, but not judged
     full_answer, structural, semantic, detailed   optional, as in GQA
+The same checks hold for all four forms. An empty cell, null and NaN are missing; "NA" and "None" are texts.
 """
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import msgspec
 
 from pipeline.core.errors import Problems
-from pipeline.core.records import Question, Split
-from pipeline.sources.gqa_files import Row, StepRow, fault, program
+from pipeline.core.records import Question, Record, Split
+from pipeline.sources.gqa_files import StepRow, program
+from pipeline.sources.json_members import fault
 from pipeline.sources.picture_files import ENDINGS
 
-FILES = ("questions.jsonl", "questions.csv")
+if TYPE_CHECKING:
+    import pandas as pd
+
+FILES = ("questions.jsonl", "questions.csv", "questions.xlsx", "questions.parquet")
+BEYOND = "(beyond the header)"
+Rows = Iterator[tuple[str, dict[str, Any]]]  # where a row stands, and its cells by column
 
 
-class _Question(Row):
+class TableRow(Record, omit_defaults=True):
+    """A row of the table."""
+
     question_id: str
     picture: str
     question: str
@@ -56,18 +70,15 @@ def questions(
     if len(present) != 1:
         problems.add(" or ".join(FILES), f"expected one of them, there are {len(present)}")
         return
-    name = present[0]
-    rows = _jsonl if name.endswith(".jsonl") else _csv
-    found: dict[str, tuple[str, _Question]] = {}
-    for where, row in rows(source / name, name, problems):
-        if row.question_id in found:
+    table: dict[str, tuple[str, TableRow]] = {}
+    for where, row in _checked(source / present[0], problems):
+        if row.question_id in table:
             problems.add(
-                f"{where}, question {row.question_id}", f"the same id is in {found[row.question_id][0]}"
+                f"{where}, question {row.question_id}", f"the same id is in {table[row.question_id][0]}"
             )
         else:
-            found[row.question_id] = where, row
-    for question_id in sorted(found):
-        row = found[question_id][1]
+            table[row.question_id] = where, row
+    for question_id, (_, row) in sorted(table.items()):
         split = row.split or default
         if split in splits:
             yield Question(
@@ -89,36 +100,95 @@ def _picture_id(picture: str) -> str:
     return stem if dot and f".{ending.lower()}" in ENDINGS else picture
 
 
-def _jsonl(path: Path, name: str, problems: Problems) -> Iterator[tuple[str, _Question]]:
-    decoder = msgspec.json.Decoder(_Question)
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            where = f"{name}, line {number}"
-            try:
-                yield where, decoder.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                problems.add(where, fault(error))
-
-
-def _csv(path: Path, name: str, problems: Problems) -> Iterator[tuple[str, _Question]]:
-    """Rows of a CSV. An empty cell counts as missing; cells beyond the header are refused."""
+def _checked(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        problems.add(name, f"not UTF-8 ({error}); save the table as UTF-8")
-        return
-    reader = csv.DictReader(text.splitlines(keepends=True), restkey="(beyond the header)", strict=True)
-    try:
-        for cells in reader:
-            where = f"{name}, line {reader.line_num}"
-            given = {column: cell for column, cell in cells.items() if cell}
+        for where, cells in _lines(path, problems) if path.suffix == ".jsonl" else _rows(path):
             try:
-                if "program" in given:
-                    given["program"] = msgspec.json.decode(given["program"])
-                yield where, msgspec.convert(given, _Question)
+                if isinstance(cells.get("program"), str):
+                    cells["program"] = msgspec.json.decode(cells["program"])
+                yield where, msgspec.convert(cells, TableRow)
             except msgspec.MsgspecError as error:
                 problems.add(where, fault(error))
-    except csv.Error as error:
-        problems.add(f"{name}, line {reader.line_num}", f"not valid CSV: {error}")
+    except UnicodeDecodeError as error:
+        problems.add(path.name, f"not UTF-8 ({error}); save the table as UTF-8")
+    except (ValueError, KeyError, OSError, BadZipFile) as error:  # what pandas and its readers raise
+        problems.add(path.name, f"cannot be read: {error}")
+
+
+def _lines(path: Path, problems: Problems) -> Rows:
+    """Rows of JSON Lines. Not read by pandas: it makes numbers of ids, and ends at the first line that is wrong."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            where = f"{path.name}, line {number}"
+            try:
+                cells = msgspec.json.decode(line, type=dict[str, Any]) if line.strip() else {}
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                problems.add(where, fault(error))
+                continue
+            if cells:
+                yield where, {name: value for name, value in cells.items() if value is not None}
+
+
+def _rows(path: Path) -> Rows:
+    """Rows of a table, counted as a spreadsheet counts them: the header is row 1 (in Parquet, which has none, the first
+    row is)."""
+    import pandas as pd
+
+    if path.suffix == ".parquet":
+        table = pd.read_parquet(path, dtype_backend="pyarrow")
+        table.index = pd.RangeIndex(1, len(table) + 1)
+    else:
+        table = _named(_csv(path) if path.suffix == ".csv" else _sheet(path))
+    values, there = table.itertuples(index=False, name=None), table.notna().to_numpy()
+    names = [str(name) for name in table.columns]
+    for number, row, present in zip(table.index, values, there, strict=True):
+        if cells := {names[at]: row[at] for at in present.nonzero()[0]}:
+            yield f"{path.name}, row {number}", cells
+
+
+def _csv(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    if not path.stat().st_size:
+        raise ValueError("the file is empty")
+    read = partial(
+        pd.read_csv,
+        path,
+        header=None,  # else a row with a cell too many would make its first column an index
+        dtype=str,
+        keep_default_na=False,
+        na_values=[""],
+        skip_blank_lines=False,
+        encoding="utf-8-sig",
+        engine="python",  # the strict one: it refuses a quote in the middle of a cell
+    )
+    columns = read(nrows=1).shape[1] + 1  # one more, for a cell beyond the header
+    return read(names=range(columns))
+
+
+def _sheet(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    sheets = pd.read_excel(
+        path,
+        sheet_name=None,
+        header=None,
+        dtype=object,
+        keep_default_na=False,
+        na_values=[""],
+        engine="openpyxl",
+    )
+    filled = [name for name, sheet in sheets.items() if len(sheet)]
+    if len(filled) != 1:
+        raise ValueError(f"expected one sheet with questions, there are {len(filled)}")
+    return sheets[filled[0]]
+
+
+def _named(cells: pd.DataFrame) -> pd.DataFrame:
+    """The rows below the header, with its names; their index is their number."""
+    cells = cells.dropna(axis="columns", how="all")
+    names = cells.iloc[0].where(cells.iloc[0].notna(), BEYOND).astype(str)
+    twice = sorted(set(names[names.duplicated() & (names != BEYOND)]))
+    if twice:
+        raise ValueError(f"the header names {', '.join(twice)} more than once")
+    return cells.set_axis(names, axis="columns").set_axis(cells.index + 1, axis="index").iloc[1:]

@@ -23,18 +23,17 @@ def is_id(text: str) -> bool:
 
 def listing(folder: Path, problems: Problems) -> dict[str, Path]:
     """Picture id (the file's name without its ending) -> file, for the picture files directly in `folder`."""
-    found: dict[str, Path] = {}
     if not folder.is_dir():
         problems.add(f"{folder.name}/", "no such folder; the pictures belong into it")
-        return found
-    for path in sorted(folder.iterdir()):
-        if path.suffix.lower() in ENDINGS:
-            if path.stem in found:
-                problems.add(
-                    f"{folder.name}/{path.name}", f"{found[path.stem].name} is of the same name; keep one"
-                )
-            found[path.stem] = path
-    return found
+        return {}
+    files: dict[str, Path] = {}
+    for path in sorted(path for path in folder.iterdir() if path.suffix.lower() in ENDINGS):
+        if path.stem in files:
+            problems.add(
+                f"{folder.name}/{path.name}", f"{files[path.stem].name} is of the same name; keep one"
+            )
+        files[path.stem] = path
+    return files
 
 
 def inspect(path: Path) -> tuple[int, int, str]:

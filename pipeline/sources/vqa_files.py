@@ -8,16 +8,15 @@ The records know one right answer: the annotators' commonest. All ten stay where
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
 
 import msgspec
 
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, write_jsonl
-from pipeline.core.paths import Folders
-from pipeline.core.records import Question, Split
+from pipeline.core.records import Split
+from pipeline.sources.conversion import target
+from pipeline.sources.own_table import TableRow
 
 
 class _Question(msgspec.Struct):
@@ -47,17 +46,6 @@ class _Annotations(msgspec.Struct):
     annotations: list[_Annotation]
 
 
-class Row(msgspec.Struct, omit_defaults=True):
-    """A line of `questions.jsonl` (sources/table.py)."""
-
-    question_id: str
-    picture: str
-    question: str
-    answer: str
-    split: Split
-    detailed: str = ""
-
-
 def questions(
     question_file: Path,
     annotation_file: Path,
@@ -65,8 +53,8 @@ def questions(
     problems: Problems,
     prefix: str | None = None,
     digits: int = 12,
-) -> Iterator[Question]:
-    """The questions, sorted by id; `detailed` is VQA's question type ("what color is the").
+) -> list[TableRow]:
+    """The questions as rows of a table, sorted by id; `detailed` is VQA's question type ("what color is the").
 
     Args:
         prefix, digits: the picture 262148 is called `<prefix>000000262148` with 12 digits; the prefix is
@@ -75,13 +63,11 @@ def questions(
     Raises:
         UserError: a file is missing or of another form.
     """
-    asked = read_json(question_file, _Questions)
+    asked, answers = read_json(question_file, _Questions), annotation_file.name
     answered: dict[int, _Annotation] = {}
     for annotation in read_json(annotation_file, _Annotations).annotations:
         if annotation.question_id in answered:
-            problems.add(
-                f"{annotation_file.name}, question {annotation.question_id}", "annotated more than once"
-            )
+            problems.add(f"{answers}, question {annotation.question_id}", "annotated more than once")
         answered[annotation.question_id] = annotation
     if prefix is None:
         prefix = f"COCO_{asked.data_subtype}_" if asked.data_subtype else ""
@@ -90,28 +76,26 @@ def questions(
         where = f"{question_file.name}, question {row.question_id}"
         annotation = answered.pop(row.question_id, None)
         if annotation is None:
-            problems.add(where, f"it has no annotation in {annotation_file.name}, or is there twice")
+            problems.add(where, f"it has no annotation in {answers}, or is there twice")
             continue
         if annotation.image_id != row.image_id:
-            problems.add(
-                where, f"picture {row.image_id}, but {annotation.image_id} in {annotation_file.name}"
-            )
+            problems.add(where, f"picture {row.image_id}, but {annotation.image_id} in {answers}")
         answer = commonest(annotation)
         if not answer:
-            problems.add(where, f"no answer in {annotation_file.name}")
+            problems.add(where, f"no answer in {answers}")
         rows.append(
-            Question(
+            TableRow(
                 question_id=str(row.question_id),
-                picture_id=f"{prefix}{row.image_id:0{digits}}",
-                split=split,
-                text=row.question,
+                picture=f"{prefix}{row.image_id:0{digits}}",
+                question=row.question,
                 answer=answer,
+                split=split,
                 detailed=annotation.question_type,
             )
         )
     for question_id in sorted(answered):
-        problems.add(f"{annotation_file.name}, question {question_id}", f"it is not in {question_file.name}")
-    yield from sorted(rows, key=lambda question: question.question_id)
+        problems.add(f"{answers}, question {question_id}", f"it is not in {question_file.name}")
+    return sorted(rows, key=lambda row: row.question_id)
 
 
 def commonest(annotation: _Annotation) -> str:
@@ -136,37 +120,15 @@ def convert(
     Raises:
         UserError: lists all that is wrong; nothing is written then. A table that is there stays.
     """
-    target = place(data_set, split) / "questions.jsonl"
-    if target.exists():
-        raise UserError(f"{target}: is there already; move it away and run the same command again")
+    table = target(data_set, split, "questions.jsonl")
     problems = Problems(f"{question_file.name} and {annotation_file.name}")
-    found = list(questions(question_file, annotation_file, split, problems, prefix, digits))
+    rows = questions(question_file, annotation_file, split, problems, prefix, digits)
     problems.raise_if_any()
-    if not found:
+    if not rows:
         raise UserError(f"{question_file}: there is no question in it")
-    write_jsonl(
-        target,
-        (
-            Row(row.question_id, row.picture_id, row.text, row.answer, row.split, row.detailed)
-            for row in found
-        ),
-    )
-    pictures = len({row.picture_id for row in found})
+    write_jsonl(table, rows)
+    pictures = len({row.picture for row in rows})
     return (
-        f"{len(found):,} questions -> {target}. Put their {pictures:,} pictures ({found[0].picture_id}.jpg, ...) into "
-        f"{target.parent / 'images'}, and in params.yaml set `split: {split}` and `question_splits: [{split}]`"
+        f"{len(rows):,} questions -> {table}. Put their {pictures:,} pictures ({rows[0].picture}.jpg, ...) into "
+        f"{table.parent / 'images'}, and in params.yaml set `split: {split}` and `question_splits: [{split}]`"
     )
-
-
-def place(data_set: str, split: str) -> Path:
-    """The source folder of a data set, for files of a split.
-
-    Raises:
-        UserError: there is no such folder, or no such split.
-    """
-    if split not in get_args(Split):
-        raise UserError(f"--split {split}: expected one of {', '.join(get_args(Split))}")
-    source = Folders(data_set).source
-    if not source.is_dir():
-        raise UserError(f"{source}: no such folder; run: rgqa init {data_set}")
-    return source

@@ -1,0 +1,1 @@
+"""The nodes of dvc.yaml: each reads what earlier stages wrote, calls its room, and writes."""

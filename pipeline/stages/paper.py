@@ -17,13 +17,15 @@ from typing import Annotated
 
 import msgspec
 
-from annotation.study.votes import verify
+from annotation.study.collect_rules import CollectRules
+from annotation.study.judged import judged_tasks
+from annotation.study.votes import by_candidate, verify
+from pipeline.balancing.balance_subset import BalanceParams, balance, items
 from pipeline.batching.filter_questions import existence
 from pipeline.batching.tasks import task_of
-from pipeline.core import params
 from pipeline.core.errors import run
 from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
-from pipeline.core.params import Params
+from pipeline.core.params import Params, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.records import (
@@ -40,15 +42,13 @@ from pipeline.core.records import (
     Verified,
     Vocabulary,
 )
-from pipeline.programs.operations import parse
-from pipeline.ranking.clip_vectors import Vectors, read_vectors
-from pipeline.screening import form
+from pipeline.perturbing.perturb_picture import perturb_by_the_paper
+from pipeline.ranking.clip_vectors import read_vectors
+from pipeline.ranking.propose import RankParams, propose
+from pipeline.screening.screen_picture import pass_conflict_filter
 from pipeline.sources import gqa_files
-from pipeline.stages.balance import BalanceParams, balance, items
-from pipeline.stages.perturb import PerturbParams, perturb
-from pipeline.stages.rank import RankParams, propose
 from simulation.annotators import ANNOTATORS, annotate
-from simulation.word_senses import Words
+from simulation.word_senses import WordSenses
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
@@ -68,98 +68,64 @@ class PaperParams(Params):
     seed: int = 0
 
 
-def candidates(
+def propose_by_the_paper(
+    folders: Folders,
     questions: Sequence[Question],
-    vectors: Vectors,
-    part: Mapping[str, str],
-    tags: Mapping[str, Sequence],
     vocabulary: Vocabulary,
+    part: Mapping[str, str],
     p: PaperParams,
 ) -> list[Candidate]:
     """Candidates of all four subsets by the paper's rules, without those that its conflict filter removes."""
-    ranked = RankParams(
-        preset="paper",
-        hard_draw=p.hard_draw,
-        hard_pool=p.hard_pool,
-        easy_last=p.easy_last,
-        cap=0,
-        seed=p.seed,
-    )
-    clip, _ = propose(questions, vectors, part, ranked)
-    return sound([*clip, *perturbed(questions, tags, vocabulary, p.seed)], vocabulary)
-
-
-def perturbed(
-    questions: Sequence[Question], tags: Mapping[str, Sequence], vocabulary: Vocabulary, seed: int
-) -> list[Candidate]:
-    """Candidates of the PT subsets by the paper's rules."""
-    return perturb(questions, tags, vocabulary, {}, PerturbParams(seed=seed, preset="paper"))[0]
-
-
-def sound(proposed: Sequence[Candidate], vocabulary: Vocabulary) -> list[Candidate]:
-    """Candidates without those that the paper's conflict filter removes."""
-    found = []
-    for candidate in proposed:
-        if candidate.program:
-            fault = form.fault(parse(candidate.program, candidate.candidate_id), (), vocabulary.categories)
-        else:
-            fault = form.text_fault(candidate.text, vocabulary.attribute_types)
-        if not fault:
-            found.append(candidate)
-    return found
+    draws = {"hard_draw": p.hard_draw, "hard_pool": p.hard_pool, "easy_last": p.easy_last}
+    rank_params = RankParams(preset="paper", cap=0, seed=p.seed, **draws)
+    ranked, _ = propose(questions, read_vectors(folders.stage("embed")), part, rank_params)
+    tags = {row.text: row for row in read_jsonl(folders.stage("tag") / "tags.jsonl", Tagged)}
+    perturbed = perturb_by_the_paper(questions, tags, vocabulary, p.seed)
+    return pass_conflict_filter([*ranked, *perturbed], vocabulary)
 
 
 def judged(
-    found: Sequence[Candidate], truth: Mapping[str, Scene], vocabulary: Vocabulary, p: PaperParams
+    candidates: Sequence[Candidate], truth: Mapping[str, Scene], vocabulary: Vocabulary, p: PaperParams
 ) -> list[Verified]:
     """What the simulated annotators say of them, by majority. (Nobody is excluded: filters are a matter of `collect`.)"""
     filter_question = existence(min(vocabulary.objects), "singular")
     tasks = {
-        task.task_id: task for task in (task_of(candidate, filter_question, True) for candidate in found)
+        task.task_id: task for task in (task_of(candidate, filter_question, True) for candidate in candidates)
     }
-    words = Words(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
+    words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
     verdicts = annotate(list(tasks.values()), truth, words, p.votes, p.seed)
-    rows = [
-        Screened(candidate=candidate, judgement=Judgement(answerability="unknown")) for candidate in found
-    ]
-    return verify(rows, tasks, verdicts, set(), "majority", 1)
+    unknown = Judgement(answerability="unknown")
+    screened = [Screened(candidate=candidate, judgement=unknown) for candidate in candidates]
+    return verify(
+        screened, by_candidate(judged_tasks(tasks, verdicts)), CollectRules(rule="majority", min_votes=1)
+    )
 
 
 def main() -> None:
-    folders, p = Folders(), params.load("paper", PaperParams)
-    ingest, out = folders.stage("ingest"), folders.stage("paper")
-    pictures = list(read_jsonl(ingest / "pictures.jsonl", Picture))
-    known = any(folders.truth.glob("*.json"))
-    truth = gqa_files.truth(folders.truth, (picture.split for picture in pictures)) if known else {}
+    folders, p = Folders(), load("paper", PaperParams)
+    ingest, rank, out = folders.stage("ingest"), folders.stage("rank"), folders.stage("paper")
     released: list[Item] = []
-    report: dict[str, object] = {"truth_known": known, "subsets": {}}
-    if known:
-        shown = {picture.picture_id for picture in pictures}
-        asked = sorted(
-            (q for q in read_jsonl(ingest / "questions.jsonl", Question) if q.picture_id in shown),
-            key=lambda q: q.question_id,
-        )
-        part = read_json(folders.stage("rank") / "parts.json", dict[str, str])
-        own = {
-            row.question_id: row.score
-            for row in read_jsonl(folders.stage("rank") / "own_scores.jsonl", OwnScore)
-        }
-        tags = {row.text: row.words for row in read_jsonl(folders.stage("tag") / "tags.jsonl", Tagged)}
+    subsets: dict[str, dict[str, int]] = {}
+    truth_known = any(folders.truth.glob("*.json"))
+    if truth_known:
+        pictures = {row.picture_id: row for row in read_jsonl(ingest / "pictures.jsonl", Picture)}
+        truth = gqa_files.truth(folders.truth, (picture.split for picture in pictures.values()))
+        asked = (q for q in read_jsonl(ingest / "questions.jsonl", Question) if q.picture_id in pictures)
+        questions = {q.question_id: q for q in sorted(asked, key=lambda q: q.question_id)}
         vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
-        proposed = candidates(asked, read_vectors(folders.stage("embed")), part, tags, vocabulary, p)
-        rows = judged(proposed, truth, vocabulary, p)
-        questions = {q.question_id: q for q in asked}
+        part = read_json(rank / "parts.json", dict[str, str])
+        own = {row.question_id: row.score for row in read_jsonl(rank / "own_scores.jsonl", OwnScore)}
+        proposed = propose_by_the_paper(folders, list(questions.values()), vocabulary, part, p)
+        verified = judged(proposed, truth, vocabulary, p)
         for subset in SUBSETS:
-            uqs = [row for row in rows if row.candidate.subset == subset and row.status == "unanswerable"]
+            rows = [row for row in verified if row.candidate.subset == subset]
+            uqs = [row for row in rows if row.status == "unanswerable"]
             pairs, _ = balance(subset, uqs, questions, set(), part, BalanceParams(rule="image", seed=p.seed))
             released += items(subset, pairs, questions, own, part)
-            report["subsets"][subset] = {
-                "candidates": sum(row.candidate.subset == subset for row in rows),
-                "unanswerable": len(uqs),
-            }
+            subsets[subset] = {"candidates": len(rows), "unanswerable": len(uqs)}
     write_jsonl(out / "items.jsonl", released)
-    write_json(out / "paper.json", report)
-    done("paper", f"{len(released):,} items" if known else "no complete truth, so no comparison", out)
+    write_json(out / "paper.json", {"truth_known": truth_known, "subsets": subsets})
+    done("paper", f"{len(released):,} items" if truth_known else "no complete truth, so no comparison", out)
 
 
 if __name__ == "__main__":

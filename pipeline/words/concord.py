@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.words.frames import DETERMINERS
-from pipeline.words.nouns import Number, words
+from pipeline.words.nouns import Number
+from pipeline.words.word_tables import pairs, words
 
 _PAIRS = """
-is are, was were, has have, does do, isn aren, looks look, appears appear, seems seem, wears wear, holds hold,
-sits sit, stands stand
+is, are; was, were; has, have; does, do; isn, aren; looks, look; appears, appear; seems, seem; wears, wear
+holds, hold; sits, sit; stands, stand
 """
-_TO_PLURAL = dict(pair.split() for pair in _PAIRS.split(",")) | {"'s": " are"}
+_TO_PLURAL = dict(pairs(_PAIRS)) | {"'s": " are"}
 _TO_SINGULAR = {plural: singular for singular, plural in _TO_PLURAL.items() if singular != "'s"}
-_VERBS = frozenset(_TO_PLURAL) | frozenset(_TO_SINGULAR)
+_VERBS = _TO_PLURAL.keys() | _TO_SINGULAR.keys()
 BASE = words("look, appear, seem, wear, hold, sit, stand, have")  # "Does it look ...": no agreement
 _INVERTED = words("is, are, was, were, does, do, isn, aren, 's")  # these may stand before their subject
 _RELATIVE = words("that, which, who")
@@ -66,14 +67,14 @@ def agreeing(
 
 def _finite(tokens: Sequence[str]) -> list[int]:
     """Verbs that agree with a subject."""
-    found, helped = [], False
+    verbs, helped = [], False
     for index, token in enumerate(tokens):
         if token in ("do", "does") and tokens[index + 1 : index + 2] == ("you",):
             continue
         if token in _VERBS and not (helped and token in BASE):
-            found.append(index)
+            verbs.append(index)
         helped = helped or token in ("do", "does", "can", "could")
-    return found
+    return verbs
 
 
 def _governed(tokens: Sequence[str], start: int, head: int, in_phrase: bool) -> set[int]:

@@ -6,7 +6,7 @@ nonsense.
 
 from __future__ import annotations
 
-from pipeline.words.nouns import words
+from pipeline.words.word_tables import words
 
 _PICTURE = words("""
 photo, photograph, picture, image, scene, shot, snapshot, side, part, half, area, corner, middle, center,
@@ -24,12 +24,8 @@ who, which
 """)
 FRAME_NOUNS = _PICTURE | _ASKED | _STAND_INS
 
-DEFINITE = words("""
-the, this, that, these, those, his, her, its, their, my, your, our
-""")
-INDEFINITE = words("""
-a, an, any, some, another, each, every, no, either, both, all, two, three
-""")
+DEFINITE = words("the, this, that, these, those, his, her, its, their, my, your, our")
+INDEFINITE = words("a, an, any, some, another, each, every, no, either, both, all, two, three")
 DETERMINERS = DEFINITE | INDEFINITE
 
 # "a slice of pizza": what comes before "of" belongs to the noun, so neither can be swapped alone.
@@ -38,6 +34,10 @@ pair, pairs, slice, slices, bunch, group, groups, pile, bowl, glass, cup, set, r
 piece, pieces, herd, flock, loaf, jar
 """)
 
-PRONOUNS = words("""
-he, she, him, her, it, they, them, this, that, these, those, _, scene
-""")
+# "Is she wearing a hat?": who may be meant.
+PERSONS = {"he": ("man", "boy"), "him": ("man", "boy"), "she": ("woman", "girl"), "her": ("woman", "girl")}
+_POINTING = words("it, they, them, this, that, _")  # _ is GQA's blank
+# Names in programs that tell nothing of the thing they stand for.
+PRONOUNS = _POINTING | PERSONS.keys() | words("these, those, scene")
+# Names that any thing answers to: also the words of "What kind of object is this?".
+ANYTHING = _POINTING | words("object, thing, item")

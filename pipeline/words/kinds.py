@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +16,7 @@ HEADER = (
 )
 
 
-class Row(NamedTuple):
+class NameEntry(NamedTuple):
     """What is known of a name.
 
     Attributes:
@@ -26,21 +28,16 @@ class Row(NamedTuple):
     kinds: frozenset[str]
 
 
-_NONE: frozenset[str] = frozenset()
-_UNKNOWN = Row("", _NONE)
+_UNKNOWN = NameEntry("", frozenset())
 _TOYS = frozenset(("stuffed", "toy"))  # a stuffed bear, a toy car: no bear, no car
 _UNREAL = frozenset(("fake", "model", "gingerbread", "inflatable"))
 
 
 @cache
-def rows() -> dict[str, Row]:
-    """Name (singular, small letters) -> row."""
-    found = {}
-    for line in TABLE.read_text(encoding="utf-8").splitlines():
-        if not line.startswith("#"):
-            name, same, kinds = line.split("\t")
-            found[name] = Row(same, frozenset(kinds.split(",")) if kinds else _NONE)
-    return found
+def rows() -> dict[str, NameEntry]:
+    """Name (singular, small letters) -> what is known of it."""
+    lines = (line.split("\t") for line in TABLE.read_text("utf-8").splitlines() if not line.startswith("#"))
+    return {name: NameEntry(same, frozenset(kinds.split(",")) - {""}) for name, same, kinds in lines}
 
 
 def standard(name: str) -> str:
@@ -50,38 +47,43 @@ def standard(name: str) -> str:
 
 def synonyms(name: str) -> frozenset[str]:
     """All names that say the same, the name itself included."""
-    return _groups().get(standard(name)) or frozenset((name,))
+    return _synonyms().get(standard(name), frozenset((name,)))
 
 
 def kinds(name: str) -> frozenset[str]:
     """More general names of whatever goes by a name. What is not listed is of the kind of its last word: a
     safety jacket is a jacket."""
-    found = rows().get(name)
-    if found:
-        return found.kinds
-    first, space, rest = name.partition(" ")
-    if not space or first in _UNREAL:
-        return _NONE
+    if name in rows():
+        return rows()[name].kinds
+    first, _, rest = name.partition(" ")
+    if not rest or first in _UNREAL:
+        return frozenset()
     if first in _TOYS:
         return frozenset(("toy",))
     above = kinds(rest)
-    return above | {rest} if above or rest in members() else _NONE
+    return above | {rest} if above or rest in members() else frozenset()
 
 
 @cache
-def _groups() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for name, row in rows().items():
-        if row.same:
-            found.setdefault(row.same, {row.same}).add(name)
-    return {name: frozenset(group) for name, group in found.items()}
+def _synonyms() -> dict[str, frozenset[str]]:
+    same = inverted({name: (entry.same,) for name, entry in rows().items() if entry.same})
+    return {name: others | {name} for name, others in same.items()}
 
 
 @cache
 def members() -> dict[str, frozenset[str]]:
     """Kind -> the listed names of that kind."""
-    found: dict[str, set[str]] = {}
-    for name, row in rows().items():
-        for kind in row.kinds:
-            found.setdefault(kind, set()).add(name)
-    return {kind: frozenset(names) for kind, names in found.items()}
+    return inverted({name: entry.kinds for name, entry in rows().items()})
+
+
+def inverted(above: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
+    """What is above each name -> what is below each name.
+
+    >>> inverted({"chair": ("furniture",), "furniture": ()})
+    {'furniture': frozenset({'chair'})}
+    """
+    below: defaultdict[str, set[str]] = defaultdict(set)
+    for name, groups in above.items():
+        for group in groups:
+            below[group].add(name)
+    return {group: frozenset(names) for group, names in below.items()}

@@ -8,9 +8,11 @@ in pictures. A name is also like any other with the same last word ("table", "si
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import lru_cache
 
 from pipeline.words.nouns import singular
+from pipeline.words.word_tables import groups, words
 
 _NAMES = """
 couch, sofa, loveseat, armchair, recliner; chair, stool, armchair, seat, folding chair; bench, seat, table
@@ -78,39 +80,57 @@ young, little; old, adult, middle aged; dotted, floral; striped, plaid, checkere
 dirty, stained; wet, rainy
 """
 
+# What people say of one and the same sight, as the judge takes it: narrower, as it must not err.
+_ONE_SIGHT = """
+beige, blond, brown, cream, cream colored, gold, khaki, tan, yellow
+gray, silver, white; blue, teal, turquoise; orange, red, maroon, pink
+aluminum, brass, chrome, iron, metal, metallic, stainless steel, steel, wrought iron
+brick, cement, cobblestone, concrete, granite, marble, rock, stone; ceramic, porcelain, tile
+cloth, cotton, denim, fabric, wool; hardwood, wood, wooden
+"""
+# These may be said of a thing beside any other word of their type.
+_VAGUE = words("dark, light, bright, colorful, multi colored, multicolored")
+
 
 def _index(text: str) -> dict[str, frozenset[int]]:
     """Word -> the numbers of its groups."""
-    index: dict[str, set[int]] = defaultdict(set)
-    for number, group in enumerate(text.replace("\n", ";").split(";")):
-        for word in filter(None, map(str.strip, group.split(","))):
-            index[word].add(number)
-    return {word: frozenset(numbers) for word, numbers in index.items()}
+    numbers: defaultdict[str, set[int]] = defaultdict(set)
+    for number, group in enumerate(groups(text)):
+        for word in group:
+            numbers[word].add(number)
+    return {word: frozenset(own) for word, own in numbers.items()}
 
 
-_NAME_GROUPS, _ATTRIBUTE_GROUPS = _index(_NAMES), _index(_ATTRIBUTES)
+_NAME_GROUPS, _ATTRIBUTE_GROUPS, _SIGHTS = map(_index, (_NAMES, _ATTRIBUTES, _ONE_SIGHT))
 _NONE: frozenset[int] = frozenset()
 
 
 @lru_cache(maxsize=1 << 16)
 def likeness(name: str) -> frozenset[str | int]:
-    """What a name has in common with the names that it is like: its last word, its groups' numbers."""
+    """What a name has in common with the names that it is like: its last word, its groups' numbers.
+
+    >>> likeness("tables") & likeness("side table") > set(), likeness("dog") & likeness("cat")
+    (True, frozenset())
+    """
     word = singular(name)
     return frozenset((word.rpartition(" ")[2], *_NAME_GROUPS.get(word, ())))
 
 
-def alike(a: str, b: str) -> bool:
-    """Whether two object names may name the same thing.
-
-    >>> alike("tables", "side table"), alike("sofa", "couch"), alike("dog", "cat")
-    (True, True, False)
-    """
-    return not likeness(a).isdisjoint(likeness(b))
+def _share(a: str, b: str, index: Mapping[str, frozenset[int]]) -> bool:
+    """Whether two attributes have a word in common (`light blue`, `blue`), or a group."""
+    return not set(a.split()).isdisjoint(b.split()) or not index.get(a, _NONE).isdisjoint(index.get(b, _NONE))
 
 
 @lru_cache(maxsize=1 << 16)
 def similar(a: str, b: str) -> bool:
     """Whether two attributes may be said of the same look: `light blue` and `blue`, `gray` and `silver`."""
-    return not set(a.split()).isdisjoint(b.split()) or not _ATTRIBUTE_GROUPS.get(a, _NONE).isdisjoint(
-        _ATTRIBUTE_GROUPS.get(b, _NONE)
-    )
+    return _share(a, b, _ATTRIBUTE_GROUPS)
+
+
+def one_sight(a: str, b: str) -> bool:
+    """Whether one attribute does not speak against another of its type: `gold` and `tan`, `dark` and any.
+
+    >>> one_sight("gold", "tan"), one_sight("dark", "red"), one_sight("blue", "red")
+    (True, True, False)
+    """
+    return a in _VAGUE or b in _VAGUE or _share(a, b, _SIGHTS)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+from pipeline.words.word_tables import words
+
+if TYPE_CHECKING:
+    import inflect
 
 Number = Literal["singular", "plural", "mass"]
-
-
-def words(text: str) -> frozenset[str]:
-    """The words of a list that commas part."""
-    return frozenset(word for part in text.split(",") if (word := part.strip()))
 
 
 # Plural without a singular of the same meaning.
@@ -48,7 +48,7 @@ _IRREGULAR = {"skis": "ski", "taxis": "taxi", "cacti": "cactus", "octopi": "octo
 
 
 @lru_cache(maxsize=1)
-def _inflect():
+def _inflect() -> inflect.engine:
     import inflect  # slow to load, and not needed by every stage that asks for a number
 
     return inflect.engine()
@@ -73,6 +73,17 @@ def singular(name: str) -> str:
     ):
         return name
     return head + space + (_inflect().singular_noun(word) or word)
+
+
+@lru_cache(maxsize=1 << 16)
+def lemma(name: str) -> str:
+    """The form under which a name is looked up: the singular, "person" for "people", which `singular` leaves as it is.
+
+    >>> lemma("teddy bears"), lemma("people"), lemma("jeans")
+    ('teddy bear', 'person', 'jeans')
+    """
+    head, space, word = name.strip().rpartition(" ")
+    return f"{head}{space}person" if word == "people" else singular(name.strip())
 
 
 @lru_cache(maxsize=1 << 16)

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from pipeline.words.word_tables import heads, pairs
+
 _PAIRS = """
-comfortable uncomfortable; ripe unripe; covered uncovered; full empty; smooth rough; modern old; curly straight
-patterned plain; folded unfolded; smiling frowning; sliced whole; cut whole; on off; open closed
-long sleeved/short sleeved; hard soft; thick thin; heavy light; wide narrow; tall short; long short; clean dirty
-fat thin; light dark; deep shallow; wet dry; sunny cloudy; clear cloudy; happy sad; young old; large small
-adult young; baby adult; bare lush; grassy bare; bright dark; colorful plain; rounded square; parked moving
-crooked straight; striped plain; cooked raw; peeled unpeeled; filled empty; lit unlit; painted unpainted
-shiny dull; sharp blunt; calm wavy; crowded empty; leafy leafless; bald hairy; sturdy broken; folding fixed
-hanging lying; stacked scattered; framed unframed; wrinkled smooth; wired wireless; messy tidy
+comfortable, uncomfortable; ripe, unripe; covered, uncovered; full, empty; smooth, rough; modern, old
+curly, straight; patterned, plain; folded, unfolded; smiling, frowning; sliced, whole; cut, whole; on, off
+open, closed; long sleeved, short sleeved; hard, soft; thick, thin; heavy, light; wide, narrow; tall, short
+long, short; clean, dirty; fat, thin; light, dark; deep, shallow; wet, dry; sunny, cloudy; clear, cloudy
+happy, sad; young, old; large, small; adult, young; baby, adult; bare, lush; grassy, bare; bright, dark
+colorful, plain; rounded, square; parked, moving; crooked, straight; striped, plain; cooked, raw
+peeled, unpeeled; filled, empty; lit, unlit; painted, unpainted; shiny, dull; sharp, blunt; calm, wavy
+crowded, empty; leafy, leafless; bald, hairy; sturdy, broken; folding, fixed; hanging, lying
+stacked, scattered; framed, unframed; wrinkled, smooth; wired, wireless; messy, tidy
 """
 _DOINGS = """
 playing: sleeping, resting; waiting: running, jumping; posing: sleeping, running; eating: sleeping, running
@@ -26,18 +29,12 @@ kneeling: standing, running; walking: sleeping, swimming; bending: lying, jumpin
 
 
 def _table() -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = defaultdict(list)
-    for pair in _PAIRS.replace("\n", ";").split(";"):
-        one, _, other = pair.strip().partition("/" if "/" in pair else " ")
-        if one:
-            found[one] += [other] * (other not in found[one])
-            found[other] += [one] * (one not in found[other])
-    found["light"] = ["dark"]  # "heavy" is not said of light that is pale
-    for row in _DOINGS.replace("\n", ";").split(";"):
-        doing, _, others = row.strip().partition(":")
-        if doing:
-            found[doing] += [other.strip() for other in others.split(",")]
-    return {word: tuple(others) for word, others in found.items()}
+    table: defaultdict[str, list[str]] = defaultdict(list)
+    for first, second in pairs(_PAIRS):
+        table[first].append(second)
+        table[second].append(first)
+    table["light"] = ["dark"]  # "heavy" is not said of light that is pale
+    return {word: tuple(dict.fromkeys(others)) for word, others in table.items()} | heads(_DOINGS)
 
 
 _EXCLUDED = _table()

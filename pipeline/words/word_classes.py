@@ -7,126 +7,113 @@ decides; the tag only settles what the vocabulary leaves open ("orange", "glass"
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from pipeline.core.records import Vocabulary, Word, WordClass
+from pipeline.core.records import Tagged, Vocabulary, Word, WordClass
 from pipeline.words.frames import DETERMINERS, FRAME_NOUNS
 from pipeline.words.nouns import plural, singular
-from pipeline.words.relations import ANTONYMS, PREPOSITIONS
-from pipeline.words.tagger import Token
+from pipeline.words.relations import PREPOSITIONS
+from pipeline.words.spoken_answers import SPOKEN_ATTRIBUTES
+from pipeline.words.tagger import Tagger, Token
 from pipeline.words.verbs import verb_forms
 
-# How attributes are said before a noun when not by their own name.
-SPOKEN_ATTRIBUTES = {
-    "wooden": "wood",
-    "metallic": "metal",
-    "blonde": "blond",
-    "big": "large",
-    "colour": "color",
-}
 _SIDES = frozenset(("left", "right", "top", "bottom"))
 _LONGEST = 5  # words of the longest phrase: "on the left side of"
+
+Phrase = tuple[str, ...]
 
 
 class WordClasses:
     """What each word of a question is, by one vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._objects: dict[tuple[str, ...], str] = {}
         names = (*vocabulary.objects, *vocabulary.categories)
-        for name in names:
+        self._objects = {_key(name): name for name in names}
+        for name in names:  # a name's own spelling goes before another's plural
             for form in sorted({plural(name), singular(name)}):
                 self._objects.setdefault(_key(form), name)
-        self._objects |= {
-            _key(name): name for name in names
-        }  # a name's own spelling goes before another's plural
         self._attributes = {
             _key(name): name for name in (*vocabulary.attributes, *vocabulary.attribute_types)
         }
-        for said, name in SPOKEN_ATTRIBUTES.items():
+        for form, name in SPOKEN_ATTRIBUTES.items():
             if _key(name) in self._attributes:
-                self._attributes.setdefault(_key(said), name)
+                self._attributes.setdefault(_key(form), name)
         self._relations = {_key(form): name for name in vocabulary.relations for form in verb_forms(name)}
         self._relations |= {_key(name): name for name in (*vocabulary.relations, *PREPOSITIONS)}
 
     def classify(self, text: str, tokens: Sequence[Token]) -> tuple[Word, ...]:
         """The words of a text with their classes, left to right."""
-        parts = [text[start:end].lower() for start, end, _ in tokens]
+        parts = tuple(text[start:end].lower() for start, end, _ in tokens)
+        tags = [tag for _, _, tag in tokens]
         words: list[Word] = []
-        index = 0
-        while index < len(tokens):
-            length, kind, name = self._longest(parts, index, tokens, words)
-            last = tokens[index + length - 1]
-            words.append(Word(start=tokens[index][0], end=last[1], tag=last[2], kind=kind, name=name))
-            index += length
+        first = 0
+        while first < len(parts):
+            lengths = range(min(first + _LONGEST, len(parts)), first, -1)
+            classes = ((last, self._class_of(parts, tags, first, last)) for last in lengths)
+            last, (kind, name) = next((last, class_of) for last, class_of in classes if class_of)
+            start, end = tokens[first][0], tokens[last - 1][1]
+            words.append(Word(start=start, end=end, tag=tags[last - 1], kind=kind, name=name))
+            first = last
         return tuple(words)
 
-    def _longest(
-        self, parts: list[str], index: int, tokens: Sequence[Token], before: list[Word]
-    ) -> tuple[int, WordClass, str]:
-        for length in range(min(_LONGEST, len(parts) - index), 0, -1):
-            phrase = tuple(parts[index : index + length])
-            relation = self._relations.get(phrase)
-            if length > 1 and relation:
-                return length, "relation", relation
-            if length == 1 and phrase[0] in _SIDES:
-                return 1, "relation", phrase[0]
-            if length == 1 and (
-                phrase[0] in FRAME_NOUNS or (index and parts[index - 1] == "how")
-            ):  # "How tall is ...?"
-                return 1, "frame", phrase[0]
-            attribute, noun = self._attributes.get(phrase), self._objects.get(phrase)
-            if attribute and noun:
-                return (
-                    (length, "attribute", attribute)
-                    if self._describes(parts, index, length, tokens)
-                    else (length, "object", noun)
-                )
-            if attribute and not (relation and self._goes_on(parts, index + length)):
-                return length, "attribute", attribute
-            if noun and not self._is_verb(parts, index, length, tokens):
-                return length, "object", noun
-            if relation:
-                return length, "relation", relation
-        return 1, "other", ""
-
-    def _describes(self, parts: list[str], index: int, length: int, tokens: Sequence[Token]) -> bool:
-        """Whether a word that may be a thing or a look ("orange") is a look here."""
-        if tuple(parts[max(index - 2, 0) : index]) == ("made", "of"):
-            return True
-        after = index + length
-        if (
-            after < len(parts)
-            and (tokens[after][2].startswith("NN") or tuple(parts[after : after + 1]) in self._objects)
-            and parts[after] not in ("on", "in", "to", "of")
-        ):
-            return True
-        return not any(
-            part in DETERMINERS or (part,) in self._attributes for part in parts[max(index - 1, 0) : index]
+    def _class_of(
+        self, parts: Phrase, tags: Sequence[str], first: int, last: int
+    ) -> tuple[WordClass, str] | None:
+        """The class and the name of a phrase; None for several words that are not one."""
+        phrase, single = parts[first:last], last - first == 1
+        if single and phrase[0] in _SIDES:
+            return "relation", phrase[0]
+        if single and (
+            phrase[0] in FRAME_NOUNS or parts[first - 1 : first] == ("how",)
+        ):  # "How tall is ...?"
+            return "frame", phrase[0]
+        relation, attribute, noun = (
+            table.get(phrase) for table in (self._relations, self._attributes, self._objects)
         )
+        if relation and not single:
+            return "relation", relation
+        if attribute and noun:
+            describes = self._describes(parts, tags, first, last)
+            return ("attribute", attribute) if describes else ("object", noun)
+        if attribute and not (relation and _goes_on(parts, last)):
+            return "attribute", attribute
+        verb = single and tags[first].startswith("VB") and not self._qualified(parts, first)  # "watch"
+        if noun and not verb:
+            return "object", noun
+        if relation:
+            return "relation", relation
+        return ("other", "") if single else None
 
-    def _goes_on(self, parts: list[str], after: int) -> bool:
-        """Whether "on" governs something ("on the bed", "Which side is it on?") and is no look ("Is the lamp
-        on?")."""
-        return (
-            parts[after] not in ("or", "and")
-            if after < len(parts)
-            else parts[0] not in ("is", "are", "does", "do")
+    def _describes(self, parts: Phrase, tags: Sequence[str], first: int, last: int) -> bool:
+        """Whether words that may be a thing or a look ("orange") are a look here."""
+        if parts[max(first - 2, 0) : first] == ("made", "of"):
+            return True
+        before_noun = last < len(parts) and (
+            tags[last].startswith("NN") or parts[last : last + 1] in self._objects
         )
+        if before_noun and parts[last] not in ("on", "in", "to", "of"):
+            return True
+        return not self._qualified(parts, first)
 
-    def _is_verb(self, parts: list[str], index: int, length: int, tokens: Sequence[Token]) -> bool:
-        """Whether a word that may be a thing ("watch") is a verb here: tagged so, and no determiner or look
-        before it."""
-        if length > 1 or not tokens[index][2].startswith("VB"):
-            return False
-        previous = parts[index - 1] if index else ""
-        return previous not in DETERMINERS and (previous,) not in self._attributes
+    def _qualified(self, parts: Phrase, first: int) -> bool:
+        """Whether a determiner or a look stands before a word."""
+        before = parts[max(first - 1, 0) : first]
+        return before in self._attributes or not DETERMINERS.isdisjoint(before)
 
 
-def _key(phrase: str) -> tuple[str, ...]:
+def tagged(texts: Iterable[str], classes: WordClasses, tagger: Tagger) -> Iterator[Tagged]:
+    """Tag each distinct text once, sorted."""
+    distinct = sorted(set(texts))
+    for text, tokens in zip(distinct, tagger.tag(distinct), strict=True):
+        yield Tagged(text=text, words=classes.classify(text, tokens))
+
+
+def _goes_on(parts: Phrase, last: int) -> bool:
+    """Whether "on" governs something ("on the bed", "Which side is it on?") and is no look ("Is the lamp on?")."""
+    if last < len(parts):
+        return parts[last] not in ("or", "and")
+    return parts[0] not in ("is", "are", "does", "do")
+
+
+def _key(phrase: str) -> Phrase:
     return tuple(phrase.lower().split())
-
-
-def opposites(words: Iterable[Word]) -> list[Word]:
-    """The words that are spatial terms with an opposite."""
-    return [word for word in words if word.kind == "relation" and word.name in ANTONYMS]

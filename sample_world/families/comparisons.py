@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sample_world.phrasing import predicate, words
 from sample_world.program_builder import combine, then, typed
-from sample_world.proposals import Asker, Proposal
+from sample_world.proposals import Asker, ProposedQuestion
 from sample_world.references import Reference
 
 _SAME_COLOR = (
@@ -35,7 +35,7 @@ _COMMON = (
 )
 
 
-def verify_both(ask: Asker) -> Proposal | None:
+def verify_both(ask: Asker) -> ProposedQuestion | None:
     """Are both the cup and the large plate blue?"""
     kind = "color" if ask.chance(0.7) else "material"
     pair = _two(ask, kind)
@@ -70,25 +70,25 @@ def verify_both(ask: Asker) -> Proposal | None:
     )
 
 
-def compare(ask: Asker) -> Proposal | None:
+def compare(ask: Asker) -> ProposedQuestion | None:
     """Do the cup and the plate have the same color? Are the chair and the table made of the same material?"""
     kind = "color" if ask.chance(0.65) else "material"
     pair = _two(ask, kind)
     if pair is None:
         return None
     x, y = pair
-    one, two = (ask.view.values[r.object_id][kind] for r in pair)
+    first, second = (ask.view.values[r.object_id][kind] for r in pair)
     differ = kind == "color" and ask.chance(0.35)
-    yes = (one == two) != differ
+    yes = (first == second) != differ
     detailed, templates = (
         ("twoSameMaterial", _SAME_MATERIAL)
         if kind == "material"
         else (("twoDifferent", _DIFFERENT_COLOR) if differ else ("twoSame", _SAME_COLOR))
     )
     full = (
-        f"both {{m}} and {{n}} are {predicate(one)}"
-        if one == two
-        else (f"{{m}} [is|are] {predicate(one)} and {{n}} [is|are] {predicate(two)}")
+        f"both {{m}} and {{n}} are {predicate(first)}"
+        if first == second
+        else (f"{{m}} [is|are] {predicate(first)} and {{n}} [is|are] {predicate(second)}")
     )
     return ask.propose(
         detailed + "C" * (not yes),
@@ -99,21 +99,21 @@ def compare(ask: Asker) -> Proposal | None:
         slots={"x": x.the, "y": y.the, "m": ask.named(x.object_id), "n": ask.named(y.object_id)},
         local=f"{'09diff' if differ else '09same'}-{_names(pair)}",
         asserts=x.facts | y.facts,
-        needs=[{("attr", x.object_id, one), ("attr", y.object_id, two)}],
+        needs=[{("attr", x.object_id, first), ("attr", y.object_id, second)}],
         target=x.object_id,
         topic=("compare", str(differ), kind, *sorted((x.object_id, y.object_id))),
     )
 
 
-def query_common(ask: Asker) -> Proposal | None:
+def query_common(ask: Asker) -> ProposedQuestion | None:
     """What do the cup and the plate have in common?"""
     kind = ask.pick(("color", "color", "material", "size", "pattern"))
     pair = _two(ask, kind)
     if pair is None:
         return None
     x, y = pair
-    one, two = (ask.view.values[r.object_id] for r in pair)
-    if [k for k in one if one[k] == two.get(k)] != [kind]:
+    first, second = (ask.view.values[r.object_id] for r in pair)
+    if [k for k in first if first[k] == second.get(k)] != [kind]:
         return None
     return ask.propose(
         "twoCommon",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sample_world.ontology import ATTRIBUTE_TYPES
 from sample_world.phrasing import predicate, words
 from sample_world.program_builder import join, then, typed
-from sample_world.proposals import Asker, Proposal
+from sample_world.proposals import Asker, ProposedQuestion
 
 _OPEN_SHARES = {"color": 0.48, "material": 0.22, "size": 0.12, "pose": 0.10, "pattern": 0.05, "age": 0.03}
 _CLOSED_SHARES = {"color": 4, "material": 2} | dict.fromkeys(
@@ -76,13 +76,15 @@ _OPEN: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {  # type -> (detail
 }
 
 
-def query_look(ask: Asker) -> Proposal | None:
+def query_look(ask: Asker) -> ProposedQuestion | None:
     """What color is the cup on the table?"""
-    found = ask.attribute(_OPEN_SHARES)
-    x = ask.refer(found[0], hide=(found[1],)) if found else None
+    attribute = ask.attribute(_OPEN_SHARES)
+    if attribute is None:
+        return None
+    i, kind = attribute
+    x = ask.refer(i, hide=(kind,))
     if x is None:
         return None
-    i, kind = found
     value, name = ask.view.values[i][kind], ask.view.name(i)
     detailed, templates = ask.pick(_OPEN[kind])
     fact = ("attr", i, value)
@@ -102,12 +104,12 @@ def query_look(ask: Asker) -> Proposal | None:
     )
 
 
-def verify_look(ask: Asker) -> Proposal | None:
+def verify_look(ask: Asker) -> ProposedQuestion | None:
     """Does the shirt to the left of the tree look striped? Is the cabinet open?"""
-    found = ask.attribute(_CLOSED_SHARES)
-    if found is None:
+    attribute = ask.attribute(_CLOSED_SHARES)
+    if attribute is None:
         return None
-    (i, kind), yes = found, ask.chance(0.5)
+    (i, kind), yes = attribute, ask.chance(0.5)
     true = ask.view.values[i][kind]
     value, x = true if yes else ask.wrong(i, kind), ask.refer(i, hide=(kind,))
     if x is None or value is None:
@@ -152,26 +154,32 @@ def verify_look(ask: Asker) -> Proposal | None:
     )
 
 
-def choose_look(ask: Asker) -> Proposal | None:
+def choose_look(ask: Asker) -> ProposedQuestion | None:
     """Is the cup on the table red or blue? What is the large chair made of, wood or metal?"""
-    found = ask.attribute(_CLOSED_SHARES)
-    if found is None:
+    attribute = ask.attribute(_CLOSED_SHARES)
+    if attribute is None:
         return None
-    i, kind = found
+    i, kind = attribute
     true, other, x = ask.view.values[i][kind], ask.wrong(i, kind), ask.refer(i, hide=(kind,))
     if x is None or other is None:
         return None
-    one, two = (true, other) if ask.chance(0.5) else (other, true)
+    first, second = (true, other) if ask.chance(0.5) else (other, true)
     fact = ("attr", i, true)
     detailed = {"material": "materialChoose", "pose": "activityChoose"}.get(kind, "chooseAttr")
-    program = then(x.program, typed("choose", true), f"{one}|{two}")
+    program = then(x.program, typed("choose", true), f"{first}|{second}")
     return ask.propose(
         detailed,
         _choosing(kind),
         program,
         true,
         "{n} [is|are] {t}",
-        slots={"x": x.the, "n": ask.named(i), "u": words(one), "v": words(two), "t": words(predicate(true))},
+        slots={
+            "x": x.the,
+            "n": ask.named(i),
+            "u": words(first),
+            "v": words(second),
+            "t": words(predicate(true)),
+        },
         group=kind,
         local=f"10c-{ask.view.name(i)}_{kind}",
         asserts={*x.facts, fact},
@@ -210,7 +218,7 @@ def _choosing(kind: str) -> tuple[str, ...]:
     return looks
 
 
-def verify_two_looks(ask: Asker) -> Proposal | None:
+def verify_two_looks(ask: Asker) -> ProposedQuestion | None:
     """Is the chair to the left of the table red and made of wood?"""
     i = ask.some(lambda j: len(set(_SAID_TOGETHER) & set(ask.view.values[j])) > 1)
     if i is None:

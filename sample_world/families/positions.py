@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sample_world.phrasing import IMAGE, words
 from sample_world.program_builder import then
-from sample_world.proposals import Asker, Proposal
+from sample_world.proposals import Asker, ProposedQuestion
 from sample_world.references import Reference
 
 _SIDES = {"hposition": ("left", "right"), "vposition": ("top", "bottom")}
@@ -46,7 +46,7 @@ _FULL = {
 }
 
 
-def query_position(ask: Asker) -> Proposal | None:
+def query_position(ask: Asker) -> ProposedQuestion | None:
     """On which side of the picture is the red chair?"""
     x, axis, true = _placed(ask, 1.0)
     if x is None:
@@ -67,7 +67,7 @@ def query_position(ask: Asker) -> Proposal | None:
     )
 
 
-def verify_position(ask: Asker) -> Proposal | None:
+def verify_position(ask: Asker) -> ProposedQuestion | None:
     """Is the blue chair on the left side of the photo?"""
     x, axis, true = _placed(ask, 0.75)
     if x is None or not x.ends_clearly:
@@ -90,21 +90,21 @@ def verify_position(ask: Asker) -> Proposal | None:
     )
 
 
-def choose_position(ask: Asker) -> Proposal | None:
+def choose_position(ask: Asker) -> ProposedQuestion | None:
     """Is the dog on the left or on the right side of the picture?"""
     x, axis, true = _placed(ask, 0.7)
     if x is None or not x.ends_clearly:
         return None
     i, fact = x.object_id, ("position", x.object_id, true)
-    one, two = _SIDES[axis] if ask.chance(0.5) else _SIDES[axis][::-1]
-    program = then(x.program, f"choose {axis}", f"{one}|{two}")
+    first, second = _SIDES[axis] if ask.chance(0.5) else _SIDES[axis][::-1]
+    program = then(x.program, f"choose {axis}", f"{first}|{second}")
     return ask.propose(
         "positionChoose",
         _CHOOSE[axis],
         program,
         true,
         _FULL[axis],
-        slots={"x": x.the, "n": ask.named(i), "u": words(one), "v": words(two), "t": words(true)},
+        slots={"x": x.the, "n": ask.named(i), "u": words(first), "v": words(second), "t": words(true)},
         local=f"10c-{ask.view.name(i)}_{axis}",
         asserts={*x.facts, fact},
         needs=[{fact}],
@@ -119,4 +119,4 @@ def _placed(ask: Asker, horizontal: float) -> tuple[Reference | None, str, str]:
     i = ask.some(lambda j: ask.view.position(j, axis) in _SIDES[axis])
     if i is None:
         return None, axis, ""
-    return ask.refer(i, hide=(axis,)), axis, ask.view.position(i, axis)
+    return ask.refer(i, hide=(axis,)), axis, ask.view.position(i, axis) or ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sample_world.families.kinds import name_it
+from sample_world.families.naming import name_it
 from sample_world.ontology import BY_NAME
 from sample_world.phrasing import CATEGORY_KINDS, VERBS, category_of, words
 from sample_world.program_builder import then
-from sample_world.proposals import Asker, Proposal
+from sample_world.proposals import Asker, ProposedQuestion
 from sample_world.view import ANTONYMS, FUZZY
 
 # How GQA shortens the answers.
@@ -14,12 +14,12 @@ _ANSWERS = {"to the left of": "left", "to the right of": "right", "in front of":
 _SIDEWAYS = ("to the left of", "to the right of", "above", "below")
 
 
-def query_subject(ask: Asker) -> Proposal | None:
+def query_subject(ask: Asker) -> ProposedQuestion | None:
     """Who is wearing the striped shirt? What is on the wooden table?"""
-    found = ask.relation(lambda a, name, b: name not in FUZZY and _says_something(ask, a, name, b))
-    if found is None:
+    triple = ask.relation(lambda a, name, b: name not in FUZZY and _says_something(ask, a, name, b))
+    if triple is None:
         return None
-    i, relation, landmark = found
+    i, relation, landmark = triple
     who, noun = _who(ask, i)
     if ask.view.related(noun, relation, landmark, "s", strict=False) != [i]:
         return None
@@ -47,12 +47,12 @@ def query_subject(ask: Asker) -> Proposal | None:
     )
 
 
-def query_object(ask: Asker) -> Proposal | None:
+def query_object(ask: Asker) -> ProposedQuestion | None:
     """What is the boy holding? What is the cat on?"""
-    found = ask.relation(lambda a, relation, b: relation not in (*FUZZY, *_SIDEWAYS))
-    if found is None:
+    triple = ask.relation(lambda a, relation, b: relation not in (*FUZZY, *_SIDEWAYS))
+    if triple is None:
         return None
-    subject, relation, i = found
+    subject, relation, i = triple
     who, noun = _who(ask, i)
     if ask.view.related(noun, relation, subject, "o", strict=False) != [i]:
         return None
@@ -82,18 +82,18 @@ def query_object(ask: Asker) -> Proposal | None:
     )
 
 
-def query_category_subject(ask: Asker) -> Proposal | None:
+def query_category_subject(ask: Asker) -> ProposedQuestion | None:
     """What kind of furniture is to the right of the plant?"""
-    found = ask.relation(
+    triple = ask.relation(
         lambda a, relation, b: (
             relation not in FUZZY
             and _says_something(ask, a, relation, b)
             and category_of(ask.view.name(a)) in CATEGORY_KINDS
         )
     )
-    if found is None:
+    if triple is None:
         return None
-    i, relation, landmark = found
+    i, relation, landmark = triple
     category = category_of(ask.view.name(i))
     if ask.view.related(category, relation, landmark, "s", strict=False) != [i]:
         return None
@@ -122,16 +122,16 @@ def query_category_subject(ask: Asker) -> Proposal | None:
     )
 
 
-def query_category_object(ask: Asker) -> Proposal | None:
+def query_category_object(ask: Asker) -> ProposedQuestion | None:
     """What fruit is the girl holding? What is the piece of furniture the cat is on called?"""
-    found = ask.relation(
+    triple = ask.relation(
         lambda a, relation, b: (
             relation not in (*FUZZY, *_SIDEWAYS) and category_of(ask.view.name(b)) in CATEGORY_KINDS
         )
     )
-    if found is None:
+    if triple is None:
         return None
-    subject, relation, i = found
+    subject, relation, i = triple
     category = category_of(ask.view.name(i))
     if ask.view.related(category, relation, subject, "o", strict=False) != [i]:
         return None
@@ -161,15 +161,15 @@ def query_category_object(ask: Asker) -> Proposal | None:
     )
 
 
-def verify_relation(ask: Asker) -> Proposal | None:
+def verify_relation(ask: Asker) -> ProposedQuestion | None:
     """Is the person that is wearing the hat to the left of the red car? Is the woman holding the umbrella?"""
-    found = ask.relation(lambda a, name, b: name not in FUZZY and _says_something(ask, a, name, b))
-    if found is None:
+    triple = ask.relation(lambda a, name, b: name not in FUZZY and _says_something(ask, a, name, b))
+    if triple is None:
         return None
-    a, relation, true = found
+    a, relation, true = triple
     # Another object that a thing could be on, but is not, is seldom to be found: so "no" is tried more often.
     yes = ask.chance(0.5 if relation in ANTONYMS else 0.3)
-    said, b = (relation, true) if yes else _untrue(ask, *found)
+    said, b = (relation, true) if yes else _untrue(ask, *triple)
     if b is None:
         return None
     # A program describes one of the two only, so the other is called by its bare name.
@@ -202,21 +202,25 @@ def verify_relation(ask: Asker) -> Proposal | None:
     )
 
 
-def choose_relation(ask: Asker) -> Proposal | None:
+def choose_relation(ask: Asker) -> ProposedQuestion | None:
     """Is the bag to the left or to the right of the woman that is wearing the hat?"""
-    found = ask.relation(lambda a, relation, b: relation in ANTONYMS and _says_something(ask, a, relation, b))
-    if found is None:
+    triple = ask.relation(
+        lambda a, relation, b: relation in ANTONYMS and _says_something(ask, a, relation, b)
+    )
+    if triple is None:
         return None
-    a, relation, b = found
+    a, relation, b = triple
     p, y = ask.refer(a, plain=True), ask.refer(b, avoid=(a,))
     if p is None or y is None:
         return None
-    one, two = (relation, ANTONYMS[relation]) if ask.chance(0.5) else (ANTONYMS[relation], relation)
+    first_said, second_said = (
+        (relation, ANTONYMS[relation]) if ask.chance(0.5) else (ANTONYMS[relation], relation)
+    )
     # "to the left or to the right of the woman": what both options end with is said once.
-    first = one.removesuffix(" of") if two.endswith(" of") else one
+    first = first_said.removesuffix(" of") if second_said.endswith(" of") else first_said
     fact = ("rel", a, relation, b)
     templates = ("[Is|Are] {x} {u} or {v} {y}",) * 3 + ("Do you think {x} [is|are] {u} or {v} {y}",)
-    program = then(y.program, "choose rel", f"{p.noun},{one}|{two},s ({a})")
+    program = then(y.program, "choose rel", f"{p.noun},{first_said}|{second_said},s ({a})")
     return ask.propose(
         "relChooser",
         templates,
@@ -227,7 +231,7 @@ def choose_relation(ask: Asker) -> Proposal | None:
             "x": p.the,
             "y": y.the,
             "u": words(first),
-            "v": words(two),
+            "v": words(second_said),
             "n": ask.named(a),
             "m": ask.named(b),
         },

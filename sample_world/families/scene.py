@@ -5,7 +5,7 @@ from __future__ import annotations
 from sample_world.ontology import INDOORS, OUTDOORS, WEATHERS
 from sample_world.phrasing import IMAGE, PHOTO, with_article, words
 from sample_world.program_builder import chain
-from sample_world.proposals import Asker, Proposal
+from sample_world.proposals import Asker, ProposedQuestion
 
 _PLACE = (
     "<Which/What> place is <it/this/shown/pictured>",
@@ -56,17 +56,17 @@ _CHOOSE = {
 }
 
 
-def query_place(ask: Asker) -> Proposal | None:
+def query_place(ask: Asker) -> ProposedQuestion | None:
     """What place is this?"""
     return _query(ask, "place", ask.view.scene.location, _PLACE)
 
 
-def query_weather(ask: Asker) -> Proposal | None:
+def query_weather(ask: Asker) -> ProposedQuestion | None:
     """How is the weather?"""
     return _query(ask, "weather", ask.view.scene.weather, _WEATHER) if ask.view.scene.weather else None
 
 
-def _query(ask: Asker, form: str, true: str, templates: tuple[str, ...]) -> Proposal | None:
+def _query(ask: Asker, form: str, true: str, templates: tuple[str, ...]) -> ProposedQuestion | None:
     fact = (form, true)
     return ask.propose(
         form,
@@ -83,7 +83,7 @@ def _query(ask: Asker, form: str, true: str, templates: tuple[str, ...]) -> Prop
     )
 
 
-def verify_scene(ask: Asker) -> Proposal | None:
+def verify_scene(ask: Asker) -> ProposedQuestion | None:
     """Is it outdoors? Is this a park? Is it sunny?"""
     form, true, other = _form(ask)
     yes = ask.chance(0.5)
@@ -103,18 +103,22 @@ def verify_scene(ask: Asker) -> Proposal | None:
     )
 
 
-def choose_scene(ask: Asker) -> Proposal | None:
+def choose_scene(ask: Asker) -> ProposedQuestion | None:
     """Is it indoors or outdoors? Is this a park or a farm? Is it sunny or rainy?"""
     form, true, other = _form(ask)
-    one, two = (true, other) if ask.chance(0.5) else (other, true)
+    first, second = (true, other) if ask.chance(0.5) else (other, true)
     fact = (form, true)
     return ask.propose(
         f"{form}Choose",
         _CHOOSE[form],
-        chain("scene", (f"choose {form}", f"{one}|{two}")),
+        chain("scene", (f"choose {form}", f"{first}|{second}")),
         true,
         "It is {t}",
-        slots={"u": words(_said(form, one)), "v": words(_said(form, two)), "t": words(_said(form, true))},
+        slots={
+            "u": words(_said(form, first)),
+            "v": words(_said(form, second)),
+            "t": words(_said(form, true)),
+        },
         group=form,
         local=f"02c-{form}",
         asserts={fact},
@@ -129,7 +133,7 @@ def _form(ask: Asker) -> tuple[str, str, str]:
     indoors = scene.location in INDOORS
     form = ask.pick(("location", "place", "weather") if scene.weather else ("location", "place"))
     if form == "location":
-        return form, *(("indoors", "outdoors") if indoors else ("outdoors", "indoors"))
+        return (form, "indoors", "outdoors") if indoors else (form, "outdoors", "indoors")
     places = INDOORS if indoors else OUTDOORS
     true, values = (scene.weather, WEATHERS) if form == "weather" else (scene.location, places)
     return form, true, ask.pick([value for value in values if value != true])

@@ -13,15 +13,15 @@ class Look:
     """A thing's looks.
 
     Attributes:
-        name, tones: its colour; None for kinds without one.
-        material, pattern, state, pose, age: as in world.Thing.
+        name, tones: its colour; "" and gray tones for kinds without one.
+        material, pattern, state, pose, age: as in world.PlacedThing.
         variety: a number for what is no attribute (people's hair and skin).
         fine: narrow patterns and grain, for small things.
         seated: jeans of a person who sits.
         flying: nothing is under it.
     """
 
-    name: str | None
+    name: str
     tones: Tones
     material: str | None = None
     pattern: str | None = None

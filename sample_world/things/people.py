@@ -78,13 +78,13 @@ def _person(look: Look, child: bool, female: bool) -> str:
     hues = Hues(skin, mix(skin, "#000000", 0.45), hair, mix(hair, "#000000", 0.45))
     behind, front = head("child" if child else look.age or "young", female, hues)
     across, upward, y = (1.23, 1.16, 18.7) if child else (1, 1, 16.6)
+    pose, legs = "standing", _standing_legs
     if look.pose == "sitting":
-        y -= 1
-    legs = _seated_legs if look.pose == "sitting" else _standing_legs
+        pose, legs, y = "sitting", _seated_legs, y - 1
     return (
         placed(behind, 27, y, across, upward)
         + legs(hues, female)
-        + _upper_body(POSES[look.pose], hues)
+        + _upper_body(POSES[pose], hues)
         + placed(front, 27, y, across, upward)
     )
 

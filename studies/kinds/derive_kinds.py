@@ -1,6 +1,6 @@
 """Derive kinds.tsv, the table of synonyms and kinds of everyday things, from WordNet 3.0.
 
-    python -m studies.kinds.derive_kinds /usr/share/wordnet
+    rgqa study kinds /usr/share/wordnet
 
 FOLDER holds WordNet's dictionary files data.noun, index.noun and cntlist.rev (Debian: package wordnet-base).
 Only whoever changes `choices` needs them: the table is part of the project.
@@ -17,13 +17,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Annotated
 
-import typer
-
-from pipeline.core.errors import Problems, run
-from pipeline.core.files import replacing
-from pipeline.words.kinds import HEADER, TABLE, Row
+from pipeline.core.errors import Problems
+from pipeline.core.files import write_text
+from pipeline.words.kinds import HEADER, TABLE, NameEntry
 from pipeline.words.nouns import PLURAL_ONLY, singular
 from studies.kinds import derivation_choices
 from studies.kinds.wordnet_files import WordNet
@@ -37,7 +34,6 @@ _THINGS = frozenset((5, _ARTIFACT, _FOOD, _PERSON, _PLANT))
 _RIVAL = 0.25  # a sense tagged at least so often, relative to the commonest, may be meant as well
 _MENTIONS = 4  # a word in so many definitions is an everyday word
 _MENTIONS_OF_PARTS = 100  # a name of several such words is an everyday name
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +88,10 @@ class Derivation:
                 problems.add(spec, "this WordNet has no such sense; is it WordNet 3.0?")
         problems.raise_if_any()
 
-    def rows(self) -> dict[str, Row]:
+    def rows(self) -> dict[str, NameEntry]:
         """Name -> row, of all everyday names of which something is known."""
         same = self._synonyms()
-        found = {singular(name): Row("", _NONE) for name in derivation_choices.listed(self.made.SILENT)}
+        found = {singular(name): NameEntry("", _NONE) for name in derivation_choices.listed(self.made.SILENT)}
         for name, meaning in self.meanings.items():
             word = name.rpartition(" ")[2]
             head = self.meanings.get(word)
@@ -108,25 +104,27 @@ class Derivation:
                 or name in same
                 or name in same.values()
             ):
-                found[name] = Row(same.get(name, ""), kinds)
+                found[name] = NameEntry(same.get(name, ""), kinds)
         for name, kinds in _by_name(self.made.ALSO):
-            row = found.get(name, Row("", _NONE))
+            row = found.get(name, NameEntry("", _NONE))
             more = (self._up(kind, found) for kind in derivation_choices.listed(kinds))
-            found[name] = Row(row.same, row.kinds.union(*more))
+            found[name] = NameEntry(row.same, row.kinds.union(*more))
         for name, kinds in _by_name(self.made.NOT):
             if name in found:
-                found[name] = Row(
+                found[name] = NameEntry(
                     found[name].same, found[name].kinds.difference(derivation_choices.listed(kinds))
                 )
         for name, other in _by_name(self.made.SAME):
-            found[name] = Row(singular(other), _NONE)
+            found[name] = NameEntry(singular(other), _NONE)
         for name, row in found.items():  # synonyms are of the same kinds
             if row.same:
-                found[name] = Row(row.same, found[row.same].kinds if row.same in found else row.kinds)
-        return {name: Row(row.same, row.kinds - {name, row.same}) for name, row in sorted(found.items())}
+                found[name] = NameEntry(row.same, found[row.same].kinds if row.same in found else row.kinds)
+        return {
+            name: NameEntry(row.same, row.kinds - {name, row.same}) for name, row in sorted(found.items())
+        }
 
     @staticmethod
-    def _up(kind: str, found: Mapping[str, Row]) -> frozenset[str]:
+    def _up(kind: str, found: Mapping[str, NameEntry]) -> frozenset[str]:
         return found[kind].kinds | {kind} if kind in found else frozenset((kind,))
 
     def _meaning(self, lemma: str) -> Meaning | None:
@@ -224,24 +222,14 @@ def _by_name(text: str) -> Iterator[tuple[str, str]]:
     return ((singular(name), rest) for name, rest in derivation_choices.pairs(text))
 
 
-def table(rows: Mapping[str, Row]) -> str:
+def table(rows: Mapping[str, NameEntry]) -> str:
     """The table's text."""
     lines = (f"{name}\t{row.same}\t{','.join(sorted(row.kinds))}\n" for name, row in sorted(rows.items()))
     return HEADER + "".join(lines)
 
 
-@app.command(epilog="Example: python -m studies.kinds.derive_kinds /usr/share/wordnet")
-def main(folder: Annotated[Path, typer.Argument(help="Folder of WordNet 3.0's dictionary files.")]) -> None:
-    """Derive kinds.tsv, the table of synonyms and kinds of everyday things."""
-
-    def derive() -> None:
-        rows = Derivation(WordNet(folder)).rows()
-        with replacing(TABLE) as file:
-            file.write(table(rows).encode())
-        print(f"{len(rows):,} names in {TABLE.name}")
-
-    run(derive)
-
-
-if __name__ == "__main__":
-    app()
+def derive(folder: Path) -> str:
+    """Write the table from WordNet's dictionary files and say how many names it has."""
+    rows = Derivation(WordNet(folder)).rows()
+    write_text(TABLE, table(rows))
+    return f"{len(rows):,} names in {TABLE.name}"

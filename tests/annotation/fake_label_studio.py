@@ -119,7 +119,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self, path: str, query: dict, body: object) -> tuple[int, object]:
         fake = self.fake
-        if path == "/api/version":
+        if path == "/api/version/":
             return 200, {"release": fake.release}
         if path == "/api/token/refresh/":
             return (
@@ -167,9 +167,7 @@ class Handler(BaseHTTPRequestHandler):
                 "task_number": sum(task["project"] == project["id"] for task in fake.tasks.values())
             }
         if path == "/api/tasks/":
-            rows = [
-                task for task in self.chosen(int(query["project"]), json.loads(query["query"])["filters"])
-            ]
+            rows = self.chosen(int(query["project"]), json.loads(query["query"])["filters"])
             page = rows[: int(query["page_size"])]
             return 200, {
                 "total": len(rows),

@@ -10,16 +10,16 @@ import pytest
 from pipeline.core.records import Scene
 from sample_world.graphs import facts, published, truth
 from sample_world.scenes import worlds
-from sample_world.world import Thing, World
+from sample_world.world import PlacedThing, World
 
 
-def relations(*things: Thing) -> set[tuple[str, str, str]]:
+def relations(*things: PlacedThing) -> set[tuple[str, str, str]]:
     scene = truth(World("n000001", "testdev", "kitchen", "", things))
     return {(item.object_id, r.name, r.object_id) for item in scene.objects for r in item.relations}
 
 
-def ball(key: str, *box: float, rests: str = "floor", host: str | None = None) -> Thing:
-    return Thing(key, "ball", box, rests, host=host)  # type: ignore[arg-type]
+def ball(key: str, *box: float, rests: str = "floor", host: str | None = None) -> PlacedThing:
+    return PlacedThing(key, "ball", box, rests, host=host)  # type: ignore[arg-type]
 
 
 SIDES = {"to the left of", "to the right of"}
@@ -106,10 +106,10 @@ def table_scene() -> set[tuple[str, str, str]]:
     """A table 100..230 x 200..274 with two cups on it, an apple in a bowl on it, and a ball under it."""
     return relations(
         ball("ball", 150, 240, 30, 30, host="table"),
-        Thing("table", "table", (100, 200, 130, 74), "floor"),
-        Thing("cup", "cup", (110, 183, 24, 26), "top", host="table"),
-        Thing("apple", "apple", (170, 165, 22, 24), "inside", host="bowl"),
-        Thing("bowl", "bowl", (160, 181, 46, 28), "top", host="table"),
+        PlacedThing("table", "table", (100, 200, 130, 74), "floor"),
+        PlacedThing("cup", "cup", (110, 183, 24, 26), "top", host="table"),
+        PlacedThing("apple", "apple", (170, 165, 22, 24), "inside", host="bowl"),
+        PlacedThing("bowl", "bowl", (160, 181, 46, 28), "top", host="table"),
     )
 
 
@@ -139,9 +139,9 @@ def test_neighbours_on_one_table_are_near_and_have_sides() -> None:
 
 def test_a_person_wears_clothes_and_holds_what_is_in_the_hand() -> None:
     found = relations(
-        Thing("man", "man", (100, 150, 54, 128), "floor", pose="standing"),
-        Thing("shirt", "shirt", (107, 180, 39, 46), "body", host="man"),
-        Thing("cup", "cup", (140, 208, 24, 26), "hand", host="man"),
+        PlacedThing("man", "man", (100, 150, 54, 128), "floor", pose="standing"),
+        PlacedThing("shirt", "shirt", (107, 180, 39, 46), "body", host="man"),
+        PlacedThing("cup", "cup", (140, 208, 24, 26), "hand", host="man"),
     )
     assert {triple for triple in found if "man" in (triple[0], triple[2])} == {
         ("man", "wearing", "shirt"),
@@ -153,9 +153,9 @@ def test_a_person_wears_clothes_and_holds_what_is_in_the_hand() -> None:
 
 def test_a_sitter_is_on_the_seat_and_sits_on_it_but_not_in_front_of_it() -> None:
     found = relations(
-        Thing("couch", "couch", (100, 180, 150, 78), "floor"),
-        Thing("man", "man", (140, 150, 54, 98), "top", pose="sitting", host="couch"),
-        Thing("jeans", "jeans", (144, 215, 45, 30), "legs", host="man"),
+        PlacedThing("couch", "couch", (100, 180, 150, 78), "floor"),
+        PlacedThing("man", "man", (140, 150, 54, 98), "top", pose="sitting", host="couch"),
+        PlacedThing("jeans", "jeans", (144, 215, 45, 30), "legs", host="man"),
     )
     assert {triple for triple in found if "couch" in (triple[0], triple[2])} == {
         ("man", "on", "couch"),
@@ -164,8 +164,8 @@ def test_a_sitter_is_on_the_seat_and_sits_on_it_but_not_in_front_of_it() -> None
 
 
 def test_attributes_are_all_looks_that_are_drawn() -> None:
-    man = Thing("1", "man", (100, 150, 54, 128), "floor", pose="standing", age="old")
-    box = Thing("2", "box", (300, 250, 58, 50), "floor", "red", "wood", "striped", "large", "open")
+    man = PlacedThing("1", "man", (100, 150, 54, 128), "floor", pose="standing", age="old")
+    box = PlacedThing("2", "box", (300, 250, 58, 50), "floor", "red", "wood", "striped", "large", "open")
     scene = truth(World("n000001", "testdev", "park", "sunny", (man, box)))
     assert [item.attributes for item in scene.objects] == [
         ("standing", "old"),
@@ -212,7 +212,7 @@ def test_relations_with_a_converse_are_listed_in_both_directions(scenes: list[Sc
 
 def test_a_fact_and_its_converse_count_once() -> None:
     # 2 objects, 1 attribute, "left of" with its converse: 4 facts
-    red = Thing("a", "ball", (10, 260, 40, 40), "floor", "red")
+    red = PlacedThing("a", "ball", (10, 260, 40, 40), "floor", "red")
     scene = truth(World("n000001", "testdev", "kitchen", "", (red, ball("b", 200, 260, 40, 40))))
     assert len(facts(scene)) == 4
 

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.core.records import Relation, Scene, SceneObject
 from pipeline.judge.facts import facts_of
-from sample_world.proof import LEXICON, Entry, faults_of
+from sample_world.proof import LEXICON, CheckedQuestion, faults_of
 
 
 def thing(object_id: str, name: str, *attributes: str, relations: str = "") -> SceneObject:
@@ -117,7 +117,7 @@ QUESTIONS = {
 
 def complaints(question_id: str, **changes: object) -> list[str]:
     changed = QUESTIONS | {question_id: QUESTIONS[question_id] | changes}
-    entries = {key: msgspec.convert(value, Entry) for key, value in changed.items()}
+    entries = {key: msgspec.convert(value, CheckedQuestion) for key, value in changed.items()}
     return list(faults_of(question_id, entries[question_id], entries, TRUTH))
 
 
@@ -246,7 +246,7 @@ def test_a_relation_that_is_taken_for_granted_must_be_that_of_the_very_objects()
             "entailed": [],
             "question": "What color is it?",
         }
-        question = msgspec.convert(QUESTIONS["10"] | program_ | marks, Entry)
+        question = msgspec.convert(QUESTIONS["10"] | program_ | marks, CheckedQuestion)
         assert list(faults_of("10", question, {"10": question}, facts_of(scene, LEXICON))) == fault
 
 
@@ -264,6 +264,6 @@ def test_a_relation_that_is_asked_for_must_be_that_of_the_very_objects():
             thing("5", "table"),
         ),
     )
-    question = msgspec.convert(QUESTIONS["12"] | program("12", "(1)", "(5)"), Entry)
+    question = msgspec.convert(QUESTIONS["12"] | program("12", "(1)", "(5)"), CheckedQuestion)
     found = list(faults_of("12", question, {"12": question}, facts_of(scene, LEXICON)))
     assert "step 1: 5 and 4 are not related as question and answer say" in found

@@ -21,7 +21,7 @@ from pipeline.core.randomness import generator
 from pipeline.core.records import Relation, Scene, SceneObject
 from sample_world import verify
 from sample_world.ontology import ATTRIBUTE_TYPES, CATEGORIES, KINDS
-from sample_world.proof import Entry
+from sample_world.proof import CheckedQuestion
 
 ROOT = Path(__file__).parents[2]
 SEED, OF_EACH = 11, 10
@@ -29,8 +29,8 @@ OPPOSITE = {"to the left of": "to the right of", "above": "below", "in front of"
 OPPOSITE |= {other: name for name, other in OPPOSITE.items()}
 RELATED = re.compile(r"relate: ([^,]+),([^,]+),([so]) \((\d+)\) \[(\d+)\]")
 NAMED = re.compile(r"(?:select: |relate: |rel: )([^,(_]+?)(?:,[^(]*)? \((\d+)\)")
-Corrupted = tuple[dict[str, Entry], Scene]
-Corruption = Callable[[str, dict[str, Entry], Scene, np.random.Generator], Corrupted | None]
+Corrupted = tuple[dict[str, CheckedQuestion], Scene]
+Corruption = Callable[[str, dict[str, CheckedQuestion], Scene, np.random.Generator], Corrupted | None]
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_every_answer_of_the_sample_is_right_and_every_published_fact_true(sampl
 
 
 def other_answer(
-    key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator
+    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
 ) -> Corrupted | None:
     """Another answer that could have been given: the other option, the other of yes and no, a value of the same type."""
     one = entries[key]
@@ -83,7 +83,7 @@ def other_answer(
 
 
 def swapped_id(
-    key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator
+    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
 ) -> Corrupted | None:
     """The id in a program becomes that of another object of the picture, with another name."""
     one = entries[key]
@@ -104,7 +104,7 @@ def swapped_id(
 
 
 def swapped_annotation(
-    key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator
+    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
 ) -> Corrupted | None:
     """A word of the question is annotated with an object of another category."""
     one = entries[key]
@@ -123,7 +123,7 @@ def swapped_annotation(
 
 
 def foreign_entailment(
-    key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator
+    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
 ) -> Corrupted | None:
     """A question is said to entail one of the same picture about other things altogether."""
     one = entries[key]
@@ -143,7 +143,9 @@ def foreign_entailment(
     )
 
 
-def renamed(key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator) -> Corrupted | None:
+def renamed(
+    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
+) -> Corrupted | None:
     """An object that the program names is truly something of another category."""
     named = NAMED.search(entries[key].semantic_str)
     if not named:
@@ -161,7 +163,7 @@ def renamed(key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Ge
 
 
 def other_attribute(
-    key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator
+    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
 ) -> Corrupted | None:
     """The attribute asked for has truly another value: `query: color` of an object that is blue, not red."""
     one = entries[key]
@@ -176,7 +178,7 @@ def other_attribute(
 
 
 def other_filter(
-    key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator
+    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
 ) -> Corrupted | None:
     """An attribute that tells an object apart ("the red cup") is truly another."""
     one = entries[key]
@@ -195,7 +197,9 @@ def other_filter(
     return (entries, with_attribute(scene, found[1], one.semantic[step].argument, rng)) if found else None
 
 
-def flipped(key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator) -> Corrupted | None:
+def flipped(
+    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
+) -> Corrupted | None:
     """A relation that the question takes for granted is truly the opposite, in both directions."""
     triple = related(entries[key])
     if triple is None or triple[1] not in OPPOSITE:
@@ -206,7 +210,7 @@ def flipped(key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Ge
 
 
 def unrelated(
-    key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator
+    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
 ) -> Corrupted | None:
     """A relation that the question takes for granted truly does not hold (in its other words neither)."""
     triple = related(entries[key])
@@ -219,7 +223,9 @@ def unrelated(
     return entries, with_relations(scene, lambda s, r, o: None if {s, o} == {a, b} and r in words else r)
 
 
-def removed(key: str, entries: dict[str, Entry], scene: Scene, rng: np.random.Generator) -> Corrupted | None:
+def removed(
+    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
+) -> Corrupted | None:
     """An object that the program names is truly not there."""
     named = NAMED.search(entries[key].semantic_str)
     if not named:
@@ -264,10 +270,10 @@ def test_all_of_100_seeded_corruptions_are_caught(sample):
 
 
 def corruptions(
-    corrupt: Corruption, entries: dict[str, Entry], truths: dict[str, Scene]
+    corrupt: Corruption, entries: dict[str, CheckedQuestion], truths: dict[str, Scene]
 ) -> Iterator[tuple[str, Corrupted]]:
     """Ten corruptions of one kind, each of another picture."""
-    by_picture: dict[str, dict[str, Entry]] = defaultdict(dict)
+    by_picture: dict[str, dict[str, CheckedQuestion]] = defaultdict(dict)
     for key, entry in sorted(entries.items()):
         by_picture[entry.image_id][key] = entry
     rng = generator(SEED, corrupt.__name__)
@@ -319,7 +325,7 @@ def test_the_command_lists_everything_that_is_wrong(sample, monkeypatch, tmp_pat
     wrong = entries["val"] | {key: msgspec.structs.replace(entries["val"][key], answer="no", equivalent=())}
     monkeypatch.setattr(verify, "load", lambda home: (entries | {"val": wrong}, truths, published))
     with pytest.raises(UserError) as error:
-        verify.main()
+        verify.verify_sample()
     told = [line for line in error.value.problems if key in line]
     assert any("the answer is yes, not no" in line for line in told)
     assert any("not among its own equivalent questions" in line for line in told)
@@ -340,11 +346,11 @@ def object_of(scene: Scene, object_id: str) -> SceneObject:
     return next(o for o in scene.objects if o.object_id == object_id)
 
 
-def ids(entry: Entry) -> set[str]:
+def ids(entry: CheckedQuestion) -> set[str]:
     return set(re.findall(r"\d+", " ".join(re.findall(r"\(([\d,]+)\)", entry.semantic_str))))
 
 
-def asked_of(entry: Entry) -> str | None:
+def asked_of(entry: CheckedQuestion) -> str | None:
     """Id of the one object that the last step asks about."""
     step = entry.semantic[entry.semantic[-1].dependencies[0]]
     while step.operation.startswith("filter"):
@@ -353,7 +359,7 @@ def asked_of(entry: Entry) -> str | None:
     return found[1] if found else None
 
 
-def related(entry: Entry) -> tuple[str, str, str] | None:
+def related(entry: CheckedQuestion) -> tuple[str, str, str] | None:
     """The first relation that is taken for granted between two objects, as (subject, relation, object)."""
     for match in RELATED.finditer(entry.semantic_str):
         step = entry.semantic[int(match[5])]

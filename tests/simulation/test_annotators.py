@@ -1,11 +1,19 @@
 import numpy as np
 import pytest
 
+from pipeline.batching.filter_questions import OF_THE_SCENE
 from pipeline.core.records import Scene, SceneObject, Step, Task, TaskQuestion
-from simulation.annotators import ANNOTATORS, Annotator, annotate, choose, view
-from simulation.word_senses import Words
+from simulation.annotators import (
+    ANNOTATORS,
+    ANSWERED_BY_EVERY_PHOTO,
+    SimulatedAnnotator,
+    annotate,
+    choose,
+    view,
+)
+from simulation.word_senses import WordSenses
 
-WORDS = Words(categories={}, attribute_types={"red": "color"})
+WORDS = WordSenses(categories={}, attribute_types={"red": "color"})
 TABLE = SceneObject(object_id="1", name="table", x=0, y=0, w=9, h=9, attributes=("red",))
 SCENE = Scene(picture_id="n1", split="testdev", width=9, height=9, objects=(TABLE,), complete=True)
 
@@ -45,6 +53,10 @@ def test_what_is_seen_depends_on_the_picture_and_the_question_alone(question, sc
     assert view(question, scene, WORDS) == seen
 
 
+def test_what_every_photo_answers_are_the_templates_on_the_scene():
+    assert set(OF_THE_SCENE) == ANSWERED_BY_EVERY_PHOTO
+
+
 def test_eight_annotators_differ_in_care_and_one_is_careless():
     assert len(ANNOTATORS) == 8
     assert len({(a.misses, a.false_alarms) for a in ANNOTATORS}) == 8
@@ -53,7 +65,7 @@ def test_eight_annotators_differ_in_care_and_one_is_careless():
 
 
 def shares(seen):
-    annotator = Annotator(name="a", misses=0.3, false_alarms=0.1, hesitates=0.4)
+    annotator = SimulatedAnnotator("a", misses=0.3, false_alarms=0.1, hesitates=0.4)
     rng = np.random.default_rng(0)
     said = [choose(seen, annotator, rng)[0] for _ in range(4000)]
     return {choice: said.count(choice) / 4000 for choice in set(said)}

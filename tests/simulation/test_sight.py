@@ -7,9 +7,9 @@ from pipeline.core.errors import Problems
 from pipeline.core.records import Relation, Scene, SceneObject, Step
 from pipeline.sources import gqa_files
 from simulation.sight import Unclear, obstacle
-from simulation.word_senses import Words
+from simulation.word_senses import WordSenses
 
-WORDS = Words(
+WORDS = WordSenses(
     categories={"furniture": ("table", "chair"), "person": ("man", "woman"), "dishes": ("cup",)},
     attribute_types={
         "red": "color",
@@ -228,7 +228,7 @@ def test_every_question_of_the_tiny_world_has_an_answer_at_its_own_picture(vocab
         scene.picture_id: scene
         for scene in gqa_files.scenes(tiny / "truth", ("testdev", "train", "val"), problems, complete=True)
     }
-    words = Words(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
+    words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
     questions = list(gqa_files.questions(tiny / "source", ("testdev", "train", "val"), problems))
     assert problems.lines == []
     assert len(questions) == 52

@@ -1,8 +1,8 @@
 import pytest
 
-from simulation.word_senses import Words, forms, same_relation
+from simulation.word_senses import WordSenses, forms, same_relation
 
-WORDS = Words(
+WORDS = WordSenses(
     categories={"person": ("man", "woman"), "furniture": ("table",), "thing to sit on": ("chair",)},
     attribute_types={},
 )

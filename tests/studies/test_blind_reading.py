@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from pipeline.cli import app
 from pipeline.core.files import write_jsonl
 from pipeline.core.records import Candidate, Judgement, Question, Screened
-from studies.blind_reading import MARKS, app
+from studies.blind_reading import MARKS
 
 PAIRS = 10
 
@@ -50,7 +51,7 @@ def screened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def told(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(app, list(arguments))
+    result = CliRunner().invoke(app, ["study", "reading", *arguments])
     return result.exit_code, result.output
 
 

@@ -307,7 +307,7 @@ QUESTIONS = """
 def graph(place: str, weather: str, rows: list[tuple], hidden: frozenset = frozenset()) -> dict:
     """A scene graph in GQA's format; facts in `hidden` are left out."""
     relations: dict[str, list[tuple[str, str]]] = {row[0]: [] for row in rows}
-    for identity, name, _, _, by_hand, _ in rows:
+    for identity, _, _, _, by_hand, _ in rows:
         for fact in filter(None, by_hand.split(";")):
             relation, other = fact.rsplit(" ", 1)
             if (identity, fact) not in hidden:

@@ -15,7 +15,15 @@ from django.apps import apps
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 
-from annotation.server.studio.rules import BODY_LIMIT, OPEN, Refused, allows, check, references, skips
+from annotation.server.studio.rules import (
+    BODY_LIMIT,
+    FOR_ALL,
+    RequestRefused,
+    allows,
+    check,
+    references,
+    skips,
+)
 
 log = logging.getLogger(__name__)
 # Where the organisation of a thing stands, from the thing's model.
@@ -44,17 +52,19 @@ class Gate:
         try:
             # Legacy tokens are read only inside Label Studio's views, past this gate: nobody has one here.
             if request.headers.get("Authorization", "").lower().startswith("token"):
-                raise Refused(401, "this server takes personal tokens only (Authorization: Bearer ...)")
+                raise RequestRefused(
+                    401, "this server takes personal tokens only (Authorization: Bearer ...)"
+                )
             if name == "heidi_tips":
                 return JsonResponse({})  # Label Studio would fetch advertisements from elsewhere
-            if name in OPEN and allows(OPEN[name], request.method):
+            if name in FOR_ALL and allows(FOR_ALL[name], request.method):
                 return None
             if not request.user.is_authenticated:
                 return anonymous(name)
             if request.user.is_staff:
                 return None
             inspect(request, name, address)
-        except Refused as refusal:
+        except RequestRefused as refusal:
             log.warning(
                 "refused %s %s (%s) to %s: %s", request.method, request.path, name, request.user, refusal
             )
@@ -75,30 +85,25 @@ def inspect(request: HttpRequest, name: str, address: dict[str, Any]) -> None:
     """Let an annotator's request pass.
 
     Raises:
-        Refused: the rules do not allow it, or something that it names belongs to somebody else.
+        RequestRefused: the rules do not allow it, or something that it names belongs to somebody else.
     """
     query = {key: request.GET.getlist(key) for key in request.GET}
     body = sent(request)
     rule = check(name, request.method, query, body)
     for kind, number in references(rule.names, address, query, body):
         if not owned(kind, number, request.user):
-            raise Refused(404, f"no such {kind}")
+            raise RequestRefused(404, f"no such {kind}")
     answers = apps.get_model("tasks.Annotation").objects.filter(was_cancelled=False)
     # This deletes the annotation: right for a skipped task that is taken up again, never for a verdict.
     converts = name == "tasks:api-annotations:annotation-convert-to-draft"
     if converts and answers.filter(pk=address["pk"]).exists():
-        raise Refused(403, "only a skipped task can be taken up again")
+        raise RequestRefused(403, "only a skipped task can be taken up again")
     # The button Skip stands beside Update; one slip would take an answer back.
     if skips(query, body):
-        given = (
-            {"pk": address["pk"]}
-            if rule.names == "annotation"
-            else {"task": address["pk"], "completed_by": request.user}
-        )
-        if answers.filter(**given).exists():
-            raise Refused(
-                403, "this task is answered: correct the answer, or leave it; it cannot be skipped any more"
-            )
+        own = {"task": address["pk"], "completed_by": request.user}
+        if answers.filter(**({"pk": address["pk"]} if rule.names == "annotation" else own)).exists():
+            why = "this task is answered: correct the answer, or leave it; it cannot be skipped any more"
+            raise RequestRefused(403, why)
 
 
 def sent(request: HttpRequest) -> dict[str, Any]:
@@ -106,15 +111,15 @@ def sent(request: HttpRequest) -> dict[str, Any]:
     if not request.body:
         return {}
     if len(request.body) > BODY_LIMIT:
-        raise Refused(413, f"more than {BODY_LIMIT} bytes")
+        raise RequestRefused(413, f"more than {BODY_LIMIT} bytes")
     if request.method not in ("POST", "PATCH") or request.content_type != "application/json":
-        raise Refused(415, "only JSON can be sent here")
+        raise RequestRefused(415, "only JSON can be sent here")
     try:
         body = json.loads(request.body)
     except ValueError as error:
-        raise Refused(415, "what was sent is not JSON") from error
+        raise RequestRefused(415, "what was sent is not JSON") from error
     if not isinstance(body, dict):
-        raise Refused(415, "a JSON object was expected")
+        raise RequestRefused(415, "a JSON object was expected")
     return body
 
 
@@ -123,32 +128,22 @@ def owned(kind: str, number: int, user: Any) -> bool:
     if kind == "user":
         return number == user.pk
     model, organisation = ORGANISATION[kind]
-    return (
-        apps.get_model(model)
-        .objects.filter(pk=number, **{organisation: user.active_organization_id})
-        .exists()
-    )
+    own = {organisation: user.active_organization_id}
+    return apps.get_model(model).objects.filter(pk=number, **own).exists()
 
 
-def desk(request: HttpRequest) -> HttpResponse | None:
+def desk(request: HttpRequest) -> HttpResponse:
     """Where an annotator starts: at the queue of the first project with open tasks, or of the last if all are done."""
-    projects = apps.get_model("projects.Project").objects.filter(
-        organization_id=request.user.active_organization_id
-    )
-    project = (
-        projects.filter(tasks__is_labeled=False).order_by("pk").first() or projects.order_by("pk").last()
-    )
+    own = {"organization_id": request.user.active_organization_id}
+    projects = apps.get_model("projects.Project").objects.filter(**own).order_by("pk")
+    project = projects.filter(tasks__is_labeled=False).first() or projects.last()
     if project is None:
-        return page(
-            request,
-            200,
-            "There is nothing to judge yet",
-            "The study leader will put tasks here. Come back later.",
-        )
+        text = "The study leader will put tasks here. Come back later."
+        return page(request, 200, "There is nothing to judge yet", text)
     return redirect(f"/projects/{project.pk}/data?labeling=1")
 
 
-def refused(request: HttpRequest, refusal: Refused) -> HttpResponse:
+def refused(request: HttpRequest, refusal: RequestRefused) -> HttpResponse:
     if request.path.startswith("/api/") or "text/html" not in request.headers.get("Accept", ""):
         return JsonResponse({"detail": str(refusal)}, status=refusal.status)
     return page(request, refusal.status, "Not for annotators", "This page is not yours.")

@@ -1,7 +1,8 @@
 """The pictures of a data set, and nothing else of `data/`: the address `/data/local-files/?d=<data set>/source/images/...`.
 
 Label Studio's own serving gives every file below a storage's folder to every account, and a project needs a storage record
-for it. It is switched off; this view answers at the same address, and no record is needed.
+for it. It is switched off; this view answers at the same address, and no record is needed. Label Studio's own addresses
+come after it.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import mimetypes
 import re
 
+from core.urls import urlpatterns as label_studio
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import re_path
 from io_storages.localfiles.views import build_localfile_response
 
 PICTURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*/source/images/[^/\\\x00]+")
@@ -30,3 +33,6 @@ def picture(request: HttpRequest) -> HttpResponse:
         raise Http404("no such picture")  # without the path on the disk that Label Studio's answer names
     response["Cache-Control"] = "private, max-age=3600"
     return response
+
+
+urlpatterns = [re_path(r"^data/local-files/?$", picture, name="rgqa-picture"), *label_studio]

@@ -7,7 +7,8 @@ lets annotators do just what labelling takes, and only with what belongs to thei
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 BODY_LIMIT = 1 << 20  # bytes; an answer has a few kilobytes
@@ -16,74 +17,52 @@ BODY_LIMIT = 1 << 20  # bytes; an answer has a few kilobytes
 class Rule(NamedTuple):
     """`methods` that are allowed; `names`: what the number in the address is; `asks`: a query that must be there."""
 
-    methods: str
+    methods: str = "GET"
     names: str = ""
     asks: str = ""
 
 
 # By the name that Label Studio gives a view, which is safer than a pattern of our own for its address.
-OPEN: Mapping[str, Rule] = {
-    "user-login": Rule("GET POST"),
-    "logout": Rule("GET"),
-    "health": Rule("GET"),
-    "jwt_auth:token_refresh": Rule("POST"),
-    "core.utils.static_serve.serve": Rule("GET"),
-    "core.views.serve_file": Rule("GET"),
-    "django.views.generic.base.RedirectView": Rule("GET"),
+OPEN = {
+    "GET": "logout health core.utils.static_serve.serve core.views.serve_file django.views.generic.base.RedirectView",
+    "POST": "jwt_auth:token_refresh",
+    "GET POST": "user-login",
 }
-LABELLING: Mapping[str, Rule] = {
-    "main": Rule("GET"),
-    "projects:project-index": Rule("GET"),
-    "data_manager:project-data": Rule("GET", names="project"),
-    "rgqa-picture": Rule("GET"),
-    "current-user-whoami": Rule("GET"),
-    "current-user-hotkeys": Rule("GET"),
-    "user-list": Rule("GET", asks="project"),  # of their organisation: the annotator and the service account
-    "version": Rule("GET"),
-    "labels_manager:api-labels:label_link-list": Rule("GET", asks="project"),
-    "ml:api:ml-list": Rule("GET", asks="project"),
-    "projects:api:project-list": Rule("GET"),
-    "projects:api:project-counts-list": Rule("GET"),
-    "projects:api:project-detail": Rule("GET", names="project"),
-    "projects:api:project-next": Rule("GET", names="project"),
-    "projects:api:label-stream-history": Rule("GET", names="project"),
-    "data_manager:dm-project": Rule("GET", asks="project"),
-    "data_manager:dm-columns": Rule("GET", asks="project"),
-    "data_manager:dm-actions": Rule("GET POST", asks="project"),
-    "data_manager:api:view-list": Rule("GET POST", asks="project"),
-    "data_manager:api:view-detail": Rule("GET PATCH", names="view"),
-    "tasks:api:task-list": Rule("GET", asks="project"),
-    "tasks:api:task-detail": Rule("GET", names="task"),
-    "tasks:api:task-annotations": Rule("GET POST", names="task"),
-    "tasks:api:task-drafts": Rule("GET POST", names="task"),
-    "tasks:api:task-annotations-drafts": Rule("GET POST", names="task"),
-    "tasks:api-annotations:annotation-detail": Rule("GET PATCH", names="annotation"),
-    "tasks:api-annotations:annotation-convert-to-draft": Rule("POST", names="annotation"),
-    "tasks:api-drafts:draft-detail": Rule("GET PATCH DELETE", names="draft"),
-}
+# `user-list` is of their organisation: the annotator and the service account.
+ALLOWED: Sequence[tuple[Rule, str]] = (
+    (Rule(), "main projects:project-index rgqa-picture current-user-whoami current-user-hotkeys version"),
+    (Rule(), "projects:api:project-list projects:api:project-counts-list"),
+    (
+        Rule(names="project"),
+        "data_manager:project-data projects:api:project-detail projects:api:project-next",
+    ),
+    (Rule(names="project"), "projects:api:label-stream-history"),
+    (Rule(asks="project"), "user-list labels_manager:api-labels:label_link-list ml:api:ml-list"),
+    (Rule(asks="project"), "data_manager:dm-project data_manager:dm-columns tasks:api:task-list"),
+    (Rule("GET POST", asks="project"), "data_manager:dm-actions data_manager:api:view-list"),
+    (Rule("GET PATCH", names="view"), "data_manager:api:view-detail"),
+    (Rule(names="task"), "tasks:api:task-detail"),
+    (Rule("GET POST", names="task"), "tasks:api:task-annotations tasks:api:task-drafts"),
+    (Rule("GET POST", names="task"), "tasks:api:task-annotations-drafts"),
+    (Rule("GET PATCH", names="annotation"), "tasks:api-annotations:annotation-detail"),
+    (Rule("POST", names="annotation"), "tasks:api-annotations:annotation-convert-to-draft"),
+    (Rule("GET PATCH DELETE", names="draft"), "tasks:api-drafts:draft-detail"),
+)
+FOR_ALL = {view: Rule(methods) for methods, views in OPEN.items() for view in views.split()}
+LABELLING = {view: rule for rule, views in ALLOWED for view in views.split()}
 # What a number means by its name, in an address, a query or an answer that is sent.
-KINDS: Mapping[str, str] = {
-    "project": "project",
-    "project_id": "project",
-    "task": "task",
-    "task_id": "task",
-    "taskID": "task",
-    "annotation": "annotation",
-    "annotation_id": "annotation",
-    "parent_annotation": "annotation",
-    "draft": "draft",
-    "draft_id": "draft",
-    "view": "view",
-    "tabID": "view",
-    "completed_by": "user",
-    "updated_by": "user",
-    "last_created_by": "user",
-    "created_by": "user",
-    "user": "user",
+NAMES = {
+    "project": "project project_id",
+    "task": "task task_id taskID",
+    "annotation": "annotation annotation_id parent_annotation",
+    "draft": "draft draft_id",
+    "view": "view tabID",
+    "user": "user completed_by updated_by last_created_by created_by",
 }
+KINDS = {name: kind for kind, names in NAMES.items() for name in names.split()}
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """The request is refused; `status` is the HTTP status (403, 404, 413, 415)."""
 
     def __init__(self, status: int, why: str) -> None:
@@ -95,15 +74,15 @@ def check(view: str, method: str, query: Mapping[str, list[str]], body: Mapping[
     """The rule of LABELLING that a request of an annotator falls under.
 
     Raises:
-        Refused: there is none, or the method or a query that it needs is not the one allowed.
+        RequestRefused: there is none, or the method or a query that it needs is not the one allowed.
     """
     rule = LABELLING.get(view)
     if rule is None or not allows(rule, method):
-        raise Refused(403, "annotators may only label; ask the study leader")
+        raise RequestRefused(403, "annotators may only label; ask the study leader")
     if rule.asks and not any(query.get(rule.asks, [])) and not body.get(rule.asks):
-        raise Refused(404, f"the query {rule.asks} is missing")
+        raise RequestRefused(404, f"the query {rule.asks} is missing")
     if view == "data_manager:dm-actions" and method == "POST" and query.get("id") != ["next_task"]:
-        raise Refused(403, "annotators may only ask for their next task")
+        raise RequestRefused(403, "annotators may only ask for their next task")
     return rule
 
 
@@ -117,17 +96,16 @@ def references(
     """All that a request names, as (kind, number): the gate looks whether each belongs to the annotator.
 
     Raises:
-        Refused: a name comes with something that is no number.
+        RequestRefused: a name comes with something that is no number.
     """
-    found: list[tuple[str, Any]] = [
+    named = [
         (KINDS.get(name, names), value) for name, value in address.items() if name == "pk" or name in KINDS
     ]
-    found += [(KINDS[name], value) for name, values in query.items() if name in KINDS for value in values]
-    found += [(KINDS[name], value) for name, value in body.items() if name in KINDS and value is not None]
-    numbers = {(kind, number(value)) for kind, value in found if value != ""}
-    return {
-        (kind, value) for kind, value in numbers if value
-    }  # 0 is none: the data manager before it has a view
+    named += [(KINDS[name], value) for name, values in query.items() if name in KINDS for value in values]
+    named += [(KINDS[name], value) for name, value in body.items() if name in KINDS and value is not None]
+    numbers = {(kind, number(value)) for kind, value in named if value != ""}
+    # 0 is none: the data manager before it has a view.
+    return {(kind, value) for kind, value in numbers if value}
 
 
 def skips(query: Mapping[str, list[str]], body: Mapping[str, Any]) -> bool:
@@ -138,8 +116,6 @@ def skips(query: Mapping[str, list[str]], body: Mapping[str, Any]) -> bool:
 
 def number(value: Any) -> int:
     """An id as Label Studio writes it: an integer, or its digits."""
-    if isinstance(value, bool) or not (
-        isinstance(value, int) or (isinstance(value, str) and value.isascii() and value.isdigit())
-    ):
-        raise Refused(404, "an id must be a number")
+    if isinstance(value, bool) or not re.fullmatch("[0-9]+", str(value)):
+        raise RequestRefused(404, "an id must be a number")
     return int(value)

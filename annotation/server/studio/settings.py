@@ -32,7 +32,7 @@ from core.settings.label_studio import (
 )
 
 RGQA_DATA = Path(os.environ["RGQA_DATA"])
-ROOT_URLCONF = "annotation.server.studio.urls"
+ROOT_URLCONF = "annotation.server.studio.picture_view"
 PROJECT_MIXIN = "annotation.server.studio.projects.ProjectMixin"
 MIDDLEWARE = [*MIDDLEWARE, "annotation.server.studio.gate.Gate"]
 TEMPLATES[0]["DIRS"] = [TEMPLATES[0]["DIRS"][0], str(Path(__file__).parent / "templates")]

@@ -7,7 +7,6 @@ Hub: https://huggingface.co/datasets/lmms-lab/GQA (questions and pictures, no sc
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Literal
@@ -15,7 +14,6 @@ from typing import Literal
 from pipeline.core.errors import UserError
 
 OFFICIAL = "https://downloads.cs.stanford.edu/nlp/data/gqa"
-HUB = "https://huggingface.co"
 HUB_DATASET = "lmms-lab/GQA"
 
 QUESTIONS, GRAPHS, PICTURES, CHOICES = "questions1.2.zip", "sceneGraphs.zip", "images.zip", "eval.zip"
@@ -30,11 +28,6 @@ LARGEST = {QUESTIONS: 16_000 * MB, GRAPHS: 2_000 * MB, PICTURES: 50 * MB, CHOICE
 LARGEST_RATIO = 200
 
 Door = Literal["official", "hub"]
-
-
-def hub_endpoint() -> str:
-    """The hub's address; a mirror's if the environment variable HF_ENDPOINT names one."""
-    return os.environ.get("HF_ENDPOINT", "").rstrip("/") or HUB
 
 
 def is_web(address: str) -> bool:

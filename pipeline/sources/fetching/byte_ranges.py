@@ -1,150 +1,149 @@
-"""Byte ranges of a file, wherever it is. Those of a web server are kept on disk until they are dropped: so a killed
+"""Byte ranges of files that lie elsewhere. Those of a web server are kept on disk until they are dropped: so a killed
 fetch goes on where it stopped, and a cache that is kept serves without a network.
-
-Each class has `name`, `address`, `facts`, `get(start, stop)` and `drop(start, stop)`.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import BinaryIO, NamedTuple, TypeVar
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, replacing, write_json
-from pipeline.sources.fetching.web_files import Facts, Web, WebFile
+from pipeline.core.files import opened, read_json, write_json
+from pipeline.sources.fetching.disk_space import room
+from pipeline.sources.fetching.web_files import FileVersion, Web, WebFile
 
 T = TypeVar("T")
 R = TypeVar("R")
-PIECE = 8 * 1024 * 1024  # bytes read in one request, at most
 
 
-class OnDisk:
-    """A file in a folder of ours."""
+class LocalFile:
+    """A file in a folder of the user's: read in place, nothing to receive, nothing to remove."""
 
     def __init__(self, path: Path) -> None:
-        self.name, self.address, self.path = path.name, path.as_posix(), path
-        try:
-            self.facts = Facts(size=path.stat().st_size)
-        except FileNotFoundError:
-            raise UserError(f"{path}: no such file") from None
+        self.path, self.address, self.size = path, path.as_posix(), path.stat().st_size
 
-    def get(self, start: int, stop: int) -> bytes:
-        with self.path.open("rb") as file:
-            file.seek(start)
-            return file.read(stop - start)
+    def open(self, start: int, stop: int) -> BinaryIO:
+        """The file at byte `start`."""
+        file = opened(self.path)
+        file.seek(start)
+        return file
 
-    def drop(self, start: int, stop: int) -> None:
-        """Nothing: the file is the user's."""
+    def missing(self, start: int, stop: int) -> int:
+        return 0
+
+    def drop(self, start: int, stop: int) -> None: ...
+
+    def forget(self, start: int, stop: int) -> None: ...
 
 
-class Kept:
-    """A file of a web server with its pieces in `folder`, each named `<start>-<stop>`.
+class RemoteFile:
+    """A file of a web server. Each range that was read lies in a file of `folder`, named `<start>-<stop>`.
 
     Args:
-        file: None without a network: only what is in the folder can be had.
-        keep: leave the pieces in the folder when they are dropped.
+        web_file: None without a network: only what is in the folder can be had.
+        keep: leave the ranges in the folder when they are dropped.
     """
 
-    def __init__(self, name: str, file: WebFile | None, folder: Path, keep: bool = False) -> None:
-        self.name, self.file, self.folder, self.keep = name, file, folder, keep
-        self.address = file.url if file else folder.as_posix()
-        facts = folder / "facts.json"
-        if file is None:
-            if not facts.exists():
+    def __init__(self, web_file: WebFile | None, folder: Path, keep: bool) -> None:
+        self.web_file, self.folder, self.keep = web_file, folder, keep
+        self.address = web_file.url if web_file else folder.as_posix()
+        known = folder / "facts.json"
+        if web_file is None:
+            if not known.exists():
                 raise UserError(
-                    f"{name}: not in the cache {folder.parent}, and --offline forbids to ask the server"
+                    f"{folder.name}: not in the cache {folder.parent}, and --offline forbids to ask the server"
                 )
-            self.facts = read_json(facts, Facts)
+            self.size = read_json(known, FileVersion).size
             return
-        self.facts = file.facts
-        if folder.exists() and not (facts.exists() and read_json(facts, Facts).agrees(file.facts)):
-            shutil.rmtree(folder)  # pieces of another version
-        write_json(facts, file.facts)
+        self.size = web_file.version.size
+        if folder.exists() and not (
+            known.exists() and read_json(known, FileVersion).agrees(web_file.version)
+        ):
+            shutil.rmtree(folder)  # ranges of another version
+        write_json(known, web_file.version)
 
-    def get(self, start: int, stop: int) -> bytes:
+    def open(self, start: int, stop: int) -> BinaryIO:
+        """Bytes [start, stop), as a file that begins there."""
+        return self.file(start, stop).open("rb")
+
+    def file(self, start: int, stop: int) -> Path:
+        """The file with bytes [start, stop); received if it is not there."""
         path = self.folder / f"{start}-{stop}"
-        try:
-            data = path.read_bytes()
-        except FileNotFoundError:
-            data = b""
-        if len(data) == stop - start:
-            return data
-        if self.file is None:
-            raise UserError(f"{self.name}, bytes {start} to {stop}: not in the cache {self.folder.parent}")
-        data = self.file.read(start, stop)
-        temporary = path.with_name(f".{path.name}.{threading.get_ident()}.{os.getpid()}.tmp")
-        try:
-            temporary.write_bytes(data)
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-        return data
+        if self.missing(start, stop):
+            if self.web_file is None:
+                raise UserError(
+                    f"{self.folder.name}, bytes {path.name}: not in the cache {self.folder.parent}"
+                )
+            self.web_file.save(start, stop, path)
+        return path
+
+    def whole(self) -> Path:
+        """All of the file in one.
+
+        Raises:
+            UserError: the disk has no room for it.
+        """
+        missing = self.missing(0, self.size)
+        room({self.folder: missing})
+        if self.web_file is None:
+            return self.file(0, self.size)
+        with self.web_file.web.progress(f"fetch: {self.folder.name}", missing):
+            return self.file(0, self.size)
+
+    def missing(self, start: int, stop: int) -> int:
+        """How many of bytes [start, stop) are still to be received."""
+        path = self.folder / f"{start}-{stop}"
+        return 0 if path.exists() and path.stat().st_size == stop - start else stop - start
 
     def drop(self, start: int, stop: int) -> None:
+        """Remove a range that is no longer needed, unless it is to be kept."""
         if not self.keep:
-            (self.folder / f"{start}-{stop}").unlink(missing_ok=True)
+            self.forget(start, stop)
 
     def forget(self, start: int, stop: int) -> None:
-        """Remove a piece that turned out to be damaged."""
-        if self.file is not None:
+        """Remove a range that turned out to be damaged."""
+        if self.web_file:
             (self.folder / f"{start}-{stop}").unlink(missing_ok=True)
 
 
-Parts = OnDisk | Kept
+class Store(NamedTuple):
+    """What was received from web servers.
 
+    Attributes:
+        cache: the folder that it lies in.
+        keep: leave all of it there for later runs (without a network: `offline`).
+        all_of_it: fetch archives whole, from servers that ignore byte ranges.
+        jobs: requests at the same time.
+    """
 
-def pieces(start: int, stop: int) -> list[tuple[int, int]]:
-    """[start, stop) cut into ranges of at most `PIECE` bytes."""
-    return [(at, min(at + PIECE, stop)) for at in range(start, stop, PIECE)]
+    cache: Path
+    web: Web
+    keep: bool
+    offline: bool
+    all_of_it: bool
+    jobs: int
 
+    def open(self, name: str, url: str, headers: Mapping[str, str] | None = None) -> RemoteFile:
+        """The file at an address; `name` is that of its folder in the cache."""
+        web_file = None if self.offline else WebFile(self.web, url, headers)
+        return RemoteFile(web_file, self.cache / name, self.keep)
 
-def whole(parts: Parts, path: Path, jobs: int) -> None:
-    """Put a file together from all of its pieces, read in parallel."""
-    ranges = pieces(0, parts.facts.size)
-    web = parts.file.web if isinstance(parts, Kept) and parts.file else None
-    with bar(f"fetch: {parts.name}", parts.facts.size) as tell:
-        for start, stop in parallel(lambda piece: (parts.get(*piece), piece)[1], ranges, jobs, web):
-            tell(stop - start)
-    with replacing(path) as file:
-        for piece in ranges:
-            file.write(parts.get(*piece))
-    for piece in ranges:
-        parts.drop(*piece)
+    def clear(self) -> None:
+        """Remove what is only needed until all is done, unless it is to be kept."""
+        if not self.keep:
+            shutil.rmtree(self.cache, ignore_errors=True)
 
-
-def parallel(work: Callable[[T], R], items: Iterable[T], jobs: int, web: Web | None) -> Iterator[R]:
-    """Results of `work` as they come. An error or Ctrl-C stops the other threads before it goes on."""
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(work, item) for item in items]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        except BaseException:
-            if web:
-                web.stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-
-
-@contextmanager
-def bar(label: str, total: int, unit: str = "B") -> Iterator[Callable[[int], Any]]:
-    """A progress bar on stderr, in bytes if nothing else is said (a line now and then when that is no terminal)."""
-    from tqdm import tqdm
-
-    quiet = not sys.stderr.isatty()
-    with tqdm(
-        desc=label,
-        total=total,
-        unit=unit,
-        unit_scale=unit == "B",
-        mininterval=10 if quiet else 0.2,
-        dynamic_ncols=not quiet,
-    ) as shown:
-        yield shown.update
+    def parallel(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+        """Results of `work` as they come. An error or Ctrl-C stops the other threads before it goes on."""
+        with ThreadPoolExecutor(self.jobs) as pool:
+            futures = [pool.submit(work, item) for item in items]
+            try:
+                for future in as_completed(futures):
+                    yield future.result()
+            except BaseException:
+                self.web.stop.set()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise

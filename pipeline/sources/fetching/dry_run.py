@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pipeline.sources.fetching.addresses import CHOICES, PICTURES, STATED, TESTDEV_PICTURES
-from pipeline.sources.fetching.official_archives import Item
-from pipeline.sources.fetching.opening import spoken
+from pipeline.sources.fetching.disk_space import spoken
+from pipeline.sources.fetching.wanted_files import WantedFile
 
 
 def tell(
-    texts: list[Item],
-    pictures: list[Item],
+    texts: list[WantedFile],
+    pictures: list[WantedFile],
     ids: list[str] | None,
     split: str,
     mean: int,
@@ -23,15 +23,16 @@ def tell(
         ids: the pictures of the split; None when its questions, which name them, are not there yet.
         mean: mean size in bytes of the archive's pictures, for that case.
     """
-    for item in texts:
-        about = "" if item.origin in STATED else "about "
-        say(f"  {item.path}: {spoken(item.receive)} from {item.origin}, {about}{spoken(item.size)} on disk")
+    for file in texts:
+        about = "" if file.origin in STATED else "about "
+        say(f"  {file.path}: {spoken(file.receive)} from {file.origin}, {about}{spoken(file.size)} on disk")
+    received = sum(file.receive for file in texts + pictures)
+    size = sum(file.size for file in texts + pictures)
     note = ""
     if pictures:
         count = f"{len(pictures):,} of {len(ids):,}" if ids else f"of {split}"
-        say(
-            f"  images/: pictures {count}, {spoken(sum(item.receive for item in pictures))} from {pictures[0].origin}"
-        )
+        bytes_received = spoken(sum(file.receive for file in pictures))
+        say(f"  images/: pictures {count}, {bytes_received} from {pictures[0].origin}")
     elif ids is None:
         note = " and the pictures"
         count = TESTDEV_PICTURES if split == "testdev" else None
@@ -41,7 +42,6 @@ def tell(
         )
     elif not texts:
         say("  everything is there")
-    received, size = (sum(getattr(item, name) for item in texts + pictures) for name in ("receive", "size"))
     say(f"fetch: nothing done (dry run); to receive: {spoken(received)}{note}; on disk: {spoken(size)}{note}")
 
 

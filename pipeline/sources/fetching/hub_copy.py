@@ -3,59 +3,40 @@
     <split>_<balanced|all>_instructions/*.parquet   id and the fields of a question
     <split>_<balanced|all>_images/*.parquet         id, image (bytes, path)
 
-The same folders in a folder of one's own serve as well. The hub states each file's SHA-256; it is checked.
+The same folders in a folder of one's own serve as well. `huggingface_hub` lists the files and says who asks (HF_ENDPOINT,
+HF_TOKEN). Their bytes come as those of the archives do: the library throws away what a killed process had received,
+and does not check the SHA-256 that the hub states.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+import shutil
+from pathlib import Path, PurePosixPath
+from typing import Any
 
-import msgspec
-
-from pipeline.core.errors import UserError
+from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, replacing, sha256_file, write_json
+from pipeline.core.progress import track
 from pipeline.core.records import Record
-from pipeline.sources.fetching.addresses import HUB_DATASET, LARGEST, PICTURES, hub_endpoint
-from pipeline.sources.fetching.byte_ranges import Kept, bar, whole
-from pipeline.sources.fetching.hub_parquet import convert, opened
-from pipeline.sources.fetching.manifest import SeenRemote
-from pipeline.sources.fetching.official_archives import Item
-from pipeline.sources.fetching.opening import Store
-from pipeline.sources.fetching.web_files import WebFile
-from pipeline.sources.fetching.zip_members import Sums, sums
+from pipeline.sources.fetching.addresses import HUB_DATASET, LARGEST, PICTURES
+from pipeline.sources.fetching.byte_ranges import Store
+from pipeline.sources.fetching.hub_parquet import opened, write_questions
+from pipeline.sources.fetching.manifest import Manifest, SeenRemote
+from pipeline.sources.fetching.wanted_files import WantedFile
+from pipeline.sources.fetching.web_files import Unreachable
 
 # Bytes of GQA's JSON for a byte of Parquet, for the question whether the disk has room: 6 for 2,421 questions, more
 # for larger files, which pack better.
 GROWS = 12
 
 
-class _Large(msgspec.Struct):
-    oid: str = ""
-
-
-class _Entry(msgspec.Struct):
-    type: str
-    path: str
-    size: int
-    lfs: _Large | None = None
-
-
-class Parquet(Record):
-    """A Parquet file: path in the data set, bytes, SHA-256."""
+class HubFile(Record):
+    """A Parquet file: path in the data set, bytes, SHA-256 ("" where the hub states none)."""
 
     path: str
     size: int
     sha256: str
-
-
-class Parcel(NamedTuple):
-    """What an item of the hub is made of."""
-
-    files: list[Parquet]
-    picture_id: str = ""
 
 
 class Hub:
@@ -64,188 +45,216 @@ class Hub:
     def __init__(self, store: Store, folder: Path | None = None) -> None:
         self.store, self.folder = store, folder
         self.cache = store.cache / "hub"
-        self.address = folder.as_posix() if folder else f"{hub_endpoint()}/datasets/{HUB_DATASET}"
-        self._listed: dict[str, list[Parquet]] = {}
+        self.address = folder.as_posix() if folder else f"{_endpoint()}/datasets/{HUB_DATASET}"
+        self._listed: dict[str, list[HubFile]] = {}
 
     def remotes(self) -> dict[str, SeenRemote]:
-        """The Parquet files listed so far."""
         return {
             file.path: SeenRemote(address=f"{self.address}/{file.path}", size=file.size, sum=file.sha256)
             for files in self._listed.values()
             for file in files
         }
 
-    def questions(self, split: str, which: str) -> list[Item]:
+    def questions(self, split: str, which: str) -> list[WantedFile]:
         folder = f"{split}_{which}_instructions"
+        size = sum(file.size for file in self._files(folder))
         path = f"questions1.2/{split}_{which}_questions.json"
-        files = self._list(folder)
-        total = sum(file.size for file in files)
-        return [Item(path, folder, self._receive(files), GROWS * total, Parcel(files))]
+        return [WantedFile(path, folder, 0 if self.folder else size, GROWS * size, self)]
 
-    def pictures(self, split: str, which: str, ids: list[str]) -> list[Item]:
-        """One item a picture; the bytes of the whole Parquet files are shared out evenly among them."""
+    def pictures(self, split: str, which: str, ids: list[str]) -> list[WantedFile]:
+        """One file a picture; the bytes of the whole Parquet files are shared out evenly among them."""
         folder = f"{split}_{which}_images"
-        files = self._list(folder)
-        received, size = self._receive(files), sum(file.size for file in files)
-        share = max(1, len(ids))
-        return [
-            Item(f"images/{name}.jpg", folder, received // share, size // share, Parcel(files, name))
-            for name in ids
-        ]
+        size = sum(file.size for file in self._files(folder)) // max(1, len(ids))
+        receive = 0 if self.folder else size
+        return [WantedFile(f"images/{name}.jpg", folder, receive, size, self) for name in ids]
 
-    def holds(self, item: Item, found: Sums) -> bool:
-        """Only the manifest knows the sums of what is made from Parquet."""
-        return False
+    def holds(self, wanted: WantedFile, path: Path) -> bool | None:
+        """Only the manifest knows the sums of what is made from Parquet; a picture is compared when it is fetched."""
+        return None if _is_picture(wanted) else False
 
-    def get(self, item: Item, source: Path, record: Callable[[Sums], None]) -> Sums:
-        """Fetch and convert the questions of a split. `record(sums)` is called before the file takes its place, so
-        that a kill in between leaves no file that nobody knows."""
-        local = [self._fetch(file) for file in item.key.files]
-        made = self.cache / f"{item.origin}.json"
-        convert(local, made)
-        found = sums(made)
-        record(found)
-        target = source / item.path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(target) as file, made.open("rb") as content:
-            while chunk := content.read(1 << 20):
-                file.write(chunk)
-        made.unlink()
-        self._drop(item.key.files)
-        return found
-
-    def get_pictures(
-        self, items: list[Item], source: Path, save: Callable[[], None]
-    ) -> Iterator[tuple[Item, Sums | str]]:
-        """Write the wanted pictures out of the Parquet files, one file after the other. A picture of another content
-        that is there already stays and gives a message. `save()` is called before a Parquet file is dropped; what
-        is dropped is noted, so that it is not fetched again after a kill."""
-        wanted = {item.key.picture_id: item for item in items}
-        files = items[0].key.files if items else []
-        for file in sorted(files, key=lambda file: self._used(file).exists()):
-            if not wanted:
-                break
-            table = opened(self._fetch(file), {"id", "image"})
-            with bar("fetch: pictures written", table.metadata.num_rows, "picture") as tell:
-                for batch in table.iter_batches(batch_size=64, columns=["id", "image"]):
-                    for row in batch.to_pylist():
-                        tell(1)
-                        if item := wanted.pop(row["id"], None):
-                            yield _write_picture(item, row["image"], source)
-            save()
-            self._drop([file])
-        for picture_id, item in sorted(wanted.items()):
-            yield item, f"picture {picture_id}: not in {item.origin} of the hub"
-
-    def waiting(self, items: list[Item]) -> int:
-        """Bytes of Parquet files that lie in the cache at a time."""
+    def waiting(self, wanted: list[WantedFile]) -> int:
         if self.folder:
             return 0
-        sizes = {file.path: file.size for item in items for file in item.key.files}
-        only_one = not self.store.keep and any(item.key.picture_id for item in items)
-        return max(sizes.values(), default=0) if only_one else sum(sizes.values())
+        sizes = [file.size for origin in {file.origin for file in wanted} for file in self._files(origin)]
+        return sum(sizes) if self.store.keep else max(sizes, default=0)
 
-    def _receive(self, files: list[Parquet]) -> int:
-        return 0 if self.folder else sum(file.size for file in files)
+    def fetch(self, wanted: list[WantedFile], source: Path, manifest: Manifest, problems: Problems) -> None:
+        for file in wanted:
+            if not _is_picture(file):
+                self._fetch_questions(file, source, manifest)
+        pictures = [file for file in wanted if _is_picture(file)]
+        if pictures:
+            self._fetch_pictures(pictures, source, manifest, problems)
 
-    def _list(self, folder: str) -> list[Parquet]:
+    def _fetch_questions(self, wanted: WantedFile, source: Path, manifest: Manifest) -> None:
+        files = self._files(wanted.origin)
+        paths = [self._received(file) for file in files]
+        with replacing(source / wanted.path) as file:
+            write_questions(paths, file)
+            file.flush()
+            # Noted before it takes its place: a kill in between must leave no file that nobody knows.
+            manifest.note(wanted.path, wanted.origin, Path(file.name))
+            manifest.save()
+        self._drop(files)
+
+    def _fetch_pictures(
+        self, wanted: list[WantedFile], source: Path, manifest: Manifest, problems: Problems
+    ) -> None:
+        """Write the wanted pictures out of the Parquet files, one file after the other. What is written out is noted, so
+        that it is not fetched again after a kill."""
+        left = {PurePosixPath(file.path).stem: file for file in wanted}
+        for file in sorted(self._files(wanted[0].origin), key=lambda file: self._used(file).exists()):
+            if not left:
+                break
+            table = opened(self._received(file), {"id", "image"})
+            batches = table.iter_batches(batch_size=64, columns=["id", "image"])
+            for batch in track(batches, f"fetch: pictures of {file.path}", unit="batch"):
+                for row in batch.to_pylist():
+                    if picture := left.pop(row["id"], None):
+                        _write_picture(picture, row["image"], source, manifest, problems)
+            manifest.save()
+            self._drop([file])
+        problems.lines += [
+            f"picture {picture_id}: not in {file.origin} of the hub"
+            for picture_id, file in sorted(left.items())
+        ]
+
+    def _files(self, folder: str) -> list[HubFile]:
+        """The Parquet files of a folder; listed once.
+
+        Raises:
+            UserError: there are none, or the hub does not tell.
+        """
         if folder not in self._listed:
-            self._listed[folder] = self._ask(folder)
-        return self._listed[folder]
-
-    def _ask(self, folder: str) -> list[Parquet]:
-        listing = self.cache / folder / "listing.json"
-        if self.folder:
-            found = [
-                Parquet(path=f"{folder}/{path.name}", size=path.stat().st_size, sha256=sha256_file(path))
-                for path in sorted((self.folder / folder).glob("*.parquet"))
-            ]
-        elif self.store.offline:
-            if not listing.exists():
+            listing = self.cache / folder / "listing.json"
+            if self.folder:
+                files = [
+                    HubFile(path=f"{folder}/{path.name}", size=path.stat().st_size, sha256=sha256_file(path))
+                    for path in sorted((self.folder / folder).glob("*.parquet"))
+                ]
+            elif not self.store.offline:
+                files = _listed(folder)
+                write_json(listing, files)
+            elif listing.exists():
+                files = read_json(listing, list[HubFile])
+            else:
                 raise UserError(
                     f"{folder}: not in the cache {self.cache}, and --offline forbids to ask the hub"
                 )
-            found = read_json(listing, list[Parquet])
-        else:
-            url = f"{hub_endpoint()}/api/datasets/{HUB_DATASET}/tree/main/{folder}"
-            try:
-                entries = msgspec.json.decode(self.store.web.text(url), type=list[_Entry])
-            except msgspec.DecodeError as error:
-                raise UserError(f"{url}: not the hub's list of files ({error})") from error
-            found = [
-                Parquet(path=entry.path, size=entry.size, sha256=entry.lfs.oid if entry.lfs else "")
-                for entry in sorted(entries, key=lambda entry: entry.path)
-                if entry.type == "file" and entry.path.endswith(".parquet")
-            ]
-            for file in found:
-                if not re.fullmatch(rf"{re.escape(folder)}/[A-Za-z0-9_.-]+", file.path):
-                    raise UserError(f"{url}: {file.path!r} is not a file of this folder")
-        if not found:
-            raise UserError(f"{self.address}: no Parquet file in {folder}")
-        if not self.folder:
-            write_json(listing, found)
-        return found
+            if not files:
+                raise UserError(f"{self.address}: no Parquet file in {folder}")
+            self._listed[folder] = files
+        return self._listed[folder]
 
-    def _fetch(self, file: Parquet) -> Path:
-        """The Parquet file on disk, with the SHA-256 that was stated."""
+    def _received(self, file: HubFile) -> Path:
+        """A Parquet file on the disk, with the SHA-256 that was stated."""
         if self.folder:
             return self.folder / file.path
-        path = self.cache / file.path
-        if path.exists() and self._sound(path, file):
-            return path
-        if self.store.offline:
-            raise UserError(f"{file.path}: not in the cache {self.cache}, or damaged there")
-        remote = WebFile(self.store.web, f"{self.address}/resolve/main/{file.path}")
-        name = Path(file.path).name
-        parts = Kept(name, remote, path.with_name(f"{name}.pieces"))
-        if not remote.ranges:
-            remote.save(path)
-        else:
-            whole(parts, path, self.store.jobs)
-        if not self._sound(path, file):
-            path.unlink()
+        remote = self.store.open(f"hub/{file.path}", *_address(file.path))
+        path = remote.whole()
+        if remote.size != file.size or (file.sha256 and sha256_file(path) != file.sha256):
+            remote.forget(0, remote.size)
             raise UserError(
-                f"{remote.url}: damaged, or changed meanwhile (its SHA-256 is not the one stated); run the same command again"
+                f"{remote.address}: damaged, or changed meanwhile (its SHA-256 is not the one stated); run the same command again"
             )
         return path
 
-    def _sound(self, path: Path, file: Parquet) -> bool:
-        return path.stat().st_size == file.size and (not file.sha256 or sha256_file(path) == file.sha256)
-
-    def _drop(self, files: list[Parquet]) -> None:
+    def _drop(self, files: list[HubFile]) -> None:
         if not self.folder and not self.store.keep:
             for file in files:
                 self._used(file).touch()
-                (self.cache / file.path).unlink(missing_ok=True)
+                shutil.rmtree(self.cache / file.path, ignore_errors=True)
 
-    def _used(self, file: Parquet) -> Path:
+    def _used(self, file: HubFile) -> Path:
         path = self.cache / file.path
         return path.with_name(f"{path.name}.used")
 
 
 def as_png(path: str) -> str:
-    """The name of a picture that the hub has as PNG instead of JPEG."""
+    """The name of a picture that the hub has as PNG instead of JPEG.
+
+    >>> as_png("images/n1.jpg")
+    'images/n1.png'
+    """
     return path.removesuffix(".jpg") + ".png"
 
 
-def _write_picture(item: Item, image: dict[str, Any] | None, source: Path) -> tuple[Item, Sums | str]:
+def _is_picture(wanted: WantedFile) -> bool:
+    return wanted.path.startswith("images/")
+
+
+def _endpoint() -> str:
+    from huggingface_hub import constants
+
+    return constants.ENDPOINT
+
+
+def _listed(folder: str) -> list[HubFile]:
+    """What the hub says of a folder's Parquet files.
+
+    Raises:
+        UserError: it is out of reach, refuses, or answers something else.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.hf_api import RepoFile
+
+    where = f"{_endpoint()}/datasets/{HUB_DATASET}, {folder}"
+    try:
+        entries = list(HfApi().list_repo_tree(HUB_DATASET, folder, repo_type="dataset"))
+    except Exception as error:  # the library's client has its own kinds, and so has an answer of another form
+        refused = isinstance(error, HfHubHTTPError) and error.response.status_code < 500
+        kind = UserError if refused or isinstance(error, ValueError | KeyError | TypeError) else Unreachable
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise kind(
+            f"{where}: the hub gives no list of its files ({reason}); is it up, and are HF_ENDPOINT and HF_TOKEN right?"
+        ) from error
+    files = [
+        HubFile(path=entry.path, size=entry.size, sha256=entry.lfs.sha256 if entry.lfs else "")
+        for entry in entries
+        if isinstance(entry, RepoFile) and entry.path.endswith(".parquet")
+    ]
+    for file in files:
+        if not re.fullmatch(rf"{re.escape(folder)}/[A-Za-z0-9_.-]+", file.path):
+            raise UserError(f"{where}: {file.path!r} is not a file of this folder")
+    return sorted(files, key=lambda file: file.path)
+
+
+def _address(path: str) -> tuple[str, dict[str, str]]:
+    """A file's address on the hub, and the header that says who asks."""
+    from huggingface_hub import hf_hub_url
+    from huggingface_hub.utils import build_hf_headers
+
+    headers = {name: value for name, value in build_hf_headers().items() if name == "authorization"}
+    return hf_hub_url(HUB_DATASET, path, repo_type="dataset"), headers
+
+
+def _write_picture(
+    wanted: WantedFile, image: dict[str, Any] | None, source: Path, manifest: Manifest, problems: Problems
+) -> None:
+    """Write a picture of the hub. A picture of another content stays, unless it was fetched (and is damaged, or of an
+    older version)."""
     data = (image or {}).get("bytes") or b""
-    where = f"picture {item.key.picture_id} of {item.origin}"
+    where = f"picture {PurePosixPath(wanted.path).stem} of {wanted.origin}"
     if data[:2] == b"\xff\xd8":
-        path = item.path
+        path = wanted.path
     elif data[:4] == b"\x89PNG":
-        path = as_png(item.path)
+        path = as_png(wanted.path)
     else:
-        return item, f"{where}: neither JPEG nor PNG"
+        problems.add(where, "neither JPEG nor PNG")
+        return
     if len(data) > LARGEST[PICTURES]:
-        return item, f"{where}: {len(data):,} bytes, more than {LARGEST[PICTURES]:,}"
+        problems.add(where, f"{len(data):,} bytes, more than {LARGEST[PICTURES]:,}")
+        return
+    for name in {wanted.path, as_png(wanted.path)} & manifest.files.keys():
+        (source / name).unlink(missing_ok=True)
     target = source / path
-    if target.exists() and target.read_bytes() != data:
-        return (
-            item,
-            f"{path}: is there already and is not the hub's; move it away and run the same command again",
-        )
     if not target.exists():
         with replacing(target) as file:
             file.write(data)
-    return item._replace(path=path), sums(target)
+    elif target.read_bytes() != data:
+        problems.add(
+            path, "is there already and is not the hub's; move it away and run the same command again"
+        )
+        return
+    manifest.note(path, wanted.origin)

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from pipeline.core.files import read_json, write_json
+from pipeline.core.files import read_json, sha256_file, write_json
 from pipeline.core.records import Record
-from pipeline.sources.fetching.zip_members import Sums, sums
 
 NAME = "fetched.json"
 
@@ -32,23 +31,24 @@ class SeenFile(Record):
     origin: str
 
 
-class _Content(Record):
+class Fetched(Record):
+    """The content of fetched.json: archives and Parquet files by name, files by their path in the source folder."""
+
     remotes: dict[str, SeenRemote] = msgspec.field(default_factory=dict)
     files: dict[str, SeenFile] = msgspec.field(default_factory=dict)
 
 
 class Manifest:
+    """fetched.json of a source folder, in memory until `save`."""
+
     def __init__(self, source: Path) -> None:
-        self.source, self.path = source, source / NAME
-        content = read_json(self.path, _Content) if self.path.exists() else _Content()
-        self.remotes, self.files = dict(content.remotes), dict(content.files)
+        self.source = source
+        path = source / NAME
+        fetched = read_json(path, Fetched) if path.exists() else Fetched()
+        self.remotes, self.files = fetched.remotes, fetched.files
 
     def save(self) -> None:
-        content = _Content(remotes=self.remotes, files=self.files)
-        if not self.path.exists() or msgspec.to_builtins(
-            read_json(self.path, _Content)
-        ) != msgspec.to_builtins(content):
-            write_json(self.path, content)
+        write_json(self.source / NAME, Fetched(remotes=self.remotes, files=self.files))
 
     def changed(self, name: str, now: SeenRemote) -> str:
         """How a remote file differs from when it was first seen; "" when it does not, or was never seen."""
@@ -62,12 +62,21 @@ class Manifest:
         )
         return f"it is not what was first fetched from {seen.address} ({sizes}; sum {seen.sum[:12]} then, {now.sum[:12]} now)"
 
-    def add(self, path: str, found: Sums, origin: str) -> None:
-        self.files[path] = SeenFile(size=found.size, sha256=found.sha256, origin=origin)
+    def note(self, path: str, origin: str, file: Path | None = None) -> None:
+        """Note a file of the source folder with its sum.
+
+        Args:
+            file: where its content lies now, if it has not taken its place yet.
+        """
+        file = file or self.source / path
+        self.files[path] = SeenFile(size=file.stat().st_size, sha256=sha256_file(file), origin=origin)
 
     def intact(self, path: str) -> bool:
-        """Whether a file is there with the sum seen first."""
+        """Whether a file is there with the sum noted."""
         seen, file = self.files.get(path), self.source / path
-        if seen is None or not file.is_file() or file.stat().st_size != seen.size:
-            return False
-        return sums(file).sha256 == seen.sha256
+        return (
+            seen is not None
+            and file.is_file()
+            and file.stat().st_size == seen.size
+            and sha256_file(file) == seen.sha256
+        )

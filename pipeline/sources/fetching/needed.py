@@ -11,10 +11,10 @@ import yaml
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.params import PARAMS_FILE, convert
 from pipeline.sources.fetching.addresses import SPLITS, WITH_GRAPHS
-from pipeline.sources.fetching.official_archives import Item
+from pipeline.sources.fetching.wanted_files import WantedFile
+from pipeline.sources.ingesting import IngestParams
 from pipeline.sources.json_members import members
 from pipeline.sources.picture_files import is_id
-from pipeline.stages.ingest import IngestParams
 
 
 class Needs(NamedTuple):
@@ -58,11 +58,11 @@ def needs(data_set: str, split: str | None, path: Path = PARAMS_FILE) -> Needs:
     return Needs(chosen, questions, tuple(graphs), params.questions)
 
 
-class _Of(msgspec.Struct):
+class _PictureOf(msgspec.Struct):
     picture_id: str = msgspec.field(name="imageId")
 
 
-def named_pictures(source: Path, prefix: str, texts: list[Item], problems: Problems) -> list[str]:
+def named_pictures(source: Path, prefix: str, texts: list[WantedFile], problems: Problems) -> list[str]:
     """The pictures that questions name, sorted.
 
     Args:
@@ -71,16 +71,14 @@ def named_pictures(source: Path, prefix: str, texts: list[Item], problems: Probl
     Raises:
         UserError: a file or a question is of another form, or a picture's id cannot be a file's name.
     """
-    decoder = msgspec.json.Decoder(_Of)
+    decoder = msgspec.json.Decoder(_PictureOf)
     ids: set[str] = set()
-    for item in texts:
-        if not item.path.startswith(prefix):
-            continue
-        for question_id, raw in members(source / item.path, item.path, problems).items():
+    for path in (file.path for file in texts if file.path.startswith(prefix)):
+        for question_id, raw in members(source / path, path, problems).items():
             try:
                 ids.add(decoder.decode(raw).picture_id)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                problems.add(f"{item.path}, question {question_id}", str(error))
+                problems.add(f"{path}, question {question_id}", str(error))
     for name in sorted(ids):
         if not is_id(name):
             problems.add(f"{prefix}...", f"picture {name!r} is no plain name")

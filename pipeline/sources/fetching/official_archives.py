@@ -3,130 +3,128 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from pathlib import Path, PurePosixPath
 
 from pipeline.core.errors import Problems, UserError
-from pipeline.sources.fetching.addresses import CHOICES, GRAPHS, PICTURES, QUESTIONS
-from pipeline.sources.fetching.byte_ranges import Kept, bar, parallel
-from pipeline.sources.fetching.manifest import SeenRemote
-from pipeline.sources.fetching.opening import Store
-from pipeline.sources.fetching.zip_members import Archive, Damaged, Sums
+from pipeline.sources.fetching.addresses import CHOICES, GRAPHS, PICTURES, QUESTIONS, is_web
+from pipeline.sources.fetching.byte_ranges import LocalFile, RemoteFile, Store
+from pipeline.sources.fetching.disk_space import spoken
+from pipeline.sources.fetching.manifest import Manifest, SeenRemote
+from pipeline.sources.fetching.wanted_files import WantedFile
+from pipeline.sources.fetching.web_files import RangesIgnored
+from pipeline.sources.fetching.zip_members import Archive, Damaged, crc32
 
-
-class Item(NamedTuple):
-    """A file to be made in the source folder.
-
-    Attributes:
-        path: below the source folder.
-        origin: the archive, or the folder of the hub, that it is from.
-        receive: bytes that come over the network.
-        size: bytes that it takes on the disk; for questions of the hub an estimate.
-        key: what the door knows it by.
-    """
-
-    path: str
-    origin: str
-    receive: int
-    size: int
-    key: Any = None
+SAVE_EVERY = 1000  # files between two writings of the manifest
 
 
 class Official:
+    """`address` is a web address or a folder."""
+
     def __init__(self, store: Store, address: str) -> None:
         self.store, self.address = store, address
         self._archives: dict[str, Archive] = {}
 
     def archive(self, name: str) -> Archive:
+        """An archive of this name with its directory read.
+
+        Raises:
+            UserError: it is not there, or no archive.
+        """
         if name not in self._archives:
-            self._archives[name] = Archive(self.store.open(self.address, name))
+            self._archives[name] = Archive(self._opened(name), name)
         return self._archives[name]
 
     def remotes(self) -> dict[str, SeenRemote]:
-        """The archives opened so far."""
         return {
-            name: SeenRemote(address=archive.parts.address, size=archive.parts.facts.size, sum=archive.sum)
+            name: SeenRemote(address=archive.file.address, size=archive.file.size, sum=archive.sum)
             for name, archive in self._archives.items()
         }
 
-    def questions(self, split: str, which: str) -> list[Item]:
+    def questions(self, split: str, which: str) -> list[WantedFile]:
         name = f"{split}_{which}_questions"
-        archive = self.archive(QUESTIONS)
-        several = sorted(found for found in archive.members if re.fullmatch(rf"{name}_\d+\.json", found))
-        if several:  # all questions of train are a folder of files
-            return [self._item(QUESTIONS, found, f"questions1.2/{name}/{found}") for found in several]
-        return [self._item(QUESTIONS, f"{name}.json", f"questions1.2/{name}.json")]
+        parts = self._matching(QUESTIONS, rf"{name}_\d+\.json")
+        if parts:  # all questions of train are a folder of files
+            return [self._wanted(QUESTIONS, f"questions1.2/{name}/{part}") for part in parts]
+        return [self._wanted(QUESTIONS, f"questions1.2/{name}.json")]
 
-    def graphs(self, split: str) -> list[Item]:
-        name = f"{split}_sceneGraphs.json"
-        return [self._item(GRAPHS, name, f"sceneGraphs/{name}")]
+    def graphs(self, split: str) -> list[WantedFile]:
+        return [self._wanted(GRAPHS, f"sceneGraphs/{split}_sceneGraphs.json")]
 
-    def choices(self, split: str) -> list[Item]:
+    def choices(self, split: str) -> list[WantedFile]:
         """The answers that are valid and plausible, for the scores of those names."""
-        name = re.compile(rf"{split}_choices.*\.json")
-        found = sorted(member for member in self.archive(CHOICES).members if name.fullmatch(member))
-        if not found:
+        members = self._matching(CHOICES, rf"{split}_choices.*\.json")
+        if not members:
             raise UserError(f"{CHOICES}: there are no choices of {split}; leave out --choices")
-        return [self._item(CHOICES, member, f"eval/{member}") for member in found]
+        return [self._wanted(CHOICES, f"eval/{member}") for member in members]
 
-    def pictures(self, ids: list[str], problems: Problems) -> list[Item]:
+    def pictures(self, split: str, which: str, ids: list[str]) -> list[WantedFile]:
+        """The pictures of these ids, whatever the split.
+
+        Raises:
+            UserError: names every one that the archive lacks.
+        """
         self.archive(PICTURES)
-        items = []
+        wanted, missing = [], []
         for picture_id in ids:
             try:
-                items.append(self._item(PICTURES, f"{picture_id}.jpg", f"images/{picture_id}.jpg"))
+                wanted.append(self._wanted(PICTURES, f"images/{picture_id}.jpg"))
             except UserError as error:
-                problems.lines.extend(error.problems)
-        return items
+                missing += error.problems
+        if missing:
+            raise UserError(missing)
+        return wanted
 
-    def holds(self, item: Item, found: Sums) -> bool:
-        """Whether a file with these sums is what the archive has."""
-        return self.archive(item.origin).holds(item.key, found)
+    def holds(self, wanted: WantedFile, path: Path) -> bool:
+        info = self.archive(wanted.origin).find(path.name)
+        return path.stat().st_size == info.file_size and crc32(path) == info.CRC
 
-    def get(self, item: Item, source: Path) -> Sums:
-        """Fetch one large file: its pieces in parallel, then unpacked."""
-        archive = self.archive(item.origin)
-        parts = archive.parts
-        if isinstance(parts, Kept):
-            with bar(f"fetch: {item.path}", item.receive) as tell:
-                wanted = archive.pieces(item.key)
-                for start, stop in parallel(
-                    lambda piece: (parts.get(*piece), piece)[1], wanted, self.store.jobs, self.store.web
-                ):
-                    tell(stop - start)
-        return archive.extract(item.key, source / item.path)
+    def waiting(self, wanted: list[WantedFile]) -> int:
+        received = sorted(file.receive for file in wanted)
+        return sum(received if self.store.keep else received[-self.store.jobs :])
 
-    def waiting(self, items: list[Item]) -> int:
-        """Bytes that lie in the cache at a time, received but not yet unpacked: of one large file, or of a picture
-        for each request."""
-        received = sorted(item.receive for item in items)
-        together = self.store.jobs if items and items[0].origin == PICTURES else 1
-        return sum(received) if self.store.keep else sum(received[-together:])
+    def fetch(self, wanted: list[WantedFile], source: Path, manifest: Manifest, problems: Problems) -> None:
+        """Fetch the files in parallel; a damaged one does not keep the others."""
 
-    def get_pictures(
-        self, items: list[Item], source: Path, save: Callable[[], None]
-    ) -> Iterator[tuple[Item, Sums | str]]:
-        """Fetch pictures in parallel; a damaged one gives its message instead of sums."""
-        archive = self.archive(PICTURES)
-
-        def one(item: Item) -> tuple[Item, Sums | str]:
-            for piece in archive.pieces(item.key):
-                archive.parts.get(*piece)
+        def extract(file: WantedFile) -> tuple[WantedFile, list[str]]:
             try:
-                return item, archive.extract(item.key, source / item.path)
+                self.archive(file.origin).extract(_base(file.path), source / file.path)
             except Damaged as error:
-                return item, str(error)
+                return file, error.problems
+            return file, []
 
-        with bar("fetch: pictures", sum(item.receive for item in items)) as tell:
-            for item, found in parallel(one, items, self.store.jobs, self.store.web):
-                tell(item.receive)
-                yield item, found
-        save()
+        with self.store.web.progress("fetch: from the archives", sum(file.receive for file in wanted)):
+            for number, (file, faults) in enumerate(self.store.parallel(extract, wanted), 1):
+                problems.lines += faults
+                if not faults:
+                    manifest.note(file.path, file.origin)
+                if number % SAVE_EVERY == 0:
+                    manifest.save()
 
-    def _item(self, origin: str, member: str, path: str) -> Item:
-        archive = self.archive(origin)
-        info = archive.find(member)
-        ranges = archive.pieces(info)
-        received = ranges[-1][1] - ranges[0][0] if isinstance(archive.parts, Kept) else 0
-        return Item(path=path, origin=origin, receive=received, size=info.file_size, key=info)
+    def _opened(self, name: str) -> LocalFile | RemoteFile:
+        store, url = self.store, f"{self.address}/{name}"
+        if not is_web(self.address):
+            if not Path(url).is_file():
+                raise UserError(
+                    f"{url}: no such file; put it there, or name the archives' place with --archives"
+                )
+            return LocalFile(Path(url))
+        if store.all_of_it or (store.offline and (store.cache / "whole" / name).exists()):
+            return LocalFile(store.open(f"whole/{name}", url).whole())
+        remote = store.open(name, url)
+        if remote.web_file and not remote.web_file.ranges:
+            raise RangesIgnored(
+                f"{url}: the server ignores byte ranges, so single members cannot be read; all of it is "
+                f"{spoken(remote.size)}: fetch it with --whole, or name another server with --archives"
+            )
+        return remote
+
+    def _matching(self, archive: str, pattern: str) -> list[str]:
+        return sorted(name for name in self.archive(archive).members if re.fullmatch(pattern, name))
+
+    def _wanted(self, origin: str, path: str) -> WantedFile:
+        archive, name = self.archive(origin), _base(path)
+        return WantedFile(path, origin, archive.missing(name), archive.find(name).file_size, self)
+
+
+def _base(path: str) -> str:
+    return PurePosixPath(path).name

@@ -1,7 +1,7 @@
 """Files on web servers, read by byte ranges. What stalls, is cut off or is refused for now is tried again from
 the byte where it stopped; what cannot succeed is told at once.
 
-Proxies come from the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY).
+Proxies come from the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY). httpx itself retries connections alone.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import email.utils
 import re
 import ssl
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -20,11 +21,17 @@ from typing import NamedTuple, TypeVar
 import httpx
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import replacing
 from pipeline.core.records import Record
 
 T = TypeVar("T")
 BUSY = {408, 425, 429, 500, 502, 503, 504}
+REFUSALS = {
+    401: "access is refused",
+    403: "access is refused",
+    404: "no such file",
+    410: "no such file",
+    416: "the file is shorter than it was; run the same command again",
+}
 
 
 class Patience(NamedTuple):
@@ -48,19 +55,19 @@ class Patience(NamedTuple):
 PATIENT = Patience()
 
 
-class Facts(Record):
+class FileVersion(Record):
     """What a server says of a file: bytes, and its marks of a version ("" where it gives none)."""
 
     size: int
     etag: str = ""
     modified: str = ""
 
-    def agrees(self, other: Facts) -> bool:
+    def agrees(self, other: FileVersion) -> bool:
         """Whether both can be of one version of a file. Of several servers behind one address each may have an
         ETag of its own, so one mark in common is enough."""
         marks = [(self.etag, other.etag), (self.modified, other.modified)]
-        known = [mine == theirs for mine, theirs in marks if mine and theirs]
-        return self.size == other.size and (any(known) or not known)
+        comparable = [own == others for own, others in marks if own and others]
+        return self.size == other.size and (any(comparable) or not comparable)
 
 
 class Unreachable(UserError):
@@ -80,7 +87,7 @@ class _Again(Exception):
 
 
 class Web:
-    """The one door to the network.
+    """The one door to the archives' servers.
 
     Attributes:
         received: bytes of content received so far.
@@ -90,6 +97,7 @@ class Web:
     def __init__(self, patience: Patience = PATIENT) -> None:
         self.patience = patience
         self.received = 0
+        self._advance: Callable[[int], object] = int
         self.stop = threading.Event()
         try:
             self.client = httpx.Client(
@@ -105,6 +113,24 @@ class Web:
     def close(self) -> None:
         self.stop.set()
         self.client.close()
+
+    @contextmanager
+    def progress(self, label: str, total: int) -> Iterator[None]:
+        """Show what is received on a progress bar on stderr (a line now and then when that is no terminal)."""
+        from tqdm import tqdm
+
+        quiet = not sys.stderr.isatty()
+        with tqdm(
+            desc=label,
+            total=total,
+            unit="B",
+            unit_scale=True,
+            mininterval=10 if quiet else 0.2,
+            dynamic_ncols=not quiet,
+        ) as bar:
+            self._advance = bar.update
+            yield
+        self._advance = int
 
     def again(self, url: str, once: Callable[[], T], progress: Callable[[], int] = lambda: 0) -> T:
         """Call `once` until it succeeds or nothing new has come for `patience.attempts` tries.
@@ -129,7 +155,7 @@ class Web:
                 raise Unreachable(f"{url}: stopped")
 
     @contextmanager
-    def ask(self, url: str, **headers: str) -> Iterator[httpx.Response]:
+    def ask(self, url: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
         """An answer with status 200 or 206, its content not yet read.
 
         Raises:
@@ -148,84 +174,75 @@ class Web:
 
     def chunks(self, response: httpx.Response) -> Iterator[bytes]:
         """The content as it comes; counted, and given up when it merely drips."""
-        begun, got = time.monotonic(), 0
+        begun, size = time.monotonic(), 0
         for chunk in response.iter_raw():
-            got += len(chunk)
+            size += len(chunk)
             self.received += len(chunk)
+            self._advance(len(chunk))
             yield chunk
             if self.stop.is_set():
                 raise Unreachable(f"{response.url}: stopped")
-            if time.monotonic() - begun > self.patience.silence + got / self.patience.slowest:
+            if time.monotonic() - begun > self.patience.silence + size / self.patience.slowest:
                 raise _Again(f"fewer than {self.patience.slowest:g} bytes a second")
-
-    def text(self, url: str) -> bytes:
-        """A small answer, whole."""
-
-        def once() -> bytes:
-            with self.ask(url) as response:
-                return b"".join(self.chunks(response))
-
-        return self.again(url, once)
 
 
 class WebFile:
-    """A file at an address. `facts` asks the server once; later answers must be of that version."""
+    """A file at an address. The server is asked once for its version; later answers must be of that one.
 
-    def __init__(self, web: Web, url: str) -> None:
-        self.web, self.url = web, url
-        self.facts, self.ranges = web.again(url, self._first)
+    Attributes:
+        ranges: whether the server sends ranges of bytes.
+    """
 
-    def _first(self) -> tuple[Facts, bool]:
-        with self.web.ask(self.url, Range="bytes=0-0") as response:
-            return _facts(self.url, response), response.status_code == 206
+    def __init__(self, web: Web, url: str, headers: Mapping[str, str] | None = None) -> None:
+        self.web, self.url, self.headers = web, url, dict(headers or {})
+        self.version, self.ranges = web.again(url, self._first)
 
-    def read(self, start: int, stop: int) -> bytes:
-        """Bytes [start, stop).
+    def _first(self) -> tuple[FileVersion, bool]:
+        with self.web.ask(self.url, self.headers | {"Range": "bytes=0-0"}) as response:
+            return _described(self.url, response)[1], response.status_code == 206
+
+    def save(self, start: int, stop: int, path: Path) -> None:
+        """Put bytes [start, stop) into a file; what an earlier process received of them is continued. A server without
+        ranges can give the whole file alone; each try starts anew there.
 
         Raises:
             RangesIgnored, Unreachable, UserError (the file changed meanwhile).
         """
-        got = bytearray()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"{path.name}.part")  # not fsynced: what a crash damages is known by its sum
+        with partial.open("ab", buffering=0) as file:
 
-        def once() -> bytes:
-            if start + len(got) < stop:
-                with self.web.ask(self.url, Range=f"bytes={start + len(got)}-{stop - 1}") as response:
-                    self._same(response)
-                    if response.status_code != 206:
-                        raise RangesIgnored(f"{self.url}: the server sends the whole file only")
-                    first = int(_content_range(self.url, response)[0])
-                    if first != start + len(got):
-                        raise UserError(
-                            f"{self.url}: asked for bytes from {start + len(got)}, got them from {first}"
-                        )
-                    for chunk in self.web.chunks(response):
-                        got.extend(chunk[: stop - start - len(got)])
-            if start + len(got) < stop:
-                raise _Again(f"cut off after {len(got):,} of {stop - start:,} bytes")
-            return bytes(got)
+            def once() -> None:
+                if not self.ranges or file.tell() > stop - start:
+                    file.seek(0)
+                    file.truncate()
+                if file.tell() < stop - start:
+                    for chunk in self._content(start + file.tell(), stop):
+                        file.write(chunk)
+                if file.tell() < stop - start:
+                    raise _Again(f"cut off after {file.tell():,} of {stop - start:,} bytes")
 
-        return self.web.again(self.url, once, lambda: len(got))
+            self.web.again(self.url, once, file.tell if self.ranges else lambda: 0)
+        partial.replace(path)
 
-    def save(self, path: Path) -> None:
-        """The whole file in one answer, from a server that ignores ranges: each try starts anew."""
-
-        def once() -> None:
-            with self.web.ask(self.url) as response, replacing(path) as file:
-                self._same(response)
-                for chunk in self.web.chunks(response):
-                    file.write(chunk)
-                if file.tell() != self.facts.size:
-                    raise _Again(f"cut off after {file.tell():,} of {self.facts.size:,} bytes")
-
-        self.web.again(self.url, once)
-
-    def _same(self, response: httpx.Response) -> None:
-        now = _facts(self.url, response)
-        if not self.facts.agrees(now):
-            raise UserError(
-                f"{self.url}: the file changed on the server while it was read ({self.facts.size:,} bytes, now "
-                f"{now.size:,}); run the same command again"
-            )
+    def _content(self, start: int, stop: int) -> Iterator[bytes]:
+        """Bytes [start, stop) as they come; possibly fewer."""
+        wanted = {"Range": f"bytes={start}-{stop - 1}"} if self.ranges else {}
+        with self.web.ask(self.url, self.headers | wanted) as response:
+            first, version = _described(self.url, response)
+            if not self.version.agrees(version):
+                raise UserError(
+                    f"{self.url}: the file changed on the server while it was read ({self.version.size:,} bytes, now "
+                    f"{version.size:,}); run the same command again"
+                )
+            if response.status_code == 200 and (start, stop) != (0, version.size):
+                raise RangesIgnored(f"{self.url}: the server sends the whole file only")
+            if first != start:
+                raise UserError(f"{self.url}: asked for bytes from {start}, got them from {first}")
+            left = stop - start
+            for chunk in self.web.chunks(response):
+                yield chunk[:left]
+                left -= len(chunk[:left])
 
 
 @cache
@@ -236,19 +253,14 @@ def _certificates() -> ssl.SSLContext:
 
 def _check(url: str, response: httpx.Response) -> None:
     status = response.status_code
-    if status in (200, 206):
-        if response.headers.get("Content-Encoding", "identity") != "identity":
-            raise UserError(
-                f"{url}: the server or a proxy changes the content ({response.headers['Content-Encoding']})"
-            )
-        return
     if status in BUSY:
         raise _Again(f"the server answers {status}", _retry_after(response.headers.get("Retry-After", "")))
-    told = {401: "access is refused", 403: "access is refused", 404: "no such file", 410: "no such file"}
-    told[416] = "the file is shorter than it was; run the same command again"
-    raise UserError(
-        f"{url}: {told.get(status, 'not an answer that can be used')} (the server answers {status})"
-    )
+    if status not in (200, 206):
+        reason = REFUSALS.get(status, "not an answer that can be used")
+        raise UserError(f"{url}: {reason} (the server answers {status})")
+    encoding = response.headers.get("Content-Encoding", "identity")
+    if encoding != "identity":
+        raise UserError(f"{url}: the server or a proxy changes the content ({encoding})")
 
 
 def _retry_after(text: str) -> float | None:
@@ -261,22 +273,16 @@ def _retry_after(text: str) -> float | None:
         return None
 
 
-def _content_range(url: str, response: httpx.Response) -> tuple[str, str, str]:
-    found = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+)", response.headers.get("Content-Range", ""))
-    if not found:
-        raise UserError(f"{url}: the server does not say which bytes it sends")
-    return found.group(1), found.group(2), found.group(3)
-
-
-def _facts(url: str, response: httpx.Response) -> Facts:
+def _described(url: str, response: httpx.Response) -> tuple[int, FileVersion]:
+    """The first byte that an answer sends, and what it says of the whole file."""
+    headers = response.headers
     if response.status_code == 206:
-        size = _content_range(url, response)[2]
+        match = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", headers.get("Content-Range", ""))
     else:
-        size = response.headers.get("Content-Length", "")
-    if not size.isdigit():
-        raise UserError(f"{url}: the server does not say how large the file is")
-    return Facts(
-        size=int(size),
-        etag=response.headers.get("ETag", ""),
-        modified=response.headers.get("Last-Modified", ""),
+        match = re.fullmatch(r"()(\d+)", headers.get("Content-Length", ""))
+    if not match:
+        raise UserError(f"{url}: the server does not say which bytes it sends, or how large the file is")
+    version = FileVersion(
+        size=int(match[2]), etag=headers.get("ETag", ""), modified=headers.get("Last-Modified", "")
     )
+    return int(match[1] or 0), version

@@ -17,15 +17,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from annotation.client.secrets import read_secrets
-from annotation.study.exports import Exported
+from annotation.client.credentials import read_secrets
+from annotation.study.exports import ExportedTask
 from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.records import Scene, Task, TaskQuestion, Verdict, Vocabulary
 from pipeline.sources import gqa_files
 from simulation.annotators import view
-from simulation.word_senses import Words
+from simulation.word_senses import WordSenses
 from tests.annotation.browser.hands import answer, sent, texts
-from tests.pipeline.stages.conftest import PARAMS
+from tests.tiny.project import PARAMS
 
 pytestmark = pytest.mark.server
 
@@ -93,7 +93,7 @@ class Eyes:
 
     def __init__(self, home: Path) -> None:
         known = read_json(home / "interim/vocabulary/vocabulary.json", Vocabulary)
-        self.words = Words(categories=known.categories, attribute_types=known.attribute_types)
+        self.words = WordSenses(categories=known.categories, attribute_types=known.attribute_types)
         self.scenes: dict[str, Scene] = gqa_files.truth(home / "truth", ("testdev",))
         self.programs: dict[tuple[str, str], TaskQuestion] = {
             (task.picture_id, question.text): question
@@ -203,7 +203,7 @@ def test_what_three_people_click_becomes_a_release_without_the_careless_one(
         zip((*CAREFUL, CARELESS), ("annotator-01", "annotator-02", "annotator-03"), strict=True)
     )
     pulled = {name: {} for name in clicked}
-    for row in read_json(home / "annotations/pulled.json", list[Exported]):
+    for row in read_json(home / "annotations/pulled.json", list[ExportedTask]):
         task = tasks[row.data["task"]]
         assert len(row.annotations) == 3
         for annotation in row.annotations:

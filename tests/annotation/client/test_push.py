@@ -3,10 +3,10 @@ from collections import Counter
 
 import pytest
 
-from annotation.client.pull import add, earlier, lines
+from annotation.client.pull import add, content, earlier
 from annotation.client.push import push
 from annotation.client.task_screen import interface
-from annotation.study.exports import Annotation, Exported
+from annotation.study.exports import ExportedAnnotation, ExportedTask
 from annotation.study.plan import Assignment
 from annotation.study.roster import read_roster, write_roster
 from pipeline.core.errors import UserError
@@ -301,9 +301,12 @@ def test_verdicts_that_were_pulled_count_even_when_the_project_is_gone(study):
     key = planned()[ANN][0]
     path = Folders().annotations / "pulled.json"
     kept = earlier(path)
-    add(kept, Exported(data={"task": key}, annotations=[Annotation(id=1, completed_by="annotator-01")]))
+    add(
+        kept,
+        ExportedTask(data={"task": key}, annotations=[ExportedAnnotation(id=1, completed_by="annotator-01")]),
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(b"".join(lines(kept)))
+    path.write_bytes(content(kept))
     number = study.project(ANN)["id"]
     del study.projects[number]
     study.tasks = {task["id"]: task for task in study.tasks.values() if task["project"] != number}
@@ -372,10 +375,10 @@ HTML = (200, "text/html", b"<!doctype html><title>Welcome</title>")
 @pytest.mark.parametrize(
     ("fault", "expected"),
     [
-        (HTML, "answers, but not as a Label Studio does"),
+        (HTML, "answers, but is no Label Studio; check LABEL_STUDIO_URL and the server's log"),
         (
             (404, "text/html", b"<h1>Not Found</h1>"),
-            "answers, but is no Label Studio; check the address (LABEL_STUDIO_URL)",
+            "answers, but is no Label Studio; check LABEL_STUDIO_URL and the server's log",
         ),
         ((502, "text/html", b"<h1>Bad Gateway</h1>"), "answers, but is in trouble (status 502)"),
         ((301, "text/html", b""), "sends us on to"),
@@ -455,14 +458,13 @@ def test_a_server_that_loses_tasks_is_told_by_counting(study):
         push()
 
 
-def test_an_answer_that_does_not_come_is_told(study):
+def test_an_answer_that_does_not_come_is_told(study, monkeypatch):
     import time
 
-    from annotation.client.label_studio import LabelStudio
-
+    monkeypatch.setattr("annotation.client.label_studio.ANSWER_SECONDS", 0.2)
     study.fault = lambda method, path, number: time.sleep(0.5) if path.endswith("/import") else None
     with pytest.raises(UserError, match="gave no answer within 0 seconds"):
-        push(lambda connection: LabelStudio(connection, answer_seconds=0.2))
+        push()
 
 
 def test_nothing_secret_is_printed(study, capsys, monkeypatch):

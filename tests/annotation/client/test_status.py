@@ -5,7 +5,7 @@ import pytest
 
 from annotation.client.push import push
 from annotation.client.status import pace, status
-from annotation.study.quality import wilson
+from annotation.study.accuracy import wilson
 from annotation.study.roster import write_roster
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders

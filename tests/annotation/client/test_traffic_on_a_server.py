@@ -6,22 +6,24 @@ import os
 import socket
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 
+from annotation.client.credentials import connection, read_secrets
 from annotation.client.label_studio import LabelStudio
 from annotation.client.pull import pull
 from annotation.client.push import push
-from annotation.client.queues import queues
-from annotation.client.secrets import Connection, connection, read_secrets
+from annotation.client.queues import open_queues
 from annotation.client.status import status
 from annotation.server import accounts, environment, process
 from annotation.study.roster import read_roster, write_roster
-from pipeline.core.errors import UserError
+from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
 from tests.annotation.conftest import made_task, people, write_batch
@@ -66,37 +68,37 @@ def restart() -> None:
         process.start(studio_python(), int(read_secrets().url.rsplit(":", 1)[1]))
 
 
-def killing(path: str, number: int, seconds: float) -> Callable[[Connection], LabelStudio]:
-    """Opens servers like `LabelStudio`; so long after the request of that number to that path was sent, the server's
-    process is killed, as by a power cut."""
-    server, sent = psutil.Process(process.running().pid), []
+@contextmanager
+def killing(path: str, number: int, seconds: float) -> Iterator[None]:
+    """So long after the request of that number to that path was sent, the server's process is killed, as by a power cut."""
+    server, sent, request = psutil.Process(process.running().pid), [], httpx.Client.request
 
     def kill() -> None:
         server.kill()
         server.wait(10)
 
-    class Killing(LabelStudio):
-        def _ask(self, method: str, address: str, *rest: Any, **more: Any) -> Any:
-            sent.append(address)
-            if address.endswith(path) and sum(other.endswith(path) for other in sent) == number:
-                timer = threading.Timer(seconds, kill)
-                timer.start()
-                try:
-                    return super()._ask(method, address, *rest, **more)
-                finally:
-                    timer.join()
-            return super()._ask(method, address, *rest, **more)
+    def watched(client: httpx.Client, method: str, url: str, **more: Any) -> httpx.Response:
+        sent.append(url)
+        timer = threading.Timer(seconds, kill)
+        if url.endswith(path) and sum(other.endswith(path) for other in sent) == number:
+            timer.start()
+        try:
+            return request(client, method=method, url=url, **more)
+        finally:
+            if timer.ident:
+                timer.join()
 
-    return Killing
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(httpx.Client, "request", watched)
+        yield
 
 
 def held() -> dict[str, list[str]]:
     """Pseudonym -> keys in their queue."""
-    found = {}
-    for queue in queues(Folders())[0]:
-        server = LabelStudio(queue.connection)
-        found[queue.name] = [task.key for task in server.tasks(server.project(queue.title))]
-    return found
+    return {
+        queue.name: [task.key for task in queue.server.tasks(queue.server.project(queue.title))]
+        for queue in open_queues(Folders(), Problems("test"))
+    }
 
 
 def whole(found: dict[str, list[str]]) -> bool:
@@ -116,7 +118,7 @@ def answered(name: str, tasks: int, first: str = "valid") -> list[int]:
         for question, choice in (("first", first), ("second", "valid"))
     ]
     for number in numbers:
-        server._ask("POST", f"api/tasks/{number}/annotations/", body={"result": result, "lead_time": 2.0})
+        server.sdk.annotations.create(number, result=result, lead_time=2.0)
     return numbers
 
 
@@ -126,9 +128,9 @@ def test_a_push_during_which_the_server_is_killed_is_finished_by_the_next(projec
     for name in ("ann", "ben", "cyd"):  # from nothing each time
         server = LabelStudio(connection(name))
         if found := server.project("RGQA tiny"):
-            server._ask("DELETE", f"api/projects/{found.id}/")
-    with pytest.raises(UserError) as caught:
-        push(killing("/import", 9, seconds))
+            server.sdk.projects.delete(found)
+    with killing("/import", 9, seconds), pytest.raises(UserError) as caught:
+        push()
     assert any(words in str(caught.value) for words in ("broke off", "no server answers"))
     restart()
     push()
@@ -157,14 +159,10 @@ def test_a_label_that_was_renamed_by_hand_is_put_right(project):
     push()
     server = LabelStudio(connection("ben"))
     found = server.project("RGQA tiny")
-    ours = server._ask("GET", f"api/projects/{found.id}/")["label_config"]
-    server._ask(
-        "PATCH",
-        f"api/projects/{found.id}/",
-        body={"label_config": ours.replace('value="valid"', 'value="okay"')},
-    )
+    ours = server.sdk.projects.get(found).label_config
+    server.sdk.projects.update(found, label_config=ours.replace('value="valid"', 'value="okay"'))
     push()
-    assert server._ask("GET", f"api/projects/{found.id}/")["label_config"] == ours
+    assert server.sdk.projects.get(found).label_config == ours
 
 
 def test_answers_and_drafts_are_never_deleted(project):
@@ -173,7 +171,8 @@ def test_answers_and_drafts_are_never_deleted(project):
     found = server.project("RGQA tiny")
     judged = answered("cyd", 2)
     begun = next(task.id for task in server.tasks(found) if task.id not in judged)
-    server._ask("POST", f"api/tasks/{begun}/drafts", body={"result": []})
+    http = server.sdk._client_wrapper.httpx_client  # the SDK has no drafts
+    assert http.request(f"api/tasks/{begun}/drafts", method="POST", json={"result": []}).status_code == 201
     everything = [task.id for task in server.tasks(found)][:20]
     assert server.delete(found, everything) == len(set(everything) - {*judged, begun})
     assert {*judged, begun} <= {task.id for task in server.tasks(found)}
@@ -184,7 +183,6 @@ def test_answers_and_drafts_are_never_deleted(project):
 def test_a_pull_during_which_the_server_is_killed_loses_nothing_and_the_next_gets_everything(
     project, monkeypatch
 ):
-    monkeypatch.setattr("annotation.client.label_studio.PAGE", 5)
     push()
     for name in ("ann", "ben", "cyd"):
         answered(name, 40)
@@ -192,8 +190,9 @@ def test_a_pull_during_which_the_server_is_killed_loses_nothing_and_the_next_get
     path = Folders().annotations / "pulled.json"
     before = path.read_bytes()
     answered("ann", 20)
-    with pytest.raises(UserError):
-        pull(killing("api/tasks/", 6, 0.01))
+    with monkeypatch.context() as patch, killing("api/tasks/", 6, 0.01), pytest.raises(UserError):
+        patch.setattr("annotation.client.label_studio.PAGE", 5)
+        pull()
     kept = {row["data"]["task"] for row in read_json(path)}
     restart()
     pull()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import subprocess
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,8 +15,9 @@ import msgspec
 import pytest
 import requests
 
-from annotation.client.secrets import Secrets
+from annotation.client.credentials import Secrets
 from annotation.server import accounts, environment, process
+from annotation.server.invite import join
 from annotation.study.roster import read_roster
 from pipeline.core.paths import Folders
 
@@ -73,8 +76,6 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 
 
 def made(folder: Path) -> Iterator[Studio]:
-    from annotation.client.invite import join
-
     pictures = folder / "data/tiny/source/images"
     shutil.copytree(ROOT / "tests/tiny/source/images", pictures)
     (folder / "data/tiny/truth").mkdir()
@@ -111,17 +112,53 @@ def made(folder: Path) -> Iterator[Studio]:
 @pytest.fixture
 def inside(studio: Studio) -> Callable[[str], Any]:
     """Run a few lines of Python with Label Studio's Django set up; the last must assign `answer`."""
+    return partial(run_inside, studio)
 
-    def run(lines: str) -> Any:
-        import subprocess
 
-        code = "import json, os, sys\nout = os.dup(1); os.dup2(2, 1)\nfrom annotation.server.studio.inside import set_up\nset_up()\n"
-        done = subprocess.run(
-            [studio.python, "-c", f"{code}{lines}\nos.write(out, json.dumps(answer).encode())"],
-            env=process.environment(),
-            capture_output=True,
-            check=True,
-        )
-        return msgspec.json.decode(done.stdout)
+def run_inside(studio: Studio, lines: str) -> Any:
+    code = "import json, os, sys\nout = os.dup(1); os.dup2(2, 1)\nfrom annotation.server.studio.inside import set_up\nset_up()\n"
+    done = subprocess.run(
+        [studio.python, "-c", f"{code}{lines}\nos.write(out, json.dumps(answer).encode())"],
+        env=process.environment(),
+        capture_output=True,
+        check=True,
+    )
+    return msgspec.json.decode(done.stdout)
 
-    return run
+
+@pytest.fixture(scope="module", params=["the page's form", "a token"])
+def ann(request: pytest.FixtureRequest, studio: Studio) -> requests.Session:
+    """Ann, logged in through the page or with a personal token that somebody made for her."""
+    if request.param == "the page's form":
+        return studio.login("ann")
+    return studio.bearer(token_of(studio, "ann"))
+
+
+def token_of(studio: Studio, name: str) -> str:
+    email = studio.secrets.annotators[name].email
+    return run_inside(
+        studio,
+        "from jwt_auth.models import LSAPIToken\nfrom users.models import User\n"
+        f"answer = LSAPIToken.for_user(User.objects.get(email={email!r})).get_full_jwt()",
+    )
+
+
+@pytest.fixture
+def asked(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict]:
+    """What Label Studio's Python is asked for; it gives `token of <e-mail>` to whoever has none."""
+    questions: list[dict] = []
+
+    def ask(python: Path, command: str, question: bytes) -> bytes:
+        wanted = msgspec.json.decode(question)
+        questions.append(msgspec.json.decode(question))
+        for login in [wanted["admin"], *wanted["annotators"].values()]:
+            login["token"] = login["token"] or f"token of {login['email']}"
+            login.pop("active", None)
+            login.pop("hotkeys", None)
+        return msgspec.json.encode(wanted)
+
+    monkeypatch.setattr(process, "ask", ask)
+    monkeypatch.setattr(environment, "ensure", lambda: Path("python"))
+    for name in ("LABEL_STUDIO_URL", "LABEL_STUDIO_TOKEN", "RGQA_ANNOTATE_DATABASE"):
+        monkeypatch.delenv(name, raising=False)
+    return questions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -11,69 +12,80 @@ from pathlib import Path
 import psutil
 import pytest
 
+from annotation.client.credentials import HOME
 from annotation.server import process
 from annotation.server.process import Server
 from pipeline.core.errors import UserError
 from pipeline.core.files import write_json
+from tests.annotation.server.conftest import Studio
 
+DATABASE = "RGQA_ANNOTATE_DATABASE"
 POSTGRES = "postgresql://rgqa:p%40ss@db.example.org:5433/study"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The server's folder of a project in which nothing runs."""
+    monkeypatch.chdir(tmp_path)
+    HOME.mkdir(parents=True)
+    return HOME.absolute()
 
 
 def this_process(created: float = 0.0) -> Server:
     return Server(pid=os.getpid(), created=psutil.Process().create_time() + created, port=8080)
 
 
-def test_without_a_pid_file_nothing_runs(tmp_path: Path) -> None:
-    assert process.running(tmp_path) is None
+def test_without_a_pid_file_nothing_runs(home: Path) -> None:
+    assert process.running() is None
 
 
-def test_a_live_process_is_found(tmp_path: Path) -> None:
-    write_json(tmp_path / "server.json", this_process())
-    assert process.running(tmp_path) == this_process()
+def test_a_live_process_is_found(home: Path) -> None:
+    write_json(home / "server.json", this_process())
+    assert process.running() == this_process()
 
 
-def test_a_pid_that_was_used_again_is_not_our_server(tmp_path: Path) -> None:
+def test_a_pid_that_was_used_again_is_not_our_server(home: Path) -> None:
     # The process of this number began an hour after ours did.
-    write_json(tmp_path / "server.json", this_process(created=-3600))
-    assert process.running(tmp_path) is None
+    write_json(home / "server.json", this_process(created=-3600))
+    assert process.running() is None
 
 
-def test_a_dead_process_is_not_our_server(tmp_path: Path) -> None:
+def test_a_dead_process_is_not_our_server(home: Path) -> None:
     child = subprocess.Popen([sys.executable, "-c", ""])
     created = psutil.Process(child.pid).create_time()
     child.wait()
-    write_json(tmp_path / "server.json", Server(pid=child.pid, created=created, port=8080))
-    assert process.running(tmp_path) is None
+    write_json(home / "server.json", Server(pid=child.pid, created=created, port=8080))
+    assert process.running() is None
 
 
-def test_a_process_that_ended_but_was_not_collected_is_not_our_server(tmp_path: Path) -> None:
+def test_a_process_that_ended_but_was_not_collected_is_not_our_server(home: Path) -> None:
     child = subprocess.Popen([sys.executable, "-c", ""])
     created = psutil.Process(child.pid).create_time()
     while psutil.Process(child.pid).status() != psutil.STATUS_ZOMBIE:
         pass
-    write_json(tmp_path / "server.json", Server(pid=child.pid, created=created, port=8080))
-    assert process.running(tmp_path) is None
+    write_json(home / "server.json", Server(pid=child.pid, created=created, port=8080))
+    assert process.running() is None
     child.wait()
 
 
-def test_stop_ends_our_process_and_no_other(tmp_path: Path) -> None:
+def test_stop_ends_our_process_and_no_other(home: Path) -> None:
     ours, other = (subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) for _ in range(2))
     write_json(
-        tmp_path / "server.json",
+        home / "server.json",
         Server(pid=ours.pid, created=psutil.Process(ours.pid).create_time(), port=8080),
     )
-    assert process.stop(tmp_path)
+    assert process.stop()
     assert not psutil.pid_exists(ours.pid) or psutil.Process(ours.pid).status() == psutil.STATUS_ZOMBIE
     assert other.poll() is None
     other.kill()
     other.wait()
-    assert not (tmp_path / "server.json").exists()
-    assert not process.stop(tmp_path)
+    assert not (home / "server.json").exists()
+    assert not process.stop()
 
 
-def test_a_stale_pid_file_stops_nothing(tmp_path: Path) -> None:
-    write_json(tmp_path / "server.json", this_process(created=-3600))
-    assert not process.stop(tmp_path)  # this test would not come to its end if it did
+def test_a_stale_pid_file_stops_nothing(home: Path) -> None:
+    write_json(home / "server.json", this_process(created=-3600))
+    assert not process.stop()  # this test would not come to its end if it did
 
 
 def test_a_taken_port_is_named_with_a_way_out() -> None:
@@ -82,32 +94,32 @@ def test_a_taken_port_is_named_with_a_way_out() -> None:
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(UserError, match=rf"port {port} of 127.0.0.1 cannot be had .*--port 8081"):
-            process.free(port)
+            process.ensure_free(port)
 
 
 def test_a_port_that_is_none_is_refused() -> None:
     with pytest.raises(UserError, match="port 70000"):
-        process.free(70000)
+        process.ensure_free(70000)
 
 
-def test_the_end_of_the_log_is_shown_when_the_server_does_not_start(tmp_path: Path) -> None:
-    broken = tmp_path / "python"
+def test_the_end_of_the_log_is_shown_when_the_server_does_not_start(home: Path) -> None:
+    broken = home / "python"
     broken.write_text("#!/bin/sh\necho 'no such table: htx_user' >&2\nexit 3\n")
     broken.chmod(0o755)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with pytest.raises(UserError, match="ended while it started(?s:.)*no such table: htx_user"):
-        process.start(broken, port, tmp_path)
-    assert process.running(tmp_path) is None
+        process.start(broken, port)
+    assert process.running() is None
 
 
-def test_a_question_that_fails_shows_what_was_said(tmp_path: Path) -> None:
-    broken = tmp_path / "python"
+def test_a_question_that_fails_shows_what_was_said(home: Path) -> None:
+    broken = home / "python"
     broken.write_text("#!/bin/sh\necho 'connection refused' >&2\nexit 1\n")
     broken.chmod(0o755)
     with pytest.raises(UserError, match=r"could not do it \(accounts\)(?s:.)*connection refused"):
-        process.ask(broken, "accounts", b"{}", tmp_path)
+        process.ask(broken, "accounts", b"{}")
 
 
 def test_of_a_traceback_the_message_alone_is_shown() -> None:
@@ -116,25 +128,24 @@ def test_of_a_traceback_the_message_alone_is_shown() -> None:
     assert process.reason("no python here") == ["no python here"]
 
 
-def test_names_that_label_studio_would_take_for_its_own_are_kept_from_it(tmp_path: Path) -> None:
-    outside = {
-        "PATH": "/bin",
-        "HOST": "example.org",
-        "DEBUG": "1",
-        "USERNAME": "me",
-        "LABEL_STUDIO_HOST": "x",
-        "PYTHONPATH": "/elsewhere",
-    }
-    seen = process.environment(outside, tmp_path, tmp_path / "data")
+def test_names_that_label_studio_would_take_for_its_own_are_kept_from_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside = {"HOST": "example.org", "DEBUG": "1", "USERNAME": "me", "LABEL_STUDIO_HOST": "x"}
+    for name, value in ({"PATH": "/bin", "PYTHONPATH": "/elsewhere"} | outside).items():
+        monkeypatch.setenv(name, value)
+    seen = process.environment()
     assert seen["PATH"] == "/bin"
-    assert not {"HOST", "DEBUG", "USERNAME", "LABEL_STUDIO_HOST"} & set(seen)
+    assert not outside.keys() & seen.keys()
     assert seen["PYTHONPATH"] == str(Path(__file__).parents[3])
-    assert (seen["LABEL_STUDIO_BASE_DATA_DIR"], seen["RGQA_DATA"]) == (str(tmp_path), str(tmp_path / "data"))
+    assert (seen["LABEL_STUDIO_BASE_DATA_DIR"], seen["RGQA_DATA"]) == (str(home), str(home.parent))
 
 
-def test_sqlite_unless_another_database_is_named() -> None:
-    assert process.database({}) == {"DJANGO_DB": "sqlite"}
-    assert process.database({"RGQA_ANNOTATE_DATABASE": POSTGRES}) == {
+def test_sqlite_unless_another_database_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(DATABASE, raising=False)
+    assert process.database() == {"DJANGO_DB": "sqlite"}
+    monkeypatch.setenv(DATABASE, POSTGRES)
+    assert process.database() == {
         "DJANGO_DB": "default",
         "POSTGRE_HOST": "db.example.org",
         "POSTGRE_PORT": "5433",
@@ -142,6 +153,20 @@ def test_sqlite_unless_another_database_is_named() -> None:
         "POSTGRE_PASSWORD": "p@ss",
         "POSTGRE_NAME": "study",
     }
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "port", "password"),
+    [
+        ("postgresql://u:p@h/n", "h", "5432", "p"),
+        ("postgresql://u@h/n", "h", "5432", ""),
+        ("postgresql://u:a:b@[::1]:99/n", "::1", "99", "a:b"),
+    ],
+)
+def test_what_an_address_leaves_out_is_postgresqls_own(address, host, port, password, monkeypatch) -> None:
+    monkeypatch.setenv(DATABASE, address)
+    named = process.database()
+    assert (named["POSTGRE_HOST"], named["POSTGRE_PORT"], named["POSTGRE_PASSWORD"]) == (host, port, password)
 
 
 @pytest.mark.parametrize(
@@ -155,25 +180,28 @@ def test_sqlite_unless_another_database_is_named() -> None:
         "postgresql:///n",
     ],
 )
-def test_a_database_that_is_written_wrongly_is_refused(address: str) -> None:
+def test_a_database_that_is_written_wrongly_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(DATABASE, address)
     with pytest.raises(UserError, match="expected postgresql://user:password@host:port/name"):
-        process.database({"RGQA_ANNOTATE_DATABASE": address})
+        process.database()
 
 
-def test_a_study_stays_in_its_database(tmp_path: Path) -> None:
-    process.keep_database({"RGQA_ANNOTATE_DATABASE": POSTGRES}, tmp_path)
-    process.keep_database({"RGQA_ANNOTATE_DATABASE": POSTGRES}, tmp_path)
+def test_a_study_stays_in_its_database(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(DATABASE, POSTGRES)
+    process.keep_database()
+    process.keep_database()
+    monkeypatch.delenv(DATABASE)
     with pytest.raises(
         UserError,
         match="lie in postgresql://db.example.org:5433/study, but RGQA_ANNOTATE_DATABASE names sqlite",
     ):
-        process.keep_database({}, tmp_path)
-    assert "p@ss" not in (tmp_path / "database.txt").read_text()
+        process.keep_database()
+    assert "p@ss" not in (home / "database.txt").read_text()
 
 
-def test_only_one_command_at_a_time(tmp_path: Path) -> None:
-    code = f"from pathlib import Path; from annotation.server.process import alone\nwith alone(Path({str(tmp_path)!r})): print('in')"
-    with process.alone(tmp_path):
+def test_only_one_command_at_a_time(home: Path) -> None:
+    code = "from annotation.server.process import alone\nwith alone(): print('in')"
+    with process.alone():
         other = subprocess.Popen(
             [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -181,3 +209,21 @@ def test_only_one_command_at_a_time(tmp_path: Path) -> None:
         assert "waiting for another" in other.stderr.readline()
         assert other.poll() is None
     assert other.communicate(timeout=30)[0] == "in\n"
+
+
+@pytest.mark.server
+def test_a_killed_server_is_recognised_and_starts_again_with_everything(studio: Studio) -> None:
+    server = process.running()
+    assert server is not None and process.healthy(server.url)
+    with pytest.raises(UserError, match=f"port {server.port} of 127.0.0.1 cannot be had"):
+        process.ensure_free(server.port)
+    os.kill(server.pid, signal.SIGKILL)
+    psutil.wait_procs([psutil.Process(server.pid)] if psutil.pid_exists(server.pid) else [], timeout=20)
+    assert process.running() is None
+    process.start(studio.python, server.port)
+    assert (
+        studio.service("ann")
+        .get(f"{studio.url}/api/projects/{studio.projects['ann']}/", timeout=60)
+        .status_code
+        == 200
+    )

@@ -3,9 +3,10 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from annotation.study.agreement import agreement, alpha, kappa
+from annotation.study.judged import judged_tasks
 from pipeline.core.records import Task, TaskQuestion, Verdict
 
-V, I, U = "valid", "invalid", "unsure"
+V, X, U = "valid", "invalid", "unsure"
 
 
 def task(key, subset="clip-hard"):
@@ -43,6 +44,12 @@ def test_alpha_is_undefined_where_all_say_the_same_or_nothing_is_judged_twice(co
     assert alpha(np.array(counts)) is None
 
 
+def test_kappa_by_hand():
+    # Observed 14 of 20; by chance 0.5 * 0.6 + 0.5 * 0.4 = 0.5: (0.7 - 0.5) / (1 - 0.5).
+    assert kappa(np.array([[8, 2], [4, 6]])) == pytest.approx(0.4)
+    assert kappa(np.array([[0, 1], [1, 0]])) == pytest.approx(-1)
+
+
 def test_kappa_agrees_with_scikit_learn():
     rng = np.random.default_rng(3)
     for size in (2, 5, 40, 400):
@@ -55,7 +62,7 @@ def test_kappa_agrees_with_scikit_learn():
 
 @pytest.mark.parametrize("table", [[[7, 0], [0, 0]], [[0, 0], [0, 7]], [[0, 0], [0, 0]]])
 def test_kappa_is_undefined_where_both_always_say_the_same_one_thing(table):
-    assert kappa(np.array(table)) is None
+    assert np.isnan(kappa(np.array(table)))
 
 
 def test_agreement_is_told_for_all_and_for_each_subset_and_unsure_is_valid():
@@ -64,12 +71,12 @@ def test_agreement_is_told_for_all_and_for_each_subset_and_unsure_is_valid():
         verdict("a", "x", V),
         verdict("a", "y", U),  # the same: unsure is valid
         verdict("b", "x", V),
-        verdict("b", "y", I),  # not
-        verdict("c", "x", I),
-        verdict("c", "z", I),
-        verdict("d", "x", I),
+        verdict("b", "y", X),  # not
+        verdict("c", "x", X),
+        verdict("c", "z", X),
+        verdict("d", "x", X),
     ]
-    together, hard, easy = agreement(tasks, verdicts)
+    together, hard, easy = agreement(judged_tasks(tasks, verdicts))
     assert [(p.first, p.second, p.both, p.same, p.kappa) for p in together.pairs] == [
         ("x", "y", 2, 1, 0.0),  # observed 1/2, by chance 1 * 1/2
         ("x", "z", 1, 1, None),
@@ -82,6 +89,11 @@ def test_agreement_is_told_for_all_and_for_each_subset_and_unsure_is_valid():
 
 
 def test_one_annotator_alone_agrees_with_nobody():
-    (together, hard) = agreement({"a": task("a")}, [verdict("a", "x", V)])
+    (together, hard) = agreement(judged_tasks({"a": task("a")}, [verdict("a", "x", V)]))
     assert (together.pairs, together.alpha, together.share, together.candidates) == ((), None, None, 0)
     assert hard.subset == "clip-hard"
+
+
+def test_where_no_verdict_counts_there_is_nothing_to_agree_about():
+    (together,) = agreement([])
+    assert (together.candidates, together.verdicts, together.alpha, together.pairs) == (0, 0, None, ())

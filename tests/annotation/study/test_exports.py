@@ -3,7 +3,7 @@ import json
 import msgspec
 import pytest
 
-from annotation.study.exports import Exported, pseudonym, read_exports, verdicts_of
+from annotation.study.exports import ExportedTask, pseudonym, read_exports, verdicts_of
 from pipeline.core.errors import UserError
 from pipeline.core.records import Task, TaskQuestion
 
@@ -255,7 +255,7 @@ def test_a_renamed_control_or_label_is_told_once_with_its_count(tmp_path, result
 
 def test_what_lies_in_memory_gives_the_same_verdicts_as_a_file(tmp_path):
     rows = [exported("t1", annotation(1, 3)), exported("t2", annotation(2, 3, result=[]))]
-    assert verdicts_of(msgspec.convert(rows, list[Exported]), TASKS) == read(tmp_path, rows)
+    assert verdicts_of(msgspec.convert(rows, list[ExportedTask]), TASKS) == read(tmp_path, rows)
 
 
 @pytest.mark.parametrize(
@@ -263,15 +263,15 @@ def test_what_lies_in_memory_gives_the_same_verdicts_as_a_file(tmp_path):
     [
         (
             "[{",
-            "not valid JSON (Input data was truncated); the file may be cut off, fetch it again or make it again",
+            "not valid JSON (Input data was truncated); the file is empty or cut off, fetch it again or make it again",
         ),
-        ("", "the file is empty"),
+        ("", "the file is empty or cut off"),
         (
             [{"task": "t1", "image": "x", "first": "valid"}],
             "Object missing required field `data`",
         ),
-        ([{"annotation_id": 3, "first": "valid"}], "Object missing required field `task`"),
-        ([{"data": {"text": "x"}, "annotations": []}], "1 rows have no key `task` in `data`"),
+        ([{"annotation_id": 3, "first": "valid"}], "1 rows have no key `task`"),
+        ([{"data": {"text": "x"}, "annotations": []}], "1 rows have no key `task`"),
         ({"data": {}}, "Expected `array`, got `object`"),
         (
             [exported("t1", annotation(1, 1, first="maybe"))],

@@ -3,10 +3,12 @@ from itertools import groupby, product
 import numpy as np
 import pytest
 
-from annotation.study.habits import Limits, habits, pace, run_probability
+from annotation.study.collect_rules import CollectRules
+from annotation.study.habits import habits, pace, run_probability
+from annotation.study.judged import judged_tasks
 from pipeline.core.records import Task, TaskQuestion, Verdict
 
-V, I, U = "valid", "invalid", "unsure"
+V, X, U = "valid", "invalid", "unsure"
 
 
 def task(key, subset="clip-hard"):
@@ -37,18 +39,18 @@ def given(who, answers, subset="clip-hard", **more):
     return tasks, verdicts
 
 
-def found(*people, **limits):
+def found(*people):
     tasks, verdicts = {}, []
     for mine, theirs in people:
         tasks |= mine
         verdicts += theirs
     mixed = sorted(verdicts, key=lambda v: (v.verdict_id[-1], v.verdict_id))  # not the order of answering
-    return habits(tasks, mixed, Limits(**limits))
+    return habits(judged_tasks(tasks, mixed), CollectRules())
 
 
 def drawn(seed, size, invalid=0.6, unsure=0.05):
     rng = np.random.default_rng(seed)
-    return rng.choice([V, I, U], p=[1 - invalid - unsure, invalid, unsure], size=(size, 2)).tolist()
+    return rng.choice([V, X, U], p=[1 - invalid - unsure, invalid, unsure], size=(size, 2)).tolist()
 
 
 def kinds(row):
@@ -137,10 +139,10 @@ def test_the_same_two_answers_on_and_on_are_flagged_though_their_shares_are_ordi
     # Valid and invalid, forty times: as many of each as others give, so that shares tell nothing.
     others = [given(f"p{n}", drawn(n, 200, invalid=0.5, unsure=0)) for n in range(3)]
     stuck = drawn(7, 100, invalid=0.5, unsure=0)
-    stuck[30:70] = [[V, I]] * 40
+    stuck[30:70] = [[V, X]] * 40
     rows = found(*others, given("stuck", stuck))
     assert kinds(rows["stuck"]) == ["long run"]
-    assert (rows["stuck"].run.first, rows["stuck"].run.second) == (V, I)
+    assert (rows["stuck"].run.first, rows["stuck"].run.second) == (V, X)
     assert rows["stuck"].run.length >= 40
     assert [kinds(rows[f"p{n}"]) for n in range(3)] == [[]] * 3
 
@@ -172,4 +174,4 @@ def test_who_says_valid_more_often_than_others_has_longer_runs_of_it_and_is_not_
 
 def test_alone_there_is_nobody_to_compare_with():
     row = found(given("alone", [[V, V]] * 60))["alone"]
-    assert (row.excess, row.run, row.flags, row.choices) == (None, None, (), {V: 120, I: 0, U: 0})
+    assert (row.excess, row.run, row.flags, row.choices) == (None, None, (), {V: 120, X: 0, U: 0})

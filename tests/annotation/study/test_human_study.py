@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from annotation.study import human_study
+from annotation.study.human_scores import STUDY_SCREEN
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl, write_jsonl
 from pipeline.core.records import Item, Picture, Record
@@ -105,7 +106,7 @@ def release(tiny):
 def test_what_people_see_is_a_picture_and_a_question_and_nothing_else(release):
     human_study.draw(release, each=5, seed=1)
     tasks = json.loads((HOME / "tasks.json").read_text())
-    drawn = {row.task: row for row in read_jsonl(HOME / "drawn.jsonl", human_study.Drawn)}
+    drawn = {row.task: row for row in read_jsonl(HOME / "drawn.jsonl", human_study.StudyTask)}
     assert len(tasks) == 10
     for task in tasks:
         assert set(task) == {"data"} and set(task["data"]) == {"task", "image", "question"}
@@ -132,99 +133,11 @@ def test_drawn_again_it_is_the_same_and_another_draw_is_refused(release):
 def test_mistakes_are_told(release, tiny):
     with pytest.raises(UserError, match="no release is there"):
         human_study.draw(Path("data/release/tiny/9.9.9"))
-    with pytest.raises(UserError, match="no study was drawn; run: rgqa annotate study draw"):
-        human_study.score([Path("x.json")])
     write_jsonl("data/tiny/interim/ingest/pictures.jsonl", [])
     with pytest.raises(UserError) as caught:
         human_study.draw(release, each=5)
     assert "its pictures are not those of data set tiny" in caught.value.problems[0]
     assert "n0: no such picture" in caught.value.problems
-
-
-def annotation(number, person, choice, **more):
-    result = (
-        [{"from_name": "judgement", "to_name": "image", "type": "choices", "value": {"choices": [choice]}}]
-        if choice
-        else []
-    )
-    return {
-        "id": number,
-        "completed_by": person,
-        "result": result,
-        "was_cancelled": False,
-        "lead_time": 3.0,
-        "created_at": f"2026-01-01T00:00:{number % 60:02}Z",
-    } | more
-
-
-def export(path, rows):
-    path.write_text(
-        json.dumps(
-            [
-                {"id": n, "data": {"task": task, "image": "x", "question": "y"}, "annotations": made}
-                for n, (task, made) in enumerate(rows)
-            ]
-        )
-    )
-    return path
-
-
-def test_the_last_answer_of_each_person_counts_and_what_does_not_is_counted(tmp_path):
-    drawn = {row.task: row for row in human_study.choose(items(4, 4), each=1, seed=1)}
-    one, two = sorted(drawn)
-    path = export(
-        tmp_path / "e.json",
-        [
-            (
-                one,
-                [
-                    annotation(2, 1, "reject"),
-                    annotation(1, 1, "answer"),
-                    annotation(3, {"id": 2, "email": "b@x.org"}, "answer"),
-                ],
-            ),
-            (two, [annotation(4, 2, "answer", was_cancelled=True), annotation(5, 1, "")]),
-            ("elsewhere", [annotation(6, 1, "answer")]),
-        ],
-    )
-    given, counts = human_study.read_judgements([path, path], drawn)  # the same export twice changes nothing
-    assert sorted((row.task, row.accepted) for row in given) == [(one, False), (one, True)]
-    assert len({row.person for row in given}) == 2 and not any("b@x.org" in row.person for row in given)
-    assert counts == {
-        "complete": 2,
-        "empty": 2,
-        "of another study": 2,
-        "replaced by a later one": 4,
-        "skipped": 2,
-    }
-
-
-def test_exports_that_are_none_are_all_named(tmp_path):
-    drawn = {row.task: row for row in human_study.choose(items(4, 4), each=1, seed=1)}
-    (tmp_path / "a.json").write_text("{")
-    bad = export(tmp_path / "b.json", [(min(drawn), [annotation(7, 1, "valid")])])
-    with pytest.raises(UserError) as caught:
-        human_study.read_judgements([tmp_path / "a.json", bad], drawn)
-    assert "2 problems" in caught.value.problems[0]
-    assert (
-        "a.json: not" in caught.value.problems[1]
-        and "wanted: Label Studio's export format JSON" in caught.value.problems[1]
-    )
-    assert "annotation 7: 'valid', wanted answer or reject" in caught.value.problems[2]
-    with pytest.raises(UserError, match="no judgement of this study"):
-        human_study.read_judgements([export(tmp_path / "c.json", [])], drawn)
-
-
-def test_rates_are_those_of_people():
-    drawn = {row.task: row for row in human_study.choose(items(4, 4), each=2, seed=1)}
-    given = [human_study.Given(task=t, person="p", accepted=row.answerable) for t, row in drawn.items()]
-    given += [human_study.Given(task=t, person="q", accepted=True) for t in drawn]
-    (row,) = human_study.results(given, drawn)
-    assert (row.people, row.aqs, row.accepted, row.uqs, row.rejected) == (2, 4, 4, 4, 2)
-    line = human_study.table([row])[1]
-    assert line.split()[:3] == ["clip-hard", "2", "100.0%"]
-    assert " 50.0% [15.0%, 85.0%]" in line  # Wilson 2 of 4
-    assert " 75.0% [" in line  # 6 of 8 right
 
 
 def test_the_screen_shows_what_a_task_holds_and_has_a_key_for_either_answer():
@@ -235,7 +148,8 @@ def test_the_screen_shows_what_a_task_holds_and_has_a_key_for_either_answer():
         ("answer", "1"),
         ("reject", "2"),
     ]
-    assert set(human_study.ANSWERS) == {"answer", "reject"}
+    assert [choice.get("value") for choice in tree.iter("Choice")] == list(STUDY_SCREEN.choices)
+    assert [choices.get("name") for choices in tree.iter("Choices")] == list(STUDY_SCREEN.questions)
 
 
 def test_label_studio_accepts_the_screen():

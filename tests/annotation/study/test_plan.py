@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from annotation.study.plan import NEAR, AnnotateParams, Given, overlapping, plan
+from annotation.study.plan import NEAR, AnnotateParams, StudyState, overlapping, plan
 from tests.annotation.conftest import SUBSETS, made_task, people
 
 TASKS = [made_task(number) for number in range(240)]  # 60 of each subset
@@ -35,7 +35,7 @@ def moved(before, after):
 
 
 def given_by(planned, **more):
-    return Given(held=planned.queues, **more)
+    return StudyState(held=planned.queues, **more)
 
 
 def without(roster, name):
@@ -130,7 +130,7 @@ def test_nobody_gets_more_than_the_limit_and_what_is_left_is_told():
 def test_the_limit_counts_what_somebody_did_before():
     roster = people("ann", "ben")
     judged = {key: {"annotator-01"} for key in sorted(SUBSET)[:90]}
-    planned = plan(TASKS, roster, params(most_tasks=100), Given(judged=judged))
+    planned = plan(TASKS, roster, params(most_tasks=100), StudyState(judged=judged))
     assert len(planned.queues["annotator-01"]) == 10
 
 
@@ -170,14 +170,14 @@ def test_what_was_judged_counts_and_does_not_come_back():
         for name, row in before.queues.items()
     }
     judged = {key: {"annotator-01"} for key in done}
-    after = plan(TASKS, without(roster, "ann"), PARAMS, Given(held=held, judged=judged))
+    after = plan(TASKS, without(roster, "ann"), PARAMS, StudyState(held=held, judged=judged))
     assert all(votes(after)[key] == 1 for key in done)  # one more vote than ann's
     assert all(votes(after)[key] == 2 for key in set(SUBSET) - set(done))
 
 
 def test_a_skipped_task_goes_to_somebody_else():
     roster = people("ann", "ben", "cyd")
-    planned = plan(TASKS, roster, PARAMS, Given(skipped={"t0000": {"annotator-01", "annotator-02"}}))
+    planned = plan(TASKS, roster, PARAMS, StudyState(skipped={"t0000": {"annotator-01", "annotator-02"}}))
     assert planned.short == {"t0000": 1}
     assert [name for name, row in planned.queues.items() if "t0000" in row] == ["annotator-03"]
 
@@ -186,7 +186,10 @@ def test_a_task_that_needs_another_vote_goes_to_somebody_new_and_the_excluded_ge
     roster = people("ann", "ben", "cyd", "dan")
     judged = {key: {"annotator-01", "annotator-02"} for key in SUBSET}
     planned = plan(
-        TASKS, roster, PARAMS, Given(judged=judged, wanted={"t0007": 3}, excluded=frozenset({"annotator-03"}))
+        TASKS,
+        roster,
+        PARAMS,
+        StudyState(judged=judged, wanted={"t0007": 3}, excluded=frozenset({"annotator-03"})),
     )
     assert planned.queues == {"annotator-01": [], "annotator-02": [], "annotator-04": ["t0007"]}
 
@@ -208,7 +211,7 @@ def test_a_small_unevenness_moves_nothing():
         for key in held[name][:count]:
             judged.setdefault(key, set()).add(name)
         held[name] = held[name][count:]
-    after = plan(TASKS, roster, PARAMS, Given(held=held, judged=judged))
+    after = plan(TASKS, roster, PARAMS, StudyState(held=held, judged=judged))
     assert after.queues == held
 
 
@@ -217,7 +220,7 @@ def test_a_slow_annotators_open_tasks_go_to_those_who_are_done():
     before = plan(TASKS, roster, params(votes=1))  # 120 each
     done = {key: {"annotator-01"} for key in before.queues["annotator-01"]}
     held = {"annotator-01": [], "annotator-02": before.queues["annotator-02"]}
-    after = plan(TASKS, roster, params(votes=1), Given(held=held, judged=done))
+    after = plan(TASKS, roster, params(votes=1), StudyState(held=held, judged=done))
     assert [len(row) for row in after.queues.values()] == pytest.approx([60, 60], abs=4)
 
 
@@ -243,7 +246,7 @@ def test_no_plan_breaks_the_rules(data):
         most_tasks=data.draw(st.sampled_from([0, 5])),
         seed=data.draw(st.integers(0, 3)),
     )
-    planned = plan(tasks, roster, rules, Given(judged=judged, skipped=skipped, held=held))
+    planned = plan(tasks, roster, rules, StudyState(judged=judged, skipped=skipped, held=held))
     assert set(planned.queues) == {person.pseudonym for person in roster if person.active}
     together = overlapping(tasks, rules)
     count = votes(planned)

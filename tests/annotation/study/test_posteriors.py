@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 
 from annotation.study.dawid_skene import dawid_skene
+from annotation.study.judged import judged_tasks
 from annotation.study.posteriors import posteriors, usual
 from pipeline.core.records import Task, TaskQuestion, Verdict
 
-V, I, U = "valid", "invalid", "unsure"
+V, X, U = "valid", "invalid", "unsure"
 
 
 def world(rows):
@@ -24,13 +25,13 @@ def world(rows):
 
 
 def test_each_subset_is_estimated_by_itself_from_answers_to_its_candidates():
-    hard = [("a", "x", I), ("a", "y", I), ("bf", "x", V), ("bf", "y", U), ("c", "x", I), ("c", "y", V)]
-    easy = [("d", "x", I), ("d", "z", I), ("e", "x", I), ("e", "z", I)]
+    hard = [("a", "x", X), ("a", "y", X), ("bf", "x", V), ("bf", "y", U), ("c", "x", X), ("c", "y", V)]
+    easy = [("d", "x", X), ("d", "z", X), ("e", "x", X), ("e", "z", X)]
     rows = [(k, "clip-hard", who, said) for k, who, said in hard] + [
         (k, "pt-easy", who, said) for k, who, said in easy
     ]
-    found, tables = posteriors(*world(rows[::-1]))
-    alone, mine = posteriors(*world(rows[:6]))
+    found, tables = posteriors(judged_tasks(*world(rows[::-1])))
+    alone, mine = posteriors(judged_tasks(*world(rows[:6])))
     assert {row.candidate_id: row.invalid for row in alone}.items() <= {
         row.candidate_id: row.invalid for row in found
     }.items()
@@ -46,16 +47,16 @@ def test_each_subset_is_estimated_by_itself_from_answers_to_its_candidates():
         np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 1, 0, 1]), np.array([1, 1, 0, 2, 1, 0])
     )
     assert [row.invalid for row in alone] == pytest.approx(plain.posterior[:, 1], abs=1e-6)
-    assert mine[1].where_valid == pytest.approx(dict(zip((V, I, U), plain.confusion[1, 0], strict=True)))
+    assert mine[1].where_valid == pytest.approx(dict(zip((V, X, U), plain.confusion[1, 0], strict=True)))
 
 
 def test_what_is_usual_is_weighted_by_votes():
     _, tables = posteriors(
-        *world([("a", "pt-hard", "x", I), ("b", "pt-hard", "x", V), ("b", "pt-hard", "y", V)])
+        judged_tasks(*world([("a", "pt-hard", "x", X), ("b", "pt-hard", "x", V), ("b", "pt-hard", "y", V)]))
     )
     x, y = tables
-    valid, invalid = usual(tables, "pt-hard")
-    assert valid == pytest.approx([(2 * x.where_valid[said] + y.where_valid[said]) / 3 for said in (V, I)])
+    valid, invalid = zip(*(usual(tables, "pt-hard", choice) for choice in (V, X)), strict=True)
+    assert valid == pytest.approx([(2 * x.where_valid[said] + y.where_valid[said]) / 3 for said in (V, X)])
     assert invalid == pytest.approx(
-        [(2 * x.where_invalid[said] + y.where_invalid[said]) / 3 for said in (V, I)]
+        [(2 * x.where_invalid[said] + y.where_invalid[said]) / 3 for said in (V, X)]
     )

@@ -1,4 +1,4 @@
-from pipeline.auditing.margins import margin, overlap
+from pipeline.auditing.margins import margin
 from pipeline.core.records import Item
 
 
@@ -21,9 +21,3 @@ def test_margins_count_the_difference_of_each_text():
     rows = [item("a", True)] * 3 + [item("a", False), item("b", True), item("b", False), item("c", False)]
     found = margin(rows, lambda row: row.text)
     assert (found.largest, found.unequal, found.keys, found.distinct_per_uq) == (2, 2, 3, 0.5)
-
-
-def test_the_overlap_of_equal_distributions_is_one_and_of_distant_ones_zero():
-    assert overlap([0.1, 0.2], [0.1, 0.2]) == (1.0, 0.0)
-    assert overlap([0.9, 1.0], [0.0, 0.1]) == (0.0, 0.9)
-    assert overlap([], [0.1]) is None

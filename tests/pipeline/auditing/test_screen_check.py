@@ -1,5 +1,41 @@
-from pipeline.auditing.screen_check import screening
+from pipeline.auditing.screen_check import answerability, known_truth, screen_against_truth, screening
+from pipeline.core.paths import Folders
 from pipeline.core.records import Candidate
+from simulation.word_senses import WordSenses
+from tests.notation import scene, steps
+
+WORDS = WordSenses(categories={}, attribute_types={"red": "color", "blue": "color"})
+
+
+def candidate(program, key="a"):
+    return Candidate(
+        candidate_id=key, subset="pt-easy", picture_id="p", question_id=key, text="", program=steps(program)
+    )
+
+
+def test_the_reader_of_the_truth_says_what_is_answerable():
+    table = scene("table 1: red")
+    assert answerability(candidate("select: table (1)->query: color [0]"), table, WORDS) == "answerable"
+    assert answerability(candidate("select: lamp (1)->query: color [0]"), table, WORDS) == "unanswerable"
+    assert answerability(candidate("select: table (1)->query: smell [0]"), table, WORDS) == "unknown"
+
+
+def test_what_even_the_truth_does_not_tell_is_counted_and_left_out_of_the_shares():
+    # Four candidates: a and b unanswerable, c answerable, d unclear. Kept a, c, d; b was held answerable, as was e, unclear.
+    candidates = [candidate("select: table (1)", key) for key in "abcde"]
+    truth = dict(
+        zip("abcde", ("unanswerable", "unanswerable", "answerable", "unknown", "unknown"), strict=True)
+    )
+    row = screening(candidates, truth, kept=set("acd"), held_answerable=set("be"))["pt-easy"]
+    assert (row.kept, row.dropped, row.unclear, row.held_answerable) == (3, 2, 2, 2)
+    assert (row.precision, row.recall, row.false_drop_rate) == (0.5, 0.5, 1.0)  # 1 of a, c; a of a, b; b of b
+
+
+def test_where_nobody_knows_the_truth_nothing_is_graded(tiny_run, monkeypatch):
+    monkeypatch.chdir(tiny_run)
+    assert known_truth(Folders("nowhere")) == {}
+    assert screen_against_truth(Folders("nowhere"), {}) == {}
+    assert set(known_truth(Folders())) and all(known.complete for known in known_truth(Folders()).values())
 
 
 def test_precision_recall_and_false_drops_of_a_worked_example():

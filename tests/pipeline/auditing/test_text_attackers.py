@@ -4,24 +4,43 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from pipeline.auditing.attackers import Folds, attack, word_ngrams
 from pipeline.auditing.text_attackers import (
     TEXT_ATTACKERS,
     NgramModel,
+    character_ngrams,
+    first_words,
     likelihood,
     word_pairs,
     word_pairs_bayes,
 )
+from pipeline.core.randomness import generator
 
+COLORS = ["red", "blue", "green", "pink", "black"]
+NOUNS = ["cup", "box", "hat", "ball", "car", "bird"]
+TEXTS = [f"What is the {color} {thing} made of?" for color in COLORS for thing in NOUNS]
 THINGS = [f"thing{i}" for i in range(12)]
 
 
+def test_a_word_that_betrays_the_label_is_found_by_both_families():
+    texts = [text.replace("What", "Which") if i % 2 else text for i, text in enumerate(TEXTS * 4)]
+    labels = np.arange(len(texts)) % 2
+    folds = Folds(labels, np.array([str(i) for i in range(len(texts))]), 5, 0)
+    for guess in (word_ngrams, character_ngrams, first_words):
+        assert roc_auc_score(labels, guess(texts, folds)) > 0.95
+
+
+def test_texts_that_stand_equally_often_with_both_labels_tell_nothing():
+    # 30 texts, each once as UQ and once as AQ: within a fold the counts of every n-gram are equal for both labels.
+    texts = TEXTS * 2
+    folds = Folds(np.repeat([0, 1], len(TEXTS)), np.array(texts), 5, 0)
+    assert attack(word_ngrams(texts, folds), folds, 100, generator(0)).auroc == pytest.approx(0.5, abs=0.02)
+
+
 def rows(texts_by_label):
-    texts = [text for one in texts_by_label for text in one]
-    return (
-        texts,
-        np.repeat([0, 1], [len(one) for one in texts_by_label]),
-        np.array([str(i) for i in range(len(texts))]),
-    )
+    texts = [text for of_label in texts_by_label for text in of_label]
+    labels = np.repeat([0, 1], [len(of_label) for of_label in texts_by_label])
+    return texts, labels, Folds(labels, np.array([str(i) for i in range(len(texts))]), 5, 0)
 
 
 def test_what_goes_with_what_is_found_by_pairs_though_every_word_is_as_frequent_in_both():
@@ -36,20 +55,20 @@ def test_what_goes_with_what_is_found_by_pairs_though_every_word_is_as_frequent_
         for who, does in (("man", "standing"), ("fence", "wearing"))
         for thing in THINGS
     ]
-    texts, labels, groups = rows((usual * 5, odd * 5))
-    for attack in (word_pairs, word_pairs_bayes):
-        assert roc_auc_score(labels, attack(texts, labels, groups, 5, 0)) > 0.95
+    texts, labels, folds = rows((usual * 5, odd * 5))
+    for guess in (word_pairs, word_pairs_bayes):
+        assert roc_auc_score(labels, guess(texts, folds)) > 0.95
 
 
 def test_a_language_model_knows_the_odd_text_without_having_seen_one():
-    texts, labels, groups = rows(
+    texts, labels, folds = rows(
         (
             [f"What is the {thing} made of?" for thing in THINGS] * 3,
             [f"What the is {thing} of made?" for thing in THINGS] * 3,
         )
     )
     # The odder a text, the lower its likelihood: here every edited one is below every original.
-    assert roc_auc_score(labels, -likelihood(texts, labels, groups, 5, 0)) == 1.0
+    assert roc_auc_score(labels, -likelihood(texts, folds)) == 1.0
 
 
 def test_probabilities_are_those_of_witten_and_bell():
@@ -74,6 +93,6 @@ def test_no_attacker_learns_from_a_text_that_it_is_asked_of():
     swapped = labels[::-1].copy()
     for name in ("word n-grams", "word pairs", "word pairs, Bayes"):
         for told in (labels, swapped):
-            assert roc_auc_score(told, TEXT_ATTACKERS[name](texts, told, groups, 4, 0)) == pytest.approx(
-                0.5, abs=0.1
-            )
+            assert roc_auc_score(
+                told, TEXT_ATTACKERS[name](texts, Folds(told, groups, 4, 0))
+            ) == pytest.approx(0.5, abs=0.1)

@@ -3,18 +3,17 @@ import pytest
 
 from pipeline.batching.filter_questions import (
     Filter,
-    Pool,
+    FilterPool,
     absent_object,
     existence,
     halves,
     of_the_scene,
-    source_counts,
 )
-from pipeline.core.records import Relation, Scene, SceneObject, Step
+from pipeline.core.records import Candidate, Relation, Scene, SceneObject, Step
 from simulation.sight import obstacle
-from simulation.word_senses import Words
+from simulation.word_senses import WordSenses
 
-EMPTY = Words(categories={}, attribute_types={"red": "color"})
+EMPTY = WordSenses(categories={}, attribute_types={"red": "color"})
 
 
 def scene(*objects):
@@ -91,7 +90,7 @@ def test_half_get_an_invalid_filter_and_only_where_there_is_one():
 def test_a_pool_that_has_more_than_templates_offers_more():
     template = Filter(text="t", expected="invalid", source="template")
     assert [
-        Pool(row).offer()
+        FilterPool(row).offer()
         for row in ([], filters("a"), [template], [template, *filters("b", expected="invalid")])
     ] == [0, 0, 1, 2]
 
@@ -100,20 +99,38 @@ def filters(*texts, expected="valid"):
     return [Filter(text=text, expected=expected, source="own question") for text in texts]
 
 
+CANDIDATE = Candidate(candidate_id="k", subset="pt-hard", picture_id="p", question_id="9", text="asked")
+
+
 def test_a_pool_gives_every_filter_once_before_any_twice():
-    pool, rng = Pool(filters(*"abcd") + filters("z", expected="invalid")), np.random.default_rng(0)
-    drawn = [pool.draw("valid", lambda found: 0, rng).text for _ in range(8)]
+    pool, rng = FilterPool(filters(*"abcd") + filters("z", expected="invalid")), np.random.default_rng(0)
+    drawn = [pool.draw(CANDIDATE, "valid", False, rng).text for _ in range(8)]
     assert sorted(drawn[:4]) == sorted(drawn[4:]) == list("abcd")
 
 
-def test_a_pool_gives_the_fitting_first_and_the_unfit_never():
-    pool, rng = Pool(filters(*"abc")), np.random.default_rng(0)
-    rank = {"a": None, "b": 1, "c": 0}
-    assert [pool.draw("valid", lambda found: rank[found.text], rng).text for _ in range(2)] == ["c", "b"]
-    assert pool.draw("invalid", lambda found: 0, rng) is None
-    assert Pool([]).draw("valid", lambda found: 0, rng) is None
+def test_a_pool_gives_the_wanted_verdict_and_kind_first_then_the_verdict_alone():
+    rng = np.random.default_rng(0)
+    template = Filter(text="t", expected="valid", source="template")
+    rows = [template, *filters("v"), *filters("i", expected="invalid")]
+    assert FilterPool(rows).draw(CANDIDATE, "valid", True, rng).text == "t"
+    assert FilterPool(rows).draw(CANDIDATE, "valid", False, rng).text == "v"
+    assert FilterPool(rows).draw(CANDIDATE, "invalid", True, rng).text == "i"  # there is no invalid template
+    assert FilterPool(rows[:2]).draw(CANDIDATE, "invalid", False, rng).text == "v"  # nor any that is invalid
+    assert FilterPool([]).draw(CANDIDATE, "valid", False, rng) is None
 
 
-def test_sources_are_counted_with_their_verdicts():
-    rows = [*filters("a", "b"), Filter(text="c", expected="invalid", source="template")]
-    assert source_counts(rows) == {"own question, valid": 2, "template, invalid": 1}
+def test_a_pool_gives_candidates_of_the_same_subset_first():
+    rows = [
+        Filter(text=subset, expected="valid", source="verified candidate", subset=subset)
+        for subset in ("clip-easy", "pt-easy", "pt-hard")
+    ]
+    pool, rng = FilterPool(rows), np.random.default_rng(0)
+    drawn = [pool.draw(CANDIDATE, "valid", False, rng).text for _ in range(4)]
+    assert drawn[0] == drawn[3] == "pt-hard"  # each once before any twice
+    assert set(drawn) == {row.text for row in rows}
+
+
+def test_a_pool_never_gives_the_same_question_nor_the_one_that_was_edited():
+    same = Filter(text="asked", expected="valid", source="own question")
+    original = Filter(text="?", expected="valid", source="own question", question_id="9")
+    assert FilterPool([same, original]).draw(CANDIDATE, "valid", False, np.random.default_rng(0)) is None

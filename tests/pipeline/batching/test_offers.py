@@ -33,16 +33,16 @@ FACTS = evidence_for("here", {}, {"here": [NO_DOG, TABLE]}, LEXICON)
 
 
 def test_own_questions_are_offered_but_for_those_on_existence():
-    (found,) = offers.own_questions([NO_DOG, TABLE])
-    assert (found.text, found.expected, found.question_id) == ("What color is the table?", "valid", "2")
+    (filters,) = offers.own_questions([NO_DOG, TABLE])
+    assert (filters.text, filters.expected, filters.question_id) == ("What color is the table?", "valid", "2")
 
 
 def test_a_foreign_question_is_offered_only_where_something_it_names_is_known_to_be_absent():
     naming = offers.by_name([NO_DOG, TABLE, *DOGS, CUP])
     rng = np.random.default_rng(0)
-    found = offers.foreign("here", naming, FACTS, 10, rng)
-    assert sorted(row.question_id for row in found) == ["3", "4", "5"]  # of a cup nobody knows
-    assert {row.expected for row in found} == {"invalid"}
+    filters = offers.foreign("here", naming, FACTS, 10, rng)
+    assert sorted(row.question_id for row in filters) == ["3", "4", "5"]  # of a cup nobody knows
+    assert {row.expected for row in filters} == {"invalid"}
     assert len(offers.foreign("here", naming, FACTS, 2, rng)) == 2
     assert offers.foreign("there", naming, FACTS, 10, rng) == []  # its own questions are not foreign
     assert offers.foreign("here", naming, None, 10, rng) == []
@@ -77,7 +77,7 @@ def test_what_annotators_agreed_on_is_offered_as_they_said(status, expected):
         verdict_ids=(),
         simulated=False,
     )
-    assert [found.expected for found in offers.verified_before([row])] == expected
+    assert [filters.expected for filters in offers.verified_before([row])] == expected
 
 
 def test_templates_ask_for_absent_things_beside_present_ones(vocabulary):

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from pipeline.batching.filter_questions import Filter, Pool
+from pipeline.batching.filter_questions import Filter, FilterPool
 from pipeline.batching.tasks import make_tasks, shown
 from pipeline.core.errors import UserError
 from pipeline.core.records import Candidate, Judgement, Picture, Screened
@@ -42,7 +42,7 @@ def roles(task):
 
 
 def test_every_candidate_is_asked_once_beside_one_filter():
-    tasks = make_tasks(CANDIDATES, {"n1": Pool(FILTERS)}, 0.1, seed=3)
+    tasks = make_tasks(CANDIDATES, {"n1": FilterPool(FILTERS)}, 0.1, seed=3)
     assert sorted(roles(t)[0].candidate_id for t in tasks) == sorted(
         row.candidate.candidate_id for row in CANDIDATES
     )
@@ -52,7 +52,7 @@ def test_every_candidate_is_asked_once_beside_one_filter():
 
 
 def test_half_of_the_filters_are_invalid_and_a_tenth_are_templates_and_either_comes_first():
-    tasks = make_tasks(CANDIDATES, {"n1": Pool(FILTERS)}, 0.1, seed=3)
+    tasks = make_tasks(CANDIDATES, {"n1": FilterPool(FILTERS)}, 0.1, seed=3)
     found = [roles(t)[1] for t in tasks]
     assert sum(q.expected == "invalid" for q in found) == 100
     assert 8 <= sum(q.source == "template" for q in found) <= 36  # 20 expected; 4 standard deviations are 17
@@ -62,13 +62,13 @@ def test_half_of_the_filters_are_invalid_and_a_tenth_are_templates_and_either_co
 
 
 def test_the_order_does_not_depend_on_the_order_of_the_candidates():
-    a = make_tasks(CANDIDATES, {"n1": Pool(FILTERS)}, 0.1, seed=3)
-    assert make_tasks(CANDIDATES[::-1], {"n1": Pool(FILTERS)}, 0.1, seed=3) == a
-    assert make_tasks(CANDIDATES, {"n1": Pool(FILTERS)}, 0.1, seed=4) != a
+    a = make_tasks(CANDIDATES, {"n1": FilterPool(FILTERS)}, 0.1, seed=3)
+    assert make_tasks(CANDIDATES[::-1], {"n1": FilterPool(FILTERS)}, 0.1, seed=3) == a
+    assert make_tasks(CANDIDATES, {"n1": FilterPool(FILTERS)}, 0.1, seed=4) != a
 
 
 def test_a_filter_is_never_the_candidate_itself_nor_what_it_was_made_from():
-    pool = Pool(
+    pool = FilterPool(
         [
             valid("What is it?", question_id="8"),
             valid("What was it?", question_id="7"),
@@ -80,18 +80,18 @@ def test_a_filter_is_never_the_candidate_itself_nor_what_it_was_made_from():
 
 
 def test_without_evidence_of_absence_every_filter_is_valid():
-    tasks = make_tasks(CANDIDATES[:10], {"n1": Pool([valid("valid")])}, 0, seed=0)
+    tasks = make_tasks(CANDIDATES[:10], {"n1": FilterPool([valid("valid")])}, 0, seed=0)
     assert {roles(t)[1].expected for t in tasks} == {"valid"}
 
 
 def test_a_picture_without_any_filter_is_told():
     with pytest.raises(UserError, match="no filter question for candidate cliphard_n1\\+0"):
-        make_tasks(CANDIDATES[:1], {"n1": Pool([])}, 0, seed=0)
+        make_tasks(CANDIDATES[:1], {"n1": FilterPool([])}, 0, seed=0)
 
 
 def test_the_browser_gets_a_key_a_picture_and_two_texts_and_nothing_else():
     (task,) = make_tasks(
-        [candidate(1, "What is the dog on?")], {"n1": Pool([invalid("Where is the cat?")])}, 0, seed=0
+        [candidate(1, "What is the dog on?")], {"n1": FilterPool([invalid("Where is the cat?")])}, 0, seed=0
     )
     picture = Picture(
         picture_id="n1", split="testdev", path="data/tiny/source/images/n1.jpg", width=1, height=1, sha256=""

@@ -1,22 +1,17 @@
 import json
 
+import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
-from pipeline.commands.score import options_of, score
+from pipeline.cli import app
+from pipeline.commands.score import main, parser
 from pipeline.core.errors import UserError
-from pipeline.scorers.model_report import Options
+from pipeline.scorers import command
 
 
-def test_everything_wrong_with_the_options_is_told_at_once():
-    with pytest.raises(UserError) as caught:
-        options_of("realistic,nope", mode="loose", match="fuzzy")
-    assert len(caught.value.problems) == 4
-    assert options_of("realistic, pairs", mode="parity", match="exact", repetitions=0) == Options(
-        scores=("realistic", "pairs"), mode="parity", match="exact", repetitions=0
-    )
-
-
-def test_table_json_and_plots_are_made_from_one_call(tmp_path, capsys):
+@pytest.fixture
+def files(tmp_path):
     rows = [
         {"img_id": "n", "question_id": str(i), "sent": "?", "label": {"red" if i % 2 else "UQ": 1.0}}
         for i in range(8)
@@ -24,19 +19,71 @@ def test_table_json_and_plots_are_made_from_one_call(tmp_path, capsys):
     said = [{"questionId": str(i), "prediction": "red", "confidence": i / 10} for i in range(8)]
     (tmp_path / "b.json").write_text(json.dumps(rows))
     (tmp_path / "m.json").write_text(json.dumps(said))
-    score(
-        tmp_path / "b.json",
-        [tmp_path / "m.json"],
-        Options(repetitions=0),
-        folder=tmp_path / "out",
-        plots=tmp_path / "plots",
-    )
+    return tmp_path / "b.json", tmp_path / "m.json"
+
+
+def test_table_json_and_plots_are_made_from_one_call(files, tmp_path, capsys):
+    words = ["--out", tmp_path / "out", "--plots", tmp_path / "plots", "--table", tmp_path / "t.csv"]
+    main([str(word) for word in (*files, "--bootstrap", 0, *words)])
     found = json.loads((tmp_path / "out" / "scores.json").read_text())
     # AQs 1, 3, 5, 7 and UQs 0, 2, 4, 6 by confidence: 7 beats 4, 5 beats 3, 3 beats 2, 1 beats 1: 10 of 16.
     assert found["models"][0]["subsets"]["b"]["realistic"]["auroc"] == pytest.approx(10 / 16)
     assert "8 plots" in capsys.readouterr().out and len(list((tmp_path / "plots").iterdir())) == 8
+    table = pd.read_csv(tmp_path / "t.csv").set_index(["group", "score"])["value"]
+    assert table["realistic", "auroc"] == pytest.approx(10 / 16)
 
 
-def test_a_fault_is_a_users_error(tmp_path):
-    with pytest.raises(UserError, match="no such file"):
-        score(tmp_path / "none.json", [tmp_path / "m.json"], Options())
+def test_everything_wrong_with_options_and_files_is_said_at_once(files, tmp_path):
+    words = [
+        "--scores",
+        "realistic,nope",
+        "--mode",
+        "loose",
+        "--match",
+        "fuzzy",
+        "--table",
+        "t.txt",
+        "--seed",
+        "-1",
+    ]
+    with pytest.raises(UserError) as caught:
+        main([str(files[0]), str(tmp_path / "none.json"), *words])
+    assert [problem.split(":")[0].split(",")[0] for problem in caught.value.problems] == [
+        "t.txt",
+        "--mode is 'loose'",
+        "--match is 'fuzzy'",
+        "--seed is -1",
+        "no scores called nope; there are abstention",
+        str(tmp_path / "none.json"),
+    ]
+
+
+def test_the_options_are_those_of_the_wheels_command_and_two_more():
+    ours, theirs = (
+        {option for action in made._actions for option in action.option_strings}
+        for made in (parser(), command.parser())
+    )
+    assert ours - theirs == {"--plots", "--table"} and theirs <= ours
+
+
+def test_the_command_line_hands_all_words_on(files, tmp_path):
+    words = [
+        str(files[0]),
+        "--bootstrap=0",
+        str(files[1]),
+        "--json",
+        str(tmp_path / "s.json"),
+        "--allow-missing",
+    ]
+    done = CliRunner().invoke(app, ["score", *words])
+    assert done.exit_code == 0, done.output
+    assert done.output.startswith("benchmark b, mode strict")
+    assert json.loads((tmp_path / "s.json").read_text())["options"]["allow_missing"] is True
+
+
+def test_help_is_complete_and_a_mistake_ends_with_code_1(files):
+    shown = CliRunner().invoke(app, ["score", "--help"])
+    assert shown.exit_code == 0 and "Example: rgqa score" in shown.output
+    assert all(word in shown.output for word in ("--plots", "--table", "--bootstrap", "--wordnet"))
+    assert CliRunner().invoke(app, ["score", str(files[0]), "none.json"]).exit_code == 1
+    assert CliRunner().invoke(app, ["score", "--no-such-option"]).exit_code == 2

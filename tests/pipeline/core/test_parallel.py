@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import psutil
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.parallel import WAITING, Workers, processes, threads
+from pipeline.core.parallel import WAITING, ordered_map, processes, threads
 
 ROOT = Path(__file__).parents[3]
 
@@ -28,7 +27,7 @@ def broken() -> None:
 
 
 def added(state: tuple[int, int], item: int) -> tuple[int, int]:
-    time.sleep(0.002 * (item % 3))  # so that the later ones are often ready first
+    sum(range(20_000 * (2 - item % 3)))  # work of different length, so that later ones are often ready first
     return state[0] + item, os.getpid()
 
 
@@ -46,19 +45,15 @@ def killed(state: object, item: int) -> int:
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_results_come_in_the_order_of_the_items_from_however_many_processes(number):
-    with Workers(partial(tables, 100), number) as workers:
-        found = list(workers.map(added, range(50), piece=4))
-        again = list(workers.map(added, iter([1, 2]), piece=4))
-    assert [value for value, _ in found] == [100 + item for item in range(50)]
-    assert [value for value, _ in again] == [101, 102]
-    used = {process for _, process in found}
+    results = list(ordered_map(added, iter(range(50)), partial(tables, 100), number, piece=4))
+    assert [value for value, _ in results] == [100 + item for item in range(50)]
+    used = {process for _, process in results}
     assert used == {os.getpid()} if number == 1 else os.getpid() not in used and 1 <= len(used) <= number
 
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_process_is_set_up_once_and_only_when_there_is_something_to_do(number):
-    with Workers(broken, number) as workers:
-        assert list(workers.map(refused, [])) == []
+    assert list(ordered_map(refused, [], broken, number)) == []
 
 
 @pytest.mark.parametrize("number", [1, 2])
@@ -70,11 +65,10 @@ def test_items_are_taken_no_further_ahead_than_the_processes_need(number):
             taken.append(item)
             yield item
 
-    with Workers(partial(tables, 0), number) as workers:
-        results = workers.map(added, items(), piece=5)
-        for _ in range(10):
-            next(results)
-        results.close()
+    results = ordered_map(added, items(), partial(tables, 0), number, piece=5)
+    for _ in range(10):
+        next(results)
+    results.close()
     # Ten results taken, and beyond them what may wait: two pieces of 5 for each process.
     assert len(taken) == 10 if number == 1 else len(taken) <= 10 + 5 * WAITING * number
 
@@ -85,17 +79,14 @@ def test_items_are_taken_no_further_ahead_than_the_processes_need(number):
     [(broken, refused, ["2 problems", "one", "another"]), (partial(tables, 0), refused, ["item 7: no good"])],
 )
 def test_a_users_mistake_reaches_the_user_whole(number, set_up, work, lines):
-    with pytest.raises(UserError) as caught, Workers(set_up, number) as workers:
-        list(workers.map(work, range(20), piece=2))
+    with pytest.raises(UserError) as caught:
+        list(ordered_map(work, range(20), set_up, number, piece=2))
     assert caught.value.problems == lines
 
 
 def test_a_process_that_is_killed_is_told_and_what_to_do():
-    with (
-        pytest.raises(UserError, match="was killed.*OMP_NUM_THREADS=1"),
-        Workers(partial(tables, 0), 2) as workers,
-    ):
-        list(workers.map(killed, range(20), piece=1))
+    with pytest.raises(UserError, match="was killed.*OMP_NUM_THREADS=1"):
+        list(ordered_map(killed, range(20), partial(tables, 0), 2, piece=1))
 
 
 def test_few_items_are_not_worth_a_process_and_the_user_says_how_many_at_most(monkeypatch):
@@ -110,13 +101,12 @@ def test_few_items_are_not_worth_a_process_and_the_user_says_how_many_at_most(mo
 ENDLESS = """
 from functools import partial
 from pipeline.core.errors import run
-from pipeline.core.parallel import Workers
+from pipeline.core.parallel import ordered_map
 from tests.pipeline.core.test_parallel import added, tables
 
 def main():
-    with Workers(partial(tables, 0), 2) as workers:
-        for value, process in workers.map(added, range(10**9), piece=1):
-            print(process, flush=True)
+    for value, process in ordered_map(added, range(10**9), partial(tables, 0), 2, piece=1):
+        print(process, flush=True)
 
 if __name__ == "__main__":
     run(main)

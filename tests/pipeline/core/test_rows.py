@@ -7,7 +7,7 @@ import pytest
 from pipeline.core.errors import UserError
 from pipeline.core.files import write_jsonl
 from pipeline.core.records import Question
-from pipeline.core.rows import Groups, Joined, Records, Singles
+from pipeline.core.rows import Groups, Records, Singles
 
 ASKED = [
     ("03", "n2"),
@@ -56,10 +56,18 @@ def test_an_empty_file_has_no_keys(tmp_path):
 
 def test_several_files_are_one_group(file, tmp_path):
     write_jsonl(tmp_path / "more.jsonl", [question("05", "n2"), question("06", "n9")])
-    joined = Joined(*(Groups(path, Question, "picture_id") for path in (file, tmp_path / "more.jsonl")))
-    assert [q.question_id for q in joined["n2"]] == ["03", "02", "05"]
-    assert [q.question_id for q in joined["n9"]] == ["06"]
-    assert (sorted(joined), len(joined), joined.get("n0")) == (["n1", "n2", "n9", "é/1"], 4, None)
+    groups = Groups([file, tmp_path / "more.jsonl"], Question, "picture_id")
+    assert [q.question_id for q in groups["n2"]] == ["03", "02", "05"]
+    assert [q.question_id for q in groups["n9"]] == ["06"]
+    assert (sorted(groups), len(groups), groups.get("n0")) == (["n1", "n2", "n9", "é/1"], 4, None)
+
+
+def test_of_several_files_the_one_with_the_wrong_line_is_named(file, tmp_path):
+    (tmp_path / "more.jsonl").write_bytes(b'{"picture_id": "n7", "colour": 1}\n')
+    (tmp_path / "empty.jsonl").touch()
+    groups = Groups([tmp_path / "empty.jsonl", file, tmp_path / "more.jsonl"], Question, "picture_id")
+    with pytest.raises(UserError, match=r"more\.jsonl, line 1: not a Question"):
+        groups["n7"]
 
 
 def test_all_records_can_be_gone_through_again(file):
@@ -67,17 +75,19 @@ def test_all_records_can_be_gone_through_again(file):
     assert [q.question_id for q in records] == [q.question_id for q in records] == ["03", "01", "02", "04"]
 
 
+def alive() -> int:
+    gc.collect()
+    return sum(type(thing) is Question for thing in gc.get_objects())
+
+
 def test_no_record_is_held_but_those_asked_for(tmp_path):
     write_jsonl(tmp_path / "q.jsonl", [question(f"{i:04}", f"n{i % 100}") for i in range(1000)])
+    before = alive()
     groups = Groups(tmp_path / "q.jsonl", Question, "picture_id")
     assert sum(len(groups[key]) for key in groups) == 1000
     asked = groups["n5"]
     assert len(asked) == 10  # 1,000 questions on 100 pictures
-    gc.collect()
-    assert (
-        sum(isinstance(thing, Question) and thing.picture_id.startswith("n") for thing in gc.get_objects())
-        <= 20
-    )
+    assert alive() <= before + 20
 
 
 @pytest.mark.parametrize("bad, line", [(b'{"picture_id": 7}\n', 5), (b"{\n", 5)])

@@ -8,15 +8,34 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.encoders.cache import Cache, key, read_seed, write_seed
+from pipeline.encoders.cache import Cache, keys, read_seed, write_seed
+from pipeline.encoders.clip import ModelRecord
 
 KEYS = [bytes([i]) * 32 for i in range(6)]
 ROWS = np.arange(18, dtype=np.float32).reshape(6, 3)
+
+
+def key(fingerprint: str, preprocessing: str, kind: Literal["picture", "text"], content: str) -> bytes:
+    model = ModelRecord(
+        model="m",
+        pretrained="",
+        weights_sha256="w",
+        fingerprint=fingerprint,
+        preprocessing=preprocessing,
+        quick_gelu=False,
+        dimension=3,
+        context_length=8,
+        open_clip="3",
+        torch="2",
+    )
+    (found,) = keys(model, kind, [content])
+    return found
 
 
 def test_a_key_changes_with_each_of_its_parts_and_with_nothing_else() -> None:

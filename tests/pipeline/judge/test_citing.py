@@ -6,17 +6,17 @@ import pytest
 
 from pipeline.judge.citing import cite
 from pipeline.judge.reconstruct import reconstruct
-from tests.pipeline.judge.notation import LEXICON, question, steps
+from tests.notation import LEXICON, answered_question, steps
 
 GRAPH = reconstruct(
     [
-        question("select: table (1)->relate: cup,on,s (2) [0]->query: color [1]", "red", "q1"),
-        question("select: cup (2)->query: size [0]", "small", "q2"),
-        question("select: umbrella (-)->exist: ? [0]", "no", "q3"),
-        question("select: table (1)->relate: hat,on,s (-) [0]->exist: ? [1]", "no", "q4"),
-        question("select: scene->query: place [0]", "kitchen", "q5"),
-        question("select: animal (3)->query: name [0]", "dog", "q6"),
-        question("select: cup (2)->verify color: blue [0]", "no", "q7"),
+        answered_question("select: table (1)->relate: cup,on,s (2) [0]->query: color [1]", "red", "q1"),
+        answered_question("select: cup (2)->query: size [0]", "small", "q2"),
+        answered_question("select: umbrella (-)->exist: ? [0]", "no", "q3"),
+        answered_question("select: table (1)->relate: hat,on,s (-) [0]->exist: ? [1]", "no", "q4"),
+        answered_question("select: scene->query: place [0]", "kitchen", "q5"),
+        answered_question("select: animal (3)->query: name [0]", "dog", "q6"),
+        answered_question("select: cup (2)->verify color: blue [0]", "no", "q7"),
     ],
     LEXICON,
 )

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.judge.execute import execute
 from pipeline.programs.operations import parse
-from tests.pipeline.judge.notation import facts, steps
+from tests.notation import facts, steps
 
 CATEGORIES = ("missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.judge.facts import Thing
-from tests.pipeline.judge.notation import LEXICON, facts
+from tests.notation import LEXICON, facts
 
 
 @pytest.mark.parametrize(

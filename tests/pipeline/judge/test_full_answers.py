@@ -5,19 +5,20 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from pipeline.judge import full_answers
+from pipeline.judge.full_answers import told_besides
 from pipeline.programs.operations import parse
-from tests.pipeline.judge.notation import question
+from tests.notation import answered_question
 
 
-def said(program: str, answer: str, sentence: str, marks: str = "") -> full_answers.Said:
-    """`marks` as "2=7 5:7=8": word 2 is object 7, words 5 and 6 are object 8."""
+def told(program: str, answer: str, sentence: str, marks: str, kind: str) -> list[tuple[str, ...]]:
+    """What the sentence tells of one kind. `marks` as "2=7 5:7=8": word 2 is object 7, words 5 and 6 are object 8."""
     asked = msgspec.structs.replace(
-        question(program, answer),
+        answered_question(program, answer),
         full_answer=sentence,
         full_answer_annotations=dict(mark.split("=") for mark in marks.split()),
     )
-    return full_answers.read(asked, parse(asked.program))
+    fields = [msgspec.structs.astuple(s) for s in told_besides(asked, parse(asked.program)) if s.kind == kind]
+    return [tuple(field for field in row[1:-1] if field) for row in fields]
 
 
 LOOK = "select: kite (7)->verify color: red [0]"
@@ -43,7 +44,7 @@ WEARS = "select: girl (7)->verify rel: scarf,wearing,o (-) [0]"
     ],
 )
 def test_marked_words_name_their_objects(sentence, marks, names):
-    assert said("select: kite (7)->query: color [0]", "red", sentence, marks).names == names
+    assert told("select: kite (7)->query: color [0]", "red", sentence, marks, "name") == names
 
 
 @pytest.mark.parametrize(
@@ -128,14 +129,12 @@ def test_marked_words_name_their_objects(sentence, marks, names):
     ],
 )
 def test_it_tells_how_things_look(program, answer, sentence, marks, attributes):
-    assert said(program, answer, sentence, marks).attributes == attributes
+    assert told(program, answer, sentence, marks, "attribute") == attributes
 
 
 def test_all_of_a_kind_are_told_by_name():
-    assert said("select: animal (7,8)->same: type [0]", "yes", "Yes, all the animals are llamas.").names == [
-        ("7", "llamas"),
-        ("8", "llamas"),
-    ]
+    program, sentence = "select: animal (7,8)->same: type [0]", "Yes, all the animals are llamas."
+    assert told(program, "yes", sentence, "", "name") == [("7", "llamas"), ("8", "llamas")]
 
 
 @pytest.mark.parametrize(
@@ -154,11 +153,11 @@ def test_all_of_a_kind_are_told_by_name():
     ],
 )
 def test_it_tells_what_is_in_the_relation_instead(program, sentence, marks, relations):
-    assert said(program, "no", sentence, marks).relations == relations
+    assert told(program, "no", sentence, marks, "relation") == relations
 
 
 def test_it_tells_of_the_scene():
-    assert said("select: scene->verify weather: rainy [0]", "no", "No, it is sunny.").scene == [
+    assert told("select: scene->verify weather: rainy [0]", "no", "No, it is sunny.", "", "scene") == [
         ("weather", "sunny")
     ]
-    assert said("select: scene->query: place [0]", "harbor", "It is a harbor.").scene == []
+    assert told("select: scene->query: place [0]", "harbor", "It is a harbor.", "", "scene") == []

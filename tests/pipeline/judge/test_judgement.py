@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.judge.judgement import evidence_for, judge
-from tests.pipeline.judge.notation import LEXICON, facts, question, scene, steps
+from tests.notation import LEXICON, answered_question, facts, scene, steps
 
 # A published graph: what it says is so, but it does not say everything.
 LISTED = (
@@ -134,8 +134,8 @@ def test_a_malformed_program_is_an_error_that_names_the_question():
 def test_evidence_is_the_scene_graph_else_the_other_questions_else_none():
     scenes = {"p": scene(*LISTED, complete=False)}
     asked = {
-        "p": [question("select: cup (2)->query: color [0]", "blue")],
-        "silent": [question("select: cup (2)->query: color [0]", "")],
+        "p": [answered_question("select: cup (2)->query: color [0]", "blue")],
+        "silent": [answered_question("select: cup (2)->query: color [0]", "")],
     }
     assert evidence_for("p", scenes, asked, LEXICON).source == "scene graph"
     assert evidence_for("p", {}, asked, LEXICON).source == "other questions"

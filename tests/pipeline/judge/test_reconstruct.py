@@ -9,13 +9,13 @@ from pipeline.judge.execute import execute
 from pipeline.judge.judgement import judge
 from pipeline.judge.reconstruct import Reconstructed, facts_known, reconstruct
 from pipeline.programs.operations import parse
-from tests.pipeline.judge.notation import LEXICON, question, steps
+from tests.notation import LEXICON, answered_question, steps
 
 
 def told(*answered: tuple[str, str]):
     """Facts from (program, answer) pairs about one picture."""
     graph = reconstruct(
-        [question(program, answer, str(i)) for i, (program, answer) in enumerate(answered)], LEXICON
+        [answered_question(program, answer, str(i)) for i, (program, answer) in enumerate(answered)], LEXICON
     )
     return facts_known(graph, LEXICON)
 
@@ -243,7 +243,7 @@ def test_the_absent_names_are_told():
 
 def graph(*answered: tuple[str, str]):
     return reconstruct(
-        [question(program, answer, str(i)) for i, (program, answer) in enumerate(answered)], LEXICON
+        [answered_question(program, answer, str(i)) for i, (program, answer) in enumerate(answered)], LEXICON
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from pipeline.judge.execute import execute
 from pipeline.judge.values import Void, agreed, any_of, one_option, one_value, unless
 from pipeline.programs.operations import parse
-from tests.pipeline.judge.notation import facts, steps
+from tests.notation import facts, steps
 
 # Kleene's tables. The truth of "the apple is red" and "the apple is small" is made true, false or unknown by what an
 # incomplete scene lists of the apple.

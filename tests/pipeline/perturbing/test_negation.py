@@ -2,12 +2,11 @@
 
 import pytest
 
-from pipeline.perturbing.alignment import align
 from pipeline.perturbing.negation import affirm, deny
-from pipeline.perturbing.rewriting import rewrite
-from pipeline.perturbing.swaps import edited
+from pipeline.perturbing.rewriting import edited, rewrite
 from pipeline.programs.operations import parse
-from tests.pipeline.perturbing.programs import program
+from tests.notation import steps
+from tests.pipeline.perturbing.in_memory import case_of
 
 CASES = [  # how, question, program, text after it, what the filter then says ("" and no swap: stays)
     (
@@ -87,11 +86,10 @@ CASES = [  # how, question, program, text after it, what the filter then says ("
 
 @pytest.mark.parametrize("how, text, semantic, expected, said", CASES)
 def test_not_is_taken_away_and_put_in(how, text, semantic, expected, said):
-    steps = parse(program(semantic))
-    sentence = align(text, steps, {})
-    swaps = how(steps, sentence)
-    assert (rewrite(sentence, swaps) if swaps else "") == expected
+    case = case_of(text, semantic)
+    swaps = how(case)
+    assert (rewrite(case.sentence, swaps) if swaps else "") == expected
     if swaps:
-        changed = edited(program(semantic), steps, swaps)
+        changed = edited(steps(semantic), case.program, swaps)
         assert changed[1].argument == said
         assert parse(changed)[1].negated is said.startswith("not")

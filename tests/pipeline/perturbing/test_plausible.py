@@ -3,7 +3,7 @@
 from pipeline.core.records import ObjectEntry, Vocabulary
 from pipeline.perturbing.demands import Demands
 from pipeline.perturbing.objects import ObjectTable
-from pipeline.perturbing.plausible import levels
+from pipeline.perturbing.plausible import fitting_levels
 
 TYPES = {"red": "color", "blue": "color", "wood": "material"}
 
@@ -38,7 +38,7 @@ def fitting(demanded: Demands, name: str = "coat") -> list[set[str]]:
     things = {"shirt", "hat", "vest", "brick"}
     return [
         {one for one, weight in zip(found.names, weights, strict=True) if weight} & things
-        for weights in levels(found, TYPES, name, demanded)
+        for weights in fitting_levels(found, TYPES, name, demanded)
     ]
 
 

@@ -9,15 +9,13 @@ from __future__ import annotations
 import pytest
 
 from pipeline.core.records import Candidate, ObjectEntry, Vocabulary
-from pipeline.perturbing.alignment import align
-from pipeline.perturbing.middle import leave
-from pipeline.perturbing.negation import affirm
+from pipeline.perturbing.edit_kinds import ALWAYS
+from pipeline.perturbing.perturb_picture import PerturbParams
 from pipeline.perturbing.slots import attribute_slots, object_slots, relation_slots
-from pipeline.programs.operations import parse
-from pipeline.stages.perturb import PerturbParams, perturb
 from pipeline.words.tagger import Tagger
 from pipeline.words.word_classes import WordClasses
-from tests.pipeline.perturbing.programs import program, question
+from tests.notation import question
+from tests.pipeline.perturbing.in_memory import case_of, perturb
 
 TYPES = {
     "red": "color",
@@ -754,21 +752,21 @@ def ids(value):
 
 @pytest.mark.parametrize("text, semantic, things, looks, offer, expected", CASES, ids=ids)
 def test_only_what_is_taken_for_granted_may_be_edited(text, semantic, things, looks, offer, expected, tags):
-    steps = parse(program(semantic))
-    sentence = align(text, steps, {}, tags[text])
-    found = [sentence.said(slot.span) for slot in object_slots(steps, sentence).slots]
-    assert found == [*filter(None, things.split(";"))]
-    slots = [*attribute_slots(steps, sentence).slots, *relation_slots(steps, sentence).slots]
-    slots += [swap.slot for swap in (*affirm(steps, sentence), *leave(steps, sentence, 0.0))]
+    case = case_of(text, semantic, tags[text])
+    program, sentence = case.program, case.sentence
+    said_things = [sentence.said(slot.span) for slot in object_slots(program, sentence)[0]]
+    assert said_things == [*filter(None, things.split(";"))]
+    slots = [*attribute_slots(program, sentence)[0], *relation_slots(program, sentence)[0]]
+    slots += [swap.slot for kind in ALWAYS["pt-hard"] for swap in kind(case)]
     said = sorted(sentence.said(slot.span) for slot in slots)
     assert said == sorted(filter(None, looks.split(";")))
-    assert not any(word in (*" ".join([*found, *said]).split(),) for word in FRAME_WORDS)
+    assert not any(word in (*" ".join([*said_things, *said]).split(),) for word in FRAME_WORDS)
 
 
 @pytest.mark.parametrize("text, semantic, things, looks, offer, expected", CASES, ids=ids)
 def test_the_edited_question_reads_as_english(text, semantic, things, looks, offer, expected, tags):
     candidates, dropped = perturb(
-        [question(text, semantic)], {text: tags[text]}, vocabulary(offer), {}, PerturbParams()
+        [question(text, semantic)], {text: tags[text]}, vocabulary(offer), PerturbParams()
     )
     made = [row for row in (*candidates, *dropped) if row.subset == "pt-easy"]
     assert [row.text if isinstance(row, Candidate) else "" for row in made] == [expected]

@@ -8,7 +8,7 @@ import pytest
 from pipeline.core.errors import UserError
 from pipeline.core.records import Step
 from pipeline.programs.operations import parse
-from tests.pipeline.judge.notation import steps
+from tests.notation import steps
 
 # (program of which the last step counts, the fields of its operation that are not their defaults)
 OPERATIONS = [

@@ -2,7 +2,7 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.core.records import Question, Step
-from pipeline.ranking.admissible import is_existence, question_table
+from pipeline.ranking.admissible import question_table
 
 
 def question(question_id="1", picture_id="a", text="What color is the cup?", detailed="", steps=()):
@@ -20,46 +20,6 @@ def question(question_id="1", picture_id="a", text="What color is the cup?", det
     )
 
 
-@pytest.mark.parametrize(
-    ("detailed", "steps", "expected"),
-    [
-        ("existRelSC", (("select", ()), ("exist", (0,))), True),  # the type alone is enough
-        ("", (("select", ()), ("exist", (0,))), True),
-        ("", (("select", ()), ("exist", (0,)), ("select", ()), ("exist", (2,)), ("or", (1, 3))), True),
-        ("", (("select", ()), ("exist", (0,)), ("select", ()), ("exist", (2,)), ("and", (1, 3))), True),
-        (
-            "verifyAttrsC",
-            (("select", ()), ("verify color", (0,)), ("verify size", (0,)), ("and", (1, 2))),
-            False,
-        ),
-        (
-            "",
-            (("select", ()), ("exist", (0,)), ("verify size", (0,)), ("and", (1, 2))),
-            False,
-        ),  # one side presupposes
-        ("relVerify", (("select", ()), ("verify rel", (0,))), False),
-        ("", (("select", ()), ("query", (0,))), False),
-    ],
-)
-def test_existence_is_told_by_the_type_or_the_end_of_the_program(detailed, steps, expected):
-    assert is_existence(question(detailed=detailed, steps=steps)) is expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Is there a dog?", True),
-        ("Are there any cats in the photo?", True),
-        ("Do you see forks?", True),
-        ("Is the dog there?", False),
-        ("What is there?", False),
-    ],
-)
-def test_without_type_and_program_the_first_words_tell_existence(text, expected):
-    assert is_existence(question(text=text)) is expected
-    assert not is_existence(question(text=text, detailed="query", steps=(("select", ()), ("query", (0,)))))
-
-
 def test_the_table_numbers_questions_by_id_and_knows_what_each_picture_was_asked():
     # Picture a is asked x (twice, under two ids) and an existence question e; picture b is asked y and x.
     rows = [
@@ -71,7 +31,7 @@ def test_the_table_numbers_questions_by_id_and_knows_what_each_picture_was_asked
         question("9", "other", "z"),
     ]
     table = question_table(rows, ["a", "b"], ["e", "x", "y"])
-    assert table.ids == ("1", "2", "3", "4")
+    assert [q.question_id for q in table.questions] == ["1", "2", "3", "4"]
     assert table.text_rows.tolist() == [1, 1, 2, 1]
     assert table.picture_rows.tolist() == [0, 1, 1, 0]
     assert [table.of_text[table.text_start[t] : table.text_start[t + 1]].tolist() for t in range(3)] == [

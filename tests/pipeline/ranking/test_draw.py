@@ -4,13 +4,13 @@ import numpy as np
 
 from pipeline.core.records import Question
 from pipeline.ranking.admissible import question_table
-from pipeline.ranking.draw import evenly, pair_pool, paper_easy, paper_hard
+from pipeline.ranking.draw import draw_by_the_paper, draw_evenly, pair_pool
 
 PLACES = np.array([[5, 3, 1, 0, -1], [9, 8, 7, 6, 5]])
 
 
 def test_the_papers_hard_draw_takes_so_many_of_the_best_at_random():
-    drawn = [paper_hard(PLACES, ["a", "b"], 3, seed) for seed in range(30)]
+    drawn = [draw_by_the_paper("clip-hard", PLACES, ["a", "b"], 3, seed) for seed in range(30)]
     assert all(Counter(d.picture.tolist()) == {0: 3, 1: 3} for d in drawn)
     assert {p for d in drawn for p in d.place[d.picture == 0].tolist()} == {
         0,
@@ -23,12 +23,15 @@ def test_the_papers_hard_draw_takes_so_many_of_the_best_at_random():
 
 
 def test_a_pictures_draw_depends_on_no_other_picture():
-    whole, alone = paper_hard(PLACES, ["a", "b"], 3, 0), paper_hard(PLACES[1:], ["b"], 3, 0)
+    whole, alone = (
+        draw_by_the_paper("clip-hard", PLACES, ["a", "b"], 3, 0),
+        draw_by_the_paper("clip-hard", PLACES[1:], ["b"], 3, 0),
+    )
     assert whole.place[whole.picture == 1].tolist() == alone.place.tolist()
 
 
 def test_the_papers_easy_draw_takes_the_last():
-    drawn = paper_easy(PLACES, 5)
+    drawn = draw_by_the_paper("clip-easy", PLACES, ["a", "b"], 5, 0)
     assert drawn.picture.tolist() == [0] * 4 + [1] * 5
     assert drawn.place.tolist() == [0, 1, 2, 3, 0, 1, 2, 3, 4]
 
@@ -56,14 +59,14 @@ def world(pictures=12, each=6):
         own = set(table.asked[table.asked_start[p] : table.asked_start[p + 1]].tolist())
         free = [q for q in range(len(rows)) if table.text_rows[q] not in own]
         places[p] = rng.permutation(free)[:40]
-    return table, places, [f"p{i:02d}" for i in range(pictures)]
+    return table, places
 
 
 def test_the_even_draw_is_even_capped_and_within_parts():
-    table, places, ids = world()
+    table, places = world()
     dev = np.arange(12) < 5
     for subset in ("clip-hard", "clip-easy"):
-        drawn = evenly(places, table, subset, ids, dev, 5, 2, seed=0)
+        drawn = draw_evenly(subset, places, table, dev, 5, 2, seed=0)
         questions = places[drawn.picture, drawn.place]
         givers = table.picture_rows[questions]
         assert (dev[givers] == dev[drawn.picture]).all()
@@ -76,10 +79,10 @@ def test_the_even_draw_is_even_capped_and_within_parts():
 
 
 def test_the_easy_draw_prefers_the_end_of_the_ranking():
-    table, places, ids = world()
+    table, places = world()
     everybody = np.zeros(12, bool)
     easy, hard = (
-        evenly(places, table, subset, ids, everybody, 3, 3, seed=0).place
+        draw_evenly(subset, places, table, everybody, 3, 3, seed=0).place
         for subset in ("clip-easy", "clip-hard")
     )
     assert easy.mean() < 8 < hard.mean()  # of places 0 to 39; a draw at random has mean 19.5
@@ -93,7 +96,7 @@ def test_a_text_that_reaches_beyond_the_pool_is_not_proposed():
     ]
     table = question_table(rows, ["a", "b", "c"], ["x", "y", "z"])
     places = np.array([[3, -1], [2, 3], [2, 0]], np.int32)
-    pool = pair_pool(places, table, "clip-easy", ["a", "b", "c"], np.arange(3), np.arange(4), seed=0)
+    pool = pair_pool(places, table, np.arange(3), np.arange(4), lambda row, columns: columns / 2)
     assert list(zip(pool.picture.tolist(), pool.text.tolist(), strict=True)) == [
         (0, 2),
         (1, 1),

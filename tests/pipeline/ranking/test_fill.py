@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.ranking import fill
-from pipeline.ranking.fill import FILLED, Pool, choose, exactly, one_by_one, price
+from pipeline.ranking.fill import FILLED, REUSED, REUSES, PairPool, choose, exactly, one_by_one
+
+
+def price(pool, choice, bound):
+    """What a choice costs (see the module's head); `bound` counts the pairs that might have been made."""
+    uses = np.bincount(pool.text[choice.pair], minlength=pool.texts)
+    reuse = sum(REUSED * min(k, REUSES) * int((uses > k).sum()) for k in range(1, int(uses.max(initial=0))))
+    return FILLED * (bound - len(choice.pair)) + reuse + float(pool.cost[choice.pair].sum())
 
 
 def make(pairs, questions, pictures, texts, cost=None):
@@ -15,7 +22,7 @@ def make(pairs, questions, pictures, texts, cost=None):
         np.array(sorted(pairs), np.int32).reshape(-1, 2),
         np.array(questions, np.int32).reshape(-1, 2),
     )
-    return Pool(
+    return PairPool(
         pairs[:, 0],
         pairs[:, 1],
         np.zeros(len(pairs)) if cost is None else np.array(cost),
@@ -75,7 +82,7 @@ def cheapest_by_trying(pool, per_picture, cap):
         for pairs in combinations(range(len(pool.picture)), size):
             ways = [[q for q in range(len(pool.giver)) if pool.given[q] == pool.text[p]] for p in pairs]
             for questions in product(*ways):
-                choice = fill.Choice(np.array(pairs, int), np.array(questions, int), "")
+                choice = fill.ChosenPairs(np.array(pairs, int), np.array(questions, int), "")
                 asked, given_, uses = counts(pool, choice)
                 if (
                     (asked == given_).all()
@@ -97,7 +104,7 @@ def test_nothing_is_cheaper_than_the_exact_choice(pool, per_picture, cap):
 def test_a_price_counts_what_is_missing_and_what_is_repeated():
     # Text 0 used three times: its second use costs 4, its third 8. One pair of 4 is missing. Costs .1 + .2 + .3.
     pool = make([(1, 0), (2, 0), (3, 0)], [(0, 0)], 4, 1, [0.1, 0.2, 0.3])
-    assert price(pool, fill.Choice(np.arange(3), np.zeros(3, int), ""), 4) == pytest.approx(
+    assert price(pool, fill.ChosenPairs(np.arange(3), np.zeros(3, int), ""), 4) == pytest.approx(
         FILLED + 4 + 8 + 0.6
     )
 

@@ -37,3 +37,9 @@ def items():
             )
         )
     return rows
+
+
+@pytest.fixture
+def release(tiny_run, monkeypatch):
+    monkeypatch.chdir(tiny_run)
+    return tiny_run / "data/release/tiny/0.1.0"

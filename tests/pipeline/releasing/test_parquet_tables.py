@@ -1,11 +1,11 @@
 import datasets
-import msgspec
 import pytest
 from PIL import Image
 
 from pipeline.core.records import Picture
-from pipeline.releasing.card import CardFacts, card
+from pipeline.releasing.card import card
 from pipeline.releasing.parquet_tables import write_table
+from tests.pipeline.releasing.card_facts import FACTS
 
 
 @pytest.fixture
@@ -19,24 +19,6 @@ def pictures(tmp_path):
     return found
 
 
-def facts(**changes):
-    given = CardFacts(
-        title="Tiny",
-        version="1.0.0",
-        licence="CC BY 4.0",
-        origin="Drawn.",
-        canary="RGQA-CANARY x",
-        balance_rule="image_and_text",
-        model="m",
-        weights="ab",
-        pictures_included=True,
-        fetch_recipe="",
-        warnings=(),
-        audit_table="| a |",
-    )
-    return msgspec.structs.replace(given, **changes)
-
-
 def test_a_subset_opens_offline_by_name_with_its_pictures(tmp_path, items, pictures, monkeypatch):
     home = tmp_path / "release"
     for part in ("dev", "test"):
@@ -47,7 +29,7 @@ def test_a_subset_opens_offline_by_name_with_its_pictures(tmp_path, items, pictu
             "canary",
             True,
         )
-    (home / "README.md").write_text(card(items, facts()))
+    (home / "README.md").write_text(card(items, FACTS))
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     found = datasets.load_dataset(str(home), "clip-hard", cache_dir=str(tmp_path / "cache"))
     assert {part: len(found[part]) for part in found} == {"dev": 4, "test": 4}
@@ -69,16 +51,3 @@ def test_a_picture_shown_in_many_rows_is_stored_once(tmp_path, items, pictures):
     write_table(once, [row], pictures, "c", True)
     write_table(often, [row] * 50, pictures, "c", True)
     assert often.stat().st_size < 1.2 * once.stat().st_size
-
-
-def test_the_card_says_that_verdicts_are_simulated_and_warns(items):
-    text = card(items, facts(warnings=("clip-hard: too easy",)))
-    assert "verdicts of this release are simulated" in text
-    assert "> **Warning.** clip-hard: too easy" in text
-    assert (
-        "| `clip-hard` | questions of other pictures, among the most similar by CLIP | 4 | 4 | 4 | 2 |"
-        in text
-    )
-    assert "verdicts of this release are simulated" not in card(
-        [i for i in items if not i.simulated], facts()
-    )

@@ -3,33 +3,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pipeline.core.records import Item
-from pipeline.reporting.charts import AQ, UQ, Reach, attack_svg, histogram_svg, span_of
-from pipeline.reporting.clip_scores import histograms
+from pipeline.auditing.clip_histograms import histograms
+from pipeline.reporting.charts import AQ, UQ, AttackRow, attack_svg, histogram_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-def made(aqs, uqs):
-    return histograms(
-        [
-            Item(
-                item_id=f"{kind}{i}",
-                subset="pt-easy",
-                picture_id="n1",
-                question_id="1",
-                text="?",
-                unanswerable=kind == "u",
-                answer="",
-                pair_id="p",
-                part="test",
-                score=score,
-            )
-            for kind, scores in (("a", aqs), ("u", uqs))
-            for i, score in enumerate(scores)
-        ],
-        {},
-    )
 
 
 def texts(svg):
@@ -54,7 +31,7 @@ def bars(svg, colour):
 def test_a_bar_stands_where_its_bin_is_and_is_as_high_as_its_share():
     # 50 bins over 470 px are 9.4 px each. AQ: half in bin 0, a quarter in 25 and 49; UQ: one half in 5 (0.1), one in 10 (0.2),
     # so both of its bars are as high as the highest of AQ.
-    svg = histogram_svg(made([0.0, 0.0, 0.5, 1.0], [0.1, 0.2]), (0.0, 1.0))
+    svg = histogram_svg(histograms([0.0, 0.0, 0.5, 1.0], [0.1, 0.2]), (0.0, 1.0))
     assert svg.startswith('<svg aria-hidden="true" focusable="false"')
     aq, uq = bars(svg, AQ), bars(svg, UQ)
     assert ([x for x, _ in aq], [x for x, _ in uq]) == ([0, 235, 460.6], [47, 94])
@@ -64,18 +41,17 @@ def test_a_bar_stands_where_its_bin_is_and_is_as_high_as_its_share():
 
 
 def test_histograms_share_one_axis():
-    low, high = made([-0.2, 0.1], [0.0]), made([0.3], [0.9])
-    assert span_of({"clip-easy": low, "clip-hard": high}) == (-0.2, 0.9)
+    low, high = histograms([-0.2, 0.1], [0.0]), histograms([0.3], [0.9])
     ticks = [
-        [text for text in texts(histogram_svg(one, (-0.2, 0.9))) if re.fullmatch(r"[−-]?\d\.\d+", text)]
-        for one in (low, high)
+        [text for text in texts(histogram_svg(drawn, (-0.2, 0.9))) if re.fullmatch(r"[−-]?\d\.\d+", text)]
+        for drawn in (low, high)
     ]
     assert ticks[0] == ticks[1] and ticks[0]
 
 
 ROWS = [
-    Reach(attacker="text <b>", auroc=0.7, low=0.6, high=0.8, paper=0.9, limit=0.65),
-    Reach(attacker="picture", auroc=None, low=None, high=None),
+    AttackRow(attacker="text <b>", auroc=0.7, low=0.6, high=0.8, paper=0.9, limit=0.65),
+    AttackRow(attacker="picture", auroc=None, low=None, high=None),
 ]
 
 

@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
+from pipeline.auditing.clip_histograms import histograms
 from pipeline.core.errors import UserError
 from pipeline.core.files import write_json
 from pipeline.core.paths import Folders
 from pipeline.core.records import Item
-from pipeline.encoders.cache import Cache, key
-from pipeline.reporting.clip_scores import BINS, histograms, scores_of_edited
+from pipeline.encoders.cache import Cache, keys
+from pipeline.encoders.clip import ModelRecord
+from pipeline.reporting.clip_scores import scores_by_kind, scores_of_edited
 
 
 def items(aqs, uqs):
@@ -31,53 +31,17 @@ def items(aqs, uqs):
     ]
 
 
-@pytest.mark.parametrize(
-    ("aqs", "uqs", "area", "distance"),
-    [
-        # 50 bins from 0 to 1, each 0.02 wide: 0 lies in bin 0, 0.5 in bin 25, 1 in bin 49 (the last has its upper edge).
-        # Shares of AQ 1/2, 1/4, 1/4, of UQ 1/4, 1/2, 1/4: 1/4 + 1/4 + 1/4 = 3/4. Means 1.5/4 and 2/4.
-        ([0, 0, 0.5, 1], [0, 0.5, 0.5, 1], 0.75, -0.125),
-        ([0, 0.1, 1], [0, 0.1, 1], 1.0, 0.0),
-        ([0.9, 1.0], [0.0, 0.1], 0.0, 0.9),
-        # 0.501 and 0.519 share bin 25 (0.50 to 0.52), 0.521 lies in bin 26. The bins from 0 to 1: AQ 1/3 each in 0, 25
-        # and 49; UQ 1/2 each in 25 and 26. Overlap 1/3. Means 1.501/3 and 1.04/2.
-        ([0, 0.501, 1], [0.519, 0.521], 1 / 3, 1.501 / 3 - 0.52),
-    ],
-)
-def test_overlap_and_distance_are_those_of_arithmetic(aqs, uqs, area, distance):
-    found = histograms(items(aqs, uqs), {})
-    assert (found.area, found.distance) == (pytest.approx(area, abs=1e-4), pytest.approx(distance, abs=1e-6))
-
-
-SCORES = st.lists(st.floats(-1, 1).map(lambda x: round(x, 6)), min_size=1, max_size=30)
-
-
-@given(SCORES, SCORES)
-def test_what_is_drawn_is_what_is_counted(aqs, uqs):
-    found = histograms(items(aqs, uqs), {})
-    assert (len(found.aq), len(found.uq), len(found.edges)) == (BINS, BINS, BINS + 1)
-    assert sum(found.aq) == pytest.approx(1) and sum(found.uq) == pytest.approx(1)
-    assert found.area == pytest.approx(sum(map(min, found.aq, found.uq)), abs=1e-4)
-    assert found.distance == pytest.approx(found.aq_mean - found.uq_mean, abs=1e-6)
-
-
 def test_scores_given_apart_fill_those_that_are_missing_and_no_others():
+    # u0 as given, u1 as the item says, u2 has none
     rows = items([0.0, 1.0], [None, 1.0, None])
-    found = histograms(rows, {"u0": 0.0, "u1": 0.5})
-    assert found.unscored == 1
-    assert (found.uq[0], found.uq[49]) == (0.5, 0.5)  # u0 as given, u1 as the item says
+    assert scores_by_kind(rows, {"u0": 0.0, "u1": 0.5}) == ([0.0, 1.0], [0.0, 1.0])
 
 
-@pytest.mark.parametrize(("aqs", "uqs"), [([], [0.1]), ([0.1], []), ([None], [0.1])])
-def test_without_scores_of_both_kinds_there_is_no_histogram(aqs, uqs):
-    assert histograms(items(aqs, uqs), {}) is None
-
-
-def test_a_run_has_the_audits_figures(run):
+def test_a_runs_histograms_have_the_audits_figures(run):
     for subset in ("clip-easy", "clip-hard"):
-        found = histograms(run.items[subset], {})
-        audit = run.reports["audit"]["subsets"][subset]
-        assert (found.area, found.distance) == (audit["clip_overlap"], audit["clip_distance"])
+        drawn = histograms(*scores_by_kind(run.items[subset], {}))
+        audit = run.audit.subsets[subset]
+        assert (drawn.area, drawn.distance) == (audit.clip_overlap, audit.clip_distance)
 
 
 MODEL = {
@@ -106,7 +70,7 @@ def embedded(tmp_path, monkeypatch):
     write_json(folder / "embed.json", {"model": MODEL, "pictures": 2, "questions": 0, "distinct_texts": 0})
     cache = Cache(tmp_path / "data/cache/vectors.sqlite", 2)
     cache.put(
-        [key("f", "p", "text", text) for text in ("Is it red?", "Is it blue?")],
+        keys(ModelRecord(**MODEL), "text", ["Is it red?", "Is it blue?"]),
         np.array([[0.6, 0.8], [1, 0]], np.float32),
     )
     cache.close()

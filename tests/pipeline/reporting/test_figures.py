@@ -1,18 +1,19 @@
+import msgspec
 import pytest
 
+from pipeline.auditing.text_attackers import TEXT_ATTACKERS
 from pipeline.core.records import Edit, Item
 from pipeline.reporting.figures import (
+    ATTACKERS,
     RGQA_SIZES,
     TABLE_1,
-    Swap,
-    categories,
+    EditedWord,
+    attack_rows,
     edits,
     mean_words,
-    reaches,
     sizes,
     this_set,
 )
-from pipeline.stages.audit import TEXT_ATTACKS
 
 
 def uq(name, *pairs, unanswerable=True):
@@ -48,11 +49,11 @@ def test_edits_are_counted_by_kind_by_item_and_by_words():
         uq("5", ("attribute", "red", "blue"), unanswerable=False),
     ]
     found = edits(rows)
-    assert (found.items, found.kinds, found.per_item) == (3, {"attribute": 3, "relation": 1}, {1: 2, 2: 1})
+    assert (found.items, found.per_item) == (3, {1: 2, 2: 1})
     assert found.swaps == [
-        Swap(kind="attribute", old="red", new="blue", count=2),
-        Swap(kind="attribute", old="small", new="large", count=1),
-        Swap(kind="relation", old="left", new="right", count=1),
+        EditedWord(kind="attribute", old="red", new="blue", count=2),
+        EditedWord(kind="attribute", old="small", new="large", count=1),
+        EditedWord(kind="relation", old="left", new="right", count=1),
     ]
     assert (found.taken_out, found.put_in) == (3, 3)  # red, small, left; blue, large, right
     assert edits([uq("4")]) is None
@@ -85,22 +86,18 @@ def test_the_row_of_a_run_counts_its_items(run):
     assert sum(size.all for size in sizes(run).values()) == len(items)
 
 
-def test_categories_are_those_of_the_audit(run):
-    # counted apart, by the audit
-    assert categories(run) == {
-        subset: run.reports["audit"]["subsets"][subset]["categories"] for subset in run.items
-    }
-
-
 def test_what_attackers_reach_is_the_audits_with_the_papers_rules_and_limits_beside(run):
-    for subset, rows in reaches(run, {"clip-easy": 0.55}).items():
-        audit = run.reports["audit"]
-        assert {row.attacker: row.auroc for row in rows} == {
-            name: a["auroc"] for name, a in audit["subsets"][subset]["attacks"].items()
-        }
-        assert {row.attacker: row.paper for row in rows} == {
-            name: a["auroc"] for name, a in audit["paper_rules"][subset]["attacks"].items()
-        }
+    for subset, rows in attack_rows(run.audit, {"clip-easy": 0.55}).items():
+        ours, paper = run.audit.subsets[subset].attacks, run.audit.paper_rules[subset].attacks
+        assert {row.attacker: row.auroc for row in rows} == {name: a.auroc for name, a in ours.items()}
+        assert {row.attacker: row.paper for row in rows} == {name: a.auroc for name, a in paper.items()}
         assert {row.attacker for row in rows if row.limit is not None} == (
-            set(TEXT_ATTACKS) if subset == "clip-easy" else set()
+            set(TEXT_ATTACKERS) if subset == "clip-easy" else set()
         )
+
+
+def test_attackers_stand_in_one_order_and_new_ones_last(run):
+    audit = run.audit.subsets["clip-easy"]
+    more = msgspec.structs.replace(audit, attacks={"a new one": audit.attacks["length"]} | audit.attacks)
+    rows = attack_rows(msgspec.structs.replace(run.audit, subsets={"clip-easy": more}), {})["clip-easy"]
+    assert [row.attacker for row in rows] == [*ATTACKERS, "a new one"]

@@ -2,7 +2,7 @@ import pytest
 
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.records import SUBSETS
-from pipeline.reporting.funnel import Step, check, funnels, overview
+from pipeline.reporting.funnel import FunnelStep, check, funnels, overview
 
 
 def reports() -> dict:
@@ -86,19 +86,19 @@ def test_what_is_left_after_each_step_stands_side_by_side():
 @pytest.mark.parametrize(
     ("steps", "told"),
     [
-        ([Step(stage="screen", what="", entered=6, kept=5, dropped={"a": 1})], []),
+        ([FunnelStep(stage="screen", what="", entered=6, kept=5, dropped={"a": 1})], []),
         (
-            [Step(stage="screen", what="", entered=6, kept=5)],
+            [FunnelStep(stage="screen", what="", entered=6, kept=5)],
             ["clip-easy, screen: 6 in, but 5 kept and 0 dropped"],
         ),
         (
-            [Step(stage="screen", what="", entered=6, kept=5, dropped={"a": 1, "b": 1})],
+            [FunnelStep(stage="screen", what="", entered=6, kept=5, dropped={"a": 1, "b": 1})],
             ["clip-easy, screen: 6 in, but 5 kept and 2 dropped"],
         ),
         (
             [
-                Step(stage="screen", what="", entered=6, kept=6),
-                Step(stage="batch", what="", entered=5, kept=5),
+                FunnelStep(stage="screen", what="", entered=6, kept=6),
+                FunnelStep(stage="batch", what="", entered=5, kept=5),
             ],
             ["clip-easy, batch: 5 in, but screen kept 6"],
         ),

@@ -191,11 +191,9 @@ def test_text_of_the_data_stays_text(run):
         for subset, rows in run.items.items()
     }
     reports = dict(run.reports)
-    reports["audit"] = reports["audit"] | {"warnings": [HOSTILE]}
     reports["collect"] = reports["collect"] | {
         "annotators": {HOSTILE: next(iter(reports["collect"]["annotators"].values()))}
     }
-    reports["embed"] = {"model": {"model": HOSTILE, "weights_sha256": HOSTILE}}
     reports["screen"] = {
         s: row | {"dropped": {HOSTILE + r: n for r, n in row["dropped"].items()}}
         for s, row in reports["screen"].items()
@@ -204,6 +202,8 @@ def test_text_of_the_data_stays_text(run):
         run,
         items=worse,
         reports=reports,
+        audit=change(run.audit, warnings=[HOSTILE]),
+        model=change(run.model, model=HOSTILE, weights_sha256=HOSTILE),
         release=change(run.release, title=HOSTILE, origin=HOSTILE),
         questions={
             key: change(q, text="<plaintext> " + HOSTILE + q.text, answer=HOSTILE)

@@ -6,6 +6,9 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
 from pipeline.scorers import brier_score, expected_calibration_error, reliability_table
+from pipeline.scorers.calibration import calibration_group
+from pipeline.scorers.items import Options
+from tests.pipeline.scorers.conftest import ROWS, answered, vqa_answered
 
 ITEMS = st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans()), min_size=1, max_size=60)
 
@@ -57,3 +60,26 @@ def test_no_items_have_no_ece():
 def test_a_logit_is_no_probability():
     with pytest.raises(ValueError, match="confidence has 1 values outside"):
         expected_calibration_error([1.5, 0.2], [1, 0])
+
+
+def test_confidence_is_held_against_answerable_and_against_right():
+    found = calibration_group(answered(), Options())
+    # AQs 0.9, 0.8, 0.6; UQs 0.2, 0.7, 0.1: (0.01 + 0.04 + 0.16 + 0.04 + 0.49 + 0.01) / 6.
+    assert found["answerable"]["brier"] == pytest.approx(0.75 / 6)
+    # Right are a1 and a3 alone: the 0.04 of a2 becomes 0.64.
+    assert found["right"]["brier"] == pytest.approx(1.35 / 6) and found["items"] == 6
+
+
+def test_missing_predictions_are_left_out_and_logits_are_no_probabilities():
+    joined = answered()
+    missing = joined._replace(missing=np.array([True] + [False] * 5))
+    assert calibration_group(missing, Options())["items"] == 5
+    logits = answered([(*row[:-1], 10 * row[-1]) for row in ROWS])
+    assert "no probabilities" in calibration_group(logits, Options())["absent"]
+
+
+def test_with_people_right_is_the_commonest_answer():
+    joined = vqa_answered([["red"] * 3 + ["blue"] * 7, ["cat"] * 10], ["red", "cat"], [0.8, 0.6])
+    found = calibration_group(joined, Options())
+    assert found["right"]["brier"] == pytest.approx((0.64 + 0.16) / 2) and "answerable" not in found
+    assert "no confidences" in calibration_group(vqa_answered([["red"]], ["red"]), Options())["absent"]

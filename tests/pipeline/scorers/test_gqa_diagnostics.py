@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
 
-from pipeline.scorers.gqa_diagnostics import covered, gqa_diagnostics, steps
+from pipeline.scorers.gqa_diagnostics import covered, gqa_diagnostics, gqa_group, steps
+from pipeline.scorers.items import BenchmarkItem, Extras, Options
+from pipeline.scorers.join import join
+from tests.pipeline.scorers.conftest import answered, model
 
 
 def question(
@@ -141,3 +144,12 @@ def test_what_a_split_has_no_files_for_is_said_and_not_zero():
 def test_a_question_without_prediction_is_refused():
     with pytest.raises(ValueError, match="1 questions have no prediction: a"):
         gqa_diagnostics({"a": question("red")}, {})
+
+
+def test_entailed_questions_are_answered_in_the_same_file_of_predictions():
+    asked = question("red", entailed=["other"])
+    items = [BenchmarkItem("a", "n1", {"red": 1.0}, question=asked)]
+    joined = join(items, model({"a": ("red", 1.0), "other": ("no", 1.0)}), Options())
+    found = gqa_group(joined, Options(extras=Extras(all_questions={"other": question("yes")})))
+    assert found["accuracy"]["value"] == 1.0 and found["consistency"] == {"value": 0.0, "items": 1}
+    assert "needs GQA's questions file" in gqa_group(answered(), Options())["absent"]

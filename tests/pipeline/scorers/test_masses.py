@@ -3,8 +3,9 @@ import pytest
 from scipy.stats import wasserstein_distance
 
 from pipeline.scorers import majority, masses, semantic_subjectivity, subjectivity
-from pipeline.scorers.validation import Refused
-from pipeline.scorers.word_vectors import read_vectors
+from pipeline.scorers.items import Extras, Options
+from pipeline.scorers.masses import masses_group
+from tests.pipeline.scorers.conftest import answered, vqa_answered
 
 # MaSSeS, Table 2: frequencies, those that SeS groups, prediction, MA, S, SeS, MaSSeS. The paper cuts off some values
 # (5/9 = 0.55, 7/9 = 0.77) and rounds others: within 0.01.
@@ -131,26 +132,18 @@ def test_answers_merge_by_the_cosine_with_the_centroid_of_different_answers():
     assert semantic_subjectivity([["cat", "dog"]], opposite, threshold=0.1).tolist() == [0.0]
 
 
-def test_word_vectors_are_read_with_and_without_word2vecs_first_line(tmp_path):
-    for first in ("", "2 3\n"):
-        (tmp_path / "v.txt").write_text(first + "cat 1 0 0.5\ndog 0 1 2\n")
-        found = read_vectors(tmp_path / "v.txt")
-        assert {word: vector.tolist() for word, vector in found.items()} == {
-            "cat": [1, 0, 0.5],
-            "dog": [0, 1, 2],
-        }
-    assert list(read_vectors(tmp_path / "v.txt", {"dog"})) == ["dog"]
+def test_a_report_has_masses_with_and_without_word_vectors():
+    joined = vqa_answered([["red"] * 6 + ["blue"] * 4], ["blue"])
+    plain = masses_group(joined, Options())
+    # MA = 4 / 6, S = 5 / 9.
+    assert plain["ma"] == pytest.approx(4 / 6) and plain["ma_x_s"] == pytest.approx(4 / 6 * 5 / 9)
+    assert "--vectors" in plain["ses"]["absent"]
+    # Cosine with the centroid of red and blue is 1 / sqrt(2) = 0.707: they merge at 0.7 and not at 0.9.
+    vectors = {"red": np.array([1.0, 0.0]), "blue": np.array([0.0, 1.0])}
+    merged = masses_group(joined, Options(extras=Extras(vectors=vectors)))
+    assert merged["ses_0.7"] == merged["masses_0.7"] == 1.0
+    assert merged["ses_0.9"] == pytest.approx(5 / 9) and merged["masses_0.9"] == plain["ma_x_s"]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("cat 1 2\ndog 1\n", "line 2: 1 numbers"),
-        ("", "holds no vectors"),
-        ("cat 1 x\n", "line 1: not a word"),
-    ],
-)
-def test_broken_vector_files_are_refused(tmp_path, text, expected):
-    (tmp_path / "v.txt").write_text(text)
-    with pytest.raises(Refused, match=expected):
-        read_vectors(tmp_path / "v.txt")
+def test_without_people_there_is_nobody_to_agree():
+    assert "several people's answers" in masses_group(answered(), Options())["absent"]

@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.scorers import (
-    best_effective_reliability,
     best_selection,
     choose_threshold,
     coverage_at_risk,
@@ -14,6 +13,9 @@ from pipeline.scorers import (
     threshold_at_risk,
     threshold_transfer,
 )
+from pipeline.scorers.items import Options
+from pipeline.scorers.selective import selective_group
+from tests.pipeline.scorers.conftest import ROWS, answered, vqa_answered
 
 RISKS = [0.0, 0.01, 0.05, 0.1, 0.2, 0.5]
 ITEMS = st.lists(
@@ -37,36 +39,6 @@ def test_the_curve_is_coverage_and_risk_counted_threshold_by_threshold(items):
     assert np.stack([coverage, risk], axis=1) == pytest.approx(np.array(expected))
     best = [max([c for c, r in expected if r <= limit + 1e-12], default=0.0) for limit in RISKS]
     assert coverage_at_risk(confidence, accuracy, RISKS) == pytest.approx(best)
-
-
-@given(ITEMS, st.sampled_from([1, 10, 100]))
-def test_lemma_1_a_model_that_abstains_exactly_where_it_is_wrong_earns_its_accuracy(items, cost):
-    _, accuracy = columns(items)
-    knows = (accuracy > 0).astype(float)
-    assert effective_reliability(knows, accuracy, cost=cost, threshold=0.5) == pytest.approx(accuracy.mean())
-    assert best_effective_reliability(accuracy) == pytest.approx(accuracy.mean())
-
-
-@given(ITEMS, st.sampled_from([0, 1, 10]))
-def test_the_chosen_threshold_is_the_lowest_of_the_best(items, cost):
-    confidence, accuracy = columns(items)
-    options = [*np.unique(confidence), np.inf]
-    earned = [effective_reliability(confidence, accuracy, cost=cost, threshold=t) for t in options]
-    best = max(earned)
-    assert (
-        choose_threshold(confidence, accuracy, cost=cost)
-        == options[[e >= best - 1e-12 for e in earned].index(True)]
-    )
-
-
-def test_phi_is_worked_out_by_hand():
-    # answered: 1, 0.3, and one all wrong at cost 10: (1 + 0.3 - 10 + 0) / 4.
-    found = effective_reliability([0.9, 0.8, 0.7, 0.1], [1, 0.3, 0, 1], cost=10, threshold=0.5)
-    assert found == pytest.approx(-8.7 / 4)
-
-
-def test_when_every_answer_is_wrong_it_is_best_to_answer_nothing():
-    assert choose_threshold([0.9, 0.1], [0, 0], cost=1) == np.inf
 
 
 @given(ITEMS)
@@ -138,3 +110,33 @@ def test_degenerate_inputs(confidence, accuracy, auc, at_10_percent):
 def test_accuracies_outside_0_and_1_are_refused():
     with pytest.raises(ValueError, match="accuracy has 1 values outside"):
         risk_coverage_curve([0.5, 0.4], [1, 30])
+
+
+def test_thresholds_are_chosen_on_dev_items_and_applied_to_test_items():
+    found = selective_group(answered(), Options())
+    # Right are a1 and a3 of six, UQs answered are wrong.
+    assert found["accuracy"] == pytest.approx(2 / 6)
+    # a1 alone is right at the top: 1 of 6 without risk; the best possible order has both right ones first.
+    assert found["coverage_at_risk"]["0.01"] == pytest.approx(1 / 6)
+    assert found["best_coverage_at_risk"]["0.01"] == pytest.approx(2 / 6)
+    # dev: a1 (0.9, right), u1 (0.2): the threshold is 0.9, above all test items: nothing is answered there.
+    assert found["effective_reliability"]["10"]["threshold"] == 0.9
+    assert found["effective_reliability"]["10"]["phi"] == 0.0
+    # Answering all four test items at cost 10, one of them right: (1 - 30) / 4.
+    assert found["effective_reliability"]["10"]["phi_answering_all"] == pytest.approx(-29 / 4)
+    assert found["threshold_transfer"]["0.2"]["coverage"] == 0.0
+
+
+def test_without_dev_items_no_threshold_is_chosen():
+    test_only = [(*row[:4], "test", *row[5:]) for row in ROWS]
+    found = selective_group(answered(test_only), Options())
+    assert "no dev and test items" in found["threshold_transfer"]["absent"]
+    assert found["effective_reliability"] == found["threshold_transfer"]
+
+
+def test_with_people_the_accuracy_is_vqas():
+    joined = vqa_answered([["red"] * 3 + ["blue"] * 7, ["cat"] * 10], ["red", "dog"], [0.9, 0.1])
+    found = selective_group(joined, Options())
+    assert found["accuracy"] == pytest.approx(0.45) and "threshold_transfer" not in found
+    assert found["coverage_at_risk"]["0.1"] == 0.5
+    assert "no confidences" in selective_group(vqa_answered([["red"]], ["red"]), Options())["absent"]

@@ -1,8 +1,10 @@
 import pytest
 
 from pipeline.scorers import wups
-from pipeline.scorers.validation import Refused
-from pipeline.scorers.wups import Taxonomy, read_wordnet
+from pipeline.scorers.items import Extras, Options
+from pipeline.scorers.validation import InputError
+from pipeline.scorers.wups import Taxonomy, read_wordnet, wups_group
+from tests.pipeline.scorers.conftest import vqa_answered
 
 # entity - animal - dog - puppy
 #                 - cat
@@ -68,8 +70,23 @@ def test_wordnet_may_come_in_two_parts(tmp_path):
 
 
 def test_a_folder_without_wordnet_is_refused(tmp_path):
-    with pytest.raises(Refused, match="no data.noun in it"):
+    with pytest.raises(InputError, match="no data.noun in it"):
         read_wordnet(tmp_path)
     (tmp_path / "data.noun").write_text("not wordnet\n")
-    with pytest.raises(Refused, match="line 1: not a line of WordNet's"):
+    with pytest.raises(InputError, match="line 1: not a line of WordNet's"):
         read_wordnet(tmp_path)
+
+
+def test_a_report_has_both_means_at_both_thresholds(taxonomy):
+    joined = vqa_answered([["dog", "cat"]], ["dog"])
+    scores = wups_group(joined, Options(extras=Extras(wordnet=taxonomy)))
+    # dog - dog 1, dog - cat 4/6, a tenth of it below 0.9.
+    assert scores == pytest.approx(
+        {"acm_0.9": (1 + 0.4 / 6) / 2, "acm_0.0": (1 + 4 / 6) / 2, "mcm_0.9": 1, "mcm_0.0": 1}
+    )
+    assert "--wordnet" in wups_group(joined, Options())["absent"]
+
+
+def test_the_consensus_is_mean_or_max(taxonomy):
+    with pytest.raises(ValueError, match="consensus is 'median', wanted 'mean'"):
+        wups(["dog"], [["dog"]], taxonomy, consensus="median")

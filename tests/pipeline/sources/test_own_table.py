@@ -1,3 +1,6 @@
+import json
+
+import pandas as pd
 import pytest
 
 from pipeline.core.errors import Problems
@@ -48,32 +51,32 @@ def test_jsonl_does_the_same(tmp_path):
         (
             "questions.csv",
             f"{HEAD}\n1,a,What?,x\n1,b,What?,x\n",
-            "questions.csv, line 3, question 1: the same id is in questions.csv, line 2",
+            "questions.csv, row 3, question 1: the same id is in questions.csv, row 2",
         ),
         (
             "questions.csv",
             f"{HEAD}\n1,a,What?,\n",
-            "questions.csv, line 2: Object missing required field `answer`",
+            "questions.csv, row 2: Object missing required field `answer`",
         ),
         (
             "questions.csv",
             f"{HEAD},colour\n1,a,What?,x,red\n",
-            "questions.csv, line 2: Object contains unknown field `colour`",
+            "questions.csv, row 2: Object contains unknown field `colour`",
         ),
         (
             "questions.csv",
             f"{HEAD}\n1,a,What, if?,x\n",
-            "questions.csv, line 2: Object contains unknown field `(beyond the header)`",
+            "questions.csv, row 2: Object contains unknown field `(beyond the header)`",
         ),
         (
             "questions.csv",
             f"{HEAD},split\n1,a,What?,x,dev\n",
-            "questions.csv, line 2: Invalid enum value 'dev' - at `$.split`",
+            "questions.csv, row 2: Invalid enum value 'dev' - at `$.split`",
         ),
         (
             "questions.csv",
             f"{HEAD},program\n1,a,What?,x,select\n",
-            "questions.csv, line 2: JSON is malformed: invalid character (byte 0)",
+            "questions.csv, row 2: JSON is malformed: invalid character (byte 0)",
         ),
         (
             "questions.csv",
@@ -92,6 +95,127 @@ def test_a_wrong_row_is_told_by_its_line(tmp_path, name, text, message):
     assert read(tmp_path, text, name)[1] == [message]
 
 
+ROWS = [
+    {"question_id": "007", "picture": "dog.PNG", "question": "What?", "answer": "NA", "split": None},
+    {"question_id": "1.0", "picture": "b", "question": "Which?", "answer": "None", "split": "val"},
+]
+
+
+def table(folder, ending, rows):
+    """The same rows as a file of each form."""
+    path, frame = folder / f"questions.{ending}", pd.DataFrame(rows)
+    if ending == "csv":
+        frame.to_csv(path, index=False)
+    elif ending == "xlsx":
+        frame.to_excel(path, index=False)
+    elif ending == "parquet":
+        frame.to_parquet(path)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def read_table(folder, ending, rows):
+    table(folder, ending, rows)
+    problems = Problems("x")
+    return list(own_table.questions(folder, ("val", "test"), problems, "test")), problems.lines
+
+
+ENDINGS = ["csv", "jsonl", "xlsx", "parquet"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_every_form_gives_the_same_questions(tmp_path, ending):
+    rows, problems = read_table(tmp_path, ending, ROWS)
+    assert problems == []
+    assert [(row.question_id, row.picture_id, row.answer, row.split) for row in rows] == [
+        ("007", "dog", "NA", "test"),
+        ("1.0", "b", "None", "val"),
+    ]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_every_form_tells_all_that_is_wrong_by_its_row(tmp_path, ending):
+    wrong = [ROWS[0], ROWS[1] | {"answer": None}, ROWS[1] | {"split": "dev"}, ROWS[0] | {"picture": "c"}]
+    # a spreadsheet counts the header, JSON Lines and Parquet have none
+    where, first = (
+        f"questions.{ending}, {'line' if ending == 'jsonl' else 'row'}",
+        int(ending in ("csv", "xlsx")) + 1,
+    )
+    assert read_table(tmp_path, ending, wrong)[1] == [
+        f"{where} {first + 1}: Object missing required field `answer`",
+        f"{where} {first + 2}: Invalid enum value 'dev' - at `$.split`",
+        f"{where} {first + 3}, question 007: the same id is in {where} {first}",
+    ]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "xlsx", "parquet"])
+@pytest.mark.parametrize(("number", "kind"), [(7, "int"), (7.5, "float")])
+def test_a_number_is_no_id_and_no_answer(tmp_path, ending, number, kind):
+    rows = [ROWS[0] | {"question_id": number}]
+    assert read_table(tmp_path, ending, rows)[1][0].endswith(
+        f"Expected `str`, got `{kind}` - at `$.question_id`; ids are strings, a number loses its leading zeros"
+    )
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_a_program_may_be_a_list_or_a_text(tmp_path, ending):
+    step = {"operation": "select", "argument": "dog (1)", "dependencies": []}
+    second = {"operation": "query", "argument": "name", "dependencies": [0]}
+    for program in ([step, second], json.dumps([step, second])):
+        (row,), problems = read_table(tmp_path, ending, [ROWS[0] | {"program": program}])
+        assert problems == []
+        assert row.program == (
+            Step(operation="select", argument="dog (1)"),
+            Step(operation="query", argument="name", dependencies=(0,)),
+        )
+
+
+def test_rows_without_any_cell_are_passed_over_and_counted(tmp_path):
+    rows, problems = read(tmp_path, f"{HEAD}\n\n1,a,What?,x\n,,,\n2,b,What?,\n")
+    assert [row.question_id for row in rows] == ["1"]
+    assert problems == ["questions.csv, row 5: Object missing required field `answer`"]
+
+
+def test_a_workbook_of_two_filled_sheets_is_refused(tmp_path):
+    with pd.ExcelWriter(tmp_path / "questions.xlsx") as book:
+        for name in ("one", "two"):
+            pd.DataFrame(ROWS).to_excel(book, sheet_name=name, index=False)
+        pd.DataFrame().to_excel(book, sheet_name="empty", index=False)
+    problems = Problems("x")
+    assert list(own_table.questions(tmp_path, ("val", "test"), problems, "test")) == []
+    assert problems.lines == [
+        "questions.xlsx: cannot be read: expected one sheet with questions, there are 2"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ending", "content"),
+    [("csv", b"")]
+    + [(ending, text) for ending in ("xlsx", "parquet") for text in (b"", b"<html>404</html>")],
+)
+def test_what_is_no_table_is_told_by_name(tmp_path, ending, content):
+    rows, problems = read(tmp_path, content, f"questions.{ending}")
+    assert rows == []
+    assert len(problems) == 1 and problems[0].startswith(f"questions.{ending}: cannot be read: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f'{HEAD}\n1,a,"What"ever,x\n', "questions.csv: cannot be read: ',' expected after '\"'"),
+        (f'{HEAD}\n1,a,"What,x\n', "questions.csv: cannot be read: unexpected end of data"),
+        (
+            f"{HEAD},answer\n1,a,What?,x,y\n",
+            "questions.csv: cannot be read: the header names answer more than once",
+        ),
+    ],
+)
+def test_a_damaged_csv_is_told(tmp_path, text, message):
+    assert read(tmp_path, text) == ([], [message])
+
+
 def test_two_tables_are_one_too_many(tmp_path):
     (tmp_path / "questions.jsonl").write_text("")
-    assert read(tmp_path, HEAD)[1] == ["questions.jsonl or questions.csv: expected one of them, there are 2"]
+    assert read(tmp_path, HEAD)[1] == [
+        "questions.jsonl or questions.csv or questions.xlsx or questions.parquet: expected one of them, there are 2"
+    ]

@@ -6,6 +6,7 @@ import pytest
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.records import Relation, Scene, SceneObject
 from pipeline.sources import gqa_files, visual_genome
+from pipeline.sources.gqa_files import ObjectRow, RelationRow, SceneRow
 
 GRAPH = {  # as in version 1.4, cut short
     "image_id": 2407890,
@@ -69,24 +70,17 @@ def files(tmp_path, graphs=(GRAPH,), pictures=(PICTURE,), attributes=None):
 def read(tmp_path, **rows):
     problems, left_out = Problems("x"), Counter()
     extra = tmp_path / "a.json" if "attributes" in rows else None
-    found = list(visual_genome.scenes(*files(tmp_path, **rows), "train", problems, extra, left_out))
-    return found, problems.lines, left_out
+    graphs = list(visual_genome.scenes(*files(tmp_path, **rows), problems, left_out, extra))
+    return graphs, problems.lines, left_out
 
 
-def test_a_graph_becomes_a_scene_with_plain_names_and_merged_objects_joined(tmp_path):
-    (scene,), problems, left_out = read(tmp_path)
-    assert (problems, left_out) == ([], Counter())
-    tree = SceneObject(
-        object_id="1058549",
-        name="trees",
-        x=0,
-        y=0,
-        w=799,
-        h=557,
-        relations=(Relation(name="on", object_id="1058534"),),
-    )
-    walk = SceneObject(object_id="1058534", name="side walk", x=78, y=308, w=722, h=290, attributes=("grey",))
-    assert scene == Scene(picture_id="2407890", split="train", width=800, height=600, objects=(tree, walk))
+def test_a_graph_gets_plain_names_and_merged_objects_joined(tmp_path):
+    ((picture_id, graph),), problems, left_out = read(tmp_path)
+    assert (picture_id, problems, left_out) == ("2407890", [], Counter())
+    on_the_walk = RelationRow(name="on", object="1058534")
+    tree = ObjectRow(name="trees", x=0, y=0, w=799, h=557, attributes=(), relations=(on_the_walk,))
+    walk = ObjectRow(name="side walk", x=78, y=308, w=722, h=290, attributes=("grey",), relations=())
+    assert graph == SceneRow(width=800, height=600, objects={"1058549": tree, "1058534": walk})
 
 
 def test_attributes_may_come_from_a_file_of_their_own(tmp_path):
@@ -99,14 +93,16 @@ def test_attributes_may_come_from_a_file_of_their_own(tmp_path):
             ],
         }
     ]
-    (scene,), _, _ = read(tmp_path, attributes=rows)
-    assert [thing.attributes for thing in scene.objects] == [("sparse",), ("grey", "long")]
+    ((_, graph),), _, _ = read(tmp_path, attributes=rows)
+    assert [thing.attributes for thing in graph.objects.values()] == [("sparse",), ("grey", "long")]
 
 
 def test_what_records_cannot_hold_is_counted(tmp_path):
     bare = GRAPH["objects"][0] | {"names": [" "]}
-    (scene,), problems, left_out = read(tmp_path, graphs=[GRAPH | {"objects": [bare, GRAPH["objects"][1]]}])
-    assert len(scene.objects) == 1 and problems == []
+    ((_, graph),), problems, left_out = read(
+        tmp_path, graphs=[GRAPH | {"objects": [bare, GRAPH["objects"][1]]}]
+    )
+    assert len(graph.objects) == 1 and problems == []
     assert left_out == {
         "objects without a name left out": 1,
         "relations without a name or an object left out": 2,
@@ -128,7 +124,7 @@ def test_a_damaged_file_is_told(tmp_path, text):
     graphs, pictures = files(tmp_path)
     graphs.write_text(text)
     with pytest.raises(UserError, match=r"g\.json: empty, cut off, or not a list"):
-        list(visual_genome.scenes(graphs, pictures, "train", Problems("x")))
+        list(visual_genome.scenes(graphs, pictures, Problems("x"), Counter()))
 
 
 def test_the_converted_file_is_read_as_gqas(tmp_path, monkeypatch):
@@ -144,10 +140,22 @@ def test_the_converted_file_is_read_as_gqas(tmp_path, monkeypatch):
     )
     assert said == "2 scene graphs -> data/vg/source/sceneGraphs/train_sceneGraphs.json"
     problems = Problems("x")
-    found = list(gqa_files.scenes(source / "sceneGraphs", ("train",), problems))
+    scenes = list(gqa_files.scenes(source / "sceneGraphs", ("train",), problems))
     assert problems.lines == []
-    assert [scene.picture_id for scene in found] == ["2407890", "5"]
-    assert found[0] == read(tmp_path)[0][0]
+    assert [scene.picture_id for scene in scenes] == ["2407890", "5"]
+    tree = SceneObject(
+        object_id="1058549",
+        name="trees",
+        x=0,
+        y=0,
+        w=799,
+        h=557,
+        relations=(Relation(name="on", object_id="1058534"),),
+    )
+    walk = SceneObject(object_id="1058534", name="side walk", x=78, y=308, w=722, h=290, attributes=("grey",))
+    assert scenes[0] == Scene(
+        picture_id="2407890", split="train", width=800, height=600, objects=(tree, walk)
+    )
     with pytest.raises(UserError, match="is there already"):
         visual_genome.convert(*files(tmp_path), "vg", "train")
 

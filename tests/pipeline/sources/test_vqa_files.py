@@ -7,6 +7,7 @@ from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_jsonl
 from pipeline.core.records import Question
 from pipeline.sources import vqa_files
+from pipeline.sources.own_table import TableRow
 from pipeline.stages import ingest
 
 
@@ -52,19 +53,19 @@ def read(tmp_path, rows, annotations, **options):
 def test_a_question_takes_the_name_of_cocos_picture_and_the_commonest_answer(tmp_path):
     (row,), problems = read(tmp_path, [asked()], [annotated()])
     assert problems == []
-    assert row == Question(
+    assert row == TableRow(
         question_id="262148000",
-        picture_id="COCO_val2014_000000262148",
-        split="val",
-        text="Where is he looking?",
+        picture="COCO_val2014_000000262148",
+        question="Where is he looking?",
         answer="down",
+        split="val",
         detailed="where is the",
     )
 
 
 def test_pictures_may_be_named_otherwise(tmp_path):
     (row,), _ = read(tmp_path, [asked()], [annotated()], prefix="", digits=1)
-    assert row.picture_id == "262148"
+    assert row.picture == "262148"
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import yaml
 from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.records import Item, Task
 from pipeline.releasing.check_release import check_release
-from tests.conftest import TINY
-from tests.pipeline.stages.conftest import PARAMS, bags_of_words, export
+from tests.pipeline.stages.conftest import export
+from tests.tiny.project import PARAMS, TINY, bags_of_words
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from PIL import Image
 from pipeline.core.errors import UserError
 from pipeline.core.files import sha256_file, write_jsonl
 from pipeline.core.records import Picture, Question
-from pipeline.encoders import clip
+from pipeline.encoders import clip, embedding
 from pipeline.stages import embed
 
 OUT = Path("data/world/interim/embed")
@@ -128,7 +128,7 @@ def test_the_same_bytes_with_and_without_what_was_kept(world: Path, encoded: lis
     encoded.clear()
     embed.main()
     assert encoded == [] and written() == first
-    embed.CACHE.unlink()
+    embedding.CACHE.unlink()
     embed.main()
     assert len(encoded) == 7 and written() == first
 
@@ -136,7 +136,7 @@ def test_the_same_bytes_with_and_without_what_was_kept(world: Path, encoded: lis
 def test_after_a_kill_nothing_is_encoded_twice(
     world: Path, encoded: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put, batches = embed.Cache.put, []
+    put, batches = embedding.Cache.put, []
 
     def dying(self, keys, vectors) -> None:
         put(self, keys, vectors)
@@ -144,7 +144,7 @@ def test_after_a_kill_nothing_is_encoded_twice(
         if len(batches) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(embed.Cache, "put", dying)
+    monkeypatch.setattr(embedding.Cache, "put", dying)
     with pytest.raises(KeyboardInterrupt):
         embed.main()
     assert encoded == ["Is it red?", "Where is the cat?"] and not OUT.exists()  # short ones first
@@ -155,8 +155,8 @@ def test_after_a_kill_nothing_is_encoded_twice(
 def test_exported_vectors_stand_in_for_the_model_and_its_pictures(world: Path, encoded: list[str]) -> None:
     embed.main()
     first = written()
-    assert embed.export_vectors() == Path("data/world/vectors/clip.safetensors")
-    embed.CACHE.unlink()
+    assert embedding.export_vectors() == Path("data/world/vectors/clip.safetensors")
+    embedding.CACHE.unlink()
     encoded.clear()
     embed.main()
     assert encoded == [] and written() == first

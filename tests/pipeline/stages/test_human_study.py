@@ -11,9 +11,9 @@ from annotation.annotate_cli import app
 from annotation.client import show_quality
 from annotation.study import human_study
 from pipeline.core.files import read_jsonl
-from pipeline.scorers.command import score_files
-from pipeline.scorers.model_report import Options
-from pipeline.stages.release import Provenance
+from pipeline.releasing.provenance import Provenance
+from pipeline.scorers.command import parser, read
+from pipeline.scorers.model_report import score
 
 HOME = Path("data/tiny/study/human")
 
@@ -37,7 +37,7 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
     items = {
         (r.item.subset, r.item.item_id): r.item for r in read_jsonl(copied / "provenance.jsonl", Provenance)
     }
-    drawn = list(read_jsonl(HOME / "drawn.jsonl", human_study.Drawn))
+    drawn = list(read_jsonl(HOME / "drawn.jsonl", human_study.StudyTask))
     assert drawn
     for row in drawn:
         item = items[row.subset, row.question_id]
@@ -73,13 +73,20 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
         assert f"{subset} " in told
         half = sum(row.subset == subset for row in drawn) // 2
         model = copied / "sanity" / subset / "clip_score.json"
-        found = score_files(
+        judgements = HOME / "judgements" / f"{subset}.json"
+        words = [
             copied,
-            [model],
-            Options(scores=("human",), repetitions=0),
-            subsets=[subset],
-            files={"human": HOME / "judgements" / f"{subset}.json"},
-        )
+            model,
+            "--subset",
+            subset,
+            "--scores",
+            "human",
+            "--bootstrap",
+            "0",
+            "--human",
+            judgements,
+        ]
+        found = score(*read(parser().parse_args([str(word) for word in words])))
         row = found["models"][0]["subsets"][subset]["human"]
         assert (row["aqs"], row["uqs"], row["true_positive_rate"], row["rejection_accuracy"]) == (
             2 * half,

@@ -12,8 +12,9 @@ import pytest
 
 from pipeline.core import by_picture as core_candidates
 from pipeline.core.files import read_jsonl, write_jsonl
-from pipeline.core.parallel import Workers
+from pipeline.core.parallel import ordered_map
 from pipeline.core.records import Candidate, Picture, Question, Screened, Tagged
+from pipeline.counting import partial_graphs
 from pipeline.judge.reconstruct import Reconstructed
 from pipeline.stages import ingest, perturb, screen, tag, vocabulary
 
@@ -64,9 +65,8 @@ def again(row, copy: int):
 
 
 def in_processes(number: int, patch: pytest.MonkeyPatch) -> None:
-    whole = Workers.map
-    patch.setattr(Workers, "map", lambda self, work, items, piece=3: whole(self, work, items, piece))
-    for module in (vocabulary, tag, core_candidates):
+    patch.setattr(ordered_map, "__defaults__", (3,))  # items in a piece
+    for module in (partial_graphs, tag, core_candidates):
         patch.setattr(module, "processes", lambda *_: number)
 
 
@@ -88,10 +88,10 @@ def test_one_process_and_two_write_the_same_bytes_sorted_and_complete(ingested, 
     assert told == sorted({q.picture_id for q in read_jsonl(ingested / "ingest/questions.jsonl", Question)})
 
 
-def most_alive(stage: ModuleType, name: str, kind: type, patch: pytest.MonkeyPatch) -> int:
-    """The most records of a kind that are alive while the stage works on a picture, looked at for every tenth one;
+def most_alive(stage: ModuleType, place: ModuleType, name: str, kind: type, patch: pytest.MonkeyPatch) -> int:
+    """The most records of a kind that are alive while the stage works on a picture (by `name` in `place`), looked at for every tenth one;
     those of earlier tests do not count."""
-    work: Callable = getattr(stage, name)
+    work: Callable = getattr(place, name)
     before = sum(type(thing) is kind for thing in gc.get_objects())
     alive, calls = [0], [0]
 
@@ -102,22 +102,22 @@ def most_alive(stage: ModuleType, name: str, kind: type, patch: pytest.MonkeyPat
             alive[0] = max(alive[0], sum(type(thing) is kind for thing in gc.get_objects()) - before)
         return made
 
-    patch.setattr(stage, name, watched)
+    patch.setattr(place, name, watched)
     stage.main()
     assert calls[0] >= 8 * COPIES
     return alive[0]
 
 
 @pytest.mark.parametrize(
-    "stage, work, kinds",
+    "stage, place, work, kinds",
     [
-        (vocabulary, "graph_of", [Question, Reconstructed]),
-        (perturb, "perturb_picture", [Question, Candidate]),
-        (screen, "screen_picture", [Question, Candidate]),
+        (vocabulary, partial_graphs, "graph_of", [Question, Reconstructed]),
+        (perturb, perturb, "perturb_picture", [Question, Candidate]),
+        (screen, screen, "screen_picture", [Question, Candidate]),
     ],
     ids=["vocabulary", "perturb", "screen"],
 )
-def test_of_all_rows_those_of_two_pictures_are_in_memory_at_most(stage, work, kinds, ingested):
+def test_of_all_rows_those_of_two_pictures_are_in_memory_at_most(stage, place, work, kinds, ingested):
     for earlier in STAGES[: STAGES.index(stage)]:
         earlier.main()
     asked = Counter(q.picture_id for q in read_jsonl(ingested / "ingest/questions.jsonl", Question))
@@ -126,4 +126,4 @@ def test_of_all_rows_those_of_two_pictures_are_in_memory_at_most(stage, work, ki
     for kind in kinds:
         gc.collect()
         with pytest.MonkeyPatch.context() as patch:
-            assert most_alive(stage, work, kind, patch) <= 2 * most[kind] < 2 * sum(asked.values()) / 8
+            assert most_alive(stage, place, work, kind, patch) <= 2 * most[kind] < 2 * sum(asked.values()) / 8

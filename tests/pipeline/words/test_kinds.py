@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.words.kinds import TABLE, kinds, members, rows, standard, synonyms
-from pipeline.words.lexicon import singular
+from pipeline.words.nouns import lemma
 from studies.kinds.derivation_choices import KINDS, pairs
 
 
@@ -123,7 +123,7 @@ def test_the_words_it_generalises_to_are_those_that_were_chosen_or_names_in_it()
 def test_it_is_sound():
     """Names in the singular; a synonym stands for others itself and is of the same kinds; no circles but of synonyms."""
     for name, row in rows().items():
-        assert singular(name) == name
+        assert lemma(name) == name
         assert name not in row.kinds
         if row.same:
             assert standard(row.same) == row.same

@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.words.likeness import alike, similar
+from pipeline.words.likeness import likeness, similar
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from pipeline.words.likeness import alike, similar
     ],
 )
 def test_names_that_people_use_for_one_thing_are_alike(a, b):
-    assert alike(a, b) and alike(b, a)
+    assert likeness(a) & likeness(b)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_names_that_people_use_for_one_thing_are_alike(a, b):
     ],
 )
 def test_names_of_different_things_are_not_alike(a, b):
-    assert not alike(a, b)
+    assert not likeness(a) & likeness(b)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.words.nouns import article, number_of, plural, singular
+from pipeline.words.nouns import article, lemma, number_of, plural, singular
 
 FORMS = [  # singular, plural
     ("cup", "cups"),
@@ -63,3 +63,47 @@ def test_some_names_are_the_same_for_one_and_for_several(name):
 )
 def test_the_article_follows_the_sound(word, expected):
     assert article(word) == expected
+
+
+@pytest.mark.parametrize(
+    ("plural", "one"),
+    [
+        ("cups", "cup"),
+        ("teddy bears", "teddy bear"),
+        ("women", "woman"),
+        ("children", "child"),
+        ("people", "person"),
+        ("shelves", "shelf"),
+        ("knives", "knife"),
+        ("gloves", "glove"),
+        ("benches", "bench"),
+        ("boxes", "box"),
+        ("buses", "bus"),
+        ("vases", "vase"),
+        ("horses", "horse"),
+        ("bananas", "banana"),
+        ("umbrellas", "umbrella"),
+        ("cameras", "camera"),
+        ("sheep", "sheep"),
+        ("potatoes", "potato"),
+        ("ties", "tie"),
+        ("snowmen", "snowman"),
+        ("mice", "mouse"),
+        ("geese", "goose"),
+        ("teeth", "tooth"),
+        ("fire hydrants", "fire hydrant"),
+        # Not plural, though they may look it.
+        ("bus", "bus"),
+        ("glass", "glass"),
+        ("grass", "grass"),
+        ("cactus", "cactus"),
+        ("tennis", "tennis"),
+        ("canvas", "canvas"),
+        ("gas", "gas"),
+        ("lens", "lens"),
+        ("dress", "dress"),
+        ("cup", "cup"),
+    ],
+)
+def test_plural_names_mean_what_their_singulars_mean(plural, one):
+    assert lemma(plural) == one

@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.words.relations import ANTONYMS, antonym, spatial
+from pipeline.words.relations import ANTONYMS, antonym, implied, spatial
 
 
 def test_the_opposite_of_the_opposite_is_the_relation_itself():
@@ -36,3 +36,11 @@ def test_the_spatial_part_of_a_posture_is_its_preposition():
     assert spatial("sitting on top of") == "on top of"
     assert spatial("to the right of") == "to the right of"
     assert spatial("holding") == "holding"
+
+
+@pytest.mark.parametrize(
+    ("relation", "more"),
+    [("sitting on", "on"), ("standing in", "in"), ("on", ""), ("looking at", ""), ("to the left of", "")],
+)
+def test_who_sits_on_something_is_on_it(relation, more):
+    assert implied(relation) == more

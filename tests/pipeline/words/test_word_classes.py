@@ -6,7 +6,8 @@ from itertools import pairwise
 import pytest
 
 from pipeline.core.records import ObjectEntry, Vocabulary
-from pipeline.words.word_classes import WordClasses
+from pipeline.words.tagger import Tagger
+from pipeline.words.word_classes import WordClasses, tagged
 
 NAMES = (
     "man",
@@ -110,3 +111,56 @@ def test_words_do_not_overlap_and_cover_every_token():
     covered = "".join(text[word.start : word.end] for word in words).replace(" ", "")
     assert covered == text.replace(" ", "").rstrip("?")
     assert all(a.end <= b.start for a, b in pairwise(words))
+
+
+FEW = Vocabulary(
+    objects={
+        name: ObjectEntry(name=name, count=1, number="singular", attributes={})
+        for name in ("traffic light", "cup", "can")
+    },
+    attributes={"red": 1, "closed": 1},
+    attribute_types={},
+    relations={},
+    categories={},
+    places={},
+    weathers={},
+)
+
+
+class Counting:
+    """A tagger that tells what it was asked."""
+
+    def __init__(self):
+        self.seen = []
+
+    def tag(self, texts):
+        for text in texts:
+            self.seen.append(text)
+            yield ()
+
+
+def test_every_distinct_text_is_tagged_once_and_in_order():
+    counting = Counting()
+    rows = list(tagged(["b?", "a?", "b?", "a?", "c?"], WordClasses(FEW), counting))
+    assert counting.seen == [row.text for row in rows] == ["a?", "b?", "c?"]
+
+
+def test_tags_and_the_vocabulary_together_tell_what_words_are():
+    texts = ["Is the closed can to the left of the traffic light?", "What color is the red cup?"]
+    found = {
+        row.text: {row.text[w.start : w.end]: w.kind for w in row.words}
+        for row in tagged(texts, WordClasses(FEW), Tagger())
+    }
+    assert found[texts[0]] == {
+        "Is": "other",
+        "the": "other",
+        "closed": "attribute",
+        "can": "object",
+        "to the left of": "relation",
+        "traffic light": "object",
+    }
+    assert (
+        found[texts[1]]["color"] == "frame"
+        and found[texts[1]]["red"] == "attribute"
+        and found[texts[1]]["cup"] == "object"
+    )

@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
+from pipeline.cli import app
 from pipeline.core.errors import UserError
 from pipeline.words.kinds import TABLE
-from studies.kinds.derive_kinds import Derivation, app, table
+from studies.kinds.derive_kinds import Derivation, derive, table
 from studies.kinds.wordnet_files import WordNet
 
 INSTALLED = Path("/usr/share/wordnet")  # where Debian's package wordnet-base puts it
@@ -189,10 +190,19 @@ def test_another_wordnet_is_refused_with_the_senses_that_it_lacks(folder):
 
 
 def test_without_a_folder_the_script_says_how_to_call_it():
-    ran = CliRunner().invoke(app, [])
+    ran = CliRunner().invoke(app, ["study", "kinds"])
     assert ran.exit_code == 2
     assert "Missing argument 'folder'" in ran.stderr
-    assert "derive_kinds /usr/share/wordnet" in CliRunner().invoke(app, ["--help"]).stdout
+
+
+def test_the_table_is_written_where_it_is_read(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("studies.kinds.derive_kinds.TABLE", tmp_path / "kinds.tsv")
+    monkeypatch.setattr(
+        "studies.kinds.derive_kinds.Derivation", lambda wordnet: Derivation(wordnet, SimpleNamespace(**MADE))
+    )
+    count = len(Derivation(WordNet(folder), SimpleNamespace(**MADE)).rows())
+    assert derive(folder) == f"{count} names in kinds.tsv"
+    assert (tmp_path / "kinds.tsv").read_text().endswith("\n")
 
 
 @pytest.mark.skipif(

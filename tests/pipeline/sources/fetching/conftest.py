@@ -23,8 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from pipeline.sources.fetching import byte_ranges
-from pipeline.sources.fetching.fetch import fetch
+from pipeline.sources.fetching.fetch import FetchOptions, fetch
 from pipeline.sources.fetching.web_files import Patience
 
 TESTDEV = ["n1", "n2", "n3"]
@@ -163,6 +162,7 @@ class Server(ThreadingHTTPServer):
         faults: path -> what the next answers do, one each: a status, ("status", Retry-After), "cut", "stall".
         garbled: (path, first byte) of answers that come with wrong bytes, once each.
         log: path and Range of every request.
+        tokens: Authorization -> paths of the requests that had it; "" for none.
         ranges: whether byte ranges are honoured.
     """
 
@@ -175,6 +175,7 @@ class Server(ThreadingHTTPServer):
         self.faults: dict[str, list] = {}
         self.garbled: set[tuple[str, int]] = set()
         self.log: list[tuple[str, str]] = []
+        self.tokens: dict[str, list[str]] = {}
         self.ranges = True
         self.closing = threading.Event()
 
@@ -204,8 +205,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         server, wanted = self.server, self.headers.get("Range", "")
-        self.path = re.sub(r"^http://[^/]+", "", self.path)  # asked as a proxy
+        self.path = re.sub(r"^http://[^/]+", "", self.path).split("?")[0]  # asked as a proxy
         server.log.append((self.path, wanted))
+        server.tokens.setdefault(self.headers.get("Authorization", ""), []).append(self.path)
         waiting = server.faults.get(self.path, [])
         fault = waiting.pop(0) if waiting else None
         data = server.files.get(self.path)
@@ -269,26 +271,35 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty project for a data set `gqa`; the working directory. Requests read 2,000 bytes at most."""
+    """An empty project for a data set `gqa`; the working directory."""
     (tmp_path / "params.yaml").write_text(PARAMS)
     (tmp_path / "data/gqa/source").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(byte_ranges, "PIECE", 2000)
     return tmp_path
+
+
+class NoPauses:
+    """Stands for the module `time` where the hub's library makes pauses."""
+
+    @staticmethod
+    def sleep(_: float) -> None: ...
 
 
 @pytest.fixture
 def get(server: Server, project: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """Fetch from the server, with little patience; what was said."""
-    monkeypatch.setenv("HF_ENDPOINT", server.url)
+    monkeypatch.setenv("HF_ENDPOINT", server.url)  # read when the library is imported: by other processes
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", server.url)
+    template = server.url + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr("huggingface_hub.utils._http.time", NoPauses)
 
-    def run(**options) -> str:
+    def run(patience=Patience(silence=20, attempts=6, pause=0.01, longest=3), **options) -> str:  # noqa: B008
         said: list[str] = []
-        patience = Patience(silence=20, attempts=6, pause=0.01, longest=3)
-        given = {"origin": server.url, "patience": patience, "say": said.append, "jobs": 4} | options
+        given = {"origin": server.url, "jobs": 4} | options
         if given["origin"] == "hub":
             given.setdefault("archives", server.url)
-        fetch("gqa", **given)
+        fetch("gqa", FetchOptions(**given), said.append, patience)
         return "\n".join(said)
 
     return run

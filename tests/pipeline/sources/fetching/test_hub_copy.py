@@ -17,7 +17,8 @@ def listed(server, folder, data):
         "type": "file",
         "size": len(data),
         "path": path,
-        "lfs": {"oid": hashlib.sha256(data).hexdigest()},
+        "oid": "0" * 40,
+        "lfs": {"oid": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 134},
     }
     server.files[f"/api/datasets/lmms-lab/GQA/tree/main/{folder}"] = json.dumps([entry]).encode()
     return f"/datasets/lmms-lab/GQA/resolve/main/{path}"
@@ -74,7 +75,12 @@ def test_a_file_that_has_not_the_stated_sum_is_not_used(get, server, project):
 
 
 def test_a_list_that_points_out_of_its_folder_is_refused(get, server):
-    entry = {"type": "file", "size": 1, "path": "testdev_balanced_instructions/../../x.parquet"}
+    entry = {
+        "type": "file",
+        "oid": "0" * 40,
+        "size": 1,
+        "path": "testdev_balanced_instructions/../../x.parquet",
+    }
     server.files["/api/datasets/lmms-lab/GQA/tree/main/testdev_balanced_instructions"] = json.dumps(
         [entry]
     ).encode()
@@ -82,9 +88,35 @@ def test_a_list_that_points_out_of_its_folder_is_refused(get, server):
         get(origin="hub")
 
 
+LIST = "/api/datasets/lmms-lab/GQA/tree/main/testdev_balanced_instructions"
+
+
+def test_a_token_that_the_hub_refuses_is_told_at_once(get, server):
+    server.faults[LIST] = [401] * 9
+    with pytest.raises(UserError, match=r"gives no list of its files .*401.* HF_TOKEN right") as caught:
+        get(origin="hub")
+    assert not any("run the same command again" in line for line in caught.value.problems)
+    assert server.asked("testdev_balanced_instructions") == 1
+
+
+def test_the_token_of_the_environment_goes_to_the_hub_alone(get, server, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    get(origin="hub")
+    assert {path.startswith(("/api/", "/datasets/")) for path in server.tokens["Bearer hf_secret"]} == {True}
+    assert any(path.endswith(".parquet") for path in server.tokens["Bearer hf_secret"])
+    assert all(path.endswith(".zip") for path in server.tokens[""])
+
+
+def test_a_hub_that_is_down_is_given_up_with_what_to_do(get, server):
+    server.faults[LIST] = [503] * 99
+    with pytest.raises(UserError, match="gives no list of its files .*503") as caught:
+        get(origin="hub")
+    assert caught.value.problems[-1] == "what was received is kept; run the same command again to go on"
+
+
 def test_a_list_that_is_none_is_told(get, server):
     server.files["/api/datasets/lmms-lab/GQA/tree/main/testdev_balanced_instructions"] = b"<html>"
-    with pytest.raises(UserError, match="not the hub's list of files"):
+    with pytest.raises(UserError, match="the hub gives no list of its files"):
         get(origin="hub")
 
 

@@ -1,18 +1,27 @@
+import io
 import json
 
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.sources.fetching.hub_parquet import convert
+from pipeline.sources.fetching.hub_parquet import write_questions
 from tests.pipeline.sources.fetching.conftest import JSONS, on_hub, parquet, question
 
 ROWS = JSONS["testdev_balanced_questions.json"]
 
 
-def written(tmp_path, rows):
-    (tmp_path / "a.parquet").write_bytes(parquet(rows))
-    convert([tmp_path / "a.parquet"], tmp_path / "a.json")
-    return json.loads((tmp_path / "a.json").read_text())
+def converted(folder, *files):
+    """The number and the content of GQA's JSON made from Parquet files."""
+    paths = [folder / f"{number}.parquet" for number in range(len(files))]
+    for path, data in zip(paths, files, strict=True):
+        path.write_bytes(data)
+    target = io.BytesIO()
+    count = write_questions(paths, target)
+    return count, json.loads(target.getvalue())
+
+
+def written(folder, rows):
+    return converted(folder, parquet(rows))[1]
 
 
 def swapped(row):
@@ -49,23 +58,18 @@ def test_fields_that_are_empty_on_the_hub_are_as_in_gqa(tmp_path):
 
 def test_several_files_become_one(tmp_path):
     names = list(ROWS)
-    files = []
-    for at in (0, 1):
-        files.append(tmp_path / f"{at}.parquet")
-        files[-1].write_bytes(parquet([on_hub(ROWS[name], name) for name in names[at::2]]))
-    assert convert(files, tmp_path / "a.json") == len(ROWS)
-    assert json.loads((tmp_path / "a.json").read_text()) == ROWS
+    files = [parquet([on_hub(ROWS[name], name) for name in names[at::2]]) for at in (0, 1)]
+    assert converted(tmp_path, *files) == (len(ROWS), ROWS)
 
 
 def test_missing_columns_are_told(tmp_path):
     with pytest.raises(
         UserError,
-        match=r"a\.parquet: columns imageId, semantic are missing; there are answer, id, question, types",
+        match=r"0\.parquet: columns imageId, semantic are missing; there are answer, id, question, types",
     ):
         written(tmp_path, [{"answer": "x", "id": "1", "question": "What?", "types": {"structural": "query"}}])
 
 
 def test_what_is_no_parquet_file_is_told(tmp_path):
-    (tmp_path / "a.parquet").write_bytes(b"<html>")
-    with pytest.raises(UserError, match="not a Parquet file, or cut off"):
-        convert([tmp_path / "a.parquet"], tmp_path / "a.json")
+    with pytest.raises(UserError, match=r"0\.parquet: not a Parquet file, or cut off"):
+        converted(tmp_path, b"<html>")

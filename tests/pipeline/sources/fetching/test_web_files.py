@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.sources.fetching.web_files import (
-    Facts,
+    FileVersion,
     Patience,
     RangesIgnored,
     Unreachable,
@@ -45,25 +45,30 @@ def web(server):
     found.close()
 
 
+def saved(file, folder, start, stop):
+    file.save(start, stop, folder / "a.bin")
+    return (folder / "a.bin").read_bytes()
+
+
 def asked(server):
     return [wanted.removeprefix("bytes=") for _, wanted in server.log]
 
 
-def test_a_range_is_read_exactly_and_nothing_else(web, server):
+def test_a_range_is_read_exactly_and_nothing_else(web, server, tmp_path):
     file = WebFile(web, f"{server.url}/a.bin")
-    assert (file.facts.size, file.ranges) == (10_000, True)
-    assert file.read(10, 30) == DATA[10:30]
+    assert (file.version.size, file.ranges) == (10_000, True)
+    assert saved(file, tmp_path, 10, 30) == DATA[10:30]
     assert asked(server) == ["0-0", "10-29"]
     assert web.received == 20
 
 
 @pytest.mark.parametrize("fault", ["cut", "stall"])
-def test_a_broken_answer_is_continued_from_where_it_stopped(web, server, fault):
+def test_a_broken_answer_is_continued_from_where_it_stopped(web, server, fault, tmp_path):
     file = WebFile(web, f"{server.url}/a.bin")
     if fault == "stall":
         web.client.timeout = 0.5
     server.faults["/a.bin"] = [fault, fault]
-    assert file.read(0, 10_000) == DATA
+    assert saved(file, tmp_path, 0, 10_000) == DATA
     # each time half of what is left comes: 5,000, then 2,500 of the other 5,000
     assert asked(server)[1:] == ["0-9999", "5000-9999", "7500-9999"]
     assert web.stop.pauses == [1, 1]  # something new came each time, so the pause does not grow
@@ -144,13 +149,13 @@ def test_what_cannot_succeed_is_told_at_once(web, server, status, told):
     assert len(server.log) == 1
 
 
-def test_a_file_that_changes_while_it_is_read_is_told(web, server):
+def test_a_file_that_changes_while_it_is_read_is_told(web, server, tmp_path):
     file = WebFile(web, f"{server.url}/a.bin")
     server.files["/a.bin"] = DATA[:-1]
     with pytest.raises(
         UserError, match="the file changed on the server while it was read .10,000 bytes, now 9,999"
     ):
-        file.read(0, 10)
+        saved(file, tmp_path, 0, 10)
 
 
 def test_a_server_that_ignores_ranges_is_known_and_can_send_the_whole(web, server, tmp_path):
@@ -158,27 +163,26 @@ def test_a_server_that_ignores_ranges_is_known_and_can_send_the_whole(web, serve
     file = WebFile(web, f"{server.url}/a.bin")
     assert not file.ranges
     with pytest.raises(RangesIgnored):
-        file.read(0, 10)
+        saved(file, tmp_path, 0, 10)
     server.faults["/a.bin"] = ["cut"]
-    file.save(tmp_path / "a.bin")
-    assert (tmp_path / "a.bin").read_bytes() == DATA
+    assert saved(file, tmp_path, 0, 10_000) == DATA
     assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
 
 
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        (Facts(size=1), Facts(size=1), True),
-        (Facts(size=1), Facts(size=2), False),
-        (Facts(size=1, etag="a"), Facts(size=1, etag="b"), False),
+        (FileVersion(size=1), FileVersion(size=1), True),
+        (FileVersion(size=1), FileVersion(size=2), False),
+        (FileVersion(size=1, etag="a"), FileVersion(size=1, etag="b"), False),
         (
-            Facts(size=1, etag="a", modified="x"),
-            Facts(size=1, etag="b", modified="x"),
+            FileVersion(size=1, etag="a", modified="x"),
+            FileVersion(size=1, etag="b", modified="x"),
             True,
         ),  # two servers, one file
-        (Facts(size=1, etag="a", modified="x"), Facts(size=1, etag="b", modified="y"), False),
-        (Facts(size=1, etag="a"), Facts(size=1, modified="x"), True),
-        (Facts(size=1, etag="a"), Facts(size=2, etag="a"), False),
+        (FileVersion(size=1, etag="a", modified="x"), FileVersion(size=1, etag="b", modified="y"), False),
+        (FileVersion(size=1, etag="a"), FileVersion(size=1, modified="x"), True),
+        (FileVersion(size=1, etag="a"), FileVersion(size=2, etag="a"), False),
     ],
 )
 def test_two_answers_are_of_one_version_when_size_and_one_mark_agree(one, other, same):

@@ -1,4 +1,3 @@
-import hashlib
 import io
 import random
 import stat
@@ -8,9 +7,7 @@ import zlib
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.sources.fetching import byte_ranges
-from pipeline.sources.fetching import zip_members as module
-from pipeline.sources.fetching.byte_ranges import Kept, OnDisk
+from pipeline.sources.fetching.byte_ranges import LocalFile, RemoteFile
 from pipeline.sources.fetching.web_files import Patience, Web, WebFile
 from pipeline.sources.fetching.zip_members import Archive, Damaged
 from tests.pipeline.sources.fetching.conftest import packed
@@ -20,22 +17,22 @@ MEMBERS = {"images/a.jpg": NOISE[:1000], "images/b.jpg": NOISE[1000:], "c.json":
 
 
 @pytest.fixture
-def kept(server, tmp_path, monkeypatch):
-    """The archive on the server; pieces of 500 bytes in tmp_path/cache."""
-    monkeypatch.setattr(byte_ranges, "PIECE", 500)
+def kept(server, tmp_path):
+    """The archive on the server; what was received of it lies in tmp_path/cache."""
     web = Web(Patience(silence=20, attempts=4, pause=0.01))
 
-    def make(data: bytes, keep: bool = False) -> Kept:
+    def make(data: bytes, keep: bool = False) -> Archive:
         server.files["/a.zip"] = data
-        return Kept("a.zip", WebFile(web, f"{server.url}/a.zip"), tmp_path / "cache/a.zip", keep)
+        remote = WebFile(web, f"{server.url}/a.zip")
+        return Archive(RemoteFile(remote, tmp_path / "cache/a.zip", keep), "a.zip")
 
     yield make
     web.close()
 
 
-def on_disk(tmp_path, data: bytes) -> OnDisk:
+def on_disk(tmp_path, data: bytes) -> Archive:
     (tmp_path / "a.zip").write_bytes(data)
-    return OnDisk(tmp_path / "a.zip")
+    return Archive(LocalFile(tmp_path / "a.zip"), "a.zip")
 
 
 def ranges(server):
@@ -44,77 +41,89 @@ def ranges(server):
 
 def test_one_member_is_read_out_of_a_remote_archive_by_its_own_bytes_alone(kept, server, tmp_path):
     data = packed(MEMBERS)
-    archive = Archive(kept(data))
-    info = archive.find("b.jpg")
+    archive = kept(data)
     server.log.clear()
-    found = archive.extract(info, tmp_path / "b.jpg")
+    archive.extract("b.jpg", tmp_path / "b.jpg")
     assert (tmp_path / "b.jpg").read_bytes() == NOISE[1000:]
-    assert (found.size, found.sha256) == (2000, hashlib.sha256(NOISE[1000:]).hexdigest())
     start, stop = data.index(b"images/b.jpg") - 30, data.index(b"c.json") - 30  # a local header has 30 bytes
     assert min(first for first, _ in ranges(server)) == start
     assert max(last for _, last in ranges(server)) == stop - 1
     assert sum(last + 1 - first for first, last in ranges(server)) == stop - start
 
 
-def test_pieces_go_when_the_member_is_unpacked_unless_they_are_to_be_kept(kept, tmp_path):
-    for keep in (False, True):
-        archive = Archive(kept(packed(MEMBERS), keep))
-        before = set((tmp_path / "cache/a.zip").iterdir())
-        archive.extract(archive.find("b.jpg"), tmp_path / "b.jpg")
-        # stored in 2,000 bytes and a little more (header; deflate of noise adds some bytes): 5 pieces of 500
-        assert len(set((tmp_path / "cache/a.zip").iterdir()) - before) == (5 if keep else 0)
+def place(data: bytes) -> str:
+    """The name of the file in the cache that holds b.jpg."""
+    # a local header has 30 bytes; the member ends where the next one begins
+    return f"{data.index(b'images/b.jpg') - 30}-{data.index(b'c.json') - 30}"
 
 
-def test_pieces_of_an_earlier_run_are_not_asked_for_again(kept, server, tmp_path):
+@pytest.mark.parametrize("keep", [False, True])
+def test_what_was_received_goes_when_it_is_unpacked_unless_it_is_to_be_kept(kept, tmp_path, keep):
     data = packed(MEMBERS)
-    first = Archive(kept(data))
-    for piece in first.pieces(first.find("b.jpg"))[:3]:
-        first.parts.get(*piece)
-    again = Archive(kept(data))
+    archive = kept(data, keep)
+    before = set((tmp_path / "cache/a.zip").iterdir())
+    archive.extract("b.jpg", tmp_path / "b.jpg")
+    added = {path.name for path in set((tmp_path / "cache/a.zip").iterdir()) - before}
+    assert added == ({place(data)} if keep else set())
+
+
+def test_a_member_received_by_an_earlier_run_is_not_asked_for_again(kept, server, tmp_path):
+    data = packed(MEMBERS)
+    first = kept(data)
+    start, stop = map(int, place(data).split("-"))
+    assert first.missing("b.jpg") == stop - start
+    first.file.file(start, stop)
+    again = kept(data)
     server.log.clear()
-    again.extract(again.find("b.jpg"), tmp_path / "b.jpg")
-    assert len(server.log) == 2  # of 5
+    assert again.missing("b.jpg") == 0
+    again.extract("b.jpg", tmp_path / "b.jpg")
+    assert server.log == []
 
 
-def test_pieces_of_another_version_are_thrown_away(kept, server, tmp_path):
-    first = Archive(kept(packed(MEMBERS)))
-    for piece in first.pieces(first.find("b.jpg")):
-        first.parts.get(*piece)
-    other = MEMBERS | {"images/b.jpg": NOISE[:2000]}
-    archive = Archive(kept(packed(other)))
-    archive.extract(archive.find("b.jpg"), tmp_path / "b.jpg")
-    assert (tmp_path / "b.jpg").read_bytes() == NOISE[:2000]
-
-
-def test_a_piece_damaged_on_our_disk_is_read_anew(kept, tmp_path):
-    archive = Archive(kept(packed(MEMBERS)))
-    start, stop = archive.pieces(archive.find("b.jpg"))[2]
-    archive.parts.get(start, stop)
-    (tmp_path / f"cache/a.zip/{start}-{stop}").write_bytes(bytes(stop - start))
-    archive.extract(archive.find("b.jpg"), tmp_path / "b.jpg")
+def test_a_member_half_received_by_an_earlier_run_is_continued(kept, server, tmp_path):
+    data = packed(MEMBERS)
+    start, stop = map(int, place(data).split("-"))
+    kept(data)
+    (tmp_path / f"cache/a.zip/{start}-{stop}.part").write_bytes(data[start : start + 700])
+    archive = kept(data)
+    server.log.clear()
+    archive.extract("b.jpg", tmp_path / "b.jpg")
+    assert ranges(server) == [(start + 700, stop - 1)]
     assert (tmp_path / "b.jpg").read_bytes() == NOISE[1000:]
 
 
-def test_a_piece_cut_short_on_our_disk_is_read_anew(kept, tmp_path):
+def test_what_was_received_of_another_version_is_thrown_away(kept, server, tmp_path):
     data = packed(MEMBERS)
-    parts = kept(data)
-    assert parts.get(100, 400) == data[100:400]
-    (tmp_path / "cache/a.zip/100-400").write_bytes(data[100:300])
-    assert parts.get(100, 400) == data[100:400]
+    kept(data).file.file(*map(int, place(data).split("-")))
+    archive = kept(packed(MEMBERS | {"images/b.jpg": NOISE[:2000]}))
+    archive.extract("b.jpg", tmp_path / "b.jpg")
+    assert (tmp_path / "b.jpg").read_bytes() == NOISE[:2000]
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: bytes(len(data)), lambda data: data[:-200]], ids=["zeros", "cut"]
+)
+def test_what_was_damaged_on_our_disk_is_received_anew(kept, tmp_path, damage):
+    data = packed(MEMBERS)
+    archive = kept(data)
+    received = archive.file.file(*map(int, place(data).split("-")))
+    received.write_bytes(damage(received.read_bytes()))
+    archive.extract("b.jpg", tmp_path / "b.jpg")
+    assert (tmp_path / "b.jpg").read_bytes() == NOISE[1000:]
 
 
 def test_a_member_damaged_in_the_archive_is_told_and_not_written(kept, tmp_path):
     data = bytearray(packed(MEMBERS))
     data[data.index(b"images/b.jpg") + 500] ^= 255
-    archive = Archive(kept(bytes(data)))
+    archive = kept(bytes(data))
     with pytest.raises(Damaged, match=r"a\.zip, images/b\.jpg: damaged .*the server's file is wrong"):
-        archive.extract(archive.find("b.jpg"), tmp_path / "b.jpg")
+        archive.extract("b.jpg", tmp_path / "b.jpg")
     assert not (tmp_path / "b.jpg").exists()
 
 
 def test_the_sum_is_of_names_sizes_and_checksums_not_of_their_order():
     def found(members, tmp):
-        return Archive(on_disk(tmp, packed(members))).sum
+        return on_disk(tmp, packed(members)).sum
 
     import tempfile
     from pathlib import Path
@@ -159,24 +168,24 @@ def test_a_suspicious_member_is_refused(tmp_path, data, message):
     if data == bomb():
         message = f"it would unpack {len(zlib.compress(bytes(5_000_000), 6)) - 6:,} bytes to 5,000,000"
     with pytest.raises(UserError, match=message):
-        Archive(on_disk(tmp_path, data)).find("x.jpg")
+        on_disk(tmp_path, data).find("x.jpg")
 
 
 def test_a_member_that_lies_about_its_size_is_not_unpacked_beyond_it(tmp_path):
     data = packed({"x.jpg": bytes(100_000)}).replace(
         (100_000).to_bytes(4, "little"), (50_000).to_bytes(4, "little")
     )
-    archive = Archive(on_disk(tmp_path, data))
+    archive = on_disk(tmp_path, data)
     with pytest.raises(Damaged):
-        archive.extract(archive.find("x.jpg"), tmp_path / "out/x.jpg")
+        archive.extract("x.jpg", tmp_path / "out/x.jpg")
     assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_a_path_in_the_archive_never_says_where_a_file_goes(tmp_path):
     (tmp_path / "in").mkdir()
-    archive = Archive(on_disk(tmp_path / "in", packed({"../../x.jpg": b"1", "/etc/y.jpg": b"2"})))
-    archive.extract(archive.find("x.jpg"), tmp_path / "in/out/x.jpg")
-    archive.extract(archive.find("y.jpg"), tmp_path / "in/out/y.jpg")
+    archive = on_disk(tmp_path / "in", packed({"../../x.jpg": b"1", "/etc/y.jpg": b"2"}))
+    archive.extract("x.jpg", tmp_path / "in/out/x.jpg")
+    archive.extract("y.jpg", tmp_path / "in/out/y.jpg")
     assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.jpg")) == [
         "in/out/x.jpg",
         "in/out/y.jpg",
@@ -188,16 +197,7 @@ def test_what_is_no_archive_is_told_with_its_size(tmp_path, data):
     with pytest.raises(
         UserError, match=rf"a\.zip: not a ZIP archive, or cut off .*; it has {len(data):,} bytes"
     ):
-        Archive(on_disk(tmp_path, data))
-
-
-def test_members_unpack_while_few_pieces_are_held_in_memory(kept, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "HELD", 1)
-    archive = Archive(kept(packed(MEMBERS)))
-    for name, data in MEMBERS.items():
-        base = name.rpartition("/")[2]
-        archive.extract(archive.find(base), tmp_path / base)
-        assert (tmp_path / base).read_bytes() == data
+        on_disk(tmp_path, data)
 
 
 def test_members_beyond_4_gib_are_found(tmp_path):
@@ -207,8 +207,7 @@ def test_members_beyond_4_gib_are_found(tmp_path):
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, data in MEMBERS.items():
                 archive.writestr(name, data)
-    archive = Archive(OnDisk(tmp_path / "a.zip"))
-    info = archive.find("b.jpg")
-    assert info.header_offset > 5 << 30
-    archive.extract(info, tmp_path / "b.jpg")
+    archive = Archive(LocalFile(tmp_path / "a.zip"), "a.zip")
+    assert archive.find("b.jpg").header_offset > 5 << 30
+    archive.extract("b.jpg", tmp_path / "b.jpg")
     assert (tmp_path / "b.jpg").read_bytes() == NOISE[1000:]

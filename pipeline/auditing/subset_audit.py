@@ -1,0 +1,143 @@
+"""All figures of a subset, and the audit's report that holds them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+
+from pipeline.auditing.attackers import Attack, Folds, attack, by_vectors, text_groups
+from pipeline.auditing.clip_histograms import histograms
+from pipeline.auditing.judge_agreement import Agreement
+from pipeline.auditing.margins import Margin, margin
+from pipeline.auditing.resolution import smallest_auaf_difference
+from pipeline.auditing.screen_check import Screening
+from pipeline.auditing.text_attackers import TEXT_ATTACKERS, first_words
+from pipeline.core.params import Params
+from pipeline.core.progress import track
+from pipeline.core.randomness import generator
+from pipeline.core.records import SUBSETS, Item, Record, Subset
+
+
+class AuditParams(Params):
+    """Parameters of the audit.
+
+    Attributes:
+        limits: per subset, the highest text-only AUROC, max(a, 1 - a), without a warning (the project's own limits:
+            0.55 for CLIP subsets, 0.65 for PT subsets; RGQA's released CLIP-Easy has 0.90).
+        foreign: other pictures, drawn by lot, at which the judge tries each question of the source.
+        folds: of every attacker. repetitions: bootstrap samples of every interval. seed: of folds and samples.
+    """
+
+    limits: dict[str, Annotated[float, msgspec.Meta(ge=0.5, le=1)]]
+    foreign: Annotated[int, msgspec.Meta(ge=0)] = 2
+    folds: Annotated[int, msgspec.Meta(ge=2)] = 5
+    repetitions: Annotated[int, msgspec.Meta(ge=50)] = 500
+    seed: int = 0
+
+
+class SubsetAudit(Record):
+    """All figures of one subset. Attacks are named by what the attacker sees."""
+
+    uqs: int
+    aqs: int
+    text_margin: Margin
+    picture_margin: Margin
+    attacks: dict[str, Attack]
+    clip_overlap: float | None
+    clip_distance: float | None
+    smallest_auaf_difference: float
+    categories: dict[str, int]
+    edit_kinds: dict[str, int]
+    simulated: bool
+    rehearsal: bool = False
+
+
+class AuditReport(Record):
+    """audit.json. `paper_rules`: the same figures under the paper's rules, {} without a complete truth; `yields`: the
+    report of each stage; `table`: of the attackers, in Markdown, for the card."""
+
+    subsets: dict[Subset, SubsetAudit]
+    paper_rules: dict[Subset, SubsetAudit]
+    yields: dict[str, Any] = msgspec.field(name="yield")
+    screen_against_truth: dict[Subset, Screening]
+    judge_against_source: Agreement
+    warnings: list[str]
+    table: str
+
+
+def audit_items(
+    items: Sequence[Item], pictures: Mapping[str, np.ndarray], p: AuditParams, label: str
+) -> dict[Subset, SubsetAudit]:
+    """Audit each subset that has items. `pictures` maps ids to vectors [d], `label` names the progress bar."""
+    by_subset: dict[Subset, list[Item]] = {}
+    for item in items:
+        by_subset.setdefault(item.subset, []).append(item)
+    present: list[Subset] = [subset for subset in SUBSETS if subset in by_subset]
+    return {
+        subset: audit_subset(by_subset[subset], pictures, p)
+        for subset in track(present, label, unit="subset")
+    }
+
+
+def audit_subset(items: Sequence[Item], pictures: Mapping[str, np.ndarray], p: AuditParams) -> SubsetAudit:
+    """Audit the items of one subset."""
+    rng = generator(p.seed, "audit", items[0].subset)
+    uqs, aqs = ([item for item in items if item.unanswerable == kind] for kind in (True, False))
+    attacks = {
+        name: attack(scores, folds, p.repetitions, rng)
+        for name, (scores, folds) in _guesses(items, pictures, p).items()
+    }
+    clip = histograms(*([item.score for item in kind if item.score is not None] for kind in (aqs, uqs)))
+    return SubsetAudit(
+        uqs=len(uqs),
+        aqs=len(aqs),
+        text_margin=margin(items, lambda item: item.text),
+        picture_margin=margin(items, lambda item: item.picture_id),
+        attacks=attacks,
+        clip_overlap=clip and clip.area,
+        clip_distance=clip and clip.distance,
+        smallest_auaf_difference=smallest_auaf_difference(
+            np.array([not item.unanswerable for item in items]),
+            np.array([item.picture_id for item in items]),
+            p.repetitions,
+            rng,
+        ),
+        categories=dict(sorted(Counter(item.category or "not known" for item in uqs).items())),
+        edit_kinds=dict(sorted(Counter(edit.kind for item in uqs for edit in item.edits).items())),
+        simulated=any(item.simulated for item in items),
+        rehearsal=any(item.rehearsal for item in items),
+    )
+
+
+def _guesses(
+    items: Sequence[Item], pictures: Mapping[str, np.ndarray], p: AuditParams
+) -> dict[str, tuple[np.ndarray, Folds]]:
+    """Name of each attacker, in the order of the tables -> its scores [n], and the folds they were made in."""
+    labels = np.array([item.unanswerable for item in items], int)
+    texts = [item.text for item in items]
+    groups = text_groups(texts, [item.question_id for item in items])
+    by_text = Folds(labels, groups, p.folds, p.seed)
+    by_picture = Folds(labels, np.array([item.picture_id for item in items]), p.folds, p.seed)
+    vectors = np.array([pictures[item.picture_id] for item in items])
+    scores = [np.nan if item.score is None else item.score for item in items]
+    return {
+        **{name: (guess(texts, by_text), by_text) for name, guess in TEXT_ATTACKERS.items()},
+        "first three words": (first_words(texts, by_text), by_text),
+        "length": (np.array([len(text.split()) for text in texts], float), by_text),
+        "picture": (by_vectors(vectors, by_picture), by_picture),
+        "CLIP score": (np.array(scores, float), by_picture),
+    }
+
+
+def warnings(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[str, float]) -> list[str]:
+    """One line for each limit that a subset is over."""
+    return [
+        f"{subset}: a model that sees only the text ({attacker}) tells UQ from AQ with AUROC {reached:.2f}; the limit is {limits[subset]:.2f}."
+        for subset, audit in subsets.items()
+        for attacker in TEXT_ATTACKERS
+        if (reached := audit.attacks[attacker].auroc) is not None and reached > limits.get(subset, 1.0)
+    ]

@@ -1,0 +1,1 @@
+"""What annotators' verdicts come to: the verb of stage collect."""

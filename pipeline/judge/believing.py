@@ -1,0 +1,183 @@
+"""What is believed of all that was stated of a picture, and what contradicts itself."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
+
+from pipeline.core.records import Record
+from pipeline.judge.facts import Facts, Thing, Triple, denied_with, excluded_by, holding
+from pipeline.judge.statements import Kind, Statement
+from pipeline.programs.attribute_types import OVERLAPPING, POSITIONS, ZONES
+from pipeline.words.lexicon import Lexicon
+from pipeline.words.nouns import lemma
+
+Stated = Mapping[Statement, Collection[str]]  # with the ids of the questions that state it
+
+
+class Contradiction(Record):
+    """Facts that do not go together: of an object, or ("") of the whole picture. `believed`: they are kept all
+    the same, as a thing may have two colours."""
+
+    object_id: str
+    what: str
+    questions: tuple[str, ...]
+    believed: bool = False
+
+
+def believe(
+    stated: Stated, lexicon: Lexicon, complete: bool = False, same: Mapping[str, Thing] = MappingProxyType({})
+) -> tuple[Facts, list[Contradiction]]:
+    """What is believed of all that was stated, and what contradicts itself.
+
+    Args:
+        same: objects, by id, that are known to come out like this; their contradictions are not looked for.
+    """
+    belief = _Belief(stated, lexicon)
+    things = belief.things(same)
+    related, denied = belief.relations(things)
+    facts = Facts(
+        source="other questions",
+        complete=complete,
+        lexicon=lexicon,
+        things=tuple(things[key] for key in sorted(things)),
+        related=related,
+        denied=denied,
+        scene=belief.scene(),
+        absent=belief.absent(things),
+        # "the person" may be the only one so called, and women beside; "What person is this?" not
+        closed=frozenset(
+            alone.value
+            for alone in belief.of["alone"]
+            if alone.type == "kind" or alone.value not in lexicon.categories
+        ),
+    )
+    return facts, belief.contradictions
+
+
+class _Belief:
+    """Goes through the statements kind by kind and notes what contradicts itself."""
+
+    def __init__(self, stated: Stated, lexicon: Lexicon) -> None:
+        self.stated, self.lexicon = stated, lexicon
+        self.of: defaultdict[Kind, list[Statement]] = defaultdict(list)
+        for statement in stated:
+            self.of[statement.kind].append(statement)
+        self.contradictions: list[Contradiction] = []
+
+    def _against(self, statements: Collection[Statement], what: str, believed: bool = False) -> None:
+        questions = tuple(sorted({key for statement in statements for key in self.stated[statement]}))
+        subjects = {statement.subject for statement in statements}
+        about = subjects.pop() if len(subjects) == 1 else ""
+        self.contradictions.append(
+            Contradiction(object_id=about, what=what, questions=questions, believed=believed)
+        )
+
+    def things(self, same: Mapping[str, Thing]) -> dict[str, Thing]:
+        called: defaultdict[str, list[str]] = defaultdict(list)  # object -> its names, once for each question
+        for name in self.of["name"]:
+            called[name.subject] += [name.value] * len(self.stated[name]) if name.value else []
+        for relation in self.of["relation"]:
+            for key in (relation.subject, relation.other):
+                called[key] += []
+        things = {key: self._thing(key, names) for key, names in called.items() if key not in same}
+        self._attributes(things)
+        return {**same, **things}
+
+    def _thing(self, key: str, names: list[str]) -> Thing:
+        """The particular names first, of these the one said most often."""
+        said: defaultdict[str, list[str]] = defaultdict(list)  # lemma -> as written
+        for name in names:
+            said[lemma(name)].append(name)
+        groups = frozenset(self.lexicon.categories).union(*map(self.lexicon.groups, said))
+        often = sorted(said, key=lambda word: (word in groups, -len(said[word]), word))
+        label = ""
+        if often and often[0] not in groups:
+            label = max(sorted(set(said[often[0]])), key=said[often[0]].count)
+        return Thing(key, tuple(often), label)
+
+    def _attributes(self, things: Mapping[str, Thing]) -> None:
+        by_value: defaultdict[tuple[str, str], list[Statement]] = defaultdict(list)
+        for a in self.of["attribute"]:
+            if a.subject in things:
+                by_value[a.subject, a.value].append(a)
+        placed: defaultdict[tuple[str, str], list[Statement]] = defaultdict(list)
+        typed: defaultdict[tuple[str, str], list[Statement]] = defaultdict(list)
+        for (key, value), statements in by_value.items():
+            type_ = next((a.type for a in statements if a.type), "") or self.lexicon.type_of(value)
+            if statements[0].type in POSITIONS:
+                placed[key, statements[0].type] += statements
+            elif len({a.holds for a in statements}) == 2:
+                self._against(statements, f"{value}, and not {value}")
+            elif statements[0].holds:
+                things[key].attributes[value] = type_
+                typed[key, type_] += statements
+            else:
+                things[key].denied.add(value)
+        for (key, type_), statements in placed.items():
+            possible = frozenset(ZONES[type_])
+            for a in statements:
+                possible &= {a.value} if a.holds else possible - {a.value}
+            if possible:
+                things[key].positions[type_] = possible
+            else:
+                self._against(statements, f"{type_}: " + ", ".join(_in_words(statements)))
+        for (_, type_), statements in typed.items():
+            if type_ not in OVERLAPPING and len({a.value for a in statements}) > 1:
+                self._against(statements, f"{type_}: " + " and ".join(_in_words(statements)), believed=True)
+
+    def relations(self, things: Mapping[str, Thing]) -> tuple[set[Triple], set[Triple]]:
+        """Triples that hold and triples that do not, with what follows from them."""
+        held: defaultdict[Triple, set[Statement]] = defaultdict(set)
+        against: defaultdict[Triple, set[Statement]] = defaultdict(set)
+        for relation in self.of["relation"]:
+            related = relation.subject, relation.value, relation.other
+            for triple in holding(*related) if relation.holds else ():
+                held[triple].add(relation)
+            for triple in excluded_by(*related) if relation.holds else denied_with(*related):
+                against[triple].add(relation)
+        for none in self.of["none"]:
+            name, word, role = none.value.rsplit(",", 2)
+            for key, thing in things.items():
+                if key != none.subject and self.lexicon.is_one(thing.names, name):
+                    subject, other = (key, none.subject) if role == "s" else (none.subject, key)
+                    for triple in denied_with(subject, word, other):
+                        against[triple].add(none)
+        both = held.keys() & against.keys()
+        listed: list[set[Statement]] = []
+        for triple in sorted(both):
+            statements = held[triple] | against[triple]
+            if statements not in listed:
+                listed.append(statements)
+                self._against(statements, f"{triple[0]} {triple[1]} {triple[2]}, and not")
+        return set(held) - both, set(against) - both
+
+    def scene(self) -> dict[str, str]:
+        known: dict[str, str] = {}
+        by_type: defaultdict[str, list[Statement]] = defaultdict(list)
+        for s in self.of["scene"]:
+            by_type[s.type].append(s)
+        for type_, statements in by_type.items():
+            values = {s.value for s in statements if s.holds}
+            if len(values) > 1 or values & {s.value for s in statements if not s.holds}:
+                self._against(statements, f"{type_}: " + ", ".join(_in_words(statements)))
+            elif values:
+                (known[type_],) = values
+        return known
+
+    def absent(self, things: Mapping[str, Thing]) -> frozenset[str]:
+        names = set[str]()
+        for absent in self.of["absent"]:
+            there = {key: t for key, t in things.items() if self.lexicon.is_one(t.names, absent.value)}
+            if there:
+                called = [name for name in self.of["name"] if name.subject in there]
+                first = next(iter(there.values()))
+                self._against([absent, *called], f"no {absent.value}, and {first.label or first.names[0]}")
+            else:
+                names.add(absent.value)
+        return frozenset(names)
+
+
+def _in_words(statements: Iterable[Statement]) -> list[str]:
+    return sorted({s.value if s.holds else f"not {s.value}" for s in statements})

@@ -1,0 +1,104 @@
+"""A question's text as tokens, and what of it is known: word classes, and where its program's words stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pipeline.core.records import Word
+from pipeline.words.frames import DETERMINERS, FRAME_NOUNS
+
+TOKEN = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*|'s|[^\sA-Za-z0-9]")
+Form = tuple[str, ...]  # a way to say something, as lower-case tokens
+Place = tuple[int, int]  # tokens [first, last)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Tokens [first, last) of a text, characters [start, end)."""
+
+    first: int
+    last: int
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Sentence:
+    """A question's text with its program.
+
+    Attributes:
+        tokens: lower-case words and signs; places: their characters [start, end).
+        taken: which tokens belong to a name or value that was found.
+        tags: token -> its word class and tag, as far as the text was tagged.
+        names: step -> where the thing it names stands. values: (step, i) -> where its i-th value stands.
+    """
+
+    text: str
+    tokens: tuple[str, ...]
+    places: tuple[tuple[int, int], ...]
+    taken: list[bool]
+    tags: dict[int, Word] = field(default_factory=dict)
+    names: dict[int, Span] = field(default_factory=dict)
+    values: dict[tuple[int, int], Span] = field(default_factory=dict)
+
+    def span(self, first: int, last: int) -> Span:
+        return Span(first, last, self.places[first][0], self.places[last - 1][1])
+
+    def take(self, first: int, last: int) -> Span:
+        """The span, whose tokens are found for good."""
+        self.taken[first:last] = [True] * (last - first)
+        return self.span(first, last)
+
+    def said(self, span: Span) -> str:
+        return self.text[span.start : span.end]
+
+    def before(self, index: int) -> str:
+        """The token in front of one, "" at the start."""
+        return self.tokens[index - 1] if index > 0 else ""
+
+    def tag(self, index: int) -> str:
+        return self.tags[index].tag if index in self.tags else ""
+
+    def modifies(self, index: int) -> bool:
+        """Whether a token that no step names may belong to the noun after it: "chocolate" cake, "adult" man,
+        the "other" man."""
+        token = self.tokens[index]
+        return token == "other" or (
+            self.tag(index).startswith(("NN", "JJ"))
+            and self.tags[index].kind != "relation"
+            and token not in FRAME_NOUNS
+            and token not in DETERMINERS
+            and not token.endswith("ing")
+        )
+
+    def find(self, forms: Sequence[Form]) -> list[Place]:
+        """Where one of the forms stands, none of its tokens taken; the first form that fits wins."""
+        places: list[Place] = []
+        for form in forms:
+            first = -1
+            for _ in range(self.tokens.count(form[0])):
+                first = self.tokens.index(form[0], first + 1)
+                place = first, first + len(form)
+                if self.tokens[slice(*place)] == form and True not in self.taken[slice(*place)]:
+                    places += [] if overlaps(place, places) else [place]
+        return sorted(places)
+
+
+def overlaps(place: Place, others: Iterable[Place]) -> bool:
+    return any(place[0] < last and first < place[1] for first, last in others)
+
+
+def sentence_of(text: str, words: Iterable[Word] = ()) -> Sentence:
+    """A text's tokens with their tags; nothing of a program found yet."""
+    matches = list(TOKEN.finditer(text))
+    places = tuple((match.start(), match.end()) for match in matches)
+    starts = {start: index for index, (start, _) in enumerate(places)}
+    return Sentence(
+        text,
+        tuple(match[0].lower() for match in matches),
+        places,
+        [False] * len(matches),
+        {starts[word.start]: word for word in words if word.start in starts},
+    )

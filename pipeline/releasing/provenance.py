@@ -1,0 +1,76 @@
+"""What a release is made with, and the story of each of its items."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
+
+import msgspec
+
+from pipeline.core.params import Params
+from pipeline.core.records import Item, Judgement, Question, Record, Step, Verified
+
+SIMULATED = "VERDICTS SIMULATED BY PROGRAMS."
+REHEARSAL = "REHEARSAL, NO BENCHMARK: verdicts simulated from graphs that were put together from questions."
+
+Filled = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class ReleaseParams(Params):
+    """Parameters of the release.
+
+    Attributes:
+        title: name on the card. origin: one paragraph on where pictures and questions come from.
+        licence, licence_url: of the data. published: date of the version, YYYY-MM-DD (never taken from a clock).
+        pictures: put the pictures into the tables; if not, `fetch_recipe` says how to get them.
+        folds, seed: of the blind sanity predictions.
+    """
+
+    title: Filled
+    origin: Filled
+    licence: Filled
+    licence_url: Filled
+    published: Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\d$")]
+    pictures: bool = True
+    fetch_recipe: str = ""
+    folds: Annotated[int, msgspec.Meta(ge=2)] = 5
+    seed: int = 0
+
+
+class Provenance(Record):
+    """An item's whole story."""
+
+    item: Item
+    source_text: str
+    source_picture_id: str
+    program: tuple[Step, ...]
+    judgement: Judgement | None
+    votes_invalid: int
+    votes_valid: int
+    votes_set_aside: int
+
+
+def canary(dataset: str, version: str, simulated: bool = False, rehearsal: bool = False) -> str:
+    """A string that stands in every row and nowhere else: if a model knows it, it has seen the benchmark. Where people
+    judged nothing it says so."""
+    warning = f"{REHEARSAL} " if rehearsal else f"{SIMULATED} " if simulated else ""
+    return f"{warning}RGQA-CANARY {uuid.uuid5(uuid.NAMESPACE_URL, f'rgqa-pipeline/{dataset}/{version}')}"
+
+
+def provenance(
+    items: Sequence[Item], questions: Mapping[str, Question], verified: Mapping[str, Verified]
+) -> Iterator[Provenance]:
+    """Join every item with its source question and, for a UQ, its candidate, evidence and votes."""
+    for item in items:
+        source, judged = questions[item.question_id], verified.get(item.item_id)
+        yield Provenance(
+            item=item,
+            source_text=source.text,
+            source_picture_id=source.picture_id,
+            program=(judged and judged.candidate.program) or source.program,
+            judgement=judged.judgement if judged else None,
+            votes_invalid=judged.votes_invalid if judged else 0,
+            votes_valid=judged.votes_valid if judged else 0,
+            votes_set_aside=judged.votes_set_aside if judged else 0,
+        )

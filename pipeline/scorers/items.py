@@ -1,0 +1,161 @@
+"""What scores are computed from: the items of a benchmark, what a model said of them, and the options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+UNANSWERABLE = "UQ"
+
+
+class BenchmarkItem(NamedTuple):
+    """An item of a benchmark; what a plain file does not say of it is empty.
+
+    Attributes:
+        answers: each right answer and its worth (RGQA: 1.0); empty for an unanswerable question.
+        people: the answers of people one by one (VQA only).
+        question: GQA's question as it stands in the file (GQA only).
+    """
+
+    id: str
+    picture: str
+    answers: Mapping[str, float]
+    people: tuple[str, ...] = ()
+    category: str = ""
+    edits: tuple[str, ...] = ()
+    structural: str = ""
+    semantic: str = ""
+    detailed: str = ""
+    part: str = ""
+    pair: str = ""
+    question: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def right(self) -> list[str]:
+        """The answers of people, or the right answers where no people were asked."""
+        return list(self.people or self.answers)
+
+
+class Benchmark(NamedTuple):
+    """Attributes:
+    subsets: in the order of their names. version: "" where the files do not say. sha256: of every file read.
+    ids: of all items, those of subsets that were not chosen, too.
+    """
+
+    kind: Literal["rgqa", "vqa", "gqa"]
+    name: str
+    version: str
+    sha256: dict[str, str]
+    subsets: dict[str, list[BenchmarkItem]]
+    ids: frozenset[str]
+
+    def words(self) -> set[str]:
+        """All words of people's answers, lower-cased."""
+        texts = {text for items in self.subsets.values() for item in items for text in item.people}
+        return {word for text in texts for word in text.lower().split()}
+
+
+class Predictions(NamedTuple):
+    """What a model said, by id of the item.
+
+    Attributes:
+        confidence: None when no prediction has one.
+        version: of the benchmark that the file says it was made for, "" when it does not say.
+        faults: what is wrong with the file's rows, a line each: with any, the predictions are not to be scored.
+    """
+
+    name: str
+    sha256: str
+    answers: dict[str, str]
+    confidence: dict[str, float] | None
+    version: str = ""
+    faults: tuple[str, ...] = ()
+
+
+class Answered(NamedTuple):
+    """The items of a subset with what a model said of them; all arrays are [n].
+
+    Attributes:
+        said: the predictions, "" where there is none.
+        confidence: higher means "answerable"; a missing prediction has the lowest of all.
+        correct: the worth of the answer to an answerable question, 0 for an unanswerable one.
+        literal: is the prediction letter by letter the first label ("UQ" for an unanswerable question)?
+        missing: there is no prediction.
+        confident: does the model give confidences?
+    """
+
+    items: Sequence[BenchmarkItem]
+    model: Predictions
+    said: list[str]
+    confidence: np.ndarray
+    answerable: np.ndarray
+    correct: np.ndarray
+    literal: np.ndarray
+    missing: np.ndarray
+    confident: bool
+
+    def at(self, which: np.ndarray) -> Answered:
+        """The items at `which` (booleans or places)."""
+        places = np.flatnonzero(which) if which.dtype == bool else which
+        return self._replace(
+            items=[self.items[i] for i in places],
+            said=[self.said[i] for i in places],
+            **{name: getattr(self, name)[places] for name in ARRAYS},
+        )
+
+    def parts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Which items are of the dev part and which of the test part; [n] booleans each."""
+        parts = np.array([item.part for item in self.items])
+        return parts == "dev", parts == "test"
+
+
+ARRAYS = ("confidence", "answerable", "correct", "literal", "missing")
+
+
+class Extras(NamedTuple):
+    """What some scores need and no benchmark has: word vectors, WordNet, four of GQA's files, people's judgements
+    by item, and the costs of the run."""
+
+    vectors: Mapping[str, np.ndarray] | None = None
+    wordnet: Any = None
+    all_questions: Mapping[str, Any] | None = None
+    choices: Mapping[str, Any] | None = None
+    scenes: Mapping[str, Any] | None = None
+    attention: Mapping[str, Any] | None = None
+    human: Mapping[str, list[bool]] | None = None
+    run_log: Mapping[str, float] | None = None
+
+
+class Options(NamedTuple):
+    """What to score and how; the command line's defaults are these.
+
+    Attributes:
+        scores: groups of scores, () for all that the benchmark allows.
+        mode: strict definitions, or those of the published RGQA script.
+        match: how answers are compared, letter case aside or exactly.
+        bootstrap: repetitions for intervals, 0 for none. seed: of the bootstrap.
+        threshold: accept where confidence >= threshold, in the scores that need a fixed one.
+        allow_missing: count items without a prediction as rejected.
+        free_text: the confidence is 0 for an answer that abstains and 1 for any other.
+    """
+
+    scores: tuple[str, ...] = ()
+    mode: Literal["strict", "parity"] = "strict"
+    match: Literal["case", "exact"] = "case"
+    bootstrap: int = 1000
+    seed: int = 0
+    threshold: float = 0.5
+    allow_missing: bool = False
+    free_text: bool = False
+    extras: Extras = Extras()
+
+
+class ReportedScore(NamedTuple):
+    """A score that a report gives with an interval: its title in the table and what computes it."""
+
+    title: str
+    of: Callable[..., np.ndarray]
+    lower_is_better: bool = False

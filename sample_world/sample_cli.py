@@ -1,0 +1,70 @@
+"""`rgqa sample`: the embedded sample is made, checked and given its CLIP by code; heavy imports happen inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.core.errors import run
+
+app = typer.Typer(
+    help="Make and check the embedded sample.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    epilog="Example: rgqa sample build --check",
+)
+
+
+@app.command(epilog="Example: rgqa sample build --check")
+def build(
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare what lies there with what the code makes; write nothing.")
+    ] = False,
+    all_truth: Annotated[
+        bool,
+        typer.Option(
+            "--all-truth", help="The truth of train and val, too (not committed: it follows from the seed)."
+        ),
+    ] = False,
+) -> None:
+    """Write data/sample/source and data/sample/truth, or check them."""
+    from sample_world.build import build_sample, check_sample
+
+    run(lambda: check_sample(all_truth) if check else build_sample(all_truth))
+
+
+@app.command(epilog="Example: rgqa sample verify")
+def verify() -> None:
+    """Check every answer by an executor that shares no code with the generator of the questions."""
+    from sample_world.verify import verify_sample
+
+    run(verify_sample)
+
+
+@app.command(epilog="Example: rgqa sample train-clip --start data/sample/clip --small-steps 0")
+def train_clip(
+    chunks: Annotated[int, typer.Option(min=1, help="Drawn train pictures, in units of 256.")] = 200,
+    text_steps: Annotated[int, typer.Option(min=0, help="Steps of texts alone.")] = 3000,
+    small_steps: Annotated[
+        int, typer.Option(min=0, help="Steps of small pictures with their things and texts.")
+    ] = 6000,
+    picture_steps: Annotated[int, typer.Option(min=0, help="Steps of full-sized ones.")] = 5000,
+    start: Annotated[
+        Path | None, typer.Option(help="A folder with the weights of an earlier run, to go on from.")
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Processors used.")] = 2,
+) -> None:
+    """Train the sample's own small CLIP on drawn train pictures and their texts; writes data/sample/clip."""
+    from sample_world.train_clip import train_sample_clip
+
+    run(lambda: train_sample_clip(chunks, (text_steps, small_steps, picture_steps), start, threads))
+
+
+@app.command(epilog="Example: rgqa sample clip-card")
+def clip_card() -> None:
+    """After make repro: measure the sample's CLIP on pictures that it never saw, and write its model card."""
+    from sample_world.clip_card import write_card
+
+    run(write_card)

@@ -1,0 +1,81 @@
+"""`rgqa study`: what is measured now and then, beside the pipeline. Heavy imports happen inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.core.errors import run
+
+app = typer.Typer(
+    help="Studies of the pipeline itself: the judge, the edits, the table of kinds.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+reading = typer.Typer(
+    help="Blind sheets of perturbed questions, for two readers.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(reading, name="reading")
+
+
+@app.command(epilog="Example: rgqa study blind-baseline --out blind.json")
+def blind_baseline(
+    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
+    repetitions: Annotated[int, typer.Option(min=1, help="Bootstrap samples of each interval.")] = 500,
+    seed: Annotated[int, typer.Option(min=0, help="Of folds, samples and the paper's draws.")] = 20231001,
+    most: Annotated[int, typer.Option(min=1, help="Pairs tried of each subset, drawn by lot.")] = 20_000,
+    out: Annotated[Path | None, typer.Option(help="A JSON file for the figures.")] = None,
+) -> None:
+    """What models that see only the text can tell of perturbed questions, before anybody has judged one."""
+    from studies.blind_baseline import blind_baseline
+
+    run(lambda: print(blind_baseline(folds, repetitions, seed, most, out)))
+
+
+@app.command(epilog="Example: rgqa study judge-agreement --show 200 --seed 1")
+def judge_agreement(
+    show: Annotated[
+        int, typer.Option(min=0, help="Write so many of the verdicts out instead, half of them foreign.")
+    ] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of the foreign pictures, and of the verdicts shown.")
+    ] = 20231001,
+    foreign: Annotated[int, typer.Option(min=0, help="Other pictures at which each question is tried.")] = 2,
+) -> None:
+    """How often the judge agrees with the source of the data set in use (after stage `vocabulary`)."""
+    from studies.dared_verdicts import judge_agreement
+
+    run(lambda: print(judge_agreement(show, seed, foreign), end=""))
+
+
+@reading.command(epilog="Example: rgqa study reading draw --count 200 --seed 1 --out sheets")
+def draw(
+    out: Annotated[Path, typer.Option(help="A new folder for the sheets and their key.")],
+    count: Annotated[int, typer.Option(min=1, help="Pairs of each subset.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="Of the pairs drawn and of what is A, what is B.")] = 1,
+) -> None:
+    """Draw blind sheets of the screened candidates of the data set in use."""
+    from studies.blind_reading import draw_sheets
+
+    run(lambda: draw_sheets(out, count, seed))
+
+
+@reading.command(epilog="Example: rgqa study reading score sheets sheets/ann sheets/ben")
+def score(
+    sheets: Annotated[Path, typer.Argument(help="The folder that `draw` made.")],
+    readers: Annotated[list[Path], typer.Argument(help="Folders with filled copies of the sheets.")],
+) -> None:
+    """What the readers' marks come to: shares with intervals, kappa."""
+    from studies.blind_reading import score_sheets
+
+    run(lambda: print(score_sheets(sheets, readers)))
+
+
+@app.command(epilog="Example: rgqa study kinds /usr/share/wordnet")
+def kinds(folder: Annotated[Path, typer.Argument(help="Folder of WordNet 3.0's dictionary files.")]) -> None:
+    """Derive kinds.tsv, the table of synonyms and kinds of everyday things."""
+    from studies.kinds.derive_kinds import derive
+
+    run(lambda: print(derive(folder)))

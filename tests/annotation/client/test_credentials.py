@@ -1,0 +1,75 @@
+import pytest
+
+from annotation.client.credentials import (
+    HOME,
+    SECRETS,
+    Connection,
+    Login,
+    Secrets,
+    connection,
+    read_secrets,
+    write_secrets,
+)
+from pipeline.core.errors import UserError
+
+OURS = Secrets(
+    url="http://127.0.0.1:8080",
+    admin=Login(email="admin@rgqa.local", password="a", token="admin's"),
+    annotators={"ann": Login(email="ann@rgqa.local", password="b", token="ann's")},
+)
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("LABEL_STUDIO_URL", "LABEL_STUDIO_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_secrets_are_read_as_they_were_written_and_by_their_owner_alone():
+    write_secrets(OURS)
+    assert read_secrets() == OURS
+    assert SECRETS.stat().st_mode & 0o777 == 0o600
+    assert HOME.stat().st_mode & 0o777 == 0o700
+
+
+def test_secrets_that_others_may_read_are_refused():
+    write_secrets(OURS)
+    SECRETS.chmod(0o640)
+    with pytest.raises(
+        UserError, match="others on this machine may read it; run: chmod 600 data/label-studio/secrets.json"
+    ):
+        read_secrets()
+
+
+def test_on_our_server_everybody_has_a_token_of_their_own():
+    write_secrets(OURS)
+    assert connection("ann") == Connection(url=OURS.url, token="ann's", own=True)
+    assert connection() == Connection(url=OURS.url, token="admin's", own=True)
+
+
+def test_who_has_no_account_is_told_how_to_get_one():
+    write_secrets(OURS)
+    with pytest.raises(UserError, match="ben has no account .*; run: rgqa annotate invite ben"):
+        connection("ben")
+
+
+def test_the_environment_comes_before_our_server(monkeypatch):
+    write_secrets(OURS)
+    monkeypatch.setenv("LABEL_STUDIO_URL", "https://label.example.org/")
+    monkeypatch.setenv("LABEL_STUDIO_TOKEN", "t")
+    assert (
+        connection("ann") == connection() == Connection(url="https://label.example.org", token="t", own=False)
+    )
+
+
+@pytest.mark.parametrize("name", ["LABEL_STUDIO_URL", "LABEL_STUDIO_TOKEN"])
+def test_half_of_the_environment_is_refused(monkeypatch, name):
+    monkeypatch.setenv(name, "x")
+    with pytest.raises(UserError, match="set both LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN, or neither"):
+        connection()
+
+
+def test_without_any_server_it_says_how_to_get_one():
+    with pytest.raises(UserError, match="no Label Studio is known: start one with `rgqa annotate serve`"):
+        connection()

@@ -1,0 +1,141 @@
+from pathlib import Path
+
+import pytest
+
+from annotation.client.credentials import connection
+from annotation.client.label_studio import LabelStudio, same
+from annotation.client.push import push
+from pipeline.core.errors import UserError
+
+OK = (200, "application/json")
+
+
+@pytest.fixture
+def server(fake):
+    return LabelStudio(connection())
+
+
+@pytest.fixture
+def project(server):
+    return server.ensure_project({"title": "birds"})
+
+
+def test_a_project_is_made_once(server, fake, project):
+    assert server.ensure_project({"title": "birds"}) == server.project("birds") == project
+    assert len(fake.projects) == 1
+
+
+def test_a_title_that_contains_another_is_another_project(server, project):
+    assert server.ensure_project({"title": "birds: qualification"}) != project
+    assert server.project("bird") is None
+
+
+def test_tasks_come_in_the_order_of_their_numbers_over_many_pages(server, fake, project, monkeypatch):
+    monkeypatch.setattr("annotation.client.label_studio.PAGE", 2)
+    server.put(project, [{"data": {"task": f"t{number}"}} for number in range(5)])
+    assert [task.key for task in server.tasks(project)] == [f"t{number}" for number in range(5)]
+    # two a page: the third holds the last one, and its total says that there is no fourth
+    assert fake.requests.count(("GET", "/api/tasks/")) == 3
+    assert server.count(project) == 5
+
+
+def test_only_what_nobody_touched_is_deleted(server, fake, project):
+    server.put(project, [{"data": {"task": name}} for name in ("open", "judged", "skipped", "begun")])
+    _, judged, skipped, begun = fake.tasks.values()
+    fake.annotate(judged)
+    fake.annotate(skipped, was_cancelled=True, result=[])
+    begun["drafts"] = 1
+    assert server.delete(project, list(fake.tasks)) == 1
+    assert [task.key for task in server.tasks(project)] == ["judged", "skipped", "begun"]
+    assert server.drafts(project) == {begun["id"]}
+    assert [task.key for task in server.judged(project)] == ["judged", "skipped"]
+
+
+def test_annotations_come_with_who_gave_them_what_and_when(server, fake, project):
+    server.put(project, [{"data": {"task": "t"}}])
+    (task,) = fake.tasks.values()
+    given = fake.annotate(task, person=7, lead_time=4)
+    ((annotation,),) = [task.annotations for task in server.judged(project)]
+    assert (annotation.id, annotation.completed_by, annotation.result) == (given["id"], 7, given["result"])
+    assert (annotation.lead_time, annotation.created_at) == (4.0, given["created_at"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{}",
+        b"[]",
+        b'{"tasks": null, "total": 3}',
+        b'{"tasks": [{"id": 1}], "total": 1}',
+        b'{"tasks": []}',
+        b"1",
+    ],
+)
+def test_a_list_of_tasks_of_another_shape_is_not_taken_for_an_empty_one(study, body):
+    push()
+    before = len(study.tasks)
+    study.fault = lambda method, path, number: (*OK, body) if path == "/api/tasks/" else None
+    with pytest.raises(UserError, match="answers, but is no Label Studio 1.23"):
+        push()
+    study.fault = lambda *_: None
+    assert len(study.tasks) == before
+
+
+@pytest.mark.parametrize("body", [b"{}", b"[]", b'{"results": null}', b'"x"'])
+def test_a_list_of_projects_of_another_shape_is_not_taken_for_an_empty_one(study, body):
+    push()
+    before = len(study.projects)
+    study.fault = lambda method, path, number: (
+        (*OK, body) if (method, path) == ("GET", "/api/projects/") else None
+    )
+    with pytest.raises(UserError, match="answers, but is no Label Studio 1.23"):
+        push()
+    study.fault = lambda *_: None
+    assert len(study.projects) == before
+
+
+def test_what_changes_something_is_sent_once_and_reading_is_tried_again(server, fake, project):
+    fake.requests.clear()
+    fake.fault = lambda method, path, number: (500, "application/json", b'{"detail": "locked"}')
+    with pytest.raises(UserError, match="says: locked"):
+        server.put(project, [{"data": {"task": "t"}}])
+    assert fake.requests == [("POST", f"/api/projects/{project}/import")]
+    fake.requests.clear()
+    with pytest.raises(UserError, match="says: locked"):
+        server.count(project)
+    assert fake.requests == [("GET", f"/api/projects/{project}/")] * 2
+
+
+def test_a_paid_edition_that_imports_in_the_background_is_told(server, fake, project):
+    fake.after = lambda method, path, number: (
+        (201, "application/json", b'{"import": 5}') if path.endswith("/import") else None
+    )
+    with pytest.raises(UserError, match="imports in the background"):
+        server.put(project, [{"data": {"task": "t"}}])
+
+
+def test_pictures_that_cannot_be_served_are_told_with_both_ways_out(server, fake, project):
+    fake.fault = lambda method, path, number: (
+        (400, "application/json", b'{"detail": "serving is off"}')
+        if (method, path) == ("POST", "/api/storages/localfiles/")
+        else None
+    )
+    with pytest.raises(UserError) as caught:
+        server.serve_pictures(project, [Path("/pictures")])
+    first, reason, advice = caught.value.problems
+    assert first == f"{fake.url} cannot show the pictures of /pictures:"
+    assert "serving is off" in reason
+    assert "LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED=true" in advice
+    assert "annotate.pictures" in advice
+
+
+def test_of_the_interface_the_meaning_counts_and_of_other_settings_the_value():
+    assert same(
+        "label_config",
+        '<View>\n  <Text name="a" value="$b"/></View>',
+        '<View><Text value="$b" name="a" /></View>',
+    )
+    assert not same("label_config", "<View><Text name='a'/></View>", "<View><Text name='b'/></View>")
+    assert not same("label_config", None, "<View/>")
+    assert not same("label_config", "<View>", "<View/>")
+    assert not same("title", "a ", "a")

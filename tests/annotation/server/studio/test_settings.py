@@ -1,0 +1,29 @@
+"""On a real server: Label Studio's settings as ours leave them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.server
+
+
+def test_the_server_tells_nobody_anything(inside: Callable[[str], Any]) -> None:
+    assert (
+        inside(
+            "from django.conf import settings as s\nfrom core.feature_flags import flag_set\n"
+            "answer = [s.DEBUG, s.COLLECT_ANALYTICS, s.LATEST_VERSION_CHECK, bool(s.SENTRY_DSN), bool(s.FRONTEND_SENTRY_DSN),"
+            " s.CORS_ALLOW_ALL_ORIGINS, s.LOCAL_FILES_SERVING_ENABLED, s.LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN]"
+        )
+        == [False] * 8
+    )
+
+
+def test_sqlite_waits_and_writes_ahead(inside: Callable[[str], Any]) -> None:
+    pragmas = inside(
+        "from django.db import connection as c\ncursor = c.cursor()\n"
+        "answer = [cursor.execute(f'PRAGMA {name}').fetchone()[0] for name in ('journal_mode', 'synchronous', 'busy_timeout')]"
+    )
+    assert pragmas == ["wal", 2, 30_000]  # 2 is FULL

@@ -1,0 +1,104 @@
+"""Scenes, programs and questions for tests, written as one reads them.
+
+scene("table 1 at 200 200: red wood", "cup 2 at 200 150: blue; on 1") and
+steps("select: table (1)->relate: cup,on,s (2) [0]->query: color [1]"), which is GQA's own semanticStr.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pipeline.core.records import Question, Relation, Scene, SceneObject, Step
+from pipeline.judge.facts import Facts, facts_of
+from pipeline.words.lexicon import Lexicon
+
+LEXICON = Lexicon(
+    {
+        "furniture": ("table", "chair", "shelf"),
+        "animal": ("dog", "cat"),
+        "person": ("man", "woman"),
+        "food": ("fruit", "pizza"),
+        "fruit": ("apple", "pear"),
+        "clothing": ("hat", "jeans"),
+    },
+    dict.fromkeys(("red", "blue", "green", "light blue"), "color")
+    | dict.fromkeys(("wood", "metal"), "material")
+    | dict.fromkeys(("small", "large"), "size")
+    | dict.fromkeys(("open", "closed"), "openness")
+    | dict.fromkeys(("standing", "sitting"), "pose"),
+)
+SIZE = 1000  # of the picture, both ways; objects are points of 0 x 0 at their centre
+
+
+def scene(*objects: str, complete: bool = True, place: str = "kitchen", weather: str = "") -> Scene:
+    return Scene(
+        picture_id="p",
+        split="testdev",
+        width=SIZE,
+        height=SIZE,
+        location=place,
+        weather=weather,
+        complete=complete,
+        objects=tuple(map(_object, objects)),
+    )
+
+
+def facts(*objects: str, **about: object) -> Facts:
+    return facts_of(scene(*objects, **about), LEXICON)
+
+
+def steps(text: str) -> tuple[Step, ...]:
+    return tuple(map(_step, text.split("->")))
+
+
+def question(
+    text: str,
+    program: str = "",
+    answer: str = "",
+    annotations: dict[str, str] | None = None,
+    question_id: str = "q1",
+    picture_id: str = "n1",
+) -> Question:
+    return Question(
+        question_id=question_id,
+        picture_id=picture_id,
+        split="testdev",
+        text=text,
+        answer=answer,
+        program=steps(program) if program else (),
+        annotations=annotations or {},
+    )
+
+
+def answered_question(program: str, answer: str, question_id: str = "q") -> Question:
+    """A question of which only the program and the answer matter."""
+    return question(program, program, answer, question_id=question_id, picture_id="p")
+
+
+def _object(line: str) -> SceneObject:
+    name, object_id, x, y, attributes, relations = re.fullmatch(
+        r"(.+?) (\d+)(?: at (\d+) (\d+))?(?:: ([^;]*))?(?:; (.*))?", line
+    ).groups()
+    return SceneObject(
+        object_id=object_id,
+        name=name,
+        x=int(x or 100),
+        y=int(y or 100),
+        w=0,
+        h=0,
+        attributes=tuple(part.strip() for part in (attributes or "").split(",") if part.strip()),
+        relations=tuple(
+            Relation(name=r.rpartition(" ")[0].strip(), object_id=r.rpartition(" ")[2])
+            for r in (relations or "").split(",")
+            if r
+        ),
+    )
+
+
+def _step(text: str) -> Step:
+    operation, argument, inputs = re.fullmatch(r"([^:]+):(.*?)(?:\[([\d, ]+)\])?", text.strip()).groups()
+    return Step(
+        operation=operation,
+        argument=argument.strip(),
+        dependencies=tuple(map(int, (inputs or "").replace(",", " ").split())),
+    )

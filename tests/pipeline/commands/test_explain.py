@@ -1,0 +1,67 @@
+"""`rgqa explain`: the whole story of one question."""
+
+import subprocess
+import sys
+
+import pytest
+
+from pipeline.commands.explain import explain
+from pipeline.core.files import read_jsonl
+from pipeline.core.paths import Folders
+from pipeline.core.records import Dropped
+from pipeline.releasing.provenance import Provenance
+from tests.closure import ROOT
+
+
+@pytest.fixture
+def release(tiny_run, monkeypatch):
+    monkeypatch.chdir(tiny_run)
+    return tiny_run / "data/release/tiny/0.1.0"
+
+
+def items(release):
+    return [row.item for row in read_jsonl(release / "provenance.jsonl", Provenance)]
+
+
+def test_explain_tells_the_story_of_an_item(release):
+    item = next(item for item in items(release) if item.subset == "clip-easy" and item.unanswerable)
+    text = "\n".join(explain(item.item_id, Folders()))
+    for part in (
+        item.text,
+        "CLIP       score",
+        "evidence",
+        "votes",
+        "simulated",
+        "released   clip-easy",
+        item.pair_id,
+    ):
+        assert part in text
+    edited = next(item for item in items(release) if item.edits)
+    assert f"{edited.edits[0].old!r} -> {edited.edits[0].new!r}" in "\n".join(
+        explain(edited.item_id, Folders())
+    )
+
+
+def test_explain_of_an_unknown_id_is_an_error_without_traceback(release):
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline.cli", "explain", "nope"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=release.parents[3],
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: nope: no such question or item") and "Traceback" not in done.stderr
+
+
+def test_explain_says_why_a_candidate_was_dropped(release):
+    dropped = next(read_jsonl(Folders().stage("screen") / "dropped.jsonl", Dropped))
+    text = "\n".join(explain(dropped.candidate_id, Folders()))
+    assert f"dropped    by screen: {dropped.reason}" in text and "released" not in text
+
+
+def test_explain_of_an_answerable_item_names_its_pair(release):
+    item = next(item for item in items(release) if not item.unanswerable)
+    text = "\n".join(explain(item.item_id, Folders()))
+    assert f"answerable, {item.answer!r}; pair {item.pair_id}" in text

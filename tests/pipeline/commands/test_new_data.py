@@ -1,0 +1,61 @@
+import pytest
+import yaml
+
+from pipeline.commands.new_data import init
+from pipeline.core.errors import UserError
+from pipeline.core.params import load
+from pipeline.releasing.provenance import ReleaseParams
+
+PARAMS = (
+    "dataset: sample\nsample: {rank: {cap: 3}}\n\ngqa:\n  rank:\n    cap: 5   # why\n\n  tag: {}\n# end\n"
+)
+
+
+def test_a_new_data_set_gets_folders_and_the_parameters_of_gqa(tmp_path):
+    (tmp_path / "params.yaml").write_text(PARAMS)
+    init("birds", tmp_path)
+    document = yaml.safe_load((tmp_path / "params.yaml").read_text())
+    assert document["birds"] == document["gqa"] == {"rank": {"cap": 5}, "tag": {}}
+    assert document["dataset"] == "sample"
+    assert {p.name for p in (tmp_path / "data" / "birds").iterdir()} == {
+        "source",
+        "truth",
+        "clip",
+        "vectors",
+        "annotations",
+    }
+
+
+def test_what_a_release_says_of_gqa_is_not_said_of_another_data_set(tmp_path):
+    said = "  release:\n    title: RGQA\n    origin: >-\n      Pictures of GQA.\n    licence: CC BY 4.0\n"
+    (tmp_path / "params.yaml").write_text(
+        f"dataset: birds\n\ngqa:\n  rank:\n    cap: 5\n{said}  tag: {{}}\n# end\n"
+    )
+    init("birds", tmp_path)
+    birds = yaml.safe_load((tmp_path / "params.yaml").read_text())["birds"]
+    assert (birds["rank"], birds["tag"], birds["release"]["title"]) == ({"cap": 5}, {}, "birds")
+    with pytest.raises(UserError) as caught:
+        load("release", ReleaseParams, tmp_path / "params.yaml")
+    assert [line.split(":")[0] for line in caught.value.problems[1:]] == [
+        "origin",
+        "licence",
+        "licence_url",
+        "published",
+    ]
+
+
+def test_a_second_call_changes_nothing(tmp_path):
+    (tmp_path / "params.yaml").write_text(PARAMS)
+    init("birds", tmp_path)
+    before = (tmp_path / "params.yaml").read_text()
+    (tmp_path / "data/birds/annotations/README.md").write_text("mine")
+    init("birds", tmp_path)
+    assert (tmp_path / "params.yaml").read_text() == before
+    assert (tmp_path / "data/birds/annotations/README.md").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["../x", "Birds", "release", "", "a b"])
+def test_a_name_that_cannot_be_a_folder_is_refused(tmp_path, name):
+    (tmp_path / "params.yaml").write_text(PARAMS)
+    with pytest.raises(UserError, match="name has lower-case"):
+        init(name, tmp_path)

@@ -1,0 +1,43 @@
+"""Progress is shown beside the results, never in them."""
+
+import sys
+
+import pytest
+
+from pipeline.core.progress import done, track
+
+
+def test_items_come_one_by_one_and_unchanged():
+    taken = []
+
+    def items():
+        for item in "abc":
+            taken.append(item)
+            yield item
+
+    tracked = track(items(), "letters")
+    assert (next(tracked), taken) == ("a", ["a"])
+    assert list(tracked) == ["b", "c"]
+
+
+def test_the_bar_goes_to_stderr_with_its_label_and_how_much_there_is(capsys):
+    assert list(track(iter(range(3)), "rank", 3, "block")) == [0, 1, 2]
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "rank" in told.err and "3/3" in told.err and "block" in told.err
+
+
+@pytest.mark.parametrize(("terminal", "seconds"), [(True, 0.2), (False, 10)])
+def test_a_log_file_gets_a_line_now_and_then_where_a_terminal_gets_a_moving_bar(
+    monkeypatch, terminal, seconds
+):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    options = {}
+    monkeypatch.setattr("tqdm.tqdm", lambda items, *_, **given: options.update(given) or items)
+    list(track([1], "label"))
+    assert (options["mininterval"], options["dynamic_ncols"]) == (seconds, terminal)
+
+
+def test_the_last_line_says_what_was_made_and_where(capsys):
+    done("rank", "12,750 candidates", "data/sample/interim/rank")
+    assert capsys.readouterr().out == "rank: 12,750 candidates -> data/sample/interim/rank\n"

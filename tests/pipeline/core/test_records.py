@@ -1,0 +1,79 @@
+"""What stages hand to each other: ids keep their zeros, nothing can be changed or slipped in."""
+
+import msgspec
+import pytest
+
+from pipeline.core import records
+from pipeline.core.records import SUBSETS, Candidate, Edit, Record, Step, Vocabulary, candidate_id
+
+KINDS = [
+    kind
+    for kind in vars(records).values()
+    if isinstance(kind, type) and issubclass(kind, Record) and kind is not Record
+]
+CANDIDATE = Candidate(
+    candidate_id="ptEasy_n01+002",
+    subset="pt-easy",
+    picture_id="n01",
+    question_id="002",
+    text="What color is the bus?",
+    program=(
+        Step(operation="select", argument="bus (17)"),
+        Step(operation="query", argument="color", dependencies=(0,)),
+    ),
+    edits=(Edit(start=18, end=21, kind="object", old="cup", new="bus", step=0),),
+)
+
+
+def test_the_id_of_a_candidate_is_written_as_rgqa_writes_it():
+    # the example of RGQA's own files: a question of picture 460556
+    assert candidate_id("clip-easy", "n460556", "202082119") == "clipeasy_n460556+202082119"
+    ids = {candidate_id(subset, "n1", "01") for subset in SUBSETS}
+    assert ids == {"clipeasy_n1+01", "cliphard_n1+01", "pteasy_n1+01", "pthard_n1+01"}
+
+
+def test_a_record_comes_back_from_json_as_it_was():
+    data = msgspec.json.encode(CANDIDATE)
+    assert msgspec.json.decode(data, type=Candidate) == CANDIDATE
+    assert b'"question_id":"002"' in data  # an id is a string and keeps its zeros
+    assert b'"score":null' in data  # what is not known is said
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_record_is_immutable_and_refuses_what_it_does_not_know(kind):
+    assert kind.__struct_config__.frozen and kind.__struct_config__.forbid_unknown_fields
+    with pytest.raises(msgspec.ValidationError, match="unknown field `colour`"):
+        msgspec.json.decode(b'{"colour": 1}', type=kind)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_id_is_a_string(kind):
+    for field in msgspec.structs.fields(kind):
+        if field.name.endswith("_id"):
+            assert field.type in (str, str | None), field.name
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"subset": "clip-medium"}, "Invalid enum value 'clip-medium'"),
+        ({"question_id": 2}, "Expected `str`, got `int`"),
+        (
+            {"edits": [{"start": 0, "end": 1, "kind": "colour", "old": "a", "new": "b"}]},
+            "Invalid enum value 'colour'",
+        ),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_place(change, complaint):
+    with pytest.raises(msgspec.ValidationError, match=complaint):
+        msgspec.convert(msgspec.to_builtins(CANDIDATE) | change, Candidate)
+
+
+def test_two_vocabularies_never_share_a_table():
+    empty = [
+        Vocabulary(
+            objects={}, attributes={}, attribute_types={}, relations={}, categories={}, places={}, weathers={}
+        )
+        for _ in range(2)
+    ]
+    assert empty[0].asked is not empty[1].asked

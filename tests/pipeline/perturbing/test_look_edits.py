@@ -1,0 +1,296 @@
+import pytest
+
+from pipeline.core.records import Candidate
+from pipeline.perturbing.perturb_picture import PerturbParams
+from tests.notation import question
+from tests.pipeline.perturbing.in_memory import perturb
+from tests.pipeline.perturbing.small_vocabulary import CHOICES, LOOKS, made, vocabulary
+
+HARD = [  # text, program, answer, looks that the vocabulary knows of a cup, expected
+    # the other value of the same type, in the form that the place wants
+    (
+        "What is the red cup made of?",
+        "select: cup (1)->filter color: red [0]->query: material [1]",
+        "wood",
+        "red blue wood metal large",
+        "What is the blue cup made of?",
+    ),
+    (
+        "What is the cup that is red near?",
+        "select: cup (1)->filter color: red [0]->relate: _,near,o (2) [1]->query: name [2]",
+        "table",
+        "red blue",
+        "What is the cup that is blue near?",
+    ),
+    (
+        "What color is the cup made of metal?",
+        "select: cup (1)->filter material: metal [0]->query: color [1]",
+        "red",
+        "wood metal red",
+        "What color is the cup made of wood?",
+    ),
+    (
+        "Which side is a large cup on?",
+        "select: cup (1)->filter size: large [0]->query: hposition [1]",
+        "left",
+        "large small",
+        "Which side is a small cup on?",
+    ),
+    (
+        "Which side is an open cup on?",
+        "select: cup (1)->filter: open [0]->query: hposition [1]",
+        "left",
+        "open closed red",
+        "Which side is a closed cup on?",
+    ),
+    (
+        "Which side is a young cup on?",
+        "select: cup (1)->filter age: young [0]->query: hposition [1]",
+        "left",
+        "young old",
+        "Which side is an old cup on?",
+    ),
+    (
+        "Is the red cup large?",
+        "select: cup (1)->filter color: red [0]->verify size: large [1]",
+        "no",
+        "red blue small large",
+        "Is the blue cup large?",
+    ),
+    (
+        "Who is holding the red cup that is large?",
+        "select: cup (1)->filter color: red [0]->filter size: large [1]->relate: person,holding,s (2) [2]->query: name [3]",
+        "man",
+        "red blue small large",
+        "Who is holding the blue cup that is small?",
+    ),
+    # the options of a choice are what is asked
+    (
+        "Is the cup red or white?",
+        "select: cup (1)->choose color: red|white [0]",
+        "red",
+        "red blue",
+        "its attributes are asked for, not presupposed",
+    ),
+    (
+        "Is the cup white or red?",
+        "select: cup (1)->choose color: white|red [0]",
+        "red",
+        "red blue",
+        "its attributes are asked for, not presupposed",
+    ),
+    (
+        "Is the cup open or closed?",
+        "select: cup (1)->choose: open|closed [0]",
+        "open",
+        "open closed",
+        "its attributes are asked for, not presupposed",
+    ),
+    # no other value of the type is known of this object, or none that may stand there; negated; several at a time
+    (
+        "What is the red cup near?",
+        "select: cup (1)->filter color: red [0]->relate: _,near,o (2) [1]->query: name [2]",
+        "table",
+        "red wood large",
+        "What is the blue cup near?",
+    ),  # as of other things
+    (
+        "What is the cup that is not red near?",
+        "select: cup (1)->filter color: not(red) [0]->relate: _,near,o (2) [1]->query: name [2]",
+        "table",
+        "red blue",
+        "What is the cup that is red near?",
+    ),
+    (
+        "What is the cup that is running near?",
+        "select: cup (1)->filter activity: running [0]->relate: _,near,o (2) [1]->query: name [2]",
+        "table",
+        "running red",
+        "What is the cup that is sleeping near?",
+    ),
+    (
+        "What color is the standing cup?",
+        "select: cup (1)->filter pose: standing [0]->query: color [1]",
+        "red",
+        "standing;taking a picture;red",
+        "What color is the sitting cup?",
+    ),
+    # asked, not presupposed
+    (
+        "Is the cup red?",
+        "select: cup (1)->verify color: red [0]",
+        "yes",
+        "red blue",
+        "its attributes are asked for, not presupposed",
+    ),
+    (
+        "Are there red cups?",
+        "select: cup (1)->filter color: red [0]->exist: ? [1]",
+        "yes",
+        "red blue",
+        "its attributes are asked for, not presupposed",
+    ),
+    ("What color is the cup?", "select: cup (1)->query: color [0]", "red", "red blue", "has no attribute"),
+    # relations by their opposites
+    (
+        "What is to the left of the cup?",
+        "select: cup (1)->relate: _,to the left of,s (2) [0]->query: name [1]",
+        "dog",
+        "red",
+        "What is to the right of the cup?",
+    ),
+    (
+        "What is the cup the dog is to the right of near?",
+        "select: dog (1)->relate: cup,to the right of,o (2) [0]->relate: _,near,o (3) [1]->query: name [2]",
+        "table",
+        "red",
+        "What is the cup the dog is to the left of near?",
+    ),
+    (
+        "What color is the dog above the cup?",
+        "select: cup (1)->relate: dog,above,s (2) [0]->query: color [1]",
+        "red",
+        "red",
+        "What color is the dog below the cup?",
+    ),
+    (
+        "Who is in front of the cup?",
+        "select: cup (1)->relate: person,in front of,s (2) [0]->query: name [1]",
+        "man",
+        "red",
+        "Who is behind the cup?",
+    ),
+    (
+        "What is the cup behind of?",
+        "select: cup (1)->relate: _,behind,o (2) [0]->query: name [1]",
+        "dog",
+        "red",
+        "What is the cup in front of?",
+    ),
+    (
+        "What color is the cup on the left side of the photo?",
+        "select: cup (1)->filter hposition: left [0]->query: color [1]",
+        "red",
+        "red",
+        "What color is the cup on the right side of the photo?",
+    ),
+    (
+        "What color is the cup in the bottom of the photo?",
+        "select: cup (1)->filter vposition: bottom [0]->query: color [1]",
+        "red",
+        "red",
+        "What color is the cup in the top of the photo?",
+    ),
+    (
+        "What is the young dog to the right of the cup doing?",
+        "select: cup (1)->relate: dog,to the right of,s (2) [0]->filter age: young [1]->query: activity [2]",
+        "running",
+        "red",
+        "What is the old dog to the left of the cup doing?",
+    ),
+    # relations that are asked, that have two sides, or no opposite
+    (
+        "Is the dog to the left or to the right of the cup?",
+        "select: cup (1)->choose rel: dog,to the left of|to the right of,s (2) [0]",
+        "left",
+        "red",
+        "has no attribute",
+    ),
+    (
+        "Is the dog to the left of the cup?",
+        "select: cup (1)->verify rel: dog,to the left of,s (2) [0]",
+        "yes",
+        "red",
+        "has no attribute",
+    ),
+    (
+        "Is the cup on the left?",
+        "select: cup (1)->verify hposition: left [0]",
+        "yes",
+        "red",
+        "has no attribute",
+    ),
+    (
+        "What is near the cup?",
+        "select: cup (1)->relate: _,near,s (2) [0]->query: name [1]",
+        "dog",
+        "red",
+        "has no attribute",
+    ),
+    (
+        "What color is the cup to the left of the other cup?",
+        "select: cup (1)->relate: cup,to the left of,s (2) [0]->query: color [1]",
+        "red",
+        "red",
+        "has no attribute",
+    ),
+    (
+        "What color is the cup in the middle of the photo?",
+        "select: cup (1)->filter hposition: middle [0]->query: color [1]",
+        "red",
+        "red",
+        "What color is the cup on the ",
+    ),
+    (
+        "What color is the cup in the middle?",
+        "select: cup (1)->filter vposition: middle [0]->query: color [1]",
+        "red",
+        "red",
+        "What color is the cup at the ",
+    ),
+    (
+        "What color is the cup in the center of the photo?",
+        "select: cup (1)->filter vposition: middle [0]->query: color [1]",
+        "red",
+        "red",
+        "What color is the cup in the ",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "text, semantic, answer, looks, expected", HARD, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_pt_hard_gives_the_same_thing_another_look_or_the_opposite_place(
+    text, semantic, answer, looks, expected
+):
+    known = tuple(looks.split(";") if ";" in looks else looks.split())
+    row = made("pt-hard", text, semantic, vocabulary("cup", looks=known, seen=()), answer)
+    assert (row.text if isinstance(row, Candidate) else row.reason).startswith(expected)
+
+
+def test_a_look_never_changes_its_type():
+    words = vocabulary("cup")
+    types = {**LOOKS, **dict.fromkeys(CHOICES, "choice")}
+    for look, kind in LOOKS.items():
+        asked = question(
+            f"Where is the {look} cup?",
+            f"select: cup (1)->filter {kind}: {look} [0]->query: hposition [1]",
+            "left",
+        )
+        candidates, _ = perturb([asked], {asked.text: ()}, words, PerturbParams())
+        for candidate in (c for c in candidates if c.subset == "pt-hard"):
+            assert (
+                types.get(candidate.program[1].argument, kind) == kind
+                and candidate.program[1].argument != look
+            )
+
+
+def test_two_looks_of_one_thing_do_not_become_the_same():
+    words = vocabulary("cup", looks=("red", "white", "blue", "green"))
+    words.attribute_types.update(white="color", green="color")
+    words.described.update(red=5, white=5, blue=5, green=5)
+    asked = [
+        question(
+            "Where is the cup that is red and white?",
+            "select: cup (1)->filter color: red [0]->filter color: white [1]->query: hposition [2]",
+            "left",
+            question_id=f"q{i}",
+        )
+        for i in range(20)
+    ]
+    candidates, _ = perturb(asked, {asked[0].text: ()}, words, PerturbParams(even_words=False))
+    assert {c.text for c in candidates if c.subset == "pt-hard"} == {
+        "Where is the cup that is blue and green?",
+        "Where is the cup that is green and blue?",
+    }

@@ -1,0 +1,36 @@
+from tests.pipeline.perturbing.small_vocabulary import made, vocabulary
+
+
+def test_one_word_is_replaced_once_even_if_two_steps_name_it():
+    words = vocabulary("kite", "vase")
+    row = made(
+        "pt-easy",
+        "Is the person in front or behind the fence?",
+        "select: person (2)->choose rel: person,in front of|behind,s (2) [0]",
+        words,
+        "front",
+        {"2": "2"},
+    )
+    assert len(row.edits) == 1
+
+
+def test_the_whole_compound_goes():
+    """ "Laptop computer": with half of it kept, it would be a "kite computer"."""
+    tags = ((0, 2, "VBZ"), (3, 6, "DT"), (7, 10, "NN"), (11, 19, "NN"), (20, 23, "JJ"))
+    words = vocabulary("cup", "kite")
+    row = made(
+        "pt-easy", "Is the cup computer red?", "select: cup (1)->verify color: red [0]", words, tags=tags
+    )
+    assert row.text == "Is the kite red?"
+
+
+def test_a_verb_that_the_tagger_takes_for_a_noun_ends_no_compound():
+    tags = ((0, 4, "VBZ"), (5, 8, "DT"), (9, 12, "NN"), (13, 17, "NN"), (18, 21, "JJ"))
+    row = made(
+        "pt-easy",
+        "Does the cup look red?",
+        "select: cup (1)->verify color: red [0]",
+        vocabulary("cup", "kite"),
+        tags=tags,
+    )
+    assert row.text == "Does the kite look red?"

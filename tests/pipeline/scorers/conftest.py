@@ -1,0 +1,108 @@
+"""A small release, a model's predictions on it, and the command run on both."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+from pipeline.scorers.command import main
+from pipeline.scorers.items import BenchmarkItem, Options, Predictions
+from pipeline.scorers.join import join
+
+# How fast examples are made says nothing on a machine that does other things, too.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
+
+ROWS = [  # id, picture, answer, pair, part, category, said, confidence
+    ("a1", "n1", "red", "p1", "dev", None, "red", 0.9),
+    ("u1", "n1", "UQ", "p1", "dev", "missing object", "blue", 0.2),
+    ("a2", "n2", "yes", "p2", "test", None, "no", 0.8),
+    ("u2", "n2", "UQ", "p2", "test", "wrong attribute", "no", 0.7),
+    ("a3", "n3", "dog", "p3", "test", None, "Dog", 0.6),
+    ("u3", "n3", "UQ", "p3", "test", "missing object", "cat", 0.1),
+]
+
+
+@pytest.fixture
+def release(tmp_path):
+    """A release's folder: subsets clip-easy and pt-hard, the same six items in both."""
+    folder = tmp_path / "1.0.0"
+    (folder / "rgqa").mkdir(parents=True)
+    rows = [{"img_id": p, "question_id": i, "sent": "?", "label": {a: 1.0}} for i, p, a, *_ in ROWS]
+    items = [
+        {
+            "item": {
+                "item_id": i,
+                "subset": s,
+                "category": c,
+                "edits": [{"kind": "object"}] if a == "UQ" else [],
+                "structural": "query",
+                "semantic": "attr",
+                "detailed": "",
+                "part": part,
+                "pair_id": pair,
+            }
+        }
+        for s in ("clip-easy", "pt-hard")
+        for i, p, a, pair, part, c, *_ in ROWS
+    ]
+    for subset in ("clip-easy", "pt-hard"):
+        (folder / "rgqa" / f"{subset}.json").write_text(json.dumps(rows))
+    (folder / "provenance.jsonl").write_text("\n".join(map(json.dumps, items)))
+    (folder / "params.json").write_text(json.dumps({"version": "1.0.0"}))
+    return folder
+
+
+def predictions():
+    return [{"questionId": i, "prediction": said, "confidence": c} for i, *_, said, c in ROWS]
+
+
+def write(path, value):
+    path.write_text(json.dumps(value))
+    return path
+
+
+def run(*arguments):
+    main([str(a) for a in arguments])
+
+
+def refused(capsys, *arguments):
+    """The command's message on what is wrong."""
+    with pytest.raises(SystemExit) as caught:
+        run(*arguments)
+    assert caught.value.code == 1
+    return capsys.readouterr().err
+
+
+def scored(tmp_path, *arguments):
+    """The command's JSON."""
+    run(*arguments, "--json", tmp_path / "s.json")
+    return json.loads((tmp_path / "s.json").read_text())
+
+
+def answered(rows=ROWS, **options):
+    """Items as in `ROWS` joined with their predictions."""
+    items = [
+        BenchmarkItem(i, p, {} if a == "UQ" else {a: 1.0}, category=c or "", part=part, pair=pair)
+        for i, p, a, pair, part, c, *_ in rows
+    ]
+    return join(items, model({row[0]: (row[-2], row[-1]) for row in rows}), Options(**options))
+
+
+def model(said, name="m"):
+    """Predictions of (answer, confidence) by id; nobody is confident where the confidence is None."""
+    confidence = {i: c for i, (_, c) in said.items() if c is not None}
+    return Predictions(name, "", {i: text for i, (text, _) in said.items()}, confidence or None)
+
+
+def vqa_answered(people, said, confidence=None):
+    """Items with people's answers, joined with predictions."""
+    items = [
+        BenchmarkItem(str(i), f"n{i}", dict.fromkeys(texts, 1.0), tuple(texts))
+        for i, texts in enumerate(people)
+    ]
+    confidence = confidence if confidence is not None else np.full(len(said), None)
+    return join(
+        items, model({str(i): pair for i, pair in enumerate(zip(said, confidence, strict=True))}), Options()
+    )

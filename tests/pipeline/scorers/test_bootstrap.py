@@ -1,0 +1,43 @@
+import math
+
+import numpy as np
+import pytest
+
+from pipeline.scorers.bootstrap import CHUNK, clusters, draws, interval
+
+
+def test_the_bootstrap_resamples_pictures_with_all_their_items():
+    # Picture n1 holds items 0 and 1: whatever is drawn, they have one weight.
+    count, (place,) = clusters([["n1", "n1", "n2"]])
+    weights = np.concatenate(list(draws(count, 500, 0, 3)))
+    assert weights.shape == (500, 2) and (weights.sum(axis=1) == 2).all() and place.tolist() == [0, 0, 1]
+    # Each count is binomial(2, 1/2): mean 1, standard error 0.03.
+    assert weights.mean(axis=0) == pytest.approx([1, 1], abs=0.12)
+
+
+def test_a_picture_of_two_subsets_has_one_number():
+    count, places = clusters([["n1", "n2"], ["n2", "n3"]])
+    assert count == 3 and [place.tolist() for place in places] == [[0, 1], [1, 2]]
+
+
+def test_one_seed_draws_the_same_pictures_in_blocks_that_fit_the_memory():
+    # Half of CHUNK items: two repetitions at once, so five come in blocks of 2, 2, 1.
+    blocks = list(draws(4, 5, 7, CHUNK // 2))
+    assert [len(block) for block in blocks] == [2, 2, 1]
+    again = np.concatenate(list(draws(4, 5, 7, CHUNK // 2)))
+    assert (np.concatenate(blocks) == again).all()
+    assert (np.concatenate(list(draws(4, 5, 8, CHUNK // 2))) != again).any()
+
+
+def test_an_interval_is_the_middle_95_percent():
+    assert interval(np.arange(1001) / 1000) == pytest.approx((0.025, 0.975))
+    assert interval(np.arange(1001) / 1000, level=0.5) == pytest.approx((0.25, 0.75))
+
+
+def test_an_interval_needs_95_percent_of_the_repetitions():
+    # 5 of 100 undefined: the interval of the others, 0 to 94; 6 of 100: none.
+    values = np.append(np.arange(95.0), [math.nan] * 5)
+    assert interval(values) == pytest.approx((0.025 * 94, 0.975 * 94))
+    values[94] = math.nan
+    assert all(math.isnan(bound) for bound in interval(values))
+    assert all(math.isnan(bound) for bound in interval(np.array([1.0, math.nan])))

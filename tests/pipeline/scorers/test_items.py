@@ -1,0 +1,22 @@
+import numpy as np
+
+from pipeline.scorers.items import Benchmark, BenchmarkItem
+from tests.pipeline.scorers.conftest import answered
+
+
+def test_the_right_answers_are_peoples_one_by_one_or_the_labels():
+    assert BenchmarkItem("1", "n", {"red": 1.0, "dark red": 0.5}).right == ["red", "dark red"]
+    assert BenchmarkItem("1", "n", {"red": 1.0}, ("red", "red", "blue")).right == ["red", "red", "blue"]
+    assert BenchmarkItem("1", "n", {}).right == []
+
+
+def test_the_words_of_a_benchmark_are_peoples():
+    items = [BenchmarkItem("1", "n", {}, ("Dark red", "red")), BenchmarkItem("2", "n", {"blue": 1.0})]
+    assert Benchmark("vqa", "b", "", {}, {"x": items}, frozenset()).words() == {"dark", "red"}
+
+
+def test_items_know_their_part():
+    dev, test = answered().parts()
+    assert dev.tolist() == [True, True, False, False, False, False] and (dev | test).all()
+    assert answered().at(test).confidence.tolist() == [0.8, 0.7, 0.6, 0.1]
+    assert answered().at(np.flatnonzero(dev)).items == answered().at(dev).items

@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+
+from pipeline.scorers.items import Benchmark, BenchmarkItem, Extras, Options
+from pipeline.scorers.join import faults, join
+from pipeline.scorers.validation import InputError
+from tests.pipeline.scorers.conftest import ROWS, answered, model, predictions, refused, scored, write
+
+ITEMS = [BenchmarkItem("a", "n", {"dog": 1.0, "Big  dog": 0.5}), BenchmarkItem("u", "n", {})]
+
+
+def test_predictions_find_their_items_by_id_whatever_the_order():
+    said = {"u": ("UQ", 0.1), "zz": ("?", 0.2), "a": ("DOG", 0.9)}
+    joined = join(ITEMS, model(said), Options())
+    assert joined.said == ["DOG", "UQ"] and joined.confidence.tolist() == [0.9, 0.1]
+    assert joined.answerable.tolist() == [True, False] and not joined.missing.any()
+
+
+@pytest.mark.parametrize(
+    ("said", "match", "worth", "literal"),
+    [
+        ("dog", "case", 1.0, True),
+        ("Dog ", "case", 1.0, False),
+        ("Dog", "exact", 0.0, False),
+        ("big dog", "case", 0.5, False),  # letter case and spaces aside the second label
+        ("big dog", "exact", 0.0, False),
+        ("cat", "case", 0.0, False),
+        ("UQ", "case", 0.0, False),
+    ],
+)
+def test_an_answer_is_worth_what_its_label_says(said, match, worth, literal):
+    joined = join(ITEMS, model({"a": (said, 0.5), "u": (said, 0.5)}), Options(match=match))
+    assert joined.correct.tolist() == [worth, 0.0]
+    assert joined.literal.tolist() == [literal, said == "UQ"]
+
+
+def test_missing_predictions_are_wrong_and_accepted_after_all_others():
+    joined = join(ITEMS, model({"u": ("red", -3.0)}), Options(allow_missing=True))
+    assert joined.missing.tolist() == [True, False] and joined.said == ["", "red"]
+    assert joined.confidence.tolist() == [-4.0, -3.0] and joined.correct.tolist() == [0.0, 0.0]
+    assert not joined.literal.any()
+
+
+def test_without_confidences_all_items_are_alike_and_free_text_reads_them_from_the_answers():
+    said = model({"a": ("dog", None), "u": ("I cannot tell.", None)})
+    plain, free = join(ITEMS, said, Options()), join(ITEMS, said, Options(free_text=True))
+    assert plain.confidence.tolist() == [1.0, 1.0] and not plain.confident
+    assert free.confidence.tolist() == [1.0, 0.0] and free.confident
+
+
+def test_a_subset_without_any_prediction_is_refused():
+    with pytest.raises(InputError, match="m: no item of the subset has a prediction"):
+        join(ITEMS, model({"zz": ("red", 1.0)}), Options())
+
+
+def test_some_items_are_taken_with_all_that_belongs_to_them():
+    at = answered().at(np.array([False, True, False, False, True, False]))
+    assert [item.id for item in at.items] == ["u1", "a3"] and at.said == ["blue", "Dog"]
+    assert at.confidence.tolist() == [0.2, 0.6] and at.correct.tolist() == [0.0, 1.0]
+    assert [item.id for item in answered().at(np.array([4, 1])).items] == ["a3", "u1"]
+
+
+def test_unknown_and_missing_ids_and_another_version_are_refused_together(release, tmp_path, capsys):
+    rows = [*predictions()[1:], {"questionId": "zz", "prediction": "red", "confidence": 0.5}]
+    text = refused(capsys, release, write(tmp_path / "m.json", {"version": "0.9.0", "predictions": rows}))
+    assert "made for version 0.9.0 of the benchmark, this is 1.0.0" in text
+    assert "1 ids are not in the benchmark" in text and "zz" in text
+    assert "1 of 6 items have no prediction" in text and "a1" in text
+
+
+def test_unknown_ids_are_listed_together_with_faulty_rows_and_with_those_of_other_files(
+    release, tmp_path, capsys
+):
+    row = {"questionId": "zz", "prediction": "red", "confidence": "high"}
+    bad = write(tmp_path / "m.json", [row, *predictions()])
+    rows = [*predictions()[1:], {"questionId": "yy", "prediction": "red", "confidence": None}]
+    text = refused(capsys, release, bad, write(tmp_path / "w.json", rows))
+    for expected in (
+        "m.json: 1 faults",
+        "row 1 (zz): confidence is 'high'",
+        "m: 1 ids are not in the benchmark",
+        "w.json: 1 faults",
+        "1 rows have no confidence, others have one",
+        "w: 1 ids are not in the benchmark",
+        "w: 1 of 6 items have no prediction",
+    ):
+        assert expected in text
+    assert "no confidences" not in text  # there are some; the faulty ones are listed by row
+
+
+def test_ids_of_subsets_not_chosen_and_of_the_unbalanced_file_are_known():
+    benchmark = Benchmark("rgqa", "b", "", {}, {"x": ITEMS}, frozenset({"a", "u", "other"}))
+    said = model(dict.fromkeys(("a", "u", "other", "entailed"), ("red", 0.5)))
+    assert [*faults(benchmark, said, Options())] == [
+        "1 ids are not in the benchmark (is it another version or subset?): entailed"
+    ]
+    assert [*faults(benchmark, said, Options(extras=Extras(all_questions={"entailed": {}})))] == []
+
+
+def test_of_many_ids_twenty_are_shown():
+    benchmark = Benchmark("rgqa", "b", "", {}, {"x": ITEMS}, frozenset({"a", "u"}))
+    said = model({f"z{i:02}": ("red", 0.5) for i in range(23)})
+    (unknown,) = faults(benchmark, said, Options(allow_missing=True))
+    assert unknown.startswith("23 ids") and unknown.endswith("z19 and 3 more")
+
+
+def test_confidences_are_needed_where_questions_can_be_rejected():
+    benchmark = Benchmark("rgqa", "b", "", {}, {"x": ITEMS}, frozenset({"a", "u"}))
+    said = model({"a": ("red", None), "u": ("red", None)})
+    assert ["no confidences" in line for line in faults(benchmark, said, Options())] == [True]
+    assert [*faults(benchmark, said, Options(free_text=True))] == []
+    assert [*faults(benchmark._replace(kind="gqa"), said, Options())] == []
+
+
+def test_missing_predictions_count_as_rejected_when_allowed_and_the_headline_says_so(
+    release, tmp_path, capsys
+):
+    path = write(tmp_path / "m.json", predictions()[1:])
+    words = "--allow-missing", "--bootstrap", 0, "--subset", "clip-easy"
+    found = scored(tmp_path, release, path, *words)["models"][0]["subsets"]["clip-easy"]
+    assert "1 MISSING, counted as rejected" in capsys.readouterr().out
+    # a1 is accepted last, and wrong: a2 wrong, u2, a3 right, u1, u3, a1. AUROC: a2 beats 3, a3 2, a1 0 of 9.
+    assert found["realistic"]["auroc"] == pytest.approx(5 / 9)
+    assert found["realistic"]["facc"] == pytest.approx(1 / 3)
+    assert len(ROWS) == found["counts"]["items"]

@@ -1,0 +1,177 @@
+import json
+import math
+
+import pytest
+
+from pipeline.scorers.items import Benchmark, BenchmarkItem, Options
+from pipeline.scorers.model_report import GROUPS, main_scores, score
+from pipeline.scorers.validation import InputError
+from pipeline.scorers.version import VERSION
+from tests.pipeline.scorers.conftest import ROWS, model, predictions, refused, run, scored, write
+
+
+def test_a_release_is_scored_subset_by_subset_and_on_average(release, tmp_path):
+    found = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 50)
+    report = found["models"][0]
+    # By confidence: a1 right, a2 wrong, u2, a3 right (letter case aside), u1, u3. ACC: 1/3 .. at FPR 0; 2/3 from FPR 1/3 on.
+    # AUAF = 1/3 (trapezoid 1/3 -> 1/3) / 3 + (2/3) x 2/3; AUROC: a1, a2 beat 3 UQs, a3 beats 2: 8/9.
+    easy = report["subsets"]["clip-easy"]
+    assert easy["realistic"]["auaf"] == pytest.approx(1 / 9 + 4 / 9)
+    assert easy["realistic"]["auroc"] == pytest.approx(8 / 9)
+    assert report["mean"]["realistic"]["auaf"] == pytest.approx(5 / 9)
+    assert easy["counts"] == {"items": 6, "aqs": 3, "uqs": 3, "pictures": 3, "missing": 0, "says_uq": 0}
+    assert easy["pairs"]["dual_accuracy"] == pytest.approx(1 - 1 / 3)  # p2's AQ is wrong
+    assert found["benchmark"]["version"] == "1.0.0" and len(report["sha256"]) == 64
+    assert found["versions"]["rgqa_scorers"] == VERSION
+    low, high = easy["intervals"]["auroc"]
+    assert 0 <= low <= 8 / 9 <= high <= 1
+    assert set(report["mean"]["intervals"]) == set(easy["intervals"]) >= {"auaf", "dual_accuracy"}
+
+
+def test_parity_gives_the_scripts_thirteen_numbers(release, tmp_path):
+    words = "--mode", "parity", "--subset", "clip-easy"
+    found = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), *words)["models"][0]
+    numbers = found["subsets"]["clip-easy"]["realistic"]
+    assert len(numbers) == 13 and found["subsets"]["clip-easy"]["intervals"] == {}
+    # Letter by letter "Dog" is wrong: of 3 AQs one is right. Accepted above 0.5: a1, a2, u2, a3.
+    assert numbers["facc"] == pytest.approx(1 / 3) and numbers["accuracy_accept"] == 0.25
+    assert numbers["f1"] == pytest.approx(6 / 7)
+
+
+def test_models_are_compared_in_pairs(release, tmp_path, capsys):
+    better = [
+        {**row, "confidence": row["confidence"] + (row["questionId"][0] == "a")} for row in predictions()
+    ]
+    first = write(tmp_path / "m.json", predictions())
+    found = scored(tmp_path, release, first, write(tmp_path / "n.json", better), "--bootstrap", 100)[
+        "differences"
+    ]
+    row = found[0]["scores"]["clip-easy"]["auroc"]
+    assert (found[0]["model"], found[0]["against"]) == ("n", "m")
+    assert row["difference"] == pytest.approx(1 / 9)
+    assert row["interval"][0] >= 0 and 0 < row["share_better"] <= 1
+    assert "n minus m" in capsys.readouterr().out
+    # FF95 of n is 0 in every repetition, of m 0 or more: lower is better.
+    ff95 = found[0]["scores"]["clip-easy"]["ff95"]
+    assert ff95["difference"] < 0 and ff95["interval"][1] <= 0 and ff95["share_better"] > 0
+    # A model against itself: no difference in any repetition.
+    same = write(tmp_path / "same.json", predictions())
+    rows = scored(tmp_path, release, first, same, "--bootstrap", 100)["differences"][0]["scores"]["clip-easy"]
+    assert all(row["difference"] == 0 and row["interval"] == [0, 0] for row in rows.values())
+
+
+def test_groups_are_computed_when_asked_for(release, tmp_path):
+    path = write(tmp_path / "m.json", predictions())
+    parts = scored(tmp_path, release, path, "--scores", "pairs,by", "--bootstrap", 0)["models"][0]["subsets"]
+    assert set(parts["clip-easy"]) == {"counts", "pairs", "by", "intervals"}
+
+
+def test_scores_that_do_not_fit_are_refused(release, tmp_path, capsys):
+    path = write(tmp_path / "m.json", predictions())
+    assert "no scores called nonsense" in refused(capsys, release, path, "--scores", "nonsense")
+    text = refused(capsys, release, path, "--scores", "masses")
+    assert (
+        "1.0.0: scores `masses` are not for such a benchmark; there are abstention, answerability, by" in text
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ([{"red": 1.0}, {"blue": 1.0}], "has no UQs"),
+        ([{"UQ": 1.0}, {"UQ": 1.0}], "has no AQs"),
+        ([], "has no items"),
+    ],
+)
+def test_a_benchmark_with_one_kind_of_question_is_refused(tmp_path, capsys, labels, expected):
+    rows = [
+        {"img_id": "n", "question_id": str(i), "sent": "?", "label": label} for i, label in enumerate(labels)
+    ]
+    said = [
+        {"questionId": str(i), "prediction": "red", "confidence": 0.5} for i in range(max(len(labels), 1))
+    ]
+    assert expected in refused(capsys, write(tmp_path / "b.json", rows), write(tmp_path / "m.json", said))
+
+
+def test_two_files_of_one_name_are_refused(release, tmp_path, capsys):
+    path = write(tmp_path / "m.json", predictions())
+    assert "two predictions files have the same name: m, m" in refused(capsys, release, path, path)
+
+
+def test_uq_is_never_silently_an_answer(release, tmp_path, capsys):
+    path = write(tmp_path / "m.json", [{**row, "prediction": "uq"} for row in predictions()])
+    found = scored(tmp_path, release, path, "--bootstrap", 0)
+    assert '6 answers read "UQ": never right as an answer' in capsys.readouterr().out
+    assert found["models"][0]["mean"]["realistic"]["facc"] == 0.0
+
+
+def test_what_a_run_cost_stands_beside_its_scores(release, tmp_path, capsys):
+    (tmp_path / "log.jsonl").write_text('{"seconds": 2}\n{"seconds": 4}\n')
+    path = write(tmp_path / "m.json", predictions())
+    found = scored(tmp_path, release, path, "--bootstrap", 0, "--run-log", tmp_path / "log.jsonl")
+    assert found["models"][0]["efficiency"]["latency_mean"] == 3.0
+    assert "latency mean                                3\n" in capsys.readouterr().out
+
+
+def test_gqa_questions_are_a_benchmark_of_answers(tmp_path, capsys):
+    types = {"structural": "query", "semantic": "attr"}
+    question = {"imageId": "n", "question": "?", "answer": "red", "types": types, "entailed": []}
+    path = write(tmp_path / "q.json", {str(i): question for i in range(4)})
+    rows = [{"questionId": str(i), "prediction": "red" if i else "blue"} for i in range(4)]
+    found = scored(tmp_path, path, write(tmp_path / "m.json", rows), "--bootstrap", 0)["models"][0][
+        "subsets"
+    ]["q"]
+    assert found["gqa"]["accuracy"] == {"value": 0.75, "items": 4} and found["answers"]["exact_match"] == 0.75
+    assert "absent" in found["selective"] and "needs GQA's file of choices" in capsys.readouterr().out
+
+
+def test_vqa_annotations_are_a_benchmark_of_answers(tmp_path):
+    people = [{"answer": text} for text in ["red"] * 3 + ["blue"] * 7]
+    path = write(tmp_path / "a.json", {"annotations": [{"question_id": 7, "image_id": 1, "answers": people}]})
+    (tmp_path / "v.txt").write_text("red 1 0\nblue 1 0\n")
+    rows = write(tmp_path / "m.json", [{"question_id": 7, "answer": "red", "confidence": 0.8}])
+    found = scored(tmp_path, path, rows, "--vectors", tmp_path / "v.txt")["models"][0]["subsets"]["a"]
+    assert found["answers"]["vqa_accuracy"] == pytest.approx(0.9)
+    assert found["masses"]["ma"] == pytest.approx(3 / 7) and found["masses"]["s"] == pytest.approx(6 / 9)
+    assert found["masses"]["masses_0.9"] == 1.0
+    # The paper's rule: right is the commonest answer, blue. ECE of a wrong answer at 0.8.
+    assert found["calibration"]["right"]["ece"] == pytest.approx(0.8)
+
+
+def test_models_are_compared_by_the_scores_that_suit_the_benchmark():
+    parts = {
+        "a": {"counts": {}, "realistic": {"auaf": 0.5}},
+        "b": {"answers": {"anls": 0.25}},
+        "c": {"by": {}},
+    }
+    report = {"subsets": parts, "mean": {"realistic": {"auaf": 1.0}}}
+    assert main_scores(report) == {"a": {"auaf": 0.5}, "b": {"anls": 0.25}, "c": {}, "mean": {"auaf": 1.0}}
+
+
+def test_subsets_without_pairs_do_not_stop_the_mean():
+    # The first subset says which questions belong together, the second does not: no mean of dual accuracy.
+    items = [BenchmarkItem(i, p, {} if a == "UQ" else {a: 1.0}, pair=pair) for i, p, a, pair, *_ in ROWS]
+    subsets = {"x": items, "y": [item._replace(pair="") for item in items]}
+    benchmark = Benchmark("rgqa", "b", "", {}, subsets, frozenset(item.id for item in items))
+    found = score(benchmark, [model({row[0]: (row[-2], row[-1]) for row in ROWS})], Options(bootstrap=5))
+    report = found["models"][0]
+    assert "dual_accuracy" in report["subsets"]["x"]["intervals"]
+    assert set(report["mean"]["intervals"]) == set(report["subsets"]["y"]["intervals"])
+
+
+def test_every_group_is_in_the_documentation():
+    from tests.closure import ROOT
+
+    text = (ROOT / "docs/scores.md").read_text()
+    listed = text.partition("`--scores` takes groups: ")[2].partition(".")[0]
+    assert set(listed.replace("\n", " ").split(", ")) == {*GROUPS, "efficiency"}
+
+
+def test_a_report_is_plain_json_but_for_what_is_undefined(release, tmp_path):
+    with pytest.raises(InputError):  # no model's file is whole
+        score(Benchmark("rgqa", "b", "", {}, {"x": []}, frozenset()), [], Options())
+    run(release, write(tmp_path / "m.json", predictions()), "--json", tmp_path / "s.json", "--bootstrap", 0)
+    assert not any(
+        math.isnan(v)
+        for v in json.loads((tmp_path / "s.json").read_text())["models"][0]["mean"]["realistic"].values()
+    )

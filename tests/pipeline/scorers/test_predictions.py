@@ -1,0 +1,100 @@
+import csv
+import json
+import math
+
+import pytest
+
+from pipeline.scorers.predictions import read_predictions
+from pipeline.scorers.validation import InputError
+from tests.pipeline.scorers.conftest import ROWS, predictions, scored, write
+
+
+def test_all_file_forms_and_any_order_give_the_same_numbers(release, tmp_path):
+    rows = [{"question_id": i, "answer": said, "confidence": c} for i, *_, said, c in reversed(ROWS)]
+    (tmp_path / "j.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with (tmp_path / "c.csv").open("w", newline="") as file:
+        table = csv.DictWriter(file, ["question_id", "answer", "confidence"])
+        table.writeheader()
+        table.writerows(rows)
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "p.parquet")
+    write(tmp_path / "m.json", predictions())
+    write(tmp_path / "o.json", {"version": "1.0.0", "predictions": predictions()})
+    found = [
+        scored(tmp_path, release, tmp_path / name, "--bootstrap", 20)["models"][0]["subsets"]
+        for name in ("m.json", "o.json", "j.jsonl", "c.csv", "p.parquet")
+    ]
+    assert all(subsets == found[0] for subsets in found)
+
+
+def test_every_faulty_row_is_listed(tmp_path):
+    bad = [
+        {"questionId": "a1", "prediction": "red", "confidence": math.nan},
+        {"questionId": "u1", "prediction": "red", "confidence": math.inf},
+        {"questionId": "a2", "prediction": "red", "confidence": "high"},
+        {"questionId": "u2", "prediction": 3, "confidence": 0.5},
+        {"questionId": "a3", "prediction": "red", "confidence": True},
+        {"questionId": "a3", "prediction": "red", "confidence": 1},
+        {"prediction": "x"},
+    ]
+    assert [line.partition("; ")[0] for line in read_predictions(write(tmp_path / "m.json", bad)).faults] == [
+        f"{tmp_path}/m.json: 7 faults",
+        "row 1 (a1): confidence is nan, wanted a finite number",
+        "row 2 (u1): confidence is inf, wanted a finite number",
+        "row 3 (a2): confidence is 'high', wanted a number",
+        "row 4 (u2): the answer is 3, wanted a string",
+        "row 5 (a3): confidence is True, wanted a number",
+        "row 6: id a3 stands there twice",
+        "row 7: has prediction",
+    ]
+
+
+def test_confidences_are_given_for_all_rows_or_for_none(tmp_path):
+    rows = [{"id": 1, "answer": "red", "confidence": 0.5}, {"id": 2, "answer": "", "confidence": None}]
+    assert read_predictions(write(tmp_path / "m.json", rows)).faults[1:] == (
+        "1 rows have no confidence, others have one",
+    )
+    none = read_predictions(write(tmp_path / "m.json", [{"id": 1, "answer": "red"}, rows[1]]))
+    assert none.confidence is None and none.faults == () and none.answers == {"1": "red", "2": ""}
+
+
+def test_a_csv_has_numbers_as_text_and_may_begin_with_a_mark(tmp_path):
+    (tmp_path / "m.csv").write_text("\ufeffid,answer,confidence\n1,red,0.25\n2,blue,high\n")
+    found = read_predictions(tmp_path / "m.csv")
+    assert found.confidence == {"1": 0.25}
+    assert "row 2 (2): confidence is 'high', wanted a number" in found.faults
+
+
+def test_the_version_may_stand_in_the_file_or_in_its_rows(tmp_path):
+    row = {"id": 1, "answer": "red"}
+    assert read_predictions(write(tmp_path / "m.json", [row])).version == ""
+    assert (
+        read_predictions(write(tmp_path / "m.json", {"benchmark_version": 2, "predictions": [row]})).version
+        == "2"
+    )
+    # With and without a confidence in the row.
+    assert read_predictions(write(tmp_path / "m.json", [row | {"version": "1.1"}])).version == "1.1"
+    rows = [row | {"version": "1.2", "confidence": 1}]
+    assert read_predictions(write(tmp_path / "m.json", rows)).version == "1.2"
+
+
+def test_an_empty_file_is_a_fault(tmp_path):
+    assert read_predictions(write(tmp_path / "m.json", [])).faults[1:] == ("no rows",)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("m.json", b"3", "wanted a list of objects"),
+        ("m.json", b"[3]", "wanted a list of objects"),
+        ("m.jsonl", b'{"id": 1}\n{', "line 2: not valid JSON"),
+        ("m.csv", b"id,answer\n1,\xff\n", "not UTF-8 text"),
+        ("m.parquet", b"PAR1", "not a Parquet file"),
+    ],
+)
+def test_files_that_hold_no_rows_are_refused(tmp_path, name, data, expected):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(InputError, match=expected):
+        read_predictions(tmp_path / name)

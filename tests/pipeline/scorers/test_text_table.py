@@ -1,0 +1,92 @@
+import math
+
+from pipeline.scorers.text_table import text_of
+
+
+def report(groups, **more):
+    counts = {"items": 3, "aqs": 2, "uqs": 1, "pictures": 1, "missing": 0, "says_uq": 0}
+    model = {"name": "m", "subsets": {"x": {"counts": counts | more, **groups}}}
+    benchmark = {"name": "b", "version": "1.0.0"}
+    return {"benchmark": benchmark, "options": {"mode": "strict"}, "models": [model], "differences": []}
+
+
+def lines(*arguments, **more):
+    return text_of(report(*arguments, **more)).splitlines()
+
+
+def test_shares_are_in_percent_and_undefined_is_a_dash():
+    text = lines({"realistic": {"auaf": 0.1275, "ff95": math.nan}, "intervals": {"auaf": [0.1, 0.2]}})
+    assert text[0] == "benchmark b 1.0.0, mode strict; numbers in % unless said otherwise"
+    assert text[2:] == [
+        "m on x: 2 AQs, 1 UQs, 1 pictures",
+        "  realistic",
+        "    AUAF                                    12.75  [10.00, 20.00]",
+        "    FF95 (lower)                                -",
+    ]
+
+
+def test_numbers_that_are_no_shares_are_left_as_they_are():
+    groups = {"pairs": {"pairs": 1234, "threshold": math.inf, "threshold_from": "dev"}, "intervals": {}}
+    assert [line.split() for line in lines(groups)[4:]] == [
+        ["pairs", "1,234"],
+        ["threshold", "none"],
+        ["threshold", "from", "dev"],
+    ]
+
+
+def test_scores_that_belong_together_stand_in_a_line_or_below_each_other():
+    groups = {
+        "selective": {"coverage_at_risk": {"0.1": 0.5, "0.2": 1.0}, "transfer": {"0.1": {"risk": 0.25}}},
+        "gqa": {"accuracy": {"value": 0.5, "items": 1200}, "grounding": {"absent": "no file"}},
+        "wups": {"absent": "no WordNet"},
+        "intervals": {},
+    }
+    assert [" ".join(line.split()) for line in lines(groups)[3:]] == [
+        "selective",
+        "coverage at risk 0.1: 50.00, 0.2: 100.00",
+        "transfer",
+        "0.1 risk: 25.00",
+        "gqa",
+        "accuracy 50.00 of 1,200",
+        "grounding: not scored: no file",
+        "wups",
+        "not scored: no WordNet",
+    ]
+
+
+def test_the_headline_names_what_was_not_answered_as_it_should_be():
+    (headline,) = lines({"intervals": {}}, missing=1000, says_uq=2)[2:]
+    assert "; 1,000 MISSING, counted as rejected; 2 answers read" in headline
+
+
+def test_slices_are_a_table():
+    row = {"auaf": 0.5, "ff95": math.nan, "facc": 1.0, "auroc": 0.25, "aqs": 1000, "uqs": 2}
+    text = lines({"by": {"category": {"missing object": row}}, "intervals": {}})
+    assert text[-1].split() == [
+        "category:",
+        "missing",
+        "object",
+        "50.00",
+        "-",
+        "100.00",
+        "25.00",
+        "1,000",
+        "2",
+    ]
+    assert lines({"by": {"absent": "nothing known"}, "intervals": {}})[-1] == "  by kind: nothing known"
+
+
+def test_models_stand_side_by_side_after_their_differences():
+    two = report({"realistic": {"auaf": 0.5}, "intervals": {}})
+    other = {"name": "n", "subsets": {"x": two["models"][0]["subsets"]["x"] | {"realistic": {"auaf": 0.75}}}}
+    two["models"].append(other)
+    change = {"difference": 0.25, "interval": [0.125, math.nan], "share_better": 1.0}
+    two["differences"] = [{"model": "n", "against": "m", "scores": {"x": {"auaf": change}}}]
+    text = text_of(two).splitlines()
+    assert [line.split() for line in text[-5:]] == [
+        ["n", "minus", "m,", "points"],
+        ["x", "AUAF", "+25.00"],
+        [],
+        ["m", "n"],
+        ["x", "AUAF", "50.00", "75.00"],
+    ]

@@ -1,0 +1,225 @@
+import pytest
+
+from pipeline.screening import screen_rules as rules
+from tests.pipeline.screening.in_memory import SIZE, kept_or_why
+
+CASES = [  # what is at issue, source question, new text, new program, edits, expected
+    (
+        "a sound edit stays",
+        SIZE,
+        "What size is the blue cup?",
+        "select: cup (1)->filter color: blue [0]->query: size [1]",
+        [("attribute", "red", "blue", 1)],
+        "kept",
+    ),
+    (
+        "asked for the colour of something black",
+        (
+            "What color are the large shoes?",
+            "select: shoes (1)->filter size: large [0]->query: color [1]",
+            "red",
+        ),
+        "What color are the black shoes?",
+        "select: shoes (-)->filter color: black [0]->query: color [1]",
+        [("attribute", "large", "black", 1)],
+        rules.GIVES_AWAY,
+    ),
+    (
+        "whether the red cup is red",
+        ("Is the large cup red?", "select: cup (1)->filter size: large [0]->verify color: red [1]", "yes"),
+        "Is the blue cup red?",
+        "select: cup (1)->filter color: blue [0]->verify color: red [1]",
+        [("attribute", "large", "blue", 1)],
+        rules.GIVES_AWAY,
+    ),
+    (
+        "which side of what is on the left",
+        (
+            "On which side is the red cup?",
+            "select: cup (1)->filter color: red [0]->query: hposition [1]",
+            "left",
+        ),
+        "On which side is the left cup?",
+        "select: cup (1)->filter hposition: left [0]->query: hposition [1]",
+        [("attribute", "red", "left", 1)],
+        rules.GIVES_AWAY,
+    ),
+    (
+        "whether the open door is open",
+        ("Is the large door open?", "select: door (1)->filter size: large [0]->verify: open [1]", "yes"),
+        "Is the open door open?",
+        "select: door (1)->filter: open [0]->verify: open [1]",
+        [("attribute", "large", "open", 1)],
+        rules.GIVES_AWAY,
+    ),
+    (
+        "what the sofa is called",
+        (
+            "What is the large furniture called?",
+            "select: furniture (2)->filter size: large [0]->query: name [1]",
+            "table",
+        ),
+        "What is the large sofa called?",
+        "select: sofa (-)->filter size: large [0]->query: name [1]",
+        [("object", "furniture", "sofa", 0)],
+        rules.GIVES_AWAY,
+    ),
+    (
+        "what the furniture is called",
+        (
+            "What is the large vehicle called?",
+            "select: vehicle (2)->filter size: large [0]->query: name [1]",
+            "bus",
+        ),
+        "What is the large furniture called?",
+        "select: furniture (-)->filter size: large [0]->query: name [1]",
+        [("object", "vehicle", "furniture", 0)],
+        "kept",
+    ),
+    (
+        "what he holds who holds the kite",
+        (
+            "What is the man wearing the hat holding?",
+            "select: hat (1)->relate: man,wearing,s (2) [0]->relate: _,holding,o (3) [1]->query: name [2]",
+            "kite",
+        ),
+        "What is the man holding the kite holding?",
+        "select: kite (-)->relate: man,holding,s (2) [0]->relate: _,holding,o (3) [1]->query: name [2]",
+        [("object", "hat", "kite", 0)],
+        rules.GIVES_AWAY,
+    ),
+    (
+        "old and young at once",
+        (
+            "What is the old man that is tall on?",
+            "select: man (1)->filter age: old [0]->filter height: tall [1]->relate: _,on,o (2) [2]->query: name [3]",
+            "bed",
+        ),
+        "What is the old man that is young on?",
+        "select: man (1)->filter age: old [0]->filter age: young [1]->relate: _,on,o (2) [2]->query: name [3]",
+        [("attribute", "tall", "young", 2)],
+        rules.CONTRADICTS,
+    ),
+    (
+        "red and not red",
+        (
+            "What is the red cup that is not blue on?",
+            "select: cup (1)->filter color: red [0]->filter color: not(blue) [1]->relate: _,on,o (2) [2]->query: name [3]",
+            "bed",
+        ),
+        "What is the red cup that is not red on?",
+        "select: cup (1)->filter color: red [0]->filter color: not(red) [1]->relate: _,on,o (2) [2]->query: name [3]",
+        [("attribute", "blue", "red", 2)],
+        rules.CONTRADICTS,
+    ),
+    (
+        "blue or blue",
+        ("Is the cup red or blue?", "select: cup (1)->choose color: red|blue [0]", "red"),
+        "Is the cup blue or blue?",
+        "select: cup (1)->choose color: blue|blue [0]",
+        [("attribute", "red", "blue", 1)],
+        rules.SAME_CHOICE,
+    ),
+    (
+        "right or right in the words alone",
+        (
+            "Is the cup to the left or to the right of the large dog?",
+            "select: dog (3)->filter size: large [0]->choose rel: cup,to the left of|to the right of,s (1) [1]",
+            "left",
+        ),
+        "Is the cup to the left or to the left of the small dog?",
+        "select: dog (3)->filter size: small [0]->choose rel: cup,to the left of|to the right of,s (1) [1]",
+        [("attribute", "large", "small", 1)],
+        rules.SAME_CHOICE,
+    ),
+    (
+        "both sides swapped",
+        (
+            "Is the cup to the left or to the right of the dog?",
+            "select: dog (3)->choose rel: cup,to the left of|to the right of,s (1) [0]",
+            "left",
+        ),
+        "Is the cup to the right or to the left of the dog?",
+        "select: dog (3)->choose rel: cup,to the right of|to the left of,s (1) [0]",
+        [("relation", "left", "right", 1)],
+        rules.WITHOUT_EFFECT,
+    ),
+    (
+        "the same text",
+        SIZE,
+        "What size is the red cup?",
+        SIZE[1],
+        [("attribute", "red", "red", 1)],
+        rules.WITHOUT_EFFECT,
+    ),
+    (
+        "an asserted colour",
+        ("Is the dog black?", "select: dog (3)->verify color: black [0]", "yes"),
+        "Is the dog blue?",
+        "select: dog (3)->verify color: blue [0]",
+        [("attribute", "black", "blue", 1)],
+        rules.ASSERTED,
+    ),
+    (
+        "a hat that is asked for",
+        ("Is the dog wearing a hat?", "select: dog (3)->verify rel: hat,wearing,o (-) [0]", "no"),
+        "Is the dog wearing a kite?",
+        "select: dog (3)->verify rel: kite,wearing,o (-) [0]",
+        [("object", "hat", "kite", 1)],
+        rules.ASSERTED,
+    ),
+    (
+        "what there is asked for",
+        ("Is there a cow?", "select: cow (-)->exist: ? [0]", "no"),
+        "Is there a kite?",
+        "select: kite (-)->exist: ? [0]",
+        [("object", "cow", "kite", 0)],
+        rules.ASSERTED,
+    ),
+    (
+        "the wrong option of a choice",
+        ("Is the dog black or blue?", "select: dog (3)->choose color: black|blue [0]", "black"),
+        "Is the dog black or red?",
+        "select: dog (3)->choose color: black|red [0]",
+        [("attribute", "blue", "red", 1)],
+        rules.ASSERTED,
+    ),
+    (
+        "an asserted and a presupposed colour",
+        ("Is the red dog large?", "select: dog (3)->filter color: red [0]->verify size: large [1]", "yes"),
+        "Is the blue dog small?",
+        "select: dog (3)->filter color: blue [0]->verify size: small [1]",
+        [("attribute", "red", "blue", 1), ("attribute", "large", "small", 2)],
+        "kept",
+    ),
+    (
+        "known to hold in the picture",
+        (
+            "What is the blue cup on?",
+            "select: cup (4)->filter color: blue [0]->relate: _,on,o (5) [1]->query: name [2]",
+            "bed",
+        ),
+        "What is the red cup on?",
+        "select: cup (4)->filter color: red [0]->relate: _,on,o (5) [1]->query: name [2]",
+        [("attribute", "blue", "red", 1)],
+        rules.BY_EVIDENCE,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "what, source, text, semantic, edits, expected", CASES, ids=[row[0] for row in CASES]
+)
+def test_a_candidate_goes_for_the_first_reason_that_holds(what, source, text, semantic, edits, expected):
+    assert kept_or_why(source, text, semantic, edits) == expected
+
+
+def test_reasons_that_claim_something_of_the_picture_are_those_that_hold_it_answerable():
+    # A text that gives its answer away or is said badly is at fault whatever the picture shows.
+    assert {
+        rules.WITHOUT_EFFECT,
+        rules.ASSERTED,
+        rules.ALWAYS_ANSWERABLE,
+        rules.ALREADY_ASKED,
+        rules.BY_EVIDENCE,
+    } == rules.HELD_ANSWERABLE

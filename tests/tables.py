@@ -1,0 +1,100 @@
+"""Tables in the documents that are made from the code: `python -m tests.tables` writes them.
+
+A document marks the place: `<!-- table: stages -->` before it and `<!-- end -->` after it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import yaml
+
+from tests.closure import ROOT
+from tests.test_rooms import ROOMS, allowed
+
+STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+DOCUMENTS = [ROOT / "data/README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def reads(stage: str) -> list[str]:
+    """The stages whose folders a stage reads."""
+    return [dep.split("/")[3] for dep in STAGES[stage]["deps"] if dep.startswith("data/${dataset}/interim/")]
+
+
+def run_after(stage: str) -> list[str]:
+    """The stages that run again when this one writes something new, in the order of dvc.yaml."""
+    later: list[str] = []
+    for name in STAGES:
+        if {stage, *later} & set(reads(name)):
+            later.append(name)
+    return later
+
+
+def stages(above: str) -> str:
+    rows = [
+        f"| [`{name}`]({above}pipeline/stages/{name}.py) | {stage['desc']} | {', '.join(reads(name)) or 'source'} "
+        f"| {', '.join(run_after(name)) or '-'} |"
+        for name, stage in STAGES.items()
+    ]
+    return "\n".join(["| stage | what it does | reads | then run again |", "|---|---|---|---|", *rows])
+
+
+def interim(above: str) -> str:
+    """What each stage writes, from the part of its docstring that begins with "Writes"."""
+    rows = [
+        f"| [`{stage}`]({above}pipeline/stages/{stage}.py) | {', '.join(f'`{name}`' for name in names)} | {what} |"
+        for stage in STAGES
+        for names, what in written_by(stage)
+        if stage != "release"
+    ]
+    return "\n".join(["| stage | file | what |", "|---|---|---|", *rows])
+
+
+def written_by(stage: str) -> list[tuple[list[str], str]]:
+    """Files and what they are: `Writes  items.jsonl   the UQs` and the lines below it, further lines indented deeper."""
+    docstring = ast.get_docstring(ast.parse((ROOT / f"pipeline/stages/{stage}.py").read_text())) or ""
+    lines = docstring.partition("\nWrites")[2].split("\n\n")[0].splitlines()
+    files: list[tuple[list[str], str]] = []
+    for line in lines:
+        if row := re.fullmatch(r" {2,8}(\S+\.\w+(?:, \S+\.\w+)*) {2,}(.+)", line):
+            files.append((row[1].split(", "), row[2]))
+        elif line.startswith("          "):
+            names, what = files.pop()
+            files.append((names, f"{what} {line.strip()}"))
+    return files
+
+
+def rooms(above: str) -> str:
+    rows = [
+        f"| [`{room}`]({above}{room}) | {purpose(room)} | {', '.join(sorted(imported(room))) or '-'} |"
+        for room in ROOMS
+    ]
+    return "\n".join(["| room | what it is for | may import, beside `core` |", "|---|---|---|", *rows])
+
+
+def purpose(room: str) -> str:
+    """The first sentence of the room's docstring."""
+    docstring = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text())) or ""
+    return re.split(r"(?<=\.)\s|\n\n", docstring)[0].replace("\n", " ")
+
+
+def imported(room: str) -> set[str]:
+    return {name.removeprefix("pipeline/") for name in allowed(room) - {room, "pipeline/core"}}
+
+
+TABLES: dict[str, Callable[[str], str]] = {"stages": stages, "interim": interim, "rooms": rooms}
+
+
+def with_tables(text: str, path: Path) -> str:
+    """A document with its tables as the code has them."""
+    above = "../" * (len(path.relative_to(ROOT).parts) - 1)
+    return PLACE.sub(lambda place: f"{place[1]}{TABLES[place[2]](above)}\n{place[3]}", text)
+
+
+if __name__ == "__main__":
+    for path in DOCUMENTS:
+        path.write_text(with_tables(path.read_text(), path))

@@ -1,0 +1,143 @@
+"""What the documents say is true: links lead somewhere, and every command line in them exists, options and all."""
+
+import re
+import shlex
+
+import pytest
+import typer
+
+from pipeline.cli import app
+from pipeline.commands import score
+from pipeline.scorers.command import parser
+from tests.closure import ROOT
+from tests.tables import DOCUMENTS as WITH_TABLES
+from tests.tables import with_tables
+
+DOCUMENTS = sorted(
+    path
+    for path in ROOT.rglob("*.md")
+    if not {".venv", ".venv-label-studio", "build", "interim", "release", ".pytest_cache", "node_modules"}
+    & set(path.parts)
+)
+COMMANDS = typer.main.get_command(app)
+CODE = re.compile(r"```[a-z]*\n(.*?)```|`([^`\n]+)`", re.DOTALL)
+LINK = re.compile(r"\]\((?!https?://|mailto:)([^)\s]+)\)")
+
+
+def code_lines(text: str) -> list[str]:
+    """Lines of code blocks, continued ones joined, and code within sentences; comments left out."""
+    blocks = [block or inline for block, inline in CODE.findall(text)]
+    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    return [re.sub(r"\s#.*", "", line).strip() for line in lines]
+
+
+def commands(text: str, *names: str) -> list[list[str]]:
+    """The words of each command line that begins with one of these names (after `VARIABLE=value`)."""
+    lines = (re.sub(r"^([A-Z_]+=\S+\s+)+|^\$ ", "", line) for line in code_lines(text))
+    return [shlex.split(re.split(r"\s[|>&;]", line)[0]) for line in lines if line.split(" ")[0] in names]
+
+
+def anchors(text: str) -> set[str]:
+    """Anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ +(.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def fault_of_rgqa(words: list[str]) -> str | None:
+    """What is wrong with a command line of `rgqa`, or None."""
+    command = COMMANDS
+    rest = words[1:]
+    while rest and hasattr(command, "commands") and not rest[0].startswith("-"):
+        if rest[0].isupper():  # COMMAND stands for any
+            return None
+        following = command.commands.get(rest[0])
+        if following is None:
+            return f"no command {rest[0]!r}"
+        command, rest = following, rest[1:]
+    if command.name == "score":  # its options are those of the wheel's command, and more
+        known = {option for action in score.parser()._actions for option in action.option_strings}
+    else:
+        known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+    unknown = [word for word in rest if word.startswith("--") and word.split("=")[0] not in known]
+    return f"no option {', '.join(unknown)}" if unknown else None
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path):
+    for link in LINK.findall(path.read_text()):
+        file, _, anchor = link.partition("#")
+        target = path.parent / file if file else path
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target.read_text()), link
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_commands_exist_with_their_options(path):
+    text = path.read_text()
+    assert [(words, fault) for words in commands(text, "rgqa") if (fault := fault_of_rgqa(words))] == []
+    options = {option for action in parser()._actions for option in action.option_strings}
+    for words in commands(text, "rgqa-score"):
+        assert {word.split("=")[0] for word in words if word.startswith("--")} <= options, words
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_scripts_modules_and_targets_exist(path):
+    text = path.read_text()
+    makefile = (ROOT / "Makefile").read_text()
+    for words in commands(text, "make"):
+        for target in words[1:]:
+            assert "=" in target or re.search(rf"^{target}:", makefile, re.MULTILINE), words
+    for words in commands(text, "python"):
+        if words[1:2] == ["-m"] and words[2:]:
+            module = ROOT / words[2].replace(".", "/")
+            ours = words[2].split(".")[0] in (
+                "pipeline",
+                "annotation",
+                "simulation",
+                "sample_world",
+                "studies",
+                "tests",
+                "benchmarks",
+            )
+            assert not ours or module.with_suffix(".py").is_file() or (module / "__main__.py").is_file(), (
+                words
+            )
+        elif words[1:] and words[1].endswith(".py"):
+            assert (ROOT / words[1]).is_file(), words
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_of_the_code_that_it_names_exist(path):
+    named = re.findall(
+        r"`((?:pipeline|annotation|simulation|sample_world|studies|tests|benchmarks|docs)/[\w./-]+)`",
+        path.read_text(),
+    )
+    assert [name for name in named if not re.search("NAME|REASON", name) and not (ROOT / name).exists()] == []
+
+
+def test_tables_are_those_of_the_code():
+    for path in WITH_TABLES:
+        assert with_tables(path.read_text(), path) == path.read_text(), "run python -m tests.tables"
+
+
+def every_command(command, name):
+    if hasattr(command, "commands"):
+        for child, sub in command.commands.items():
+            yield from every_command(sub, f"{name} {child}")
+    else:
+        yield name, command
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), list(every_command(COMMANDS, "rgqa")), ids=lambda value: str(value)
+)
+def test_every_command_has_help_and_an_example_that_it_would_take(name, command):
+    assert command.help
+    assert all(parameter.help for parameter in command.params if parameter.param_type_name == "option"), name
+    example = re.sub(r"^Example: ", "", command.epilog or "")
+    assert example.startswith(name), (name, command.epilog)
+    assert fault_of_rgqa(shlex.split(example.split(" (")[0])) is None
+
+
+def test_the_readme_has_at_most_600_words():
+    assert len((ROOT / "README.md").read_text().split()) <= 600

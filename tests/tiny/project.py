@@ -1,0 +1,130 @@
+"""A project folder with the tiny world in it, and all stages run there: no model is needed, as the vectors that `embed`
+would write are bags of words."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from pipeline.core.files import read_jsonl, write_json
+from pipeline.core.records import Picture, Question
+from pipeline.encoders.clip import ModelRecord
+from pipeline.encoders.embedding import EmbedReport
+from tests.closure import ROOT
+
+TINY = Path(__file__).parent
+STAGES = tuple(yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"])
+PARAMS = {
+    "ingest": {
+        "split": "testdev",
+        "question_splits": ["testdev", "train", "val"],
+        "graph_splits": ["train", "val"],
+    },
+    "vocabulary": {},
+    "embed": {"model": "none"},
+    "rank": {
+        "hard_draw": 6,
+        "hard_pool": 20,
+        "easy_last": 4,
+        "easy_pool": 20,
+        "cap": 3,
+        "dev_share": 0.5,
+        "seed": 1,
+    },
+    "perturb": {"seed": 1},
+    "batch": {"seed": 1, "template_share": 0.5},
+    "collect": {"simulate": True, "seed": 1, "votes": 5, "min_votes": 2, "min_filter_answers": 5},
+    "balance": {"seed": 1},
+    "paper": {"hard_draw": 6, "hard_pool": 20, "easy_last": 4, "seed": 1},
+    "audit": {
+        "limits": {"clip-easy": 0.55, "clip-hard": 0.55, "pt-easy": 0.65, "pt-hard": 0.65},
+        "folds": 2,
+        "repetitions": 50,
+    },
+    "release": {
+        "title": "Tiny",
+        "origin": "Drawn.",
+        "licence": "CC BY 4.0",
+        "published": "2026-01-01",
+        "folds": 2,
+        "licence_url": "https://creativecommons.org/licenses/by/4.0/",
+    },
+}
+
+
+def lay_out(home: Path, params: Mapping[str, Any] | None = None) -> Path:
+    """Copy the tiny world's source and truth into a project folder; with its params.yaml and a folder of exports if parameters are given."""
+    for part in ("source", "truth"):
+        shutil.copytree(TINY / part, home / "data/tiny" / part)
+    if params:
+        (home / "data/tiny/annotations").mkdir()
+        (home / "params.yaml").write_text(
+            yaml.safe_dump({"dataset": "tiny", "version": "0.1.0", "tiny": params})
+        )
+    return home
+
+
+def run_stages(home: Path) -> Path:
+    """Run every stage in a project folder that was laid out; the release is data/release/tiny/0.1.0."""
+    with contextlib.chdir(home):
+        for stage in STAGES:
+            if stage == "embed":
+                bags_of_words(home / "data/tiny", home / "data/tiny/interim")
+            else:
+                importlib.import_module(f"pipeline.stages.{stage}").main()
+    return home
+
+
+def bags_of_words(folder: Path, interim: Path) -> None:
+    """Vectors as embed writes them: a text is the sum of its words, a picture the sum of its objects' names."""
+    from pipeline.sources import gqa_files
+
+    def vector(words: list[str]) -> np.ndarray:
+        rows = [
+            np.random.default_rng(int.from_bytes(word.encode(), "big") % 2**32).normal(size=32)
+            for word in words
+        ]
+        total = np.sum(rows, axis=0)
+        return (total / np.linalg.norm(total)).astype(np.float32)
+
+    pictures = sorted(p.picture_id for p in read_jsonl(interim / "ingest/pictures.jsonl", Picture))
+    scenes = gqa_files.truth(folder / "truth", ("testdev",))
+    texts = sorted(
+        {
+            q.text
+            for q in read_jsonl(interim / "ingest/questions.jsonl", Question)
+            if q.picture_id in set(pictures)
+        }
+    )
+    (interim / "embed").mkdir(parents=True)
+    np.save(
+        interim / "embed/pictures.npy",
+        np.array([vector([o.name for o in scenes[p].objects]) for p in pictures]),
+    )
+    np.save(
+        interim / "embed/texts.npy", np.array([vector(re.findall(r"[a-z]+", text.lower())) for text in texts])
+    )
+    write_json(interim / "embed/picture_ids.json", pictures)
+    write_json(interim / "embed/texts.json", texts)
+    model = ModelRecord(
+        model="bags of words",
+        pretrained="",
+        weights_sha256="00",
+        fingerprint="bags",
+        preprocessing="",
+        quick_gelu=False,
+        dimension=32,
+        context_length=0,
+        open_clip="",
+        torch="",
+    )
+    report = EmbedReport(model=model, pictures=len(pictures), questions=len(texts), distinct_texts=len(texts))
+    write_json(interim / "embed/embed.json", report)
