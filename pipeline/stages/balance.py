@@ -6,8 +6,8 @@ are taken out. Rule `image` is RGQA's: beside each UQ an AQ
 of the same picture (CLIP) or its original (PT), duplicates among the AQs dropped.
 
 Reads   collect/verified.jsonl, collect/aq_checks.jsonl, ingest/questions.jsonl, rank/own_scores.jsonl, rank/parts.json
-Writes  items.jsonl      the UQs and AQs of each subset
-        unpaired.jsonl   verified UQs that are not in it, each with a reason
+Writes  items.jsonl      Item: the UQs and AQs of each subset
+        unpaired.jsonl   Dropped: verified UQs that are not in it, each with a reason
         balance.json     what was kept, margins, reasons
 """
 

@@ -6,7 +6,7 @@ evidence, is not there; templates).
 
 Reads   screened.jsonl, questions.jsonl, scenes.jsonl, pictures.jsonl, vocabulary.json, reconstructed.jsonl
         data/<data set>/annotations/known.jsonl   verified.jsonl of an earlier round, if there is one
-Writes  tasks.jsonl                everything about each task, the filter and its verdict included
+Writes  tasks.jsonl                Task: everything about each task, the filter and its verdict included
         label_studio_tasks.json    what the browser may see: task key, picture, the two texts
         batch.json                 tasks per subset, filters per source, and how well a model that sees
                                    the texts alone tells which question is the filter

@@ -9,12 +9,12 @@ Reads   tasks.jsonl, screened.jsonl
         data/<data set>/truth, pictures.jsonl, vocabulary.json   what simulated annotators see and know; with
                                              `simulate: rehearsal` instead of the truth
         scenes.jsonl, reconstructed.jsonl    incomplete graphs, taken as complete
-Writes  verdicts.jsonl    all of them, under pseudonyms, simulated ones marked
-        set_aside.jsonl   verdicts that do not count, each with a reason
-        verified.jsonl    every candidate with its votes and one status
-        posteriors.jsonl  how probably each is unanswerable, if the rule is dawid-skene; else empty
+Writes  verdicts.jsonl    Verdict: all of them, under pseudonyms, simulated ones marked
+        set_aside.jsonl   SetAside: verdicts that do not count, each with a reason
+        verified.jsonl    Verified: every candidate with its votes and one status
+        posteriors.jsonl  Posterior: how probably each is unanswerable, if the rule is dawid-skene; else empty
         another_vote.json   tasks that need another vote
-        aq_checks.jsonl   the pictures' own questions that were verified or refuted on the way
+        aq_checks.jsonl   AqCheck: the pictures' own questions that were verified or refuted on the way
         quality.json, quality.html   the quality report
         collect.json      accuracy and agreement of annotators, statuses per subset
 """

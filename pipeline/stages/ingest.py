@@ -1,11 +1,11 @@
 """Read the source into records and check all of it; everything wrong is told at once.
 
 Reads   data/<data set>/source     GQA's files (sources/gqa_files.py) or a table of own questions (sources/own_table.py)
-Writes  pictures.jsonl    the pictures of the split that the benchmark is built from, each decoded once
-        questions.jsonl   the questions of the splits asked for
-        unbalanced.jsonl  GQA's unbalanced questions about these pictures, where their file is there and no graph
+Writes  pictures.jsonl    Picture: the pictures of the split that the benchmark is built from, each decoded once
+        questions.jsonl   Question: those of the splits asked for
+        unbalanced.jsonl  Question: GQA's unbalanced questions about these pictures, where their file is there and no graph
                           is read: for what they tell of the pictures, never to be asked
-        scenes.jsonl      the published scene graphs of the splits asked for
+        scenes.jsonl      Scene: the published scene graphs of the splits asked for
         ingest.json       counts per split; relations left out because they point to no object
 All three are sorted by id. Nothing is written unless everything is right.
 """

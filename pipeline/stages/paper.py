@@ -6,7 +6,7 @@ simulated annotators: this needs the complete truth, so for pictures of the worl
 
 Reads   ingest/, vocabulary/, embed/, tag/, rank/parts.json, rank/own_scores.jsonl
         data/<data set>/truth   where there is one
-Writes  items.jsonl   items under the paper's rules; empty without a truth
+Writes  items.jsonl   Item: those under the paper's rules; empty without a truth
         paper.json    counts per subset
 """
 

@@ -2,8 +2,8 @@
 
 Reads   ingest/pictures.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
         vocabulary/reconstructed.jsonl, tag/tags.jsonl
-Writes  candidates.jsonl     PT-Easy: other things; PT-Hard: other attributes of the same thing, opposites
-        unperturbed.jsonl    questions that have no such edit, with the reason, per subset
+Writes  candidates.jsonl     Candidate. PT-Easy: other things; PT-Hard: other attributes of the same thing, opposites
+        unperturbed.jsonl    Dropped: questions that have no such edit, with the reason, per subset
         perturb.json         counts: questions == candidates + unperturbed, in each subset
 """
 

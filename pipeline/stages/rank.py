@@ -5,8 +5,8 @@ best questions, CLIP-Easy takes from the last ones (RGQA 3.1). Beyond the paper,
 used, and the draw is spread so that every picture is asked as many questions as it gives to others, within its part.
 
 Reads   ingest/questions.jsonl, embed/pictures.npy, picture_ids.json, texts.npy, texts.json
-Writes  candidates.jsonl   clip-easy and clip-hard
-        own_scores.jsonl   the CLIP score of every question with its own picture
+Writes  candidates.jsonl   Candidate: clip-easy and clip-hard
+        own_scores.jsonl   OwnScore: the CLIP score of every question with its own picture
         parts.json         dev or test, for every picture
         rank.json          pairs left out by reason, margins, score quantiles, distance from the optimum
 """

@@ -2,8 +2,8 @@
 
 Reads   ingest/pictures.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
         vocabulary/reconstructed.jsonl, rank/candidates.jsonl, perturb/candidates.jsonl
-Writes  screened.jsonl   candidates that stay, each with what the judge says and from which evidence
-        dropped.jsonl    candidates that go, each with one reason (`pipeline/screening/screen_rules.py`)
+Writes  screened.jsonl   Screened: candidates that stay, each with what the judge says and from which evidence
+        dropped.jsonl    Dropped: candidates that go, each with one reason (`pipeline/screening/screen_rules.py`)
         screen.json      counts per subset: in == kept + sum(dropped); judgements of what was kept
 
 The evidence about a picture is its scene graph where there is one, else what its own questions say, else

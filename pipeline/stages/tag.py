@@ -2,7 +2,7 @@
 none.
 
 Reads   ingest/questions.jsonl, ingest/pictures.jsonl, vocabulary/vocabulary.json
-Writes  tags.jsonl    Tagged, one per distinct text of the benchmark's pictures, sorted by text
+Writes  tags.jsonl    Tagged: one per distinct text of the benchmark's pictures, sorted by text
         tag.json      how many texts, and how many words of each class
 """
 

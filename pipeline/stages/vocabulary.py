@@ -1,8 +1,8 @@
 """Collect what the pictures show: objects with their attributes and relations, categories, attribute types.
 
 Reads   ingest/scenes.jsonl, ingest/questions.jsonl, ingest/unbalanced.jsonl
-Writes  vocabulary.json       a Vocabulary
-        reconstructed.jsonl   a partial graph of each picture that has questions but no published graph
+Writes  vocabulary.json       Vocabulary: names with frequencies, types, categories
+        reconstructed.jsonl   Reconstructed: a partial graph of each picture that has questions but no published graph
 
 Objects, attributes and relations are counted in the scene graphs. Where there is none, they are counted in
 the partial graphs: what the answered questions say. Categories ("furniture") and types of attributes ("color")
