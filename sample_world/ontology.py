@@ -81,7 +81,6 @@ class Kind:
 _ALL = tuple(color for color in COLORS)
 _BRIGHT = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "white", "black")
 _FUR = ("brown", "black", "white", "gray", "orange")
-_HAND = ("red", "blue", "green", "yellow", "pink", "purple", "white", "black")
 
 KINDS: tuple[Kind, ...] = (
     # people

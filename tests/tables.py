@@ -25,6 +25,12 @@ def reads(stage: str) -> list[str]:
     return [dep.split("/")[3] for dep in STAGES[stage]["deps"] if dep.startswith("data/${dataset}/interim/")]
 
 
+def folders_read(stage: str) -> list[str]:
+    """The folders of the data set, beside those of stages, that a stage reads."""
+    own = [dep.removeprefix("data/${dataset}/") for dep in STAGES[stage]["deps"] if dep.startswith("data/")]
+    return [f"`{folder}/`" for folder in own if not folder.startswith("interim/")]
+
+
 def run_after(stage: str) -> list[str]:
     """The stages that run again when this one writes something new, in the order of dvc.yaml."""
     later: list[str] = []
@@ -36,7 +42,7 @@ def run_after(stage: str) -> list[str]:
 
 def stages(above: str) -> str:
     rows = [
-        f"| [`{name}`]({above}pipeline/stages/{name}.py) | {stage['desc']} | {', '.join(reads(name)) or 'source'} "
+        f"| [`{name}`]({above}pipeline/stages/{name}.py) | {stage['desc']} | {', '.join(reads(name) + folders_read(name))} "
         f"| {', '.join(run_after(name)) or '-'} |"
         for name, stage in STAGES.items()
     ]
@@ -83,6 +89,8 @@ def purpose(room: str) -> str:
 
 
 def imported(room: str) -> set[str]:
+    if room == "pipeline/scorers":
+        return {"not even `core`"}
     return {name.removeprefix("pipeline/") for name in allowed(room) - {room, "pipeline/core"}}
 
 

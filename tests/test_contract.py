@@ -40,7 +40,9 @@ def test_a_stage_is_run_by_its_name_and_says_in_one_line_what_it_does(stage):
 @pytest.mark.parametrize("stage", DVC)
 def test_the_declared_code_is_the_code_that_can_run(stage):
     """`python -m tests.closure` writes it."""
-    assert [dep for dep in DVC[stage]["deps"] if not dep.startswith("data/")] == code_deps(stage)
+    assert [dep for dep in DVC[stage]["deps"] if not dep.startswith("data/")] == code_deps(stage), (
+        "run python -m tests.closure"
+    )
 
 
 @pytest.mark.parametrize("stage", DVC)

@@ -17,8 +17,9 @@ DOCUMENTS = sorted(
     path
     for path in ROOT.rglob("*.md")
     if not {".venv", ".venv-label-studio", "build", "interim", "release", ".pytest_cache", "node_modules"}
-    & set(path.parts)
+    & set(path.relative_to(ROOT).parts)
 )
+assert DOCUMENTS, "no Markdown found"
 COMMANDS = typer.main.get_command(app)
 CODE = re.compile(r"```[a-z]*\n(.*?)```|`([^`\n]+)`", re.DOTALL)
 LINK = re.compile(r"\]\((?!https?://|mailto:)([^)\s]+)\)")

@@ -1,4 +1,4 @@
-"""The plan of the house: which room may import which. Written once, here; docs/architecture.md draws it."""
+"""The plan of the house: which room may import which. Written once, here; docs/architecture.md has it as a table."""
 
 import ast
 from collections import Counter, defaultdict

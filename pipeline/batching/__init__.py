@@ -1,1 +1,1 @@
-"""Which filter questions a picture offers, by what is known of it."""
+"""Annotation tasks: which filter questions a picture offers, and which stands beside which candidate."""

@@ -1,1 +1,1 @@
-"""What annotators' verdicts come to: the verb of stage collect."""
+"""Verdicts, people's or simulated, and what they come to for each candidate."""

@@ -1,1 +1,1 @@
-"""What the commands of `rgqa` do that belong to no other room."""
+"""Commands of `rgqa` that belong to no other room."""

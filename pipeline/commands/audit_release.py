@@ -28,7 +28,7 @@ class LabelledText(msgspec.Struct, frozen=True):
 
     @property
     def source_question(self) -> str:
-        """The id of the question that this one is, or was made from: `ptEasy_n460556+202082119` -> `202082119`."""
+        """The id of the question that this one is, or was made from: `pteasy_n460556+202082119` -> `202082119`."""
         return self.question_id.rpartition("+")[2]
 
 

@@ -22,13 +22,12 @@ from tests.closure import ROOT
 
 TINY = Path(__file__).parent
 STAGES = tuple(yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"])
-PARAMS = {
+PARAMS: dict[str, dict[str, Any]] = {stage: {} for stage in STAGES} | {
     "ingest": {
         "split": "testdev",
         "question_splits": ["testdev", "train", "val"],
         "graph_splits": ["train", "val"],
     },
-    "vocabulary": {},
     "embed": {"model": "none"},
     "rank": {
         "hard_draw": 6,
