@@ -244,11 +244,16 @@ def visual_genome(
     run(lambda: print(f"convert: {convert(graphs, pictures, into, split, attributes)}"))
 
 
+OURS = ("pipeline", "annotation", "simulation", "sample_world", "studies")
+
+
 def main() -> None:
     """Entry point of the `rgqa` command."""
     try:
         app()
     except ModuleNotFoundError as error:
+        if str(error.name).split(".")[0] in OURS:
+            raise
         sys.exit(
             f"error: {error.name} is not installed: this command belongs to building a benchmark, not to scoring one; "
             'install the whole from a clone with `pip install ".[build]"`'

@@ -14,7 +14,9 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = Path("pipeline/core")
-FILE_NAME = re.compile(r"[a-z_.]+\.(tsv|jinja|css|xml|md|lock)")
+FILE_NAME = re.compile(r"[A-Za-z0-9_.-]+\.(tsv|jinja|css|xml|md|lock|html|json|in)|LICENSE")
+# What reads modules as files, without importing them, needs all of their room.
+READ_WHOLE = {Path("pipeline/releasing/wheel.py"): Path("pipeline/scorers")}
 PACKAGES = ("pipeline", "annotation", "simulation", "sample_world", "studies")
 
 
@@ -48,7 +50,8 @@ def imports(path: Path) -> frozenset[Path]:
             beside.add(path.with_name(node.value))
     own = {name for name in names if name.split(".")[0] in PACKAGES}
     files = {file for name in own if (file := file_of(name))}
-    return frozenset(files | {file for file in beside if (ROOT / file).is_file()})
+    read = modules(READ_WHOLE[path]) if path in READ_WHOLE else []
+    return frozenset({*files, *read, *(file for file in beside if (ROOT / file).is_file())})
 
 
 def closure(path: Path) -> set[Path]:

@@ -130,6 +130,11 @@ def test_importing_the_scorers_loads_numpy_alone():
     )
 
 
+def test_the_release_is_made_anew_when_any_module_of_its_wheel_changes():
+    declared = {Path(dep) for dep in code_deps("release")}
+    assert all(declared & {path, *path.parents} for path in modules(Path("pipeline/scorers")))
+
+
 def test_nothing_reads_the_clock_in_a_stage():
     for stage in DVC:
         for path in closure(Path(f"pipeline/stages/{stage}.py")):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -12,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 import httpx
 import psutil
@@ -26,10 +25,6 @@ from pipeline.core.records import Record
 INSIDE = "annotation.server.studio.inside"
 SERVER, LOG = HOME / "server.json", HOME / "server.log"
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ")  # of the environment
-POSTGRES = re.compile(
-    r"postgresql://(?P<POSTGRE_USER>[^:@/]+)(:(?P<POSTGRE_PASSWORD>[^@/]*))?@"
-    r"\[?(?P<POSTGRE_HOST>(?<=\[)[^]/]+|[^]:@/[]+)]?(:(?P<POSTGRE_PORT>\d+))?/(?P<POSTGRE_NAME>[^?#]+)"
-)
 START_SECONDS = 180
 STOP_SECONDS = 20
 
@@ -112,7 +107,7 @@ def stop() -> bool:
 def healthy(url: str) -> bool:
     """Whether a server answers there that it is well."""
     try:
-        return httpx.get(f"{url}/health", timeout=5).status_code == 200
+        return httpx.get(f"{url}/health", timeout=5, trust_env=False).status_code == 200
     except httpx.HTTPError:
         return False
 
@@ -182,11 +177,22 @@ def database() -> dict[str, str]:
     address = os.environ.get("RGQA_ANNOTATE_DATABASE")
     if not address:
         return {"DJANGO_DB": "sqlite"}
-    match = POSTGRES.fullmatch(address)
-    if match is None:
+    try:
+        parts = urlsplit(address)
+        port = parts.port or 5432
+    except ValueError:
+        parts, port = urlsplit(""), 0
+    name = parts.path.removeprefix("/")
+    if parts.scheme != "postgresql" or not (parts.hostname and parts.username and name):
         raise UserError("RGQA_ANNOTATE_DATABASE: expected postgresql://user:password@host:port/name")
-    defaults = {"DJANGO_DB": "default", "POSTGRE_PASSWORD": "", "POSTGRE_PORT": "5432"}
-    return defaults | {name: unquote(part) for name, part in match.groupdict().items() if part}
+    return {
+        "DJANGO_DB": "default",
+        "POSTGRE_HOST": parts.hostname,
+        "POSTGRE_PORT": str(port),
+        "POSTGRE_USER": unquote(parts.username),
+        "POSTGRE_PASSWORD": unquote(parts.password or ""),
+        "POSTGRE_NAME": unquote(name),
+    }
 
 
 def keep_database() -> None:

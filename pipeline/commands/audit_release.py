@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -46,12 +47,14 @@ def read_subsets(path: Path) -> dict[str, list[LabelledText]]:
     for file in files:
         try:
             rows = msgspec.json.decode(file.read_bytes(), type=list[LabelledText])
-        except FileNotFoundError:
+        except (FileNotFoundError, IsADirectoryError):
             problems.add(file.name, "no such file")
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             problems.add(file.name, f"wanted a list of {{question_id, sent, label}}: {error}")
         else:
-            if len({"UQ" in row.label for row in rows}) < 2:
+            if not any(re.search(r"\w", row.sent) for row in rows):
+                problems.add(file.name, "its questions have no words")
+            elif len({"UQ" in row.label for row in rows}) < 2:
                 problems.add(
                     file.name, "wanted unanswerable (label UQ) and answerable questions, got one kind"
                 )

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pandas as pd
+import pyarrow as pa
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl, replacing
@@ -37,7 +38,7 @@ def write_table(source: str, out: Path) -> None:
         if out.suffix == ".csv":
             table.to_csv(file, index=False)
         elif out.suffix == ".parquet":
-            table.to_parquet(file, index=False)
+            _write_parquet(table, source, file)
         else:
             _write_excel(table, file)
     done("table", f"{len(table):,} rows, {len(table.columns)} columns", out)
@@ -66,8 +67,20 @@ def flat(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
     table = pd.json_normalize(list(rows))
     for name in table.columns:
         if table[name].map(lambda value: isinstance(value, list)).any():
-            table[name] = table[name].map(lambda value: json.dumps(value, ensure_ascii=False))
+            table[name] = table[name].map(
+                lambda value: json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+            )
     return table
+
+
+def _write_parquet(table: pd.DataFrame, source: str, file: Any) -> None:
+    try:
+        table.to_parquet(file, index=False)
+    except (
+        pa.ArrowException,
+        OverflowError,
+    ) as error:  # a column of numbers and texts, or numbers beyond 64 bits
+        raise UserError(f"{source}: a column is of no one type, so write .csv: {error}") from error
 
 
 def _write_excel(table: pd.DataFrame, file: Any) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from typing import Annotated
 
 import msgspec
 
+from pipeline.core.errors import UserError
 from pipeline.core.params import Params
 from pipeline.core.records import Item, Judgement, Question, Record, Step, Verified
 
@@ -36,6 +38,12 @@ class ReleaseParams(Params):
     fetch_recipe: str = ""
     folds: Annotated[int, msgspec.Meta(ge=2)] = 5
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        try:
+            date.fromisoformat(self.published)
+        except ValueError as error:
+            raise UserError(f"release.published is {self.published!r}: {error}") from error
 
 
 class Provenance(Record):

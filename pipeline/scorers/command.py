@@ -17,7 +17,7 @@ from .benchmark import read_benchmark
 from .efficiency import read_run_log
 from .human import read_judgements
 from .items import Benchmark, Extras, Options, Predictions
-from .json_input import parse_json, read_bytes
+from .json_input import read_mapping
 from .model_report import NAMES, score
 from .predictions import read_predictions
 from .text_table import text_of
@@ -93,7 +93,7 @@ def read(
     }
     extras = Extras(
         **{
-            name: attempt(readers.get(name, lambda path: parse_json(read_bytes(path), path)), path)
+            name: attempt(readers.get(name, read_mapping), path)
             for name in Extras._fields
             if (path := getattr(arguments, name, None))
         }

@@ -36,6 +36,18 @@ def parse_json(data: bytes, path: Path | str) -> Any:
         raise InputError(f"{path}: not valid JSON ({error}); the file may be cut off") from None
 
 
+def read_mapping(path: Path | str) -> dict[str, Any]:
+    """The JSON object of a file: questions, choices, scenes or attention by id.
+
+    Raises:
+        InputError: it cannot be read, or is no object.
+    """
+    mapping = parse_json(read_bytes(path), path)
+    if not isinstance(mapping, dict):
+        raise InputError(f"{path}: wanted an object by id, got a {type(mapping).__name__}")
+    return mapping
+
+
 def parse_lines(data: bytes, path: Path | str) -> Iterator[tuple[int, Any]]:
     """The numbers, from 1 on, and the values of the lines of a JSON Lines file; empty lines are passed over.
 

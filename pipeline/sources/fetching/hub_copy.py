@@ -75,8 +75,14 @@ class Hub:
     def waiting(self, wanted: list[WantedFile]) -> int:
         if self.folder:
             return 0
-        sizes = [file.size for origin in {file.origin for file in wanted} for file in self._files(origin)]
-        return sum(sizes) if self.store.keep else max(sizes, default=0)
+        sizes = {file.origin: [part.size for part in self._files(file.origin)] for file in wanted}
+        if self.store.keep:
+            return sum(map(sum, sizes.values()))
+        # Pictures are taken out of one file after the other; questions are converted when all their files are there.
+        pictures = {file.origin for file in wanted if _is_picture(file)}
+        return max(
+            (max(of, default=0) if origin in pictures else sum(of) for origin, of in sizes.items()), default=0
+        )
 
     def fetch(self, wanted: list[WantedFile], source: Path, manifest: Manifest, problems: Problems) -> None:
         for file in wanted:

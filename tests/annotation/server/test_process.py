@@ -160,6 +160,7 @@ def test_sqlite_unless_another_database_is_named(monkeypatch: pytest.MonkeyPatch
     [
         ("postgresql://u:p@h/n", "h", "5432", "p"),
         ("postgresql://u@h/n", "h", "5432", ""),
+        ("postgresql://u:p@ss@h:/n?sslmode=require", "h", "5432", "p@ss"),
         ("postgresql://u:a:b@[::1]:99/n", "::1", "99", "a:b"),
     ],
 )
@@ -176,6 +177,7 @@ def test_what_an_address_leaves_out_is_postgresqls_own(address, host, port, pass
         "postgresql://h/n",
         "postgresql://u@h",
         "postgresql://u@h:port/n",
+        "postgresql://u@h:99999/n",
         "study",
         "postgresql:///n",
     ],

@@ -67,6 +67,7 @@ def test_a_release_has_a_subset_for_each_of_its_files(tmp_path):
         ({"a": 1}, "wanted a list of {question_id, sent, label}"),
         ([{"question_id": "1", "sent": "Where?"}], "missing required field `label`"),
         ([row(1, "Where?", True)], "got one kind"),
+        ([row(1, "", True), row(2, "", False)], "have no words"),
     ],
 )
 def test_what_is_no_benchmark_is_refused(tmp_path, value, message):

@@ -5,6 +5,8 @@ import pytest
 from typer.testing import CliRunner
 
 from pipeline.cli import app
+from pipeline.commands.table import write_table
+from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl
 from pipeline.core.records import Dropped, Item
 
@@ -75,3 +77,12 @@ def test_more_rows_than_a_sheet_has_are_refused(tmp_path, monkeypatch):
     source.write_text('{"a": 1}\n' * 3)
     code, output = table(source, "--out", tmp_path / "rows.xlsx")
     assert code == 1 and "3 rows do not fit" in output and not (tmp_path / "rows.xlsx").exists()
+
+
+def test_a_column_of_numbers_and_texts_is_refused_for_parquet_and_a_missing_list_stays_empty(tmp_path):
+    mixed = tmp_path / "mixed.jsonl"
+    mixed.write_text('{"a": 1, "b": [1]}\n{"a": "x"}\n')
+    with pytest.raises(UserError, match=r"mixed\.jsonl: a column is of no one type"):
+        write_table(str(mixed), tmp_path / "t.parquet")
+    write_table(str(mixed), tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == "a,b\n1,[1]\nx,\n"
