@@ -21,6 +21,7 @@ The same checks hold for all four forms. An empty cell, null and NaN are missing
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -111,7 +112,13 @@ def _checked(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:
                 problems.add(where, fault(error))
     except UnicodeDecodeError as error:
         problems.add(path.name, f"not UTF-8 ({error}); save the table as UTF-8")
-    except (ValueError, KeyError, OSError, BadZipFile) as error:  # what pandas and its readers raise
+    except (
+        ValueError,
+        KeyError,
+        OSError,
+        BadZipFile,
+        csv.Error,
+    ) as error:  # what pandas and its readers raise
         problems.add(path.name, f"cannot be read: {error}")
 
 
@@ -162,7 +169,8 @@ def _csv(path: Path) -> pd.DataFrame:
         encoding="utf-8-sig",
         engine="python",  # the strict one: it refuses a quote in the middle of a cell
     )
-    columns = read(nrows=1).shape[1] + 1  # one more, for a cell beyond the header
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        columns = max(map(len, csv.reader(file)))  # of the longest row, so that each one too long is told
     return read(names=range(columns))
 
 

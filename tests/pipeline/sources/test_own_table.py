@@ -219,3 +219,10 @@ def test_two_tables_are_one_too_many(tmp_path):
     assert read(tmp_path, HEAD)[1] == [
         "questions.jsonl or questions.csv or questions.xlsx or questions.parquet: expected one of them, there are 2"
     ]
+
+
+def test_every_row_of_a_csv_with_cells_too_many_is_told_and_the_others_are_read(tmp_path):
+    rows, problems = read(tmp_path, f"{HEAD}\n1,a,What?,x,y,z\n2,b,What?,x\n3,c,What?,x,y\n")
+    fault = "Object contains unknown field `(beyond the header)`"
+    assert problems == [f"questions.csv, row 2: {fault}", f"questions.csv, row 4: {fault}"]
+    assert [row.question_id for row in rows] == ["2"]
