@@ -28,7 +28,7 @@ test: setup
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/basedpyright
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/python -m pytest --doctest-modules $(CODE) --ignore annotation/server/studio
 	$(BIN)/python -m pytest tests/test_documents.py tests/test_contract.py tests/test_rooms.py
 
