@@ -58,7 +58,10 @@ class Cache:
     def missing(self, wanted: Sequence[bytes]) -> list[bytes]:
         """Those keys that have no vector yet, each once, in the order given."""
         with self._errors_told():
-            return [key for key in dict.fromkeys(wanted) if self._vector(key) is None]
+            there = "SELECT 1 FROM vectors WHERE key = ?"  # the vectors themselves are not read
+            return [
+                key for key in dict.fromkeys(wanted) if self._base.execute(there, (key,)).fetchone() is None
+            ]
 
     def put(self, wanted: Sequence[bytes], vectors: np.ndarray) -> None:
         """Keep vectors [len(wanted), d] by key; on return they are on the disk."""

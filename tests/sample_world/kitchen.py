@@ -173,3 +173,13 @@ def pairs(asked_: list[SampleQuestion]):
             yield from ((one, seen[i]) for one in seen.values() for i in one.entailed)
             seen = {}
         seen[question.question_id] = question
+
+
+def check_family(family, structural: str, semantics: str) -> None:
+    """A family asks at least ten things, of its own types, and each has one right answer by an independent judge."""
+    rounds = asked_by(family)
+    every = [question for asked_together in rounds for question in asked_together]
+    assert len({question.text for question in every}) >= 10
+    assert {question.structural for question in every} == {structural}
+    assert {question.semantic for question in every} == set(semantics.split())
+    assert wrong_with(rounds) == []
