@@ -20,9 +20,7 @@ app = typer.Typer(
 @app.command(epilog="Example: rgqa annotate serve")
 def serve(
     port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 8080,
-    stop: Annotated[
-        bool, typer.Option("--stop", help="Stop the server; all that people did is kept.")
-    ] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop it; all that people did is kept.")] = False,
 ) -> None:
     """Start a Label Studio of our own, make the projects and push the tasks."""
     from annotation.server import serve
@@ -34,12 +32,10 @@ def serve(
 def invite(
     names: Annotated[list[str], typer.Argument(help="Names of annotators.")],
     share: Annotated[float, typer.Option(help="How much they take of the work, beside others' 1.")] = 1.0,
-    leave: Annotated[
-        bool, typer.Option("--leave", help="They leave: their open tasks go to others.")
-    ] = False,
+    leave: Annotated[bool, typer.Option("--leave", help="Their open tasks go to others.")] = False,
 ) -> None:
     """Let annotators join or leave, each with an account and a queue of their own."""
-    from annotation.server.invite import invite
+    from annotation.server.accounts import invite
 
     run(lambda: invite(names, share=share, leave=leave))
 
@@ -94,9 +90,9 @@ def draw(
     ] = "",
 ) -> None:
     """Draw AQs and UQs of a release as tasks with one question each."""
-    from annotation.study.human_study import LOCAL, draw
+    from annotation.study.human_study import draw
 
-    run(lambda: draw(release, each, seed, pictures or LOCAL))
+    run(lambda: draw(release, each, seed, pictures))
 
 
 @study.command(epilog="Example: rgqa annotate study score export.json")
@@ -104,6 +100,6 @@ def score(
     exports: Annotated[list[Path], typer.Argument(help="Exports of the study's project, format JSON.")],
 ) -> None:
     """Write what people said for `rgqa score --human`, and print their rates."""
-    from annotation.study.human_scores import score
+    from annotation.study.human_study import score
 
     run(lambda: score(exports))

@@ -1,6 +1,6 @@
 """How fast tasks are pushed to our own Label Studio and verdicts pulled from it, next to the bare transfer of the same bytes.
 
-    python benchmarks/annotate_speed.py [--tasks 10000]
+    python -m benchmarks.annotate_speed [--tasks 10000]
 
 Starts a server with an empty SQLite database in a folder of its own, and stops it at the end. Push: the tasks shared out
 to four annotators, put into their projects and counted. Pull: as many annotations (made through the API, marked as
@@ -10,29 +10,26 @@ Targets for 40,000: 60 s each.
 
 from __future__ import annotations
 
-import argparse
 import os
 import resource
 import socket
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
-from annotation.client.contents import read_batch
 from annotation.client.label_studio import BATCH, LabelStudio
 from annotation.client.pull import pull
 from annotation.client.push import push
-from annotation.client.queues import open_queues
+from annotation.client.queues import open_queues, read_batch
 from annotation.server import accounts, environment, process
-from annotation.server.invite import join
+from annotation.server.accounts import join
 from annotation.study.plan import AnnotateParams
 from annotation.study.roster import read_roster
+from benchmarks.harness import command, tell, timed
 from pipeline.batching.tasks import shown
-from pipeline.core.errors import Problems, run
-from pipeline.core.files import write_json, write_jsonl
+from pipeline.core.errors import Problems
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.records import SUBSETS, Picture, Task, TaskQuestion
@@ -51,12 +48,7 @@ CHOSEN = {
 ANSWER = {"lead_time": 5.0, "result": [{"from_name": name, **CHOSEN} for name in ("first", "second")]}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--tasks", type=int, default=40_000)
-    count = parser.parse_args().tasks
+def main(tasks: int = 40_000) -> None:
     python = environment.ensure().absolute()
     with tempfile.TemporaryDirectory() as folder, socket.socket() as probe:
         os.chdir(folder)
@@ -68,17 +60,16 @@ def main() -> None:
         accounts.ensure(python, read_roster(Folders()), port)
         process.start(python, port)
         try:
-            measure(count)
+            measure(tasks)
         finally:
             process.stop()
 
 
 def measure(count: int) -> None:
     folders = Folders()
-    home = folders.stage("batch")
     tasks = [task_of(number) for number in range(count)]
-    write_jsonl(home / "tasks.jsonl", tasks)
-    write_json(home / "label_studio_tasks.json", [shown(task, picture_of(task)) for task in tasks])
+    seen = [shown(task, picture_of(task)) for task in tasks]
+    folders.finish("batch", f"{count:,} tasks", {"tasks.jsonl": tasks, "label_studio_tasks.json": seen})
     _, data = read_batch(folders, load("annotate", AnnotateParams))
     rows = [{"data": row} for row in data.values()]
     print(f"{count:,} tasks, {len(msgspec.json.encode(rows)) / 1e6:.1f} MB; target {TARGET} s for 40,000")
@@ -87,9 +78,10 @@ def measure(count: int) -> None:
     config = "<View><Text name='t' value='$first'/></View>"
     bare_project = server.ensure_project({"title": "bare", "label_config": config})
 
-    bare = seconds(lambda: server.put(bare_project, rows))
-    tell("push", seconds(push), bare, count)
-    print(f"push again {seconds(push):.1f} s (nothing to do)")
+    _, bare = timed(server.put, bare_project, rows)
+    _, pushed = timed(push)
+    report("push", pushed, "one import of all", bare, count)
+    print(f"push again {timed(push)[1][0]:.1f} s (nothing to do)")
 
     projects = [(queue.server, queue.server.project(queue.title) or 0) for queue in queues]
     for server, project in projects:
@@ -98,26 +90,22 @@ def measure(count: int) -> None:
         judged = [{"data": task.data, "annotations": [ANSWER]} for task in there]
         for begin in range(0, len(judged), BATCH):
             server.put(project, judged[begin : begin + BATCH])
-    pulled = seconds(pull)
-    bare = seconds(lambda: [export(server, project) for server, project in projects])
-    tell("pull", pulled, bare, count)
+    _, pulled = timed(pull)
+    _, bare = timed(lambda: [export(server, project) for server, project in projects])
+    report("pull", pulled, "the server's own export", bare, count)
     print(f"pulled.json {(folders.annotations / 'pulled.json').stat().st_size / 1e6:.1f} MB")
-    print(f"pull again {seconds(pull):.1f} s (nothing new)")
+    print(f"pull again {timed(pull)[1][0]:.1f} s (nothing new)")
     print(f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB in this process")
 
 
 def task_of(number: int) -> Task:
-    text = f"What color is the umbrella next to bench {number}?"
-    first = TaskQuestion(key=f"a{number}", text=text, role="candidate", candidate_id=f"c{number}")
-    second = TaskQuestion(
-        key=f"b{number}", text="Is there a red cup on the table?", role="filter", expected="valid"
-    )
+    color, cup = f"What color is the umbrella next to bench {number}?", "Is there a red cup on the table?"
     return Task(
         task_id=f"{number:016x}",
         picture_id=f"n{number % 400}",
         subset=SUBSETS[number % 4],
-        first=first,
-        second=second,
+        first=TaskQuestion(key=f"a{number}", text=color, role="candidate", candidate_id=f"c{number}"),
+        second=TaskQuestion(key=f"b{number}", text=cup, role="filter", expected="valid"),
     )
 
 
@@ -132,18 +120,10 @@ def export(server: LabelStudio, project: int) -> int:
     return sum(map(len, chunks))
 
 
-def seconds(work: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
-
-
-def tell(what: str, ours: float, bare: float, count: int) -> None:
-    print(
-        f"{what} {ours:.1f} s, {count / ours:,.0f} a second; bare {bare:.1f} s: {ours / bare:.2f} times as long; "
-        f"40,000 would take {ours * 40_000 / count:.0f} s"
-    )
+def report(what: str, ours: np.ndarray, bare: str, its: np.ndarray, count: int) -> None:
+    tell(what, ours, bare, its)
+    print(f"  {count / ours[0]:,.0f} a second; 40,000 would take {ours[0] * 40_000 / count:.0f} s")
 
 
 if __name__ == "__main__":
-    run(main)
+    command(main)

@@ -11,52 +11,40 @@ all questions. Of repeated texts ours scores one: its time is held against the p
 
 from __future__ import annotations
 
-import argparse
 import resource
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from pipeline.core.errors import run
+from benchmarks.harness import command, tell, timed
 from pipeline.core.parallel import threads
 from pipeline.core.records import Question
-from pipeline.ranking.admissible import QuestionTable, question_table
+from pipeline.ranking.rank_inputs import QuestionTable, question_table
 from pipeline.ranking.topk import ROWS, TEXTS, Ends, ends
 
-SIZES = {"pictures": 10_000, "questions": 132_062, "dimension": 512, "best": 2_500, "last": 50, "seed": 0}
-CLUSTERS = 300
+CLUSTERS, DIMENSION = 300, 512
+BEST, LAST = 2_500, 50  # places wanted
 
 
-def vectors(
-    rng: np.random.Generator, pictures: int, texts: int, dimension: int, clustered: bool
-) -> list[np.ndarray]:
-    """Unit vectors of pictures and texts."""
-    rows = [rng.standard_normal((size, dimension), dtype=np.float32) for size in (pictures, texts)]
-    if clustered:
-        centres = 1.5 * rng.standard_normal((CLUSTERS, dimension), dtype=np.float32)
-        rows = [part + centres[rng.integers(CLUSTERS, size=len(part))] for part in rows]
-    return [part / np.linalg.norm(part, axis=1, keepdims=True) for part in rows]
+def vectors(rng: np.random.Generator, count: int, centres: np.ndarray | None) -> np.ndarray:
+    """Unit vectors, around centres if there are such."""
+    rows = rng.standard_normal((count, DIMENSION), dtype=np.float32)
+    if centres is not None:
+        rows += centres[rng.integers(len(centres), size=count)]
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def table(rng: np.random.Generator, pictures: int, questions: int, texts: int) -> QuestionTable:
     """Questions with random owners; each text at least once, the rest are repeats, some texts far oftener than others."""
-    text = np.concatenate([np.arange(texts), (texts * rng.random(questions - texts) ** 3).astype(int)])
-    records = [
-        Question(
-            question_id=f"{i:08d}",
-            picture_id=str(rng.integers(pictures)),
-            split="testdev",
-            text=str(t),
-            answer="x",
-            detailed="x",
-        )
-        for i, t in enumerate(text)
+    text = [*range(texts), *(texts * rng.random(questions - texts) ** 3).astype(int).tolist()]
+    owners = rng.integers(pictures, size=questions).tolist()
+    asked = [
+        Question(question_id=f"{i:08d}", picture_id=str(owner), split="testdev", text=str(row), answer="yes")
+        for i, (row, owner) in enumerate(zip(text, owners, strict=True))
     ]
-    return question_table(records, [str(i) for i in range(pictures)], [str(i) for i in range(texts)])
+    return question_table(asked, [str(i) for i in range(pictures)], [str(i) for i in range(texts)])
 
 
 def product(pictures: np.ndarray, texts: np.ndarray) -> None:
@@ -74,48 +62,32 @@ def product(pictures: np.ndarray, texts: np.ndarray) -> None:
         list(pool.map(block, range(0, len(pictures), ROWS)))
 
 
-def timed(work: Callable[[], object]) -> np.ndarray:
-    """Seconds on the clock and of the processors; on a machine with other work to do the latter say more."""
-    clock, processor = time.perf_counter(), time.process_time()
-    work()
-    return np.array([time.perf_counter() - clock, time.process_time() - processor])
-
-
-def rank(kind: str, a: argparse.Namespace) -> None:
+def rank(kind: str, pictures_count: int, questions_count: int) -> None:
     """Time one kind of vectors and print the figures."""
-    rng, clustered = np.random.default_rng(a.seed), kind == "clustered"
-    texts = a.questions // 2 if clustered else a.questions
-    pictures, text_vectors = vectors(rng, a.pictures, texts, a.dimension, clustered)
-    questions = table(rng, a.pictures, a.questions, texts)
-    ends(pictures[:4], text_vectors[:800], table(rng, 4, 1000, 800), 10, 10)  # compiles
+    rng = np.random.default_rng(0)
+    clustered = kind == "clustered"
+    count = questions_count // 2 if clustered else questions_count
+    centres = 1.5 * rng.standard_normal((CLUSTERS, DIMENSION), dtype=np.float32) if clustered else None
+    pictures, texts = (vectors(rng, n, centres) for n in (pictures_count, count))
+    questions = table(rng, pictures_count, questions_count, count)
+    ends(pictures[:4], texts[:800], table(rng, 4, 1000, 800), 10, 10)  # compiles
 
-    results: list[Ends] = []
-    every = text_vectors[questions.text_rows] if clustered else text_vectors
-    before = timed(
-        lambda: product(pictures, every)
-    )  # and again after ours, as the machine may be busier then
-    ours = timed(lambda: results.append(ends(pictures, text_vectors, questions, a.best, a.last)))
+    every = texts[questions.text_rows] if clustered else texts
+    _, before = timed(product, pictures, every)  # and again after ours, as the machine may be busier then
+    result, ours = timed(ends, pictures, texts, questions, BEST, LAST)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    both = (before + timed(lambda: product(pictures, every))) / 2
-    check(results[0], pictures, text_vectors, questions, rng)
-    print(f"{kind}: peak memory {memory:.2f} GB, {results[0].redone} rows done again")
-    tell("product of the same pairs", both, ours, ours / both)
+    _, after = timed(product, pictures, every)
+    check(result, pictures, texts, questions, rng)
+    print(f"{kind}: peak memory {memory:.2f} GB, {result.redone} rows done again")
+    tell(kind, ours, "product of the same pairs", (before + after) / 2)
     if clustered:
-        distinct = timed(lambda: product(pictures, text_vectors))
-        tell("product of distinct texts", distinct, ours, ours / distinct)
-    if not a.no_faiss:
-        import faiss
+        tell(kind, ours, "product of distinct texts", timed(product, pictures, texts)[1])
+    import faiss  # its memory is not ours
 
-        index = faiss.IndexFlatIP(a.dimension)
-        index.add(every)
-        peer = timed(lambda: (index.search(pictures, a.best), index.search(-pictures, a.last)))
-        tell("FAISS flat, both ends", peer, ours, peer / ours, "ours is faster by")
-
-
-def tell(peer: str, its: np.ndarray, ours: np.ndarray, ratio: np.ndarray, how: str = "ratio") -> None:
-    """A line of seconds on the clock / of the processors."""
-    times, our_times = (" / ".join(f"{value:.1f}" for value in values) for values in (its, ours))
-    print(f"  {peer:<26}  {times}    ours {our_times}    {how} {ratio[0]:.2f} / {ratio[1]:.2f}", flush=True)
+    index = faiss.IndexFlatIP(DIMENSION)
+    index.add(every)
+    _, peer = timed(lambda: (index.search(pictures, BEST), index.search(-pictures, LAST)))
+    tell(kind, ours, "FAISS flat, both ends", peer)
 
 
 def check(
@@ -126,29 +98,18 @@ def check(
         products = texts.astype(float) @ pictures[row].astype(float)
         score = np.rint(1e6 * products).astype(int)[table.text_rows]
         order = np.lexsort((np.arange(len(score)), -score))
-        own = table.asked[table.asked_start[row] : table.asked_start[row + 1]]
+        own = table.asked[[row]].indices
         order = order[~np.isin(table.text_rows[order], own)]
         best, last = result.best.places[row], result.last.places[row]
         assert (best == order[: len(best)]).all() and (last == order[::-1][: len(last)]).all()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    for name, size in SIZES.items():
-        parser.add_argument(f"--{name}", type=int, default=size)
-    kinds = ["random", "clustered"]
-    parser.add_argument("--kinds", nargs="+", choices=kinds, default=kinds)
-    parser.add_argument("--no-faiss", action="store_true")
-    a = parser.parse_args()
-    for kind in a.kinds:  # in a process of its own, so that its peak memory is its own
-        process = get_context("spawn").Process(target=rank, args=(kind, a))
-        process.start()
-        process.join()
-        if process.exitcode:
-            raise SystemExit(process.exitcode)
+def main(pictures: int = 10_000, questions: int = 132_062) -> None:
+    # Each kind in a process of its own, so that its peak memory is its own.
+    with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
+        for kind in ("random", "clustered"):
+            pool.submit(rank, kind, pictures, questions).result()
 
 
 if __name__ == "__main__":
-    run(main)
+    command(main)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from annotation.annotate_cli import app as annotate
 from pipeline.core.errors import run
@@ -37,7 +38,7 @@ def show_version(wanted: bool) -> None:
 def options(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit."),
+        Option("--version", callback=show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
     pass
@@ -47,7 +48,7 @@ def options(
     epilog="Example: rgqa explain 00095300 (of the sample; ids of items are in a release's rgqa/<subset>.json)"
 )
 def explain(
-    question_id: Annotated[str, typer.Argument(help="Id of an item, a candidate or a source question.")],
+    question_id: Annotated[str, Argument(help="Id of an item, a candidate or a source question.")],
 ) -> None:
     """Print the whole story of an item."""
     from pipeline.commands.explain import explain
@@ -57,7 +58,7 @@ def explain(
 
 
 @app.command(epilog="Example: rgqa check data/release/sample/1.0.0")
-def check(release: Annotated[Path, typer.Argument(help="A release's folder.")]) -> None:
+def check(release: Annotated[Path, Argument(help="A release's folder.")]) -> None:
     """Check that a release is whole."""
     from pipeline.releasing.check_release import check_release
 
@@ -66,13 +67,11 @@ def check(release: Annotated[Path, typer.Argument(help="A release's folder.")]) 
 
 @app.command(epilog="Example: rgqa audit data/release/sample/1.0.0 --json audit.json")
 def audit(
-    benchmark: Annotated[
-        Path, typer.Argument(help="A release's folder, or a subset's JSON in RGQA's format.")
-    ],
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
-    repetitions: Annotated[int, typer.Option(min=50, help="Bootstrap samples of each interval.")] = 500,
-    seed: Annotated[int, typer.Option(min=0, help="Of folds and samples.")] = 0,
-    json: Annotated[Path | None, typer.Option(help="Write the figures there.")] = None,
+    benchmark: Annotated[Path, Argument(help="A release's folder, or a subset's JSON in RGQA's format.")],
+    folds: Annotated[int, Option(min=2, help="Folds of the cross-validation.")] = 5,
+    repetitions: Annotated[int, Option(min=50, help="Bootstrap samples of each interval.")] = 500,
+    seed: Annotated[int, Option(min=0, help="Of folds and samples.")] = 0,
+    json: Annotated[Path | None, Option(help="Write the figures there.")] = None,
 ) -> None:
     """Tell what models that see only the text can tell of a benchmark."""
     from pipeline.commands.audit_release import audit_release
@@ -82,20 +81,18 @@ def audit(
 
 @app.command(epilog="Example: rgqa publish data/release/sample/1.0.0 --to published")
 def publish(
-    release: Annotated[Path, typer.Argument(help="A release's folder, data/release/<data set>/<version>.")],
-    to: Annotated[Path, typer.Option(help="Where published versions stay.")] = Path("published"),
+    release: Annotated[Path, Argument(help="A release's folder, data/release/<data set>/<version>.")],
+    to: Annotated[Path, Option(help="Where published versions stay.")] = Path("published"),
 ) -> None:
     """Copy a release to an immutable version."""
-    from pipeline.releasing.publish import publish
+    from pipeline.releasing.check_release import publish
 
     run(lambda: print(f"publish: {publish(release, to)}"))
 
 
 @app.command(epilog="Example: rgqa init birds")
 def init(
-    name: Annotated[
-        str, typer.Argument(help="Name of the new data set: lower-case letters, digits and dashes.")
-    ],
+    name: Annotated[str, Argument(help="Name of the new data set: lower-case letters, digits and dashes.")],
 ) -> None:
     """Make room for a data set of your own."""
     from pipeline.commands.new_data import init
@@ -125,12 +122,8 @@ def score(context: typer.Context) -> None:
 
 @app.command(epilog="Example: rgqa report --gallery 6")
 def report(
-    out: Annotated[
-        Path | None, typer.Option(help="The page; data/<data set>/report.html if not given.")
-    ] = None,
-    gallery: Annotated[
-        int, typer.Option(help="Items of each subset shown with their pictures, 0 to 25.")
-    ] = 12,
+    out: Annotated[Path | None, Option(help="The page; data/<data set>/report.html if not given.")] = None,
+    gallery: Annotated[int, Option(help="Items of each subset shown with their pictures, 0 to 25.")] = 12,
 ) -> None:
     """Write one HTML page that shows a whole run."""
     from pipeline.reporting.report_page import report
@@ -140,10 +133,8 @@ def report(
 
 @app.command(epilog="Example: rgqa table items --out items.xlsx")
 def table(
-    source: Annotated[
-        str, typer.Argument(help="items, verdicts, dropped, or a JSONL file that a stage wrote.")
-    ],
-    out: Annotated[Path, typer.Option(help="FILE.csv, FILE.xlsx or FILE.parquet.")],
+    source: Annotated[str, Argument(help="items, verdicts, dropped, or a JSONL file that a stage wrote.")],
+    out: Annotated[Path, Option(help="FILE.csv, FILE.xlsx or FILE.parquet.")],
 ) -> None:
     """Write what a run made as a table for a notebook; ids are text, so read CSV with dtype=str."""
     from pipeline.commands.table import write_table
@@ -153,32 +144,28 @@ def table(
 
 @app.command(epilog="Example: rgqa fetch gqa --split testdev --dry-run")
 def fetch(
-    what: Annotated[str, typer.Argument(help="What to fetch: gqa.")],
+    what: Annotated[str, Argument(help="What to fetch: gqa.")],
     split: Annotated[
-        str | None,
-        typer.Option(help="Whose pictures: testdev, val or train; as params.yaml says if not given."),
+        Split | None,
+        Option(help="Whose pictures: testdev, val or train; as params.yaml says if not given."),
     ] = None,
     origin: Annotated[
-        str, typer.Option("--from", help="official, hub, or a copy of the archives: web address or folder.")
+        str, Option("--from", help="official, hub, or a copy of the archives: web address or folder.")
     ] = "official",
-    archives: Annotated[
-        str | None, typer.Option(help="Address of the archives, if not the authors'.")
-    ] = None,
-    into: Annotated[str, typer.Option(help="Name of the data set that is fetched for.")] = "gqa",
-    jobs: Annotated[int, typer.Option(min=1, max=32, help="Requests at the same time.")] = 8,
+    archives: Annotated[str | None, Option(help="Address of the archives, if not the authors'.")] = None,
+    into: Annotated[str, Option(help="Name of the data set that is fetched for.")] = "gqa",
+    jobs: Annotated[int, Option(min=1, max=32, help="Requests at the same time.")] = 8,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be fetched, and how much.")
+        bool, Option("--dry-run", help="Only say what would be fetched, and how much.")
     ] = False,
     whole: Annotated[
-        bool, typer.Option("--whole", help="Fetch archives whole, from servers that ignore byte ranges.")
+        bool, Option("--whole", help="Fetch archives whole, from servers that ignore byte ranges.")
     ] = False,
-    cache: Annotated[Path | None, typer.Option(help="Folder that keeps all that is received.")] = None,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Take all from the cache, ask no server.")
-    ] = False,
-    choices: Annotated[bool, typer.Option("--choices", help="The choices of GQA's evaluation, too.")] = False,
+    cache: Annotated[Path | None, Option(help="Folder that keeps all that is received.")] = None,
+    offline: Annotated[bool, Option("--offline", help="Take all from the cache, ask no server.")] = False,
+    choices: Annotated[bool, Option("--choices", help="The choices of GQA's evaluation, too.")] = False,
     accept_changed: Annotated[
-        bool, typer.Option("--accept-changed", help="Take what changed since it was first seen.")
+        bool, Option("--accept-changed", help="Take what changed since it was first seen.")
     ] = False,
 ) -> None:
     """Fetch GQA, of it only what a data set needs (docs/gqa.md)."""
@@ -213,14 +200,14 @@ app.add_typer(convert, name="convert")
     epilog="Example: rgqa convert vqa v2_OpenEnded_mscoco_val2014_questions.json v2_mscoco_val2014_annotations.json --into vqa"
 )
 def vqa(
-    questions: Annotated[Path, typer.Argument(help="File of questions, in the form of VQA v2.")],
-    annotations: Annotated[Path, typer.Argument(help="File of annotations, in the form of VQA v2.")],
-    into: Annotated[str, typer.Option(help="Name of the data set.")],
-    split: Annotated[Split, typer.Option(help="testdev, train, val or test.")] = "val",
+    questions: Annotated[Path, Argument(help="File of questions, in the form of VQA v2.")],
+    annotations: Annotated[Path, Argument(help="File of annotations, in the form of VQA v2.")],
+    into: Annotated[str, Option(help="Name of the data set.")],
+    split: Annotated[Split, Option(help="testdev, train, val or test.")] = "val",
     prefix: Annotated[
-        str | None, typer.Option(help="Of the pictures' names; COCO_<subtype>_ if not given.")
+        str | None, Option(help="Of the pictures' names; COCO_<subtype>_ if not given.")
     ] = None,
-    digits: Annotated[int, typer.Option(min=1, max=20, help="Of the pictures' numbers.")] = 12,
+    digits: Annotated[int, Option(min=1, max=20, help="Of the pictures' numbers.")] = 12,
 ) -> None:
     """Questions with ten answers each, in the form of VQA v2."""
     from pipeline.sources.vqa_files import convert
@@ -232,11 +219,11 @@ def vqa(
     epilog="Example: rgqa convert visual-genome scene_graphs.json image_data.json --into vqa --split train"
 )
 def visual_genome(
-    graphs: Annotated[Path, typer.Argument(help="Visual Genome's scene_graphs.json.")],
-    pictures: Annotated[Path, typer.Argument(help="Visual Genome's image_data.json.")],
-    into: Annotated[str, typer.Option(help="Name of the data set.")],
-    split: Annotated[Split, typer.Option(help="testdev, train, val or test.")] = "train",
-    attributes: Annotated[Path | None, typer.Option(help="Visual Genome's attributes.json.")] = None,
+    graphs: Annotated[Path, Argument(help="Visual Genome's scene_graphs.json.")],
+    pictures: Annotated[Path, Argument(help="Visual Genome's image_data.json.")],
+    into: Annotated[str, Option(help="Name of the data set.")],
+    split: Annotated[Split, Option(help="testdev, train, val or test.")] = "train",
+    attributes: Annotated[Path | None, Option(help="Visual Genome's attributes.json.")] = None,
 ) -> None:
     """Visual Genome's own scene graphs."""
     from pipeline.sources.visual_genome import convert
@@ -244,15 +231,13 @@ def visual_genome(
     run(lambda: print(f"convert: {convert(graphs, pictures, into, split, attributes)}"))
 
 
-OURS = ("pipeline", "annotation", "simulation", "sample_world", "studies")
-
-
 def main() -> None:
     """Entry point of the `rgqa` command."""
     try:
         app()
     except ModuleNotFoundError as error:
-        if str(error.name).split(".")[0] in OURS:
+        ours = ("pipeline", "annotation", "simulation", "sample_world", "studies")
+        if str(error.name).split(".")[0] in ours:
             raise
         sys.exit(
             f"error: {error.name} is not installed: this command belongs to building a benchmark, not to scoring one; "

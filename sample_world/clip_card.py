@@ -19,7 +19,7 @@ from pipeline.core.records import Question, Vocabulary
 from pipeline.encoders import clip
 from pipeline.judge.facts import facts_of
 from pipeline.judge.judgement import judge
-from pipeline.programs.existence_questions import is_existence
+from pipeline.programs.operations import is_existence
 from pipeline.sources import gqa_files
 from pipeline.words.lexicon import Lexicon
 
@@ -69,9 +69,10 @@ def measure(folders: Folders) -> tuple[dict[str, float], int, int]:
             for q in track(asked, "clip_card: truth", len(asked))
         ]
     )
-    encoder = clip.load(f"local-dir:{folders.clip}", device="cpu")
+    encoder = clip.Encoder(f"local-dir:{folders.clip}", device="cpu")
     paths = [folders.source / "images" / f"{scene.picture_id}.jpg" for scene in scenes]
-    pictures, texts = encoder.picture_table(paths, 32), encoder.text_table([q.text for q in asked], 128)
+    pictures = encoder.table(encoder.pictures(paths, 32), len(paths))
+    texts = encoder.table(encoder.texts([q.text for q in asked], 128), len(asked))
     place_of = {scene.picture_id: i for i, scene in enumerate(scenes)}
     own = np.array([place_of[q.picture_id] for q in asked])
     return figures(texts @ pictures.T, own, answerable), len(asked), len(scenes)

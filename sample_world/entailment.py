@@ -9,10 +9,9 @@ from __future__ import annotations
 import msgspec
 
 from pipeline.judge.believing import believe
-from pipeline.judge.execute import execute
+from pipeline.judge.judgement import execute
 from pipeline.judge.statements import Statement, named, of_program
-from pipeline.programs.attribute_types import OVERLAPPING
-from pipeline.programs.operations import FINDS, Operation
+from pipeline.programs.operations import FINDS, OVERLAPPING, Operation
 from pipeline.words.lexicon import Lexicon
 
 Program = tuple[Operation, ...]

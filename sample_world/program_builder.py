@@ -13,7 +13,7 @@ Program = tuple[Step, ...]
 
 def chain(selected: str, *rest: tuple[str, str]) -> Program:
     """`select` and further (operation, argument), each taking what the one before yields."""
-    program: Program = (Step(operation="select", argument=selected),)
+    program: Program = (Step(operation="select", argument=selected, dependencies=()),)
     for operation, argument in rest:
         program = then(program, operation, argument)
     return program

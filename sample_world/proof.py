@@ -17,13 +17,12 @@ import msgspec
 
 from pipeline.core.errors import UserError
 from pipeline.core.records import Step
-from pipeline.judge.execute import Outcome, execute
 from pipeline.judge.facts import Facts, Thing
-from pipeline.programs.operations import FINDS, SCENE, Operation, parse
-from pipeline.programs.saying import Program
+from pipeline.judge.judgement import Outcome, execute
+from pipeline.programs.operations import FINDS, SCENE, Operation, Program, parse
 from pipeline.words.lexicon import Lexicon
+from pipeline.words.likeness import spoken
 from pipeline.words.nouns import lemma
-from pipeline.words.spoken_answers import spoken
 from sample_world.entailment import why_not
 from sample_world.ontology import ATTRIBUTE_TYPES, CATEGORIES
 

@@ -23,9 +23,8 @@ from simulation.word_senses import WordSenses
 # What every photo answers, with or without a program that says so.
 ANSWERED_BY_EVERY_PHOTO = {"Is this indoor or outdoor?", "Is this a color image?", "What place is this?"}
 
-Look = Callable[
-    [TaskQuestion, str], str
-]  # what to find of a question at a picture (its id), as `view` tells it
+# What to find of a question at a picture (its id), as `view` tells it.
+Look = Callable[[TaskQuestion, str], str]
 
 
 class SimulatedAnnotator(NamedTuple):
@@ -57,32 +56,20 @@ ANNOTATORS = (
 
 
 def annotate(
-    tasks: Sequence[Task], truth: Mapping[str, Scene], words: WordSenses, votes: int, seed: int
+    tasks: Sequence[Task], look: Look, votes: int, seed: int, rehearsal: bool = False
 ) -> list[Verdict]:
     """The verdicts of `votes` annotators, drawn by lot, on each task; sorted by verdict id.
 
     Args:
-        truth: picture id -> complete scene graph. At a picture without one, nobody can tell anything.
+        look: what is to be seen; what every photo answers, everybody sees. rehearsal: the truth is not known: the verdicts and the annotators' names say that it is a rehearsal.
     """
-    return _given(tasks, lambda question, at: view(question, truth.get(at), words), votes, seed)
-
-
-def rehearse(tasks: Sequence[Task], look: Look, votes: int, seed: int) -> list[Verdict]:
-    """The same where the truth is not known. The verdicts and the annotators' names say that it is a rehearsal."""
-
-    def told(question: TaskQuestion, at: str) -> str:
-        return "" if question.text in ANSWERED_BY_EVERY_PHOTO else look(question, at)
-
-    return _given(tasks, told, votes, seed, rehearsal=True)
-
-
-def _given(
-    tasks: Sequence[Task], look: Look, votes: int, seed: int, rehearsal: bool = False
-) -> list[Verdict]:
     answered: Counter[str] = Counter()
     verdicts = []
     for task in track(tasks, "collect: simulated annotators", unit="task"):
-        views = [look(question, task.picture_id) for question in (task.first, task.second)]
+        views = [
+            "" if question.text in ANSWERED_BY_EVERY_PHOTO else look(question, task.picture_id)
+            for question in (task.first, task.second)
+        ]
         rng = generator(seed, "simulated", task.task_id)
         for who in sorted(rng.permutation(len(ANNOTATORS))[:votes].tolist()):
             annotator = ANNOTATORS[who]
@@ -105,14 +92,14 @@ def _given(
     return sorted(verdicts, key=lambda verdict: verdict.verdict_id)
 
 
-def view(question: TaskQuestion, scene: Scene | None, words: WordSenses) -> str:
-    """What a faultless annotator would find: "" for an answer, a category for none, "unclear"."""
-    if question.text in ANSWERED_BY_EVERY_PHOTO:
-        return ""
-    if scene is None:
-        return "unclear"
+def view(truth: Mapping[str, Scene], words: WordSenses, question: TaskQuestion, at: str) -> str:
+    """What a faultless annotator would find: "" for an answer, a category for none, "unclear".
+
+    Args:
+        truth: picture id -> complete scene graph. At a picture without one, nobody can tell anything.
+    """
     try:
-        return obstacle(question.program, scene, words) or ""
+        return (obstacle(question.program, truth[at], words) or "") if at in truth else "unclear"
     except Unclear:
         return "unclear"
 

@@ -8,8 +8,8 @@ the pipeline and shares nothing with it, so that simulated verdicts check the ju
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from pipeline.core.records import Category, Scene, SceneObject, Step
 from simulation.word_senses import ANYTHING, WordSenses, forms, same_relation
@@ -53,14 +53,9 @@ def obstacle(program: tuple[Step, ...], scene: Scene, words: WordSenses) -> Cate
     return None
 
 
-class _Look:
-    def __init__(self, scene: Scene, words: WordSenses) -> None:
-        self.scene, self.words = scene, words
-        self.types = set(words.attribute_types.values())
-        self.relations: dict[tuple[str, str], list[str]] = defaultdict(list)
-        for thing in scene.objects:
-            for relation in thing.relations:
-                self.relations[thing.object_id, relation.object_id].append(relation.name)
+class _Look(NamedTuple):
+    scene: Scene
+    words: WordSenses
 
     def follow(self, program: tuple[Step, ...]) -> None:
         if not program:
@@ -131,11 +126,15 @@ class _Look:
             return self.value(thing, argument)
         if verb == "verify":
             return self.has(thing, kind, argument)
-        return _only(option for option in argument.split("|") if self.is_or_has(thing, kind, option))
+        return _only(option for option in argument.split("|") if self.has(thing, kind, option))
 
     def answer_of_scene(self, verb: str, kind: str, argument: str) -> str | None:
-        """To verify anything of the scene has an answer: it is so or not."""
-        value = self.of_scene(argument if verb == "query" else kind)
+        """The place, the weather, or whether this is indoors, where there is no weather. To verify anything of the scene
+        has an answer: it is so or not."""
+        asked, scene = argument if verb == "query" else kind, self.scene
+        value = scene.weather if asked == "weather" else scene.location
+        if asked == "location":
+            value = "outdoors" if scene.weather else "indoors"
         return _only({value} & set(argument.split("|"))) if verb == "choose" else value
 
     def answers_on_relation(
@@ -175,14 +174,11 @@ class _Look:
         wanted = self.words.kinds(name)
         return [thing for thing in self.scene.objects if not wanted.isdisjoint(forms(thing.name))]
 
-    def is_or_has(self, thing: SceneObject, kind: str, option: str) -> bool:
-        if kind == "name":
-            return not self.words.kinds(option).isdisjoint(forms(thing.name))
-        return self.has(thing, kind, option)
-
     def has(self, thing: SceneObject, kind: str, value: str) -> bool:
         if value.startswith("not(") and value.endswith(")"):
             return not self.has(thing, kind, value[4:-1])
+        if kind == "name":
+            return not self.words.kinds(value).isdisjoint(forms(thing.name))
         if kind in ("hposition", "vposition"):
             return self.position(thing, kind) == value
         return value in thing.attributes
@@ -193,7 +189,7 @@ class _Look:
             return min(forms(thing.name), key=lambda form: (len(form), form))
         if kind in ("hposition", "vposition"):
             return self.position(thing, kind)
-        if kind not in self.types:
+        if kind not in self.words.attribute_types.values():
             raise Unclear(f"nobody knows which attributes are a {kind}")
         values = [value for value in thing.attributes if self.words.attribute_types.get(value) == kind]
         if len(values) > 1:
@@ -209,12 +205,6 @@ class _Look:
             raise Unclear(f"the {thing.name} is between {first}, middle and {last}")
         return first if centre < 0.4 else last if centre > 0.6 else "middle"
 
-    def of_scene(self, kind: str) -> str:
-        """The place, the weather, or whether this is indoors. Indoors there is no weather."""
-        if kind == "location":
-            return "outdoors" if self.scene.weather else "indoors"
-        return self.scene.weather if kind == "weather" else self.scene.location
-
     def related(self, thing: SceneObject, relation: str, other: SceneObject, role: str) -> bool:
         """Whether `thing relation other` (role "s"), or `other relation thing` (role "o")."""
         if thing is other:
@@ -222,9 +212,11 @@ class _Look:
         if relation.startswith("same "):
             value = self.value(thing, relation.removeprefix("same "))
             return value is not None and value == self.value(other, relation.removeprefix("same "))
-        pair = (thing, other) if role == "s" else (other, thing)
-        names = self.relations.get((pair[0].object_id, pair[1].object_id), ())
-        return any(same_relation(name, relation) for name in names)
+        source, target = (thing, other) if role == "s" else (other, thing)
+        return any(
+            row.object_id == target.object_id and same_relation(row.name, relation)
+            for row in source.relations
+        )
 
 
 def _things(result: Result) -> list[SceneObject]:

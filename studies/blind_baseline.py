@@ -21,15 +21,14 @@ from pipeline.auditing.audit_page import reached
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS
 from pipeline.balancing.balance_subset import BalanceParams
 from pipeline.balancing.even_words import even
-from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, read_jsonl, write_json
+from pipeline.core.files import write_json
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
-from pipeline.core.records import Candidate, Picture, Question, Record, Screened, Subset, Tagged, Vocabulary
+from pipeline.core.records import Candidate, Picture, Question, Record, Screened, Subset, Tagged
 from pipeline.perturbing.perturb_picture import perturb_by_the_paper
-from pipeline.screening.screen_picture import pass_conflict_filter
+from pipeline.screening.screen_rules import pass_conflict_filter
 
 OURS, ALL, PAPER = "ours, balanced", "ours, all candidates", "the paper's"
 LIMITS: dict[Subset, float] = {  # before annotation, of the worst attacker on ours, balanced
@@ -54,47 +53,24 @@ class Baseline(Record):
 def blind_baseline(folds: int, repetitions: int, seed: int, most: int, out: Path | None) -> str:
     """The table of the data set in use; `out` is a JSON file for the figures. See `baseline` for the numbers."""
     folders, slack = Folders(), load("balance", BalanceParams).word_slack
-    questions = _questions(folders)
-    baselines: dict[str, dict[Subset, Baseline]] = {}
-    for (rules, subset), candidates in track(
-        _candidates(folders, questions, seed, slack).items(), "blind baseline", unit="set"
-    ):
-        baselines.setdefault(rules, {})[subset] = baseline(
-            candidates, questions, folds, repetitions, seed, most
-        )
+    shown = {picture.picture_id for picture in folders.rows(Picture)}
+    questions = {question.question_id: question for question in folders.asked(shown)}
+    screened = sorted((row.candidate for row in folders.rows(Screened)), key=lambda row: row.candidate_id)
+    vocabulary = folders.vocabulary()
+    tags = {row.text: row for row in folders.rows(Tagged)}
+    edited = perturb_by_the_paper(questions.values(), tags, vocabulary, seed)
+    theirs = pass_conflict_filter(edited, vocabulary)
+    baselines: dict[str, dict[Subset, Baseline]] = {OURS: {}, ALL: {}, PAPER: {}}
+    for subset in track(LIMITS, "blind baseline", unit="subset"):
+        ours = [row for row in screened if row.subset == subset]
+        stays = even([row.edits for row in ours], slack, generator(seed, "balance words", subset))
+        kept = [row for row, stay in zip(ours, stays, strict=True) if stay]
+        paper = [row for row in theirs if row.subset == subset]
+        for rules, rows in ((OURS, kept), (ALL, ours), (PAPER, paper)):
+            baselines[rules][subset] = baseline(rows, questions, folds, repetitions, seed, most)
     if out:
         write_json(out, {"rules": baselines, "limits": LIMITS})
     return table(baselines)
-
-
-def _questions(folders: Folders) -> dict[str, Question]:
-    ingest = folders.stage("ingest")
-    shown = {picture.picture_id for picture in read_jsonl(ingest / "pictures.jsonl", Picture)}
-    asked = read_jsonl(ingest / "questions.jsonl", Question)
-    return {question.question_id: question for question in asked if question.picture_id in shown}
-
-
-def _candidates(
-    folders: Folders, questions: Mapping[str, Question], seed: int, slack: float
-) -> dict[tuple[str, Subset], list[Candidate]]:
-    """The candidates of each subset under each of the rules."""
-    path = folders.stage("screen") / "screened.jsonl"
-    if not path.exists():
-        raise UserError(f"{path} is missing; run `dvc repro screen`")
-    screened = sorted((row.candidate for row in read_jsonl(path, Screened)), key=lambda row: row.candidate_id)
-    vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
-    tags = {row.text: row for row in read_jsonl(folders.stage("tag") / "tags.jsonl", Tagged)}
-    theirs = pass_conflict_filter(
-        perturb_by_the_paper(questions.values(), tags, vocabulary, seed), vocabulary
-    )
-    candidates: dict[tuple[str, Subset], list[Candidate]] = {}
-    for subset in LIMITS:
-        ours = [row for row in screened if row.subset == subset]
-        stays = even([row.edits for row in ours], slack, generator(seed, "balance words", subset))
-        candidates[OURS, subset] = [row for row, stay in zip(ours, stays, strict=True) if stay]
-        candidates[ALL, subset] = ours
-        candidates[PAPER, subset] = [row for row in theirs if row.subset == subset]
-    return candidates
 
 
 def baseline(
@@ -125,17 +101,12 @@ def baseline(
 
 def table(baselines: Mapping[str, Mapping[Subset, Baseline]]) -> str:
     """All figures (rules -> subset -> baseline) as a table in Markdown."""
-    head = ["subset", "rules", "pairs", *TEXT_ATTACKERS, "worst", "limit before annotation"]
-    rows = [
-        [
-            subset,
-            rules,
-            f"{by_subset[subset].pairs:,}",
-            *(reached(by_subset[subset].attacks[name], 3) for name in TEXT_ATTACKERS),
-            f"{by_subset[subset].worst:.3f}",
-            f"{limit:.2f}" if rules == OURS else "",
-        ]
-        for subset, limit in LIMITS.items()
-        for rules, by_subset in baselines.items()
-    ]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows))
+    rows = [["subset", "rules", "pairs", *TEXT_ATTACKERS, "worst", "limit before annotation"]]
+    rows += [["---"] * len(rows[0])]
+    for subset, limit in LIMITS.items():
+        for rules, by_subset in baselines.items():
+            row = by_subset[subset]
+            reaches = (reached(row.attacks[name], 3) for name in TEXT_ATTACKERS)
+            own_limit = f"{limit:.2f}" if rules == OURS else ""
+            rows.append([subset, rules, f"{row.pairs:,}", *reaches, f"{row.worst:.3f}", own_limit])
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in rows)

@@ -17,16 +17,16 @@ Runs on the screened candidates of the data set in use (`dvc repro screen`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from sklearn.metrics import cohen_kappa_score
 
-from annotation.study.accuracy import wilson
+from annotation.study.weighing import wilson
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import read_json, read_jsonl, write_json, write_text
+from pipeline.core.files import read_json, write_json, write_text
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.randomness import generator
@@ -61,7 +61,7 @@ class MarkFigure(Record):
 
 
 def draw_sheets(out: Path, count: int, seed: int) -> None:
-    """Write a sheet of `count` pairs of either subset, and their key, into a new folder.
+    """Write a sheet of `count` pairs of either subset, drawn by lot, no text twice, and their key, into a new folder.
 
     Raises:
         UserError: there are sheets in the folder.
@@ -69,40 +69,29 @@ def draw_sheets(out: Path, count: int, seed: int) -> None:
     if (out / "key.json").exists():
         raise UserError(f"{out}: sheets are there already; name another folder")
     folders = Folders()
-    screened = list(read_jsonl(folders.stage("screen") / "screened.jsonl", Screened))
-    questions = read_jsonl(folders.stage("ingest") / "questions.jsonl", Question)
-    originals = {question.question_id: question.text for question in questions}
-    keys = {}
+    screened = [row.candidate for row in folders.rows(Screened)]
+    originals = {question.question_id: question.text for question in folders.rows(Question)}
+    keys: dict[str, list[Pair]] = {}
     for subset in SUBSETS:
-        keys[subset], sheet = draw(screened, originals, subset, count, seed)
+        rows = sorted(
+            (row.candidate_id, row.text, originals[row.question_id])
+            for row in screened
+            if row.subset == subset
+        )
+        rng = generator(seed, "reading", subset)
+        pairs = pd.DataFrame(rows, columns=["candidate_id", "edited", "original"])
+        drawn = pairs.iloc[rng.permutation(len(pairs))].drop_duplicates("edited").head(count)
+        a_is_edited = rng.integers(2, size=len(drawn)) == 0
+        keys[subset] = [
+            Pair(candidate_id=name, edited="a" if is_a else "b")
+            for name, is_a in zip(drawn["candidate_id"], a_is_edited, strict=True)
+        ]
+        a = drawn["edited"].where(a_is_edited, drawn["original"])
+        b = drawn["original"].where(a_is_edited, drawn["edited"])
+        sheet = pd.DataFrame({"row": range(1, len(drawn) + 1), "a": a, "b": b} | dict.fromkeys(MARKS, ""))
         write_text(out / f"{subset}.csv", sheet.to_csv(index=False))
     write_json(out / "key.json", keys)
     done("reading", f"{sum(map(len, keys.values()))} pairs to read", out)
-
-
-def draw(
-    screened: Sequence[Screened], originals: Mapping[str, str], subset: str, count: int, seed: int
-) -> tuple[list[Pair], pd.DataFrame]:
-    """`count` pairs of a subset, no text twice, drawn by lot: the key and the sheet."""
-    candidates = sorted(
-        (row.candidate for row in screened if row.candidate.subset == subset),
-        key=lambda candidate: candidate.candidate_id,
-    )
-    rng = generator(seed, "reading", subset)
-    seen: set[str] = set()
-    key, texts = [], []
-    for index in rng.permutation(len(candidates)):
-        candidate = candidates[index]
-        if candidate.text in seen or len(key) == count:
-            continue
-        seen.add(candidate.text)
-        both = candidate.text, originals[candidate.question_id]
-        edited = "ab"[int(rng.integers(2))]
-        key.append(Pair(candidate_id=candidate.candidate_id, edited=edited))
-        texts.append(both if edited == "a" else both[::-1])
-    sheet = pd.DataFrame(texts, columns=["a", "b"]).assign(**dict.fromkeys(MARKS, ""))
-    sheet.insert(0, "row", range(1, len(sheet) + 1))
-    return key, sheet
 
 
 def score_sheets(sheets: Path, readers: Sequence[Path]) -> str:
@@ -120,20 +109,15 @@ def score_sheets(sheets: Path, readers: Sequence[Path]) -> str:
     problems.raise_if_any()
     figures = {subset: shares(key, filled[subset]) for subset, key in keys.items()}
     write_json(sheets / "reading.json", figures)
-    return "\n".join(
-        f"{subset:8} {name:20} "
-        + "; ".join(
-            f"{mark.share:.1%} ({mark.interval[0]:.1%} to {mark.interval[1]:.1%})" for mark in figure.readers
-        )
-        + f"; kappa {'undefined' if figure.kappa is None else f'{figure.kappa:.2f}'}"
-        for subset, by_name in figures.items()
-        for name, figure in by_name.items()
-    )
-
-
-def kappa(first: Sequence[bool], second: Sequence[bool]) -> float | None:
-    """Cohen's kappa; None if both gave one and the same mark throughout, where it is undefined."""
-    return None if len({*first, *second}) == 1 else float(cohen_kappa_score(first, second))
+    lines = []
+    for subset, by_name in figures.items():
+        for name, figure in by_name.items():
+            of_readers = (
+                f"{m.share:.1%} ({m.interval[0]:.1%} to {m.interval[1]:.1%})" for m in figure.readers
+            )
+            kappa = "undefined" if figure.kappa is None else f"{figure.kappa:.2f}"
+            lines.append(f"{subset:8} {name:20} {'; '.join(of_readers)}; kappa {kappa}")
+    return "\n".join(lines)
 
 
 def read_sheet(path: Path, rows: int, problems: Problems) -> pd.DataFrame:
@@ -159,25 +143,24 @@ def shares(key: Sequence[Pair], readers: Sequence[pd.DataFrame]) -> dict[str, Ma
     """Per question about the pairs what the readers said: whether the edited text and the original are grammatical,
     whether the meaning changed, and whether in what is taken for granted (`presupposition`) or in a frame word."""
     a_is_edited = np.array([pair.edited == "a" for pair in key])
-    marks = {
-        "grammatical": [np.where(a_is_edited, r["a_good"], r["b_good"]) == "y" for r in readers],
-        "original grammatical": [np.where(a_is_edited, r["b_good"], r["a_good"]) == "y" for r in readers],
-        "changed": [(r["changed"] == "y").to_numpy() for r in readers],
-        "presupposition": [(r["where"] == "p").to_numpy() for r in readers],
-        "frame word": [(r["where"] == "f").to_numpy() for r in readers],
-    }
-    return {
-        name: MarkFigure(
-            readers=[
-                MarkShare(
-                    right=int(given.sum()),
-                    of=len(given),
-                    share=float(given.mean()),
-                    interval=wilson(int(given.sum()), len(given)),
-                )
-                for given in by_reader
-            ],
-            kappa=kappa(*by_reader[:2]) if len(by_reader) > 1 else None,
-        )
-        for name, by_reader in marks.items()
-    }
+    said = [
+        {
+            "grammatical": sheet["a_good"].where(a_is_edited, sheet["b_good"]) == "y",
+            "original grammatical": sheet["b_good"].where(a_is_edited, sheet["a_good"]) == "y",
+            "changed": sheet["changed"] == "y",
+            "presupposition": sheet["where"] == "p",
+            "frame word": sheet["where"] == "f",
+        }
+        for sheet in readers
+    ]
+    return {name: figure([marks[name] for marks in said]) for name in said[0]}
+
+
+def figure(marks: Sequence[pd.Series]) -> MarkFigure:
+    """How often each reader made a mark, and how far the first two agree."""
+    shares = []
+    for given in marks:
+        right, of = int(given.sum()), len(given)
+        shares.append(MarkShare(right=right, of=of, share=float(given.mean()), interval=wilson(right, of)))
+    agree = len(marks) > 1 and pd.concat(marks[:2]).nunique() > 1
+    return MarkFigure(readers=shares, kappa=float(cohen_kappa_score(*marks[:2])) if agree else None)

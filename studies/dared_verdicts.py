@@ -9,7 +9,7 @@ from pipeline.auditing.judge_agreement import Source, Trial, agreement, read_sou
 from pipeline.auditing.screen_check import known_truth
 from pipeline.core.paths import Folders
 from pipeline.core.randomness import generator
-from pipeline.judge.citing import cite
+from pipeline.judge.reconstruct import cite
 
 
 def judge_agreement(show: int, seed: int, foreign: int) -> str:
@@ -32,23 +32,21 @@ def drawn(judged: Sequence[Trial], count: int, seed: int) -> list[Trial]:
 
 def shown(chosen: Sequence[Trial], source: Source) -> str:
     """Verdicts to be read by people: the question, what it rests on, what was said."""
-    return "\n\n".join(_shown(number, trial, source) for number, trial in enumerate(chosen, 1)) + "\n"
-
-
-def _shown(number: int, trial: Trial, source: Source) -> str:
-    question, outcome = trial.question, trial.outcome
-    where = "at its own picture" if trial.own else f"of picture {question.picture_id}, asked of another"
-    said = (outcome.answerability, outcome.category, outcome.detail, ", ".join(outcome.answers))
-    steps = " -> ".join(f"{step.operation}: {step.argument}" for step in question.program)
-    graph = source.graphs.get(trial.picture_id)
-    without = source.related[question.question_id] if trial.own else frozenset()
-    facts = cite(question.program, graph, source.lexicon, without) if graph else []
-    return "\n".join(
-        (
-            f"## {number}. {question.text}",
-            f"{where}, {trial.picture_id}. Program: {steps}",
-            f"Verdict: **{' '.join(filter(None, said))}**. The source's answer at its own picture: {question.answer}",
+    lines = []
+    for number, trial in enumerate(chosen, 1):
+        question, outcome = trial.question, trial.outcome
+        where = "at its own picture" if trial.own else f"of picture {question.picture_id}, asked of another"
+        said = (outcome.answerability, outcome.category, outcome.detail, ", ".join(outcome.answers))
+        verdict = " ".join(filter(None, said))
+        steps = " -> ".join(f"{step.operation}: {step.argument}" for step in question.program)
+        graph = source.graphs.get(trial.picture_id)
+        without = source.related[question.question_id] if trial.own else frozenset()
+        lines += [f"## {number}. {question.text}", f"{where}, {trial.picture_id}. Program: {steps}"]
+        lines += [
+            f"Verdict: **{verdict}**. The source's answer at its own picture: {question.answer}",
             "Known:",
-            *(f"- {fact.fact} ({', '.join(fact.questions)})" for fact in facts),
-        )
-    )
+        ]
+        for fact in cite(question.program, graph, source.lexicon, without) if graph else ():
+            lines.append(f"- {fact.fact} ({', '.join(fact.questions)})")
+        lines.append("")
+    return "\n".join(lines)

@@ -131,11 +131,12 @@ def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
     for question in read_jsonl(home / "ingest/questions.jsonl", Question):
         if question.split == "testdev":
             questions.setdefault(question.picture_id, []).append(question)
-    graphs = [reconstruct(questions[key], Lexicon(CATEGORIES, ATTRIBUTE_TYPES)) for key in sorted(questions)]
-    write_jsonl(home / "vocabulary/reconstructed.jsonl", graphs)
+    lexicon = Lexicon(CATEGORIES, ATTRIBUTE_TYPES)
+    told = {key: reconstruct(questions[key], lexicon) for key in sorted(questions)}
+    write_jsonl(home / "vocabulary/reconstructed.jsonl", told.values())
     rows = []
     for picture_id in sorted(questions):
-        facts = evidence_for(picture_id, {}, questions, Lexicon(CATEGORIES, ATTRIBUTE_TYPES))
+        facts = evidence_for(picture_id, {}, told, lexicon)
         for number, question in enumerate(q for other in questions for q in questions[other]):
             if question.picture_id == picture_id or any(
                 step.operation == "exist" for step in question.program

@@ -7,9 +7,11 @@ steps("select: table (1)->relate: cup,on,s (2) [0]->query: color [1]"), which is
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 
 from pipeline.core.records import Question, Relation, Scene, SceneObject, Step
 from pipeline.judge.facts import Facts, facts_of
+from pipeline.judge.reconstruct import Reconstructed, reconstruct
 from pipeline.words.lexicon import Lexicon
 
 LEXICON = Lexicon(
@@ -73,6 +75,12 @@ def question(
 def answered_question(program: str, answer: str, question_id: str = "q") -> Question:
     """A question of which only the program and the answer matter."""
     return question(program, program, answer, question_id=question_id, picture_id="p")
+
+
+def graphs(asked: Mapping[str, Iterable[Question]], lexicon: Lexicon = LEXICON) -> dict[str, Reconstructed]:
+    """The partial graphs of pictures, by id, from their questions; none of a picture whose questions tell nothing."""
+    made = {key: reconstruct(questions, lexicon) for key, questions in asked.items()}
+    return {key: graph for key, graph in made.items() if graph}
 
 
 def _object(line: str) -> SceneObject:

@@ -10,6 +10,7 @@ import os
 
 import msgspec
 
+from annotation.client.label_studio import LabelStudio
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, write_json
 from pipeline.core.paths import DATA
@@ -17,14 +18,6 @@ from pipeline.core.records import Record
 
 HOME = DATA / "label-studio"
 SECRETS = HOME / "secrets.json"
-
-
-class Connection(Record):
-    """Where a project lies and the token that opens it. `own` is true for the server that `serve` runs."""
-
-    url: str
-    token: str
-    own: bool = False
 
 
 class Login(Record):
@@ -64,24 +57,19 @@ def write_secrets(secrets: Secrets) -> None:
         os.umask(before)
 
 
-def foreign() -> bool:
-    """Whether the environment names a Label Studio that is not ours."""
-    return bool(os.environ.get("LABEL_STUDIO_URL") or os.environ.get("LABEL_STUDIO_TOKEN"))
-
-
-def connection(annotator: str | None = None) -> Connection:
-    """Where an annotator's project lies (None: the administrator's).
+def connection(annotator: str | None = None) -> LabelStudio:
+    """The server on which an annotator's project lies (None: the administrator's).
 
     Raises:
         UserError: no server is known, half of the environment is set, or the server does not know the annotator.
     """
-    if foreign():
-        url, token = os.environ.get("LABEL_STUDIO_URL"), os.environ.get("LABEL_STUDIO_TOKEN")
-        if not (url and token):
-            raise UserError("set both LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN, or neither")
-        return Connection(url=url.rstrip("/"), token=token)
+    url, token = os.environ.get("LABEL_STUDIO_URL"), os.environ.get("LABEL_STUDIO_TOKEN")
+    if url and token:
+        return LabelStudio(url.rstrip("/"), token)
+    if url or token:
+        raise UserError("set both LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN, or neither")
     secrets = read_secrets()
     if annotator is not None and annotator not in secrets.annotators:
         raise UserError(f"{annotator} has no account on {secrets.url}; run: rgqa annotate invite {annotator}")
     login = secrets.admin if annotator is None else secrets.annotators[annotator]
-    return Connection(url=secrets.url, token=login.token, own=True)
+    return LabelStudio(secrets.url, login.token, own=True)

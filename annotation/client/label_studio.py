@@ -17,30 +17,30 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+import httpx
 import msgspec
+from label_studio_sdk.core.api_error import ApiError
 
-from annotation.client.credentials import Connection
 from annotation.study.exports import ExportedAnnotation
 from pipeline.core.errors import UserError
 
 if TYPE_CHECKING:
     from label_studio_sdk import LabelStudio as Sdk
-    from label_studio_sdk.core.request_options import RequestOptions
 
 TESTED = "1.23"
 BATCH = 5_000  # tasks a request when they are imported or deleted
 PAGE = 1_000  # tasks a request when they are listed
 ANSWER_SECONDS = 300.0  # for an answer to begin; a batch takes a second or two, on a busy machine a minute
-READ: RequestOptions = {"max_retries": 1}
 COUNTS = "id,data,total_annotations,cancelled_annotations"
 VERDICTS = f"{COUNTS},annotations,completed_by,result,was_cancelled,lead_time,created_at,updated_at"
 Plain = Any  # dictionaries as Label Studio documents them; the SDK, which types them as its models, takes them too
+READ: Plain = {"max_retries": 1}
 
 
 class QueuedTask(msgspec.Struct):
@@ -53,32 +53,31 @@ class QueuedTask(msgspec.Struct):
     annotations: list[ExportedAnnotation] | None = None
 
     @property
-    def key(self) -> str | None:
-        """The task's id with us; None if the task is none of ours."""
+    def key(self) -> str:
+        """The task's id with us; "" if the task is none of ours."""
         key = self.data.get("task")
-        return key if isinstance(key, str) else None
+        return key if isinstance(key, str) else ""
 
 
 class LabelStudio:
-    """A Label Studio that one token opens, when something is first asked of it. Projects and tasks are numbers.
+    """A Label Studio that one token opens, when something is first asked of it. `own` is true for the server that `serve`
+    runs. Projects and tasks are numbers.
 
     Raises:
         UserError: from every method, when the server does not do what it is asked; says what to do.
     """
 
-    def __init__(self, connection: Connection) -> None:
-        self.connection, self.url, self.own = connection, connection.url, connection.own
+    def __init__(self, url: str, token: str, own: bool = False) -> None:
+        self.url, self.token, self.own = url, token, own
 
     @cached_property
     def sdk(self) -> Sdk:
         """The SDK's client, after a look at address, token and version."""
-        import httpx
         from label_studio_sdk import LabelStudio as Sdk
 
         with self._explained():
             client = httpx.Client(timeout=httpx.Timeout(ANSWER_SECONDS, connect=10))
-            token = self.connection.token
-            sdk = Sdk(base_url=f"{self.url}/", api_key=token, httpx_client=client, max_retries=0)
+            sdk = Sdk(base_url=f"{self.url}/", api_key=self.token, httpx_client=client, max_retries=0)
             release = msgspec.convert(sdk.versions.get(request_options=READ).release, str)
             sdk.users.whoami(request_options=READ)
         if release.split(".")[:2] != TESTED.split("."):
@@ -112,11 +111,9 @@ class LabelStudio:
 
     def ensure_project(self, settings: Mapping[str, Any]) -> int:
         """The project of that title, made if there is none."""
-        number = self.project(settings["title"])
-        if number is None:
-            with self._explained():
-                number = msgspec.convert(self.sdk.projects.create(**settings).id, int)
-        return number
+        with self._explained():
+            there = self.project(settings["title"])
+            return there or msgspec.convert(self.sdk.projects.create(**settings).id, int)
 
     def mend(self, project: int, settings: Mapping[str, Any]) -> list[str]:
         """Put settings right that are not as wanted (changed by hand, or of an earlier version); return the names of
@@ -145,19 +142,41 @@ class LabelStudio:
         with self._explained():
             return msgspec.convert(self.sdk.projects.get(project, request_options=READ).task_number, int)
 
-    def tasks(self, project: int) -> Iterator[QueuedTask]:
-        """All tasks, in the order of their numbers, with counts but without annotations."""
-        return self._pages(project, COUNTS)
+    def tasks(self, project: int | None, *conditions: Plain, include: str = COUNTS) -> Iterator[QueuedTask]:
+        """The tasks that meet some conditions, in the order of their numbers; bounded memory: one page at a time.
 
-    def drafts(self, project: int) -> set[int]:
+        Args:
+            project: None has no tasks.
+            include: COUNTS, or VERDICTS for their annotations too.
+        """
+        last = None if project is None else 0
+        while last is not None:
+            query = {"filters": _all(_is("id", last, "greater"), *conditions), "ordering": ["tasks:id"]}
+            with self._explained():
+                page = self.sdk.tasks.list(
+                    project=project,
+                    query=msgspec.json.encode(query).decode(),
+                    page=1,
+                    page_size=PAGE,
+                    fields="all" if include == VERDICTS else "task_only",
+                    include=include,
+                    resolve_uri=False,
+                    request_options=READ,
+                )
+                tasks = msgspec.convert(page.items, list[QueuedTask], from_attributes=True)
+                total = msgspec.convert(page.response.total, int)
+            yield from tasks
+            last = tasks[-1].id if 0 < len(tasks) < total else None
+
+    def drafts(self, project: int | None) -> set[int]:
         """The tasks that somebody has begun and not submitted."""
-        return {task.id for task in self._pages(project, COUNTS, _is("draft_exists", True))}
+        return {task.id for task in self.tasks(project, _is("draft_exists", True))}
 
-    def judged(self, project: int) -> Iterator[QueuedTask]:
-        """The tasks with annotations, cancelled ones too; bounded memory: one page at a time."""
-        yield from self._pages(project, VERDICTS, _over("total_annotations", 0))
-        skipped_only = (_is("total_annotations", 0), _over("cancelled_annotations", 0))
-        yield from self._pages(project, VERDICTS, *skipped_only)
+    def judged(self, project: int | None) -> Iterator[QueuedTask]:
+        """The tasks with annotations, cancelled ones too."""
+        yield from self.tasks(project, _is("total_annotations", 0, "greater"), include=VERDICTS)
+        skipped_only = _is("total_annotations", 0), _is("cancelled_annotations", 0, "greater")
+        yield from self.tasks(project, *skipped_only, include=VERDICTS)
 
     def put(self, project: int, tasks: Sequence[Plain]) -> None:
         """Import one batch of tasks.
@@ -188,8 +207,8 @@ class LabelStudio:
                 gone += answer.response.json()["processed_items"]  # the SDK itself does not hand it over
         return gone
 
-    def serve_pictures(self, project: int, folders: Sequence[Path]) -> None:
-        """Let the project's members see the pictures of these folders (on the server's machine) and nothing else.
+    def serve_pictures(self, project: int, folder: Path) -> None:
+        """Let the project's members see the pictures of a folder (on the server's machine) and nothing else.
 
         Label Studio sends a local file to whoever may open a project with a storage record above it.
         """
@@ -198,41 +217,15 @@ class LabelStudio:
             "LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT the folder data/ of this project; or put data/ on a web server and its "
             "address into params.yaml, annotate.pictures"
         )
-        storages = self.sdk.import_storage.local
-        with self._explained():
-            there = {storage.path for storage in storages.list(project=project, request_options=READ)}
-        for path in sorted({str(folder) for folder in folders} - there):
-            with self._explained(f"{self.url} cannot show the pictures of {path}:", let_it):
+        storages, path = self.sdk.import_storage.local, str(folder)
+        with self._explained(f"{self.url} cannot show the pictures of {path}:", let_it):
+            there = storages.list(project=project, request_options=READ)
+            if path not in [storage.path for storage in there]:
                 storages.create(project=project, title="RGQA pictures", path=path, regex_filter="^$")
-
-    def _pages(self, project: int, include: str, *conditions: Plain) -> Iterator[QueuedTask]:
-        last = 0
-        while True:
-            query = {"filters": _all(_over("id", last), *conditions), "ordering": ["tasks:id"]}
-            with self._explained():
-                page = self.sdk.tasks.list(
-                    project=project,
-                    query=msgspec.json.encode(query).decode(),
-                    page=1,
-                    page_size=PAGE,
-                    fields="all" if include == VERDICTS else "task_only",
-                    include=include,
-                    resolve_uri=False,
-                    request_options=READ,
-                )
-                tasks = msgspec.convert(page.items, list[QueuedTask], from_attributes=True)
-                total = msgspec.convert(page.response.total, int)
-            yield from tasks
-            if len(tasks) >= total or not tasks:
-                return
-            last = tasks[-1].id
 
     @contextmanager
     def _explained(self, before: str = "", after: str = "") -> Iterator[None]:
         """Turn what can go wrong on the way into one message, with a line before and a line after it."""
-        import httpx
-        from label_studio_sdk.core.api_error import ApiError
-
         # The last four: an answer of another shape, in which the SDK or we find nothing.
         wrong = (ApiError, httpx.HTTPError, httpx.InvalidURL, AttributeError, KeyError, TypeError, ValueError)
         try:
@@ -241,65 +234,57 @@ class LabelStudio:
             raise UserError([line for line in (before, self._reason(error), after) if line]) from error
 
     def _reason(self, error: Exception) -> str:
-        import httpx
-        from label_studio_sdk.core.api_error import ApiError
-
-        again = "what was done is kept, run the same command again"
+        """What an error comes to. The `body` of an error answer is a text if it is none of Label Studio's."""
+        url, check = self.url, "check LABEL_STUDIO_URL"
+        kept = "what was done is kept"
+        again = f"{kept}, run the same command again"
         match error:
-            case ApiError():
-                return self._refusal(error.status_code or 401, error.headers or {}, error.body)
+            case ApiError(status_code=401 | None, body=body):
+                elsewhere = "make a new one in Label Studio (Account & Settings, Personal Access Token) and set LABEL_STUDIO_TOKEN"
+                how = "run: rgqa annotate serve" if self.own else elsewhere
+                said = f"({_said(body)}): wrong, expired or called back"
+                return f"{url} does not accept the token {said}; {how}"
+            case ApiError(status_code=403, body=body):
+                return f"{url} does not allow this with this token ({_said(body)}); it takes the token of somebody who may make projects"
+            case ApiError(status_code=int(status), headers=headers) if 300 <= status < 400:
+                where = (headers or {}).get("location", "")
+                return f"{url} sends us on to {where}; set LABEL_STUDIO_URL to what answers itself"
+            case ApiError(status_code=status, body=str()):
+                known = f"is in trouble (status {status})" if (status or 0) >= 500 else "is no Label Studio"
+                return f"{url} answers, but {known}; {check} and the server's log"
+            case ApiError(status_code=status, body=body):
+                return f"{url} says: {_said(body)} (status {status}); {kept}"
             case httpx.ConnectError():
-                start = "start it with: rgqa annotate serve" if self.own else "check LABEL_STUDIO_URL"
-                return f"no server answers at {self.url} ({error}); {start}"
+                return f"no server answers at {url} ({error}); {'start it with: rgqa annotate serve' if self.own else check}"
             case httpx.TimeoutException():
-                return f"{self.url} gave no answer within {ANSWER_SECONDS:.0f} seconds; {again}"
+                return f"{url} gave no answer within {ANSWER_SECONDS:.0f} seconds; {again}"
             case httpx.InvalidURL() | httpx.UnsupportedProtocol():
-                return f"{self.url} is no address of a server ({error}); set LABEL_STUDIO_URL"
+                return f"{url} is no address of a server ({error}); set LABEL_STUDIO_URL"
             case httpx.HTTPError():
-                return f"{self.url} broke off ({type(error).__name__}: {error}); {again}"
-        return f"{self.url} answers, but is no Label Studio {TESTED} ({error}); check LABEL_STUDIO_URL"
+                return f"{url} broke off ({type(error).__name__}: {error}); {again}"
+        return f"{url} answers, but is no Label Studio {TESTED} ({error}); {check}"
 
-    def _refusal(self, status: int, headers: Mapping[str, str], body: Any) -> str:
-        """What an error answer comes to; `body` is a text if it is no answer of Label Studio's."""
-        said = "no reason given" if isinstance(body, str) else body
-        if isinstance(body, dict):
-            parts = [str(body[name]) for name in ("detail", "validation_errors") if body.get(name)]
-            said = "; ".join(parts) or body
-        if status == 401:
-            elsewhere = "make a new one in Label Studio (Account & Settings, Personal Access Token) and set LABEL_STUDIO_TOKEN"
-            how = "run: rgqa annotate serve" if self.own else elsewhere
-            return f"{self.url} does not accept the token ({said}): wrong, expired or called back; {how}"
-        if status == 403:
-            return f"{self.url} does not allow this with this token ({said}); it takes the token of somebody who may make projects"
-        if 300 <= status < 400:
-            where = headers.get("location", "")
-            return f"{self.url} sends us on to {where}; set LABEL_STUDIO_URL to what answers itself"
-        if isinstance(body, str):
-            what = "is no Label Studio" if status < 500 else f"is in trouble (status {status})"
-            return f"{self.url} answers, but {what}; check LABEL_STUDIO_URL and the server's log"
-        return f"{self.url} says: {said} (status {status}); what was done is kept"
+
+def _said(body: Any) -> Any:
+    """Why Label Studio refuses: of its answer the parts that tell it."""
+    if isinstance(body, str):
+        return "no reason given"
+    parts = [body.get("detail"), body.get("validation_errors")] if isinstance(body, dict) else []
+    return "; ".join(str(part) for part in parts if part) or body
 
 
 def same(name: str, now: Any, wanted: Any) -> bool:
     """Whether a setting is as wanted; of the labelling interface, the meaning counts and not the spaces."""
-    return now == wanted or (name == "label_config" and _canonical(now) == _canonical(wanted))
-
-
-def _canonical(xml: Any) -> str | None:
-    try:
-        return " ".join(ElementTree.canonicalize(xml, strip_text=True).split())
-    except (ElementTree.ParseError, TypeError, ValueError):
-        return None
+    if name == "label_config":
+        with suppress(ElementTree.ParseError, TypeError, ValueError):
+            now, wanted = (ElementTree.canonicalize(xml, strip_text=True).split() for xml in (now, wanted))
+    return now == wanted
 
 
 def _all(*conditions: Plain) -> Plain:
     return {"conjunction": "and", "items": conditions}
 
 
-def _is(column: str, value: bool | int) -> Plain:
+def _is(column: str, value: bool | int, operator: str = "equal") -> Plain:
     kind = "Boolean" if isinstance(value, bool) else "Number"
-    return {"filter": f"filter:tasks:{column}", "operator": "equal", "type": kind, "value": value}
-
-
-def _over(column: str, value: int) -> Plain:
-    return _is(column, value) | {"operator": "greater"}
+    return {"filter": f"filter:tasks:{column}", "operator": operator, "type": kind, "value": value}

@@ -1,7 +1,8 @@
 """`rgqa annotate push`: put the planned tasks into the annotators' queues; what is there already stays.
 
-1. Look at what every queue holds (annotation/client/contents.py); who judged, skipped or began what.
-2. With `annotate.qualification`, see who passed it (annotation/client/qualify.py): only they get real tasks.
+1. Look at what every queue holds (annotation/client/queues.py); who judged, skipped or began what.
+2. With `annotate.qualification`, everybody first gets a project of tasks whose verdicts are known, whose title is the
+   queue's with ": qualification" behind; its answers are never pulled. Only those who passed it get real tasks.
 3. Plan (annotation/study/plan.py) and write `study/plan.jsonl`.
 4. Bring every queue to hold what is planned.
 """
@@ -10,34 +11,24 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
+from pandas import DataFrame
 
-from annotation.client.contents import Contents, bring, look, read_batch
-from annotation.client.qualify import qualify
-from annotation.client.queues import Queue, noted, open_queues
-from annotation.study.another_vote import AnotherVote
-from annotation.study.exports import PULLED, ExportedTask
+from annotation.client.queues import Queue, answers, bring, look, noted, open_queues, read_batch
+from annotation.study.exports import PULLED, ExportedTask, verdicts_of
 from annotation.study.plan import AnnotateParams, Assignment, StudyState, WorkPlan, lot, plan
+from annotation.study.qualification import qualification, score
+from annotation.study.quality_figures import Quality
 from annotation.study.roster import read_roster
+from annotation.study.votes import AnotherVote
 from pipeline.core.errors import Problems
 from pipeline.core.files import read_json, read_jsonl, write_jsonl
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
-from pipeline.core.records import Verdict
-
-
-class _Excluded(msgspec.Struct):
-    excluded: bool = False
-
-
-class _Collected(msgspec.Struct):
-    """What is read of collect.json."""
-
-    simulated: bool
-    annotators: dict[str, _Excluded] = msgspec.field(default_factory=dict)
+from pipeline.core.records import Task, Verdict
 
 
 def push() -> None:
@@ -49,13 +40,13 @@ def push() -> None:
     folders, params, problems = Folders(), load("annotate", AnnotateParams), Problems("push")
     tasks, shown = read_batch(folders, params)
     queues = open_queues(folders, problems)
-    contents = {queue: look(queue, shown) for queue in track(queues, "push: looking", unit="queue")}
+    held = {queue: look(queue) for queue in track(queues, "push: looking", unit="queue")}
     if queues[0].annotator is None:
         order = sorted(tasks, key=lambda key: lot(params.seed, "everybody", key))
         planned = WorkPlan(queues={queues[0].name: order}, short={})
     else:
         waiting = qualify(queues, list(tasks.values()), shown, params) if params.qualification else set()
-        given = given_already(folders, contents, tasks, waiting)
+        given = given_already(folders, held, waiting)
         planned = plan(list(tasks.values()), read_roster(folders), params, given)
         assignments = (
             Assignment(annotator=name, task_id=key)
@@ -65,7 +56,7 @@ def push() -> None:
         write_jsonl(folders.study / "plan.jsonl", assignments)
     for queue in queues:
         with noted(problems, f"{queue.name}: "):
-            bring(queue, contents[queue], planned.queues.get(queue.name, []), shown, params)
+            bring(queue, held[queue], planned.queues.get(queue.name, []), shown, params)
     tell_short(planned, params)
     problems.raise_if_any()
     pushed = sum(map(len, planned.queues.values()))
@@ -73,28 +64,65 @@ def push() -> None:
     done("push", f"{pushed:,} open tasks in {len(planned.queues)} queues", urls)
 
 
-def given_already(
-    folders: Folders, contents: Mapping[Queue, Contents], known: Collection[str], waiting: Collection[str]
-) -> StudyState:
+def qualify(
+    queues: Sequence[Queue],
+    tasks: Sequence[Task],
+    shown: Mapping[str, Mapping[str, str]],
+    params: AnnotateParams,
+) -> set[str]:
+    """Bring the round of known tasks to everybody who is active; the names of those who have not passed it.
+
+    Raises:
+        UserError: there are not so many tasks with known answers, or a server fails.
+    """
+    known = {task.task_id: task for task in qualification(tasks, params.qualification, params.seed)}
+    image = {task.picture_id: shown[task.task_id]["image"] for task in tasks}
+    data = {
+        key: {
+            "task": key,
+            "image": image[task.picture_id],
+            "first": task.first.text,
+            "second": task.second.text,
+        }
+        for key, task in known.items()
+    }
+    waiting = set()
+    for queue in queues:
+        if queue.active:
+            qualifying = msgspec.structs.replace(queue, title=f"{queue.title}: qualification")
+            bring(qualifying, look(qualifying), list(data), data, params)
+            verdicts, _ = verdicts_of(answers(qualifying), known)
+            reached = score(known, verdicts, queue.name)
+            through = reached.passed(params.qualification_share)
+            if not through:
+                waiting.add(queue.name)
+            said = f"{'passed' if through else 'not passed'}, {reached.right} of {reached.asked} questions as known"
+            if reached.answered < reached.asked:
+                said = f"{reached.answered} of {reached.asked} questions answered; real tasks come by a later push"
+            print(f"push: {queue.name}: qualification: {said}")
+    return waiting
+
+
+def given_already(folders: Folders, found: Mapping[Queue, DataFrame], waiting: Collection[str]) -> StudyState:
     """What is given already: by the servers, by the last plan, and by verdicts that were pulled before.
 
     Args:
-        known: the ids of the batch's tasks.
+        found: what each queue holds.
         waiting: annotators who get no tasks yet.
     """
     judged: dict[str, set[str]] = defaultdict(set)
     skipped: dict[str, set[str]] = defaultdict(set)
     held: dict[str, list[str]] = {}
-    for queue, content in contents.items():
+    for queue, tasks in found.items():
         # What somebody who left has begun is nobody's; what they judged stays a vote.
         places = {"judged": judged, "skipped": skipped} | ({"begun": judged} if queue.active else {})
-        for key, state in content.touched.items():
-            if key in known and state in places:
+        for key, state in zip(tasks["key"], tasks["state"], strict=True):
+            if state in places:
                 places[state][key].add(queue.name)
-        held[queue.name] = sorted(content.open, key=content.open.__getitem__) if queue.active else []
+        held[queue.name] = tasks["key"][tasks["state"] == "open"].tolist() if queue.active else []
     path = folders.study / "plan.jsonl"
     for line in read_jsonl(path, Assignment) if path.exists() else ():
-        if line.annotator in held and line.task_id in known:
+        if line.annotator in held:
             held[line.annotator].append(line.task_id)
     path = folders.annotations / PULLED
     for exported in read_json(path, list[ExportedTask]) if path.exists() else ():
@@ -103,8 +131,8 @@ def given_already(
                 judged[exported.data.get("task", "")].add(annotation.completed_by)
     wanted, excluded = from_collect(folders)
     return StudyState(
-        judged={key: names for key, names in judged.items() if key in known},
-        skipped=dict(skipped),
+        judged=judged,
+        skipped=skipped,
         held={name: list(dict.fromkeys(keys)) for name, keys in held.items()},
         wanted=wanted,
         excluded=excluded.union(waiting),
@@ -116,13 +144,13 @@ def from_collect(folders: Folders) -> tuple[dict[str, int], frozenset[str]]:
     home = folders.stage("collect")
     if not (home / "another_vote.json").exists():
         return {}, frozenset()
-    report = read_json(home / "collect.json", _Collected)
+    report = read_json(home / "quality.json", Quality)
     if report.simulated:
         return {}, frozenset()
-    had = Counter(verdict.task_id for verdict in read_jsonl(home / "verdicts.jsonl", Verdict))
+    had = Counter(verdict.task_id for verdict in folders.rows(Verdict))
     more = read_json(home / "another_vote.json", list[AnotherVote])
     wanted = {row.task_id: had[row.task_id] + row.votes_wanted - row.votes_counted for row in more}
-    excluded = frozenset(name for name, person in report.annotators.items() if person.excluded)
+    excluded = frozenset(person.name for person in report.annotators if person.excluded)
     if wanted or excluded:
         who = f"; excluded, and without tasks now: {', '.join(sorted(excluded))}" if excluded else ""
         print(f"push: by the last dvc repro {len(wanted):,} tasks need another vote{who}")

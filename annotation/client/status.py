@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from math import isnan, nan
+from typing import NamedTuple
 
-from annotation.client.contents import answers, look, read_batch
-from annotation.client.queues import Queue, noted, open_queues
-from annotation.study.accuracy import Accuracy, accuracies, refuted
+from pandas import DataFrame, concat, crosstab
+
+from annotation.client.queues import STATES, Queue, answers, look, noted, open_queues, read_batch
 from annotation.study.exports import ExportedTask, verdicts_of
-from annotation.study.judged import Judged, judged_tasks
+from annotation.study.judged import judged_tasks
 from annotation.study.plan import AnnotateParams
+from annotation.study.weighing import Accuracy, accuracies
 from pipeline.core.errors import Problems
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
-from pipeline.core.records import Record, Task
+from pipeline.core.records import Task, Verdict
 
 IDLE = 300  # seconds between two submissions from which on somebody was away
 
 
-class Progress(Record):
+class Progress(NamedTuple):
     """How far one queue is, or all of them.
 
     Attributes:
         name: pseudonym of its annotator.
-        active: false once they left.
-        done, open: tasks by subset; a skipped one is neither.
-        per_hour: submissions per hour of work, pauses over 5 minutes left out; nan before there are two.
+        tasks: how many, by subset (rows) and state (columns).
         hours: of work that are left; nan when the pace is not known.
+        per_hour: submissions per hour of work, pauses over 5 minutes left out; nan before there are two.
+        active: false once they left.
     """
 
     name: str
-    active: bool
-    done: Counter[str]
-    open: Counter[str]
-    skipped: int
-    per_hour: float
+    tasks: DataFrame
     hours: float
+    per_hour: float = nan
+    active: bool = True
 
 
 def pace(times: Iterable[datetime]) -> float:
@@ -68,67 +67,48 @@ def status() -> None:
     folders, problems = Folders(), Problems("status")
     tasks, _ = read_batch(folders, load("annotate", AnnotateParams))
     rows: list[Progress] = []
-    judged: list[Judged] = []
+    verdicts: list[Verdict] = []
     for queue in track(open_queues(folders, problems), "status: looking", unit="queue"):
         with noted(problems):
             given = list(answers(queue))
-            row = progress(queue, given, tasks)
-            judged += judged_tasks(tasks, verdicts_of(given, tasks)[0])
-            rows.append(row)
+            rows.append(progress(queue, given, tasks))
+            verdicts += verdicts_of(given, tasks)[0]
     if rows:
-        subsets = sorted({task.subset for task in tasks.values()})
-        print_table(rows, subsets, accuracies(judged, refuted(judged)))
+        print_table(rows, accuracies(judged_tasks(tasks, verdicts)) if verdicts else {})
     problems.raise_if_any()
 
 
 def progress(queue: Queue, given: Iterable[ExportedTask], tasks: Mapping[str, Task]) -> Progress:
     """How far a queue is, from what it holds and what was given there."""
-    contents = look(queue, tasks)
-    states = contents.touched | dict.fromkeys(contents.open, "open")
-
-    def by_subset(*wanted: str) -> Counter[str]:
-        return Counter(tasks[key].subset for key, state in states.items() if state in wanted and key in tasks)
-
-    left = by_subset("open", "begun")
+    held = look(queue).drop_duplicates("key")
+    subset = held["key"].map({key: task.subset for key, task in tasks.items()})
+    subsets = sorted({task.subset for task in tasks.values()})
+    counts = crosstab(subset, held["state"]).reindex(index=subsets, columns=STATES, fill_value=0)
     per_hour = pace(
         datetime.fromisoformat(annotation.created_at)
         for task in given
         for annotation in task.annotations
         if annotation.created_at and not annotation.was_cancelled
     )
-    return Progress(
-        name=queue.name,
-        active=queue.active,
-        done=by_subset("judged"),
-        open=left,
-        skipped=list(states.values()).count("skipped"),
-        per_hour=per_hour,
-        hours=left.total() / per_hour if left.total() else 0.0,
-    )
+    left = counts[["open", "begun"]].to_numpy().sum()
+    return Progress(queue.name, counts, left / per_hour if left else 0.0, per_hour, queue.active)
 
 
-def print_table(rows: Sequence[Progress], subsets: Sequence[str], filters: Mapping[str, Accuracy]) -> None:
+def print_table(rows: Sequence[Progress], filters: Mapping[str, Accuracy]) -> None:
     """Print done/given per subset, and per annotator what is left."""
     from rich.console import Console
     from rich.table import Table
 
-    whole = Progress(
-        name="all",
-        active=True,
-        done=sum((row.done for row in rows), Counter()),
-        open=sum((row.open for row in rows), Counter()),
-        skipped=sum(row.skipped for row in rows),
-        per_hour=nan,
-        hours=sum(row.hours for row in rows),
-    )
+    together = concat([row.tasks for row in rows]).groupby(level=0).sum()
+    whole = Progress("all", together, sum(row.hours for row in rows))
     table = Table(title="done / given", title_justify="left")
     table.add_column("annotator")
-    for name in (*subsets, "all", "skipped", "per hour", "hours left", "filter questions right"):
+    for name in (*whole.tasks.index, "all", "skipped", "per hour", "hours left", "filter questions right"):
         table.add_column(name, justify="right")
     for row in rows:
-        table.add_row(*cells(row, subsets, filters.get(row.name)))
+        table.add_row(*cells(row, filters.get(row.name)))
     table.add_section()
-    table.add_row(*cells(whole, subsets, None))
+    table.add_row(*cells(whole, None))
     Console(width=None if Console().is_terminal else 160).print(table)
     if whole.hours > 0:
         longest = max(row.hours for row in rows)
@@ -139,14 +119,14 @@ def print_table(rows: Sequence[Progress], subsets: Sequence[str], filters: Mappi
         print(f"status: {name} answered too: filter questions right {_of_filters(filters[name])}")
 
 
-def cells(row: Progress, subsets: Sequence[str], filters: Accuracy | None) -> list[str]:
+def cells(row: Progress, filters: Accuracy | None) -> list[str]:
     """A line of the table."""
-    given = row.done + row.open
+    done, left = row.tasks["judged"], row.tasks["open"] + row.tasks["begun"]
+    pairs = zip([*done, done.sum()], [*left, left.sum()], strict=True)
     return [
         row.name if row.active else f"{row.name} (left)",
-        *(f"{row.done[subset]:,} / {given[subset]:,}" for subset in subsets),
-        f"{row.done.total():,} / {given.total():,}",
-        f"{row.skipped:,}",
+        *(f"{judged:,} / {judged + unjudged:,}" for judged, unjudged in pairs),
+        f"{row.tasks['skipped'].sum():,}",
         "" if isnan(row.per_hour) else f"{row.per_hour:,.0f}",
         "" if isnan(row.hours) else f"{row.hours:,.1f}" if row.hours else "0",
         _of_filters(filters),
@@ -155,6 +135,6 @@ def cells(row: Progress, subsets: Sequence[str], filters: Accuracy | None) -> li
 
 def _of_filters(accuracy: Accuracy | None) -> str:
     """`45 of 50, 90 % (79 to 96)` with the 95 % Wilson interval."""
-    if accuracy is None or not accuracy.answered:
+    if accuracy is None or not accuracy.filters:
         return ""
-    return f"{accuracy.right} of {accuracy.answered}, {accuracy.share:.0%} ({accuracy.low:.0%} to {accuracy.high:.0%})"
+    return f"{accuracy.right} of {accuracy.filters}, {accuracy.accuracy:.0%} ({accuracy.low:.0%} to {accuracy.high:.0%})"

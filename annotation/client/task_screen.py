@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.core.errors import Problems
-from pipeline.core.paths import Folders
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -51,52 +50,45 @@ def interface() -> str:
     return (HOME / "interface.xml").read_text(encoding="utf-8")
 
 
-def instructions(folders: Folders | None = None) -> str:
+def instructions(study: Path = HOME) -> str:
     """HTML for a project's `expert_instruction`: consent, guidelines and worked examples with their pictures.
 
     Args:
-        folders: of the data set, whose `study/` may hold texts that replace the project's own; None for those.
+        study: a folder that may hold texts that replace the project's own.
 
     Raises:
         UserError: lists pictures that a text names and that are missing or no pictures.
     """
-    problems, parts, sheets = Problems("instructions"), "", STYLE
-    for number, name in enumerate(TEXTS):
-        path = HOME / name
-        if folders and (folders.study / name).exists():
-            path = folders.study / name
-        part, sheet = _html(path, number, problems)
-        parts, sheets = parts + part, sheets + sheet
-    problems.raise_if_any()
-    return f'<style>{sheets}</style><div class="rgqa-guide">{parts}</div>'
-
-
-def _html(path: Path, number: int, problems: Problems) -> tuple[str, str]:
-    """A text as HTML, and the style sheet of its pictures. HTML inside the text shows as text."""
     from markdown_it import MarkdownIt
 
-    sheet: list[str] = []
-
-    def picture(renderer: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-        token = tokens[place]
-        name = f"picture-{number}-{len(sheet)}"
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")  # HTML inside a text shows as text
+    markdown.add_render_rule("image", _picture)
+    problems, parts, styles = Problems("instructions"), "", STYLE
+    for number, name in enumerate(TEXTS):
+        path = study / name if (study / name).exists() else HOME / name
+        sheet: list[str] = []
         try:
-            sheet.append(_background(name, path.parent / str(token.attrs["src"])))
-        except (OSError, ValueError) as error:
-            problems.add(
-                f"{path}, picture {token.attrs['src']}", f"{error}; put a JPEG, PNG, GIF or WEBP file there"
-            )
-        caption = html.escape(token.content)
-        return f'<span class="picture {name}" title="{caption}"></span><span class="caption">{caption}</span>'
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            problems.add(str(path), f"{error}; write it in UTF-8")
+            continue
+        parts += markdown.render(text, {"path": path, "number": number, "sheet": sheet, "problems": problems})
+        styles += "".join(sheet)
+    problems.raise_if_any()
+    return f'<style>{styles}</style><div class="rgqa-guide">{parts}</div>'
 
-    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-    markdown.add_render_rule("image", picture)
+
+def _picture(_: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+    """A picture of a text: its place, for which a style is added to `env["sheet"]`, and its caption."""
+    token, path, sheet = tokens[place], env["path"], env["sheet"]
+    name = f"picture-{env['number']}-{len(sheet)}"
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        problems.add(str(path), f"{error}; write it in UTF-8")
-        return "", ""
-    return markdown.render(text), "".join(sheet)
+        sheet.append(_background(name, path.parent / str(token.attrs["src"])))
+    except (OSError, ValueError) as error:
+        advice = "put a JPEG, PNG, GIF or WEBP file there"
+        env["problems"].add(f"{path}, picture {token.attrs['src']}", f"{error}; {advice}")
+    caption = html.escape(token.content)
+    return f'<span class="picture {name}" title="{caption}"></span><span class="caption">{caption}</span>'
 
 
 def _background(name: str, path: Path) -> str:

@@ -1,18 +1,28 @@
-"""Label Studio's own Python environment, `.venv-label-studio/`, made from a pinned lock file on first use."""
+"""Label Studio's own Python: an environment `.venv-label-studio/`, made from a pinned lock file on first use, and what it
+sees of ours."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
+from annotation.client.credentials import HOME
 from pipeline.core.errors import UserError
 from pipeline.core.files import sha256_file, write_text
+from pipeline.core.paths import DATA
 
 ENVIRONMENT = Path(".venv-label-studio")
 LOCK = Path(__file__).with_name("requirements.lock")
 NEEDED = 2_500_000_000  # bytes: the packages take 0.9 GB here, and as much again in uv's cache
+INSIDE = "annotation.server.studio.inside"
+KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ")  # of the environment
 
 
 def ensure(folder: Path = ENVIRONMENT, lock: Path = LOCK) -> Path:
@@ -35,18 +45,83 @@ def ensure(folder: Path = ENVIRONMENT, lock: Path = LOCK) -> Path:
         )
     print(f"serve: setting Label Studio up in {folder}/ (once, some minutes)", flush=True)
     # Half an environment that an interrupted set-up left is made whole by the same two steps.
-    call([uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(folder)], folder)
-    call([uv, "pip", "sync", "--quiet", "--python", str(python), str(lock)], folder)
+    failed = f"Label Studio cannot be set up in {folder}/; mend this and run the same command again:"
+    call([uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(folder)], failed)
+    call([uv, "pip", "sync", "--quiet", "--python", str(python), str(lock)], failed)
     write_text(mark, digest)
     return python
 
 
-def call(command: list[str], folder: Path) -> None:
-    """Run a step of the set-up; what was done so far is kept, and the next call goes on from there."""
-    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+def call(command: Sequence[str], failed: str, **options: Any) -> bytes:
+    """Run a program, with options of `subprocess.run`, and return what it wrote.
+
+    Raises:
+        UserError: `failed`, and the end of what it said; of a Python traceback its message alone.
+    """
+    done = subprocess.run(command, capture_output=True, check=False, **options)
     if done.returncode != 0:
+        _, traceback, after = done.stderr.decode(errors="replace").rpartition(
+            "Traceback (most recent call last):"
+        )
+        said = [line for line in after.splitlines() if line and not (traceback and line.startswith(" "))]
         ended = f"{Path(command[0]).name} ended with code {done.returncode}"
-        said = done.stderr.strip().splitlines()[-10:] or [ended]
+        raise UserError([failed, *(said[-10:] or [ended])])
+    return done.stdout
+
+
+def variables() -> dict[str, str]:
+    """What Label Studio's Python sees: little, as it reads names like HOST and DEBUG for its own."""
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    home = str(HOME.absolute())
+    ours = {
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PYTHONUNBUFFERED": "1",
+        "DJANGO_SETTINGS_MODULE": "annotation.server.studio.settings",
+        "LABEL_STUDIO_BASE_DATA_DIR": home,
+        "XDG_CONFIG_HOME": home,
+        "XDG_DATA_HOME": home,
+        "RGQA_DATA": str(DATA.absolute()),
+    }
+    return kept | ours | database()
+
+
+def database() -> dict[str, str]:
+    """The database as Label Studio's settings want it; SQLite in its folder unless RGQA_ANNOTATE_DATABASE names another.
+
+    Raises:
+        UserError: the name is not `postgresql://user:password@host:port/name`.
+    """
+    address = os.environ.get("RGQA_ANNOTATE_DATABASE")
+    if not address:
+        return {"DJANGO_DB": "sqlite"}
+    with suppress(ValueError):
+        parts = urlsplit(address)
+        name = parts.path.removeprefix("/")
+        if parts.scheme == "postgresql" and parts.hostname and parts.username and name:
+            return {
+                "DJANGO_DB": "default",
+                "POSTGRE_HOST": parts.hostname,
+                "POSTGRE_PORT": str(parts.port or 5432),
+                "POSTGRE_USER": unquote(parts.username),
+                "POSTGRE_PASSWORD": unquote(parts.password or ""),
+                "POSTGRE_NAME": unquote(name),
+            }
+    raise UserError("RGQA_ANNOTATE_DATABASE: expected postgresql://user:password@host:port/name")
+
+
+def keep_database() -> None:
+    """Note where the study lies.
+
+    Raises:
+        UserError: it lies in another than the one that is named now; an empty one would be taken for the study's.
+    """
+    named, note = database(), HOME / "database.txt"
+    server = "postgresql://{POSTGRE_HOST}:{POSTGRE_PORT}/{POSTGRE_NAME}"
+    name = "sqlite" if named["DJANGO_DB"] == "sqlite" else server.format_map(named)
+    if not note.exists():
+        write_text(note, name)
+    elif note.read_text() != name:
         raise UserError(
-            [f"Label Studio cannot be set up in {folder}/; mend this and run the same command again:", *said]
+            f"the accounts and verdicts of {HOME} lie in {note.read_text()}, but RGQA_ANNOTATE_DATABASE names {name}; "
+            f"set it as it was, or move {HOME} away to begin anew"
         )

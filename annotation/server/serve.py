@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
-from annotation.client.credentials import SECRETS, Secrets, foreign, read_secrets
+from annotation.client.credentials import SECRETS, Secrets, read_secrets
 from annotation.client.push import push
 from annotation.server import accounts, environment, process
-from annotation.server.invite import join
+from annotation.server.accounts import join
 from annotation.study.roster import Annotator, read_roster
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
@@ -21,16 +22,14 @@ def serve(port: int) -> None:
     Raises:
         UserError: another Label Studio is set in the environment, or a step cannot be done; nothing is lost by it.
     """
-    if foreign():
+    if os.environ.get("LABEL_STUDIO_URL") or os.environ.get("LABEL_STUDIO_TOKEN"):
         raise UserError(
             "LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN name another Label Studio: unset them to run one here, "
             "or use that one with: rgqa annotate push"
         )
     folders = Folders()
     python = environment.ensure()
-    if not read_roster(folders):
-        join(folders, [FIRST])
-    roster = read_roster(folders)
+    roster = read_roster(folders) or join(folders, [FIRST])
     server = process.running()
     if server is None:
         process.ensure_free(port)
@@ -40,10 +39,10 @@ def serve(port: int) -> None:
             if process.running() is None:
                 process.start(python, port)
     else:
-        elsewhere = (
+        move = (
             f" (not on {port}: to move it, rgqa annotate serve --stop first)" if server.port != port else ""
         )
-        print(f"serve: Label Studio is running on {server.url}{elsewhere}", flush=True)
+        print(f"serve: Label Studio is running on {server.url}{move}", flush=True)
         secrets = complete_secrets(roster, server.url) or accounts.ensure(python, roster, server.port)
     try:
         push()

@@ -6,17 +6,15 @@ agree about.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations
 
 import krippendorff
 import numpy as np
+import pandas as pd
 from scipy.sparse import csr_array
 
-from annotation.study.judged import Judged
-from pipeline.core.records import SUBSETS, Record, Subset
-
-VERDICTS = ("valid", "invalid")
+from annotation.study.judged import by_subset
+from pipeline.core.records import Record, Subset
 
 
 class PairAgreement(Record):
@@ -51,14 +49,9 @@ class SubsetAgreement(Record):
     pairs: tuple[PairAgreement, ...]
 
 
-def agreement(judged: Sequence[Judged]) -> list[SubsetAgreement]:
+def agreement(judged: pd.DataFrame) -> list[SubsetAgreement]:
     """Agreement on all candidates together, then on those of each subset that has verdicts."""
-    by_subset: dict[Subset, list[Judged]] = {
-        subset: [row for row in judged if row.task.subset == subset] for subset in SUBSETS
-    }
-    return [_agreement(None, judged)] + [
-        _agreement(subset, rows) for subset, rows in by_subset.items() if rows
-    ]
+    return [_agreement(subset, rows) for subset, rows in ({None: judged} | by_subset(judged)).items()]
 
 
 def alpha(counts: np.ndarray) -> float | None:
@@ -92,34 +85,32 @@ def kappa(tables: np.ndarray) -> np.ndarray:
         return (np.trace(tables) * total - chance) / (total**2 - chance)
 
 
-def _agreement(subset: Subset | None, judged: Sequence[Judged]) -> SubsetAgreement:
-    candidates, row = np.unique([each.candidate_id for each in judged], return_inverse=True)
-    people, column = np.unique([each.verdict.annotator for each in judged], return_inverse=True)
-    said = np.array([VERDICTS.index(each.candidate.verdict) for each in judged], int)
-    counts = np.zeros((len(candidates), len(VERDICTS)), int)
-    np.add.at(counts, (row, said), 1)
-    counts = counts[counts.sum(axis=1) >= 2]
-    shape = len(VERDICTS), len(people)
+def _agreement(subset: Subset | None, judged: pd.DataFrame) -> SubsetAgreement:
+    item, candidates = pd.factorize(judged["candidate_id"])
+    who, people = pd.factorize(judged["annotator"], sort=True)
+    invalid = (judged["choice"] == "invalid").to_numpy(int)
+    shape = 2, len(people)
     votes = csr_array(
-        (np.ones(len(said), int), (said * shape[1] + column, row)), (shape[0] * shape[1], len(candidates))
+        (np.ones(len(item), int), (invalid * len(people) + who, item)), (2 * len(people), len(candidates))
     )
-    tables = (
-        (votes @ votes.T).toarray().reshape(*shape, *shape).swapaxes(1, 2)
-    )  # [said, said, person, person]
-    kappas, pairs = kappa(tables), []
-    for first, second in combinations(range(len(people)), 2):
-        table = tables[:, :, first, second]
-        if table.any():
-            pairs.append(
-                PairAgreement(
-                    first=str(people[first]),
-                    second=str(people[second]),
-                    both=int(table.sum()),
-                    same=int(np.trace(table)),
-                    kappa=None if np.isnan(kappas[first, second]) else float(kappas[first, second]),
-                )
-            )
+    # [said, said, person, person]
+    tables = (votes @ votes.T).toarray().reshape(*shape, *shape).swapaxes(1, 2)
+    kappas = kappa(tables)
+    pairs = [
+        PairAgreement(
+            first=people[first],
+            second=people[second],
+            both=int(table.sum()),
+            same=int(np.trace(table)),
+            kappa=None if np.isnan(kappas[first, second]) else float(kappas[first, second]),
+        )
+        for first, second in combinations(range(len(people)), 2)
+        if (table := tables[:, :, first, second]).any()
+    ]
     both = sum(pair.both for pair in pairs)
+    counts = np.zeros((len(candidates), 2), int)
+    np.add.at(counts, (item, invalid), 1)
+    counts = counts[counts.sum(axis=1) >= 2]
     return SubsetAgreement(
         subset=subset,
         candidates=len(counts),

@@ -1,34 +1,73 @@
-"""Dawid and Skene's estimate of what is true from what several annotators say (Applied Statistics 28, 1979).
+"""How probable it is that each candidate is unanswerable, by Dawid and Skene's estimate of what is true from what several
+annotators say (Applied Statistics 28, 1979), over the verdicts that count.
 
 Every annotator has a table of their own: how often they give each response where each class is true. Tables and
 truths are estimated in turn (EM), from the shares of responses on. There are more responses than classes: "unsure"
 is one, and says as much as the annotator's habit makes it say. Ours, as libraries (crowd-kit) know neither such a
-response nor smoothing.
+response nor smoothing. Each subset is estimated by itself: what is easily missed in one is plain in another.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csr_array
 from scipy.special import softmax
 
+from annotation.study.exports import CHOICES
+from annotation.study.judged import by_subset
+from pipeline.core.records import Choice, Record, Subset
 
-class Estimate(NamedTuple):
-    """What EM came to.
+CLASSES = 2  # valid and invalid
+SETTLED = 1e-9  # a round that moves no probability by more is the last
 
-    Attributes:
-        posterior: [items, classes], probability of each class; rows sum to 1.
-        prior: [classes], share of each class.
-        confusion: [annotators, classes, responses], probability of a response where a class is true.
-        settled: the last round moved no posterior by more than the tolerance.
+
+class Posterior(Record):
+    """`invalid` is the probability that the candidate is unanswerable, rounded to 6 places."""
+
+    candidate_id: str
+    invalid: float
+
+
+class ConfusionTable(Record):
+    """What somebody says in a subset, in shares: of what is valid in truth, and of what is invalid."""
+
+    subset: Subset
+    annotator: str
+    votes: int
+    where_valid: dict[Choice, float]
+    where_invalid: dict[Choice, float]
+
+
+def posteriors(counted: pd.DataFrame) -> tuple[list[Posterior], list[ConfusionTable]]:
+    """Candidates sorted by id; annotators' tables sorted by subset and name.
+
+    Args:
+        counted: the verdicts that count.
     """
+    probable: dict[str, float] = {}
+    tables: list[ConfusionTable] = []
+    for subset, rows in by_subset(counted.sort_values("verdict_id")).items():
+        item, candidates = pd.factorize(rows["candidate_id"], sort=True)
+        who, people = pd.factorize(rows["annotator"], sort=True)
+        said = pd.Categorical(rows["choice"], CHOICES).codes  # the first two choices name the classes
+        posterior, confusion = dawid_skene(item, who, said)
+        probable |= zip(candidates, np.round(posterior[:, 1], 6).tolist(), strict=True)
+        for person, votes, shares in zip(people, np.bincount(who).tolist(), confusion.tolist(), strict=True):
+            valid, invalid = (dict(zip(CHOICES, row, strict=True)) for row in shares)
+            row = {"subset": subset, "annotator": person, "votes": votes}
+            tables.append(ConfusionTable(**row, where_valid=valid, where_invalid=invalid))
+    return [Posterior(candidate_id=key, invalid=share) for key, share in sorted(probable.items())], tables
 
-    posterior: np.ndarray
-    prior: np.ndarray
-    confusion: np.ndarray
-    settled: bool
+
+def usual(tables: Sequence[ConfusionTable], subset: Subset, choice: Choice) -> tuple[float, float]:
+    """How often annotators make a choice in a subset, weighted by their votes: where valid is true, and where invalid is."""
+    rows = [table for table in tables if table.subset == subset]
+    shares = [(table.where_valid[choice], table.where_invalid[choice]) for table in rows]
+    valid, invalid = np.average(shares, axis=0, weights=[table.votes for table in rows]).tolist()
+    return valid, invalid
 
 
 def dawid_skene(
@@ -36,25 +75,27 @@ def dawid_skene(
     annotator: np.ndarray,
     response: np.ndarray,
     *,
-    classes: int = 2,
     responses: int = 3,
     smoothing: float = 1.0,
-    tolerance: float = 1e-9,
     most_rounds: int = 1000,
-) -> Estimate:
+) -> tuple[np.ndarray, np.ndarray]:
     """Estimate classes and tables from votes; the same votes give the same numbers.
 
     Args:
-        item, annotator, response: [votes], whole numbers from 0 on: on what, by whom, what. The responses below
-            `classes` name the class; those above name none.
+        item, annotator, response: [votes], whole numbers from 0 on: on what, by whom, what. Responses 0 and 1 name
+            the class; those above name none.
         smoothing: added to each count of a table and to each class, so that few votes never make certainty; 0 gives
             the plain maximum likelihood.
+
+    Returns:
+        The probability of each class, [items, classes], rows of which sum to 1; and the probability of a response
+        where a class is true, [annotators, classes, responses].
 
     Raises:
         ValueError: no votes, or arrays of different lengths.
 
-    >>> found = dawid_skene(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]), smoothing=0)
-    >>> found.posterior.tolist()
+    >>> probable, _ = dawid_skene(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]), smoothing=0)
+    >>> probable.tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
     if not len(item) or not len(item) == len(annotator) == len(response):
@@ -66,19 +107,18 @@ def dawid_skene(
         (np.ones(len(item)), (item, annotator * responses + response)), (shape[0], shape[1] * responses)
     )
     counts = np.asarray(votes @ np.tile(np.eye(responses), (shape[1], 1)))  # [items, responses]
-    posterior = counts[:, :classes] + counts[:, classes:].sum(axis=1, keepdims=True) / classes
+    posterior = counts[:, :CLASSES] + counts[:, CLASSES:].sum(axis=1, keepdims=True) / CLASSES
     posterior /= posterior.sum(axis=1, keepdims=True)
-    prior, tables, settled = np.empty(0), np.empty(0), False
+    tables = np.empty(0)
     for _ in range(most_rounds):
         prior = posterior.sum(axis=0) + smoothing
         prior /= prior.sum()
-        tables = (votes.T @ posterior).reshape(*shape[1:], classes) + smoothing
+        tables = (votes.T @ posterior).reshape(*shape[1:], CLASSES) + smoothing
         total = tables.sum(axis=1, keepdims=True)
         tables = np.divide(tables, total, out=np.full_like(tables, 1 / responses), where=total > 0)
         with np.errstate(divide="ignore"):  # a probability of 0 rules a class out
-            logs = np.log(prior) + votes @ np.log(tables).reshape(-1, classes)
+            logs = np.log(prior) + votes @ np.log(tables).reshape(-1, CLASSES)
         before, posterior = posterior, softmax(logs, axis=1)
-        settled = bool(np.abs(posterior - before).max() <= tolerance)
-        if settled:
+        if np.abs(posterior - before).max() <= SETTLED:
             break
-    return Estimate(posterior, prior, tables.transpose(0, 2, 1), settled)
+    return posterior, tables.transpose(0, 2, 1)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import pairwise
@@ -25,7 +25,8 @@ from pipeline.core.files import content_key, read_json
 from pipeline.core.records import Choice, Task, Verdict
 
 PULLED = "pulled.json"  # in the folder of the exports
-CHOICES: tuple[str, ...] = get_args(Choice)
+CHOICES: tuple[Choice, ...] = get_args(Choice)
+LOCAL = "/data/local-files/?d="  # Label Studio's address of a picture, before its path in data/
 PSEUDONYM = re.compile(r"annotator-(\d{2,}|[0-9a-f]{8})")
 
 
@@ -49,9 +50,8 @@ TASK_SCREEN = LabellingScreen(
     "right words into the file and say so in the release",
 )
 
-Texts = Mapping[
-    str, Mapping[str, str]
-]  # task id -> name of a control that is called as its question is -> the question
+# Task id -> name of a control that is called as its question is -> the question.
+Texts = Mapping[str, Mapping[str, str]]
 
 
 class Person(msgspec.Struct):
@@ -75,10 +75,9 @@ class ExportedAnnotation(msgspec.Struct):
         """Name of the control -> what was chosen there."""
         chosen = {}
         for result in self.result:
-            value = result.get("value")
-            choices = value.get("choices") if isinstance(value, dict) else None
-            if isinstance(choices, list) and choices:
-                chosen[str(result.get("from_name", ""))] = str(choices[0])
+            match result:
+                case {"value": {"choices": [choice, *_]}}:
+                    chosen[str(result.get("from_name", ""))] = str(choice)
         return chosen
 
     @property
@@ -136,7 +135,9 @@ def verdicts_of(
     exported: Iterable[ExportedTask], tasks: Collection[str]
 ) -> tuple[list[Verdict], dict[str, int]]:
     """The same for rows that are at hand already."""
-    latest, counts = _latest(_given("verdicts", exported), tasks, TASK_SCREEN, Problems("verdicts"))
+    latest, counts = _latest(
+        (("verdicts", row) for row in exported), tasks, TASK_SCREEN, Problems("verdicts")
+    )
     return _verdicts(latest), counts
 
 
@@ -152,14 +153,14 @@ def read_latest(
         UserError: see `read_exports`; `subject` is what it calls the files.
     """
     problems = Problems(subject)
-    given: list[_Given] = []
+    exported: list[tuple[str, ExportedTask]] = []
     for path in paths:
         try:
-            given += _given(str(path), _read(path, texts, screen))
+            exported += ((str(path), row) for row in _read(path, texts, screen))
         except UserError as error:
             wanted = "wanted: Label Studio's export format JSON or JSON_MIN, with the tasks of push"
             problems.add(str(path), f"{str(error).removeprefix(f'{path}: ')} ({wanted})")
-    return _latest(given, texts, screen, problems)
+    return _latest(exported, texts, screen, problems)
 
 
 def pseudonym(person: int | str | Person | None) -> str:
@@ -202,18 +203,17 @@ def _from_min(row: Mapping[str, Any], texts: Texts, screen: LabellingScreen) -> 
     return {"data": {"task": row.get("task")}, "annotations": [{**row, **renamed}]}
 
 
-def _given(where: str, exported: Iterable[ExportedTask]) -> Iterator[_Given]:
-    for row in exported:
-        for annotation in row.annotations:
-            yield _Given(where, str(row.data.get("task")), annotation)
-
-
 def _latest(
-    given: Iterable[_Given], known: Collection[str], screen: LabellingScreen, problems: Problems
+    exported: Iterable[tuple[str, ExportedTask]],
+    known: Collection[str],
+    screen: LabellingScreen,
+    problems: Problems,
 ) -> tuple[Latest, dict[str, int]]:
+    """Of rows, each with the file it stands in."""
     versions: dict[tuple[str, ...], list[_Given]] = defaultdict(list)
-    for version in given:
-        versions[version.identity].append(version)
+    for where, row in exported:
+        for version in (_Given(where, str(row.data.get("task")), given) for given in row.annotations):
+            versions[version.identity].append(version)
     counts: Counter[str] = Counter()
     strange: Counter[tuple[str, str]] = Counter()
     latest: Latest = {}

@@ -12,27 +12,19 @@ number of comparisons made (Bonferroni), so `flag_level` is the chance that anyb
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from math import isfinite
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
+import pandas as pd
 from scipy.stats import binom
 
-from annotation.study.collect_rules import CollectRules
-from annotation.study.judged import Judged
-from pipeline.core.records import SUBSETS, Choice, Record, Verdict
+from annotation.study.exports import CHOICES
+from annotation.study.judged import CollectRules
+from pipeline.core.records import SUBSETS, Choice, Record
 
-Suspicion = Literal["speed", "one answer", "long run"]
 SHORTEST_RUN = 10  # the same answers in fewer tasks in a row are never held against anybody
-CHOICES: tuple[Choice, ...] = get_args(Choice)
-SHAPE = (
-    len(SUBSETS),
-    len(CHOICES),
-    len(CHOICES),
-)  # counts of answers: in a subset, to the first and the second question
 Answers = tuple[Choice, Choice]
 
 
@@ -72,7 +64,7 @@ class AnswerRun(Record):
 class Flag(Record):
     """What is suspect about an annotator, and the figures that say so."""
 
-    kind: Suspicion
+    kind: Literal["speed", "one answer", "long run"]
     detail: str
 
 
@@ -94,46 +86,39 @@ class Habits(Record):
     flags: tuple[Flag, ...]
 
 
-def habits(judged: Sequence[Judged], rules: CollectRules) -> dict[str, Habits]:
+def habits(judged: pd.DataFrame, rules: CollectRules) -> dict[str, Habits]:
     """Annotator -> how they answered, sorted by name."""
-    verdicts: dict[str, list[Verdict]] = defaultdict(list)  # in the order of answering
-    counts: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(SHAPE, int))
-    for row in sorted(judged, key=lambda row: row.verdict.order):
-        verdict = row.verdict
-        verdicts[verdict.annotator].append(verdict)
-        at = SUBSETS.index(row.task.subset), CHOICES.index(verdict.first), CHOICES.index(verdict.second)
-        counts[verdict.annotator][at] += 1
-    everybody = sum(counts.values())
+    people = judged.sort_values("order", kind="stable").groupby("annotator")  # each in the order of answering
+    # How often somebody gave these answers: [annotators, subsets, first question, second question]
+    kinds = {"subset": SUBSETS, "first": CHOICES, "second": CHOICES}
+    places = [pd.Categorical(judged[column], values).codes for column, values in kinds.items()]
+    counts = np.zeros((len(people), *map(len, kinds.values())), int)
+    np.add.at(counts, (people.ngroup().reindex(judged.index), *places), 1)
     by_annotator = {}
-    for name, own in sorted(counts.items()):
-        others = everybody - own
+    for (name, given), own in zip(people, counts, strict=True):
+        others = counts.sum(axis=0) - own
+        enough = len(given) >= rules.min_filter_answers
         shared = own.any(axis=(1, 2)) & others.any(axis=(1, 2))  # subsets in which others answered too
-        given = verdicts[name]
-        shown = pace([verdict.seconds for verdict in given], rules.fast_seconds)
-        between = pace([verdict.gap for verdict in given], rules.fast_seconds)
+        shown, between = (pace(given[clock], rules.fast_seconds) for clock in ("seconds", "gap"))
         most = excess(own[shared], others[shared], len(counts) * len(CHOICES))
-        answers: list[Answers] = [(verdict.first, verdict.second) for verdict in given]
+        answers: list[Answers] = list(zip(given["first"], given["second"], strict=True))
         run = longest_run(answers, others[shared], len(counts) * len(CHOICES) ** 2)
-        by_annotator[name] = Habits(
+        by_annotator[str(name)] = Habits(
             tasks=len(given),
             choices=dict(zip(CHOICES, (own.sum(axis=(0, 1)) + own.sum(axis=(0, 2))).tolist(), strict=True)),
             shown=shown,
             between=between,
             excess=most,
             run=run,
-            flags=(
-                *too_fast(shown, "by the tool's clock", rules),
-                *too_fast(between, "after the submission before", rules),
-                *too_uniform(len(given), most, run, rules),
-            ),
+            flags=tuple(suspicions(shown, between, most if enough else None, run, rules)),
         )
     return by_annotator
 
 
-def pace(seconds: Sequence[float | None], fast_seconds: float) -> Pace:
+def pace(seconds: pd.Series, fast_seconds: float) -> Pace:
     """Quartiles of the times that are known: positive numbers."""
-    known = np.array([second for second in seconds if second is not None and isfinite(second) and second > 0])
-    low, median, high = np.quantile(known, (0.25, 0.5, 0.75)).tolist() if len(known) else (None,) * 3
+    known = seconds[(seconds > 0) & np.isfinite(seconds)]
+    low, median, high = known.quantile([0.25, 0.5, 0.75]) if len(known) else (None,) * 3
     return Pace(known=len(known), low=low, median=median, high=high, fast=int((known < fast_seconds).sum()))
 
 
@@ -206,19 +191,18 @@ def run_probability(length: int, trials: int, share: float) -> float:
     return min(1.0, ended[trials])
 
 
-def too_fast(times: Pace, clock: str, rules: CollectRules) -> Iterator[Flag]:
-    """A flag if too many of the times that are known by this clock are too short."""
-    if times.known >= rules.min_filter_answers and times.fast > rules.max_fast * times.known:
-        detail = f"{times.fast} of {times.known} tasks in under {rules.fast_seconds:g} s {clock}"
-        yield Flag(kind="speed", detail=f"{detail}, median {times.median:.1f} s")
-
-
-def too_uniform(
-    tasks: int, most: Excess | None, run: AnswerRun | None, rules: CollectRules
+def suspicions(
+    shown: Pace, between: Pace, most: Excess | None, run: AnswerRun | None, rules: CollectRules
 ) -> Iterator[Flag]:
-    """Flags for one answer given too often, and for a run of equal answers that is too long."""
-    if tasks < rules.min_filter_answers:  # too few to say
-        most = None
+    """A flag for too many times that are too short by a clock, for one answer given too often, for a run that is too long.
+
+    Args:
+        most: None if there are too few answers to say.
+    """
+    for times, clock in ((shown, "by the tool's clock"), (between, "after the submission before")):
+        if times.known >= rules.min_filter_answers and times.fast > rules.max_fast * times.known:
+            detail = f"{times.fast} of {times.known} tasks in under {rules.fast_seconds:g} s {clock}"
+            yield Flag(kind="speed", detail=f"{detail}, median {times.median:.1f} s")
     if most and most.probability < rules.flag_level and most.share - most.expected > rules.max_excess:
         detail = f"{most.share:.0%} of all answers are {most.choice}, of others' {most.expected:.0%}"
         yield Flag(kind="one answer", detail=detail)

@@ -8,7 +8,8 @@ people judge the same tasks, so pairs of annotators are spread evenly.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import permutations
 from math import inf
 from typing import Annotated
@@ -33,9 +34,7 @@ class AnnotateParams(Params):
     overlap: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0  # share of the tasks that everybody judges
     most_tasks: Annotated[int, msgspec.Meta(ge=0)] = 0  # per annotator; 0 = no limit
     qualification: Annotated[int, msgspec.Meta(ge=0)] = 0  # tasks of known answers to pass first; 0 = none
-    qualification_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = (
-        0.8  # of their questions to be answered as known
-    )
+    qualification_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.8  # of their answers to be right
     seed: int = 0
     # `local`: pictures are served by Label Studio from data/. Else the address that stands before a picture's path
     # below data/, for a server elsewhere.
@@ -87,18 +86,16 @@ def plan(
 ) -> WorkPlan:
     """Share out the tasks among those who are active."""
     board = _Board(tasks, roster, params, state or StudyState())
-    _keep(board)
-    short = _fill(board)
+    held = {name: set(keys) for name, keys in board.state.held.items()}
+    _share_out(board, lambda key: [name for name in board.shares if key in held.get(name, ())], board.stays)
+    short = _share_out(board, lambda key: board.shares, board.next)
     _level(board)
-    queues: dict[str, list[str]] = {name: [] for name in board.shares}
-    for key, people in board.open.items():
-        for name in people:
-            queues[name].append(key)
-    for name, queue in queues.items():
+    queues: dict[str, list[str]] = {}
+    for name in board.shares:
         place = {key: number for number, key in enumerate(board.state.held.get(name, ()))}
         # What is there already keeps its place; what is new comes after it, drawn by lot.
-        order = {key: (place.get(key, inf), lot(params.seed, name, key)) for key in queue}
-        queue.sort(key=order.__getitem__)
+        order = {key: (place.get(key, inf), lot(params.seed, name, key)) for key in board.queue(name)}
+        queues[name] = sorted(order, key=order.__getitem__)
     return WorkPlan(queues=queues, short=short)
 
 
@@ -183,51 +180,44 @@ class _Board:
         """Who judged or skipped a task, or has it open."""
         return [*self.barred[key], *self.open[key]]
 
+    def queue(self, name: str) -> list[str]:
+        """The open tasks of somebody."""
+        return [key for key, people in self.open.items() if name in people]
+
     def fullness(self, name: str) -> float:
         return self.load[name].total() / self.shares[name]
 
+    def stays(self, key: str, name: str) -> tuple[float | str, ...]:
+        """For the order of those who have a task already: who keeps it."""
+        return self.fullness(name), lot(self.params.seed, key, name)
 
-def _keep(board: _Board) -> None:
-    """Leave open tasks where they are, as far as they are still wanted."""
-    held = {name: set(keys) for name, keys in board.state.held.items() if name in board.shares}
-    for key in board.open:
-        holders = [
-            name
-            for name in held
-            if key in held[name] and name not in board.barred[key] and board.left[name] > 0
-        ]
-        holders.sort(key=lambda name: (board.fullness(name), lot(board.params.seed, key, name)))
-        for name in holders[: max(0, board.wanted[key])]:
-            board.give(key, name)
+    def next(self, key: str, name: str) -> tuple[float | str, ...]:
+        """For the order of all: first the one with least of its subset, then of pairs with those who have it, and so on."""
+        return (
+            int(self.load[name][self.task[key].subset] / self.shares[name]),
+            int(self.fullness(name)),
+            sum(self.pairs[name, other] for other in self.on(key)),
+            self.seen[name, self.task[key].picture_id],
+            lot(self.params.seed, key, name),
+        )
 
 
-def _fill(board: _Board) -> dict[str, int]:
-    """Give out what is wanted beyond that; return task id -> votes that nobody can give."""
+def _share_out(
+    board: _Board,
+    among: Callable[[str], Iterable[str]],
+    order: Callable[[str, str], tuple[float | str, ...]],
+) -> dict[str, int]:
+    """Give out what is still wanted of each task to the first of those who may get it; the votes that nobody can give."""
     short = {}
     for key, people in board.open.items():
         while len(people) < board.wanted[key]:
-            name = _next(board, key)
-            if name is None:
+            others = board.on(key)
+            free = [name for name in among(key) if board.left[name] > 0 and name not in others]
+            if not free:
                 short[key] = board.wanted[key] - len(people)
                 break
-            board.give(key, name)
+            board.give(key, min(free, key=partial(order, key)))
     return short
-
-
-def _next(board: _Board, key: str) -> str | None:
-    """Who gets a task next: the one with least of its subset, then of pairs with those who have it, and so on."""
-    task, others = board.task[key], board.on(key)
-    return min(
-        (name for name in board.shares if board.left[name] > 0 and name not in others),
-        key=lambda name: (
-            int(board.load[name][task.subset] / board.shares[name]),
-            int(board.fullness(name)),
-            sum(board.pairs[name, other] for other in others),
-            board.seen[name, task.picture_id],
-            lot(board.params.seed, key, name),
-        ),
-        default=None,
-    )
 
 
 def _level(board: _Board) -> None:
@@ -237,18 +227,17 @@ def _level(board: _Board) -> None:
     quotas = {name: each * share for name, share in board.shares.items()}
     if all(abs(totals[name] - quota) <= max(LEAST, SLACK * quota) for name, quota in quotas.items()):
         return
+    queues = {name: board.queue(name) for name in board.shares}
     near = {
         (name, key)
         for name, keys in board.state.held.items()
         for key in [key for key in keys if name in board.open.get(key, ())][:NEAR]
     }
     for subset in sorted({task.subset for task in board.task.values()}):
-        movable: dict[str, list[str]] = {name: [] for name in board.shares}
-        for key, people in board.open.items():
-            if board.task[key].subset == subset:
-                for name in people:
-                    if (name, key) not in near:
-                        movable[name].append(key)
+        movable = {
+            name: [key for key in queue if board.task[key].subset == subset and (name, key) not in near]
+            for name, queue in queues.items()
+        }
         _level_subset(board, subset, movable)
 
 

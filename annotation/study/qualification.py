@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from math import nan
 
-from annotation.study.judged import answers_of
+from annotation.study.judged import as_expected
 from pipeline.core.errors import UserError
 from pipeline.core.files import content_key
 from pipeline.core.randomness import generator
@@ -25,10 +24,9 @@ class Score(Record):
     answered: int
     asked: int
 
-    @property
-    def share(self) -> float:
-        """Right ones of those answered; NaN before the first."""
-        return self.right / self.answered if self.answered else nan
+    def passed(self, least: float) -> bool:
+        """Whether all were answered, and at least the share `least` (0 to 1) as expected."""
+        return self.answered == self.asked and self.right / self.asked >= least
 
 
 def qualification(tasks: Iterable[Task], count: int, seed: int) -> list[Task]:
@@ -50,61 +48,44 @@ def qualification(tasks: Iterable[Task], count: int, seed: int) -> list[Task]:
             if question.role == "filter":
                 known[task.picture_id].setdefault(question.text, question)
                 subset.setdefault(task.picture_id, task.subset)
-    pairs = {
-        picture_id: _pair(list(questions.values()), picture_id, seed)
+    made = {
+        picture_id: _task(picture_id, subset[picture_id], list(questions.values()), seed)
         for picture_id, questions in sorted(known.items())
         if len(questions) > 1
     }
-    if len(pairs) < count:
+    if len(made) < count:
         raise UserError(
-            f"qualification: {count} tasks wanted, but only {len(pairs)} pictures have two questions with a known verdict; "
+            f"qualification: {count} tasks wanted, but only {len(made)} pictures have two questions with a known verdict; "
             "ask for fewer, or make more tasks first"
         )
-    places = generator(seed, "qualification", "pictures").permutation(len(pairs))
-    lots = {
-        (first.expected == second.expected, place): picture_id
-        for (picture_id, (first, second)), place in zip(pairs.items(), places.tolist(), strict=True)
-    }
-    chosen = sorted(sorted(lots)[:count], key=lambda lot: lot[1])
-    return [_task(lots[lot], pairs[lots[lot]], subset[lots[lot]]) for lot in chosen]
+    places = generator(seed, "qualification", "pictures").permutation(len(made)).tolist()
+    order = [made[picture_id] for _, picture_id in sorted(zip(places, made, strict=True))]
+    mixed_first = sorted(order, key=lambda task: task.first.expected == task.second.expected)  # stable
+    chosen = {task.task_id for task in mixed_first[:count]}
+    return [task for task in order if task.task_id in chosen]
 
 
-def scores(tasks: Sequence[Task], verdicts: Iterable[Verdict]) -> dict[str, Score]:
-    """Annotator -> score; both questions of a task count, "unsure" as "valid". Verdicts on other tasks do not matter.
+def score(tasks: Mapping[str, Task], verdicts: Iterable[Verdict], annotator: str) -> Score:
+    """An annotator's score; both questions of a task count, "unsure" as "valid". Verdicts on other tasks do not matter.
 
     Args:
-        verdicts: one of each annotator on each task.
+        tasks: by id. verdicts: one of each annotator on each task.
     """
-    asked = {task.task_id: task for task in tasks}
-    results: dict[str, list[bool]] = defaultdict(list)
+    right: list[bool] = []
     for verdict in verdicts:
-        if verdict.task_id in asked:
-            answers = answers_of(asked[verdict.task_id], verdict)
-            results[verdict.annotator] += [answer.as_expected for answer in answers]
-    return {
-        annotator: Score(right=sum(right), answered=len(right), asked=2 * len(asked))
-        for annotator, right in sorted(results.items())
-    }
+        if verdict.annotator == annotator and (task := tasks.get(verdict.task_id)):
+            right += [as_expected(task.first, verdict.first), as_expected(task.second, verdict.second)]
+    return Score(right=sum(right), answered=len(right), asked=2 * len(tasks))
 
 
-def passed(results: Mapping[str, Score], least: float) -> set[str]:
-    """Annotators who answered all and gave at least the share `least` (0 to 1) as expected."""
-    return {
-        annotator for annotator, row in results.items() if row.answered == row.asked and row.share >= least
-    }
-
-
-def _pair(questions: Sequence[TaskQuestion], picture_id: str, seed: int) -> tuple[TaskQuestion, TaskQuestion]:
-    """Two questions of a picture that has as many: of different verdicts if possible, of no template if possible."""
+def _task(picture_id: str, subset: Subset, questions: Sequence[TaskQuestion], seed: int) -> Task:
+    """A task of two questions of a picture that has as many: of different verdicts if possible, of no template if possible."""
     lots = generator(seed, "qualification", picture_id).permutation(len(questions))
     drawn = [questions[i] for i in lots]
     drawn.sort(key=lambda question: question.source == "template")  # stable: the lot decides among the rest
     first = drawn[0]
     second = next((row for row in drawn[1:] if row.expected != first.expected), drawn[1])
-    swap = generator(seed, "qualification", "order", picture_id).random() < 0.5
-    return (second, first) if swap else (first, second)
-
-
-def _task(picture_id: str, pair: tuple[TaskQuestion, TaskQuestion], subset: Subset) -> Task:
-    key = content_key("qualification", picture_id, pair[0].text, pair[1].text)
-    return Task(task_id=key, picture_id=picture_id, subset=subset, first=pair[0], second=pair[1])
+    if generator(seed, "qualification", "order", picture_id).random() < 0.5:
+        first, second = second, first
+    key = content_key("qualification", picture_id, first.text, second.text)
+    return Task(task_id=key, picture_id=picture_id, subset=subset, first=first, second=second)

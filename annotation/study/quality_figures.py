@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
+import pandas as pd
 
 from annotation.study.agreement import SubsetAgreement, agreement
-from annotation.study.another_vote import AnotherVote
+from annotation.study.dawid_skene import ConfusionTable
 from annotation.study.habits import Habits
-from annotation.study.posteriors import ConfusionTable
-from annotation.study.votes import Status
+from annotation.study.judged import counted, records
+from annotation.study.votes import AnotherVote, Status
 from annotation.study.weighing import Weighed
-from pipeline.core.records import SUBSETS, Choice, Record, Subset, Verified
-
-Known = Literal["valid", "invalid"]
+from pipeline.core.records import Choice, Record, Subset, Verified
 
 
 class AnnotatorRow(Record):
@@ -45,7 +44,7 @@ class FilterRow(Record):
     """Filter questions of one source and expected verdict, as answered by annotators that are not excluded."""
 
     source: str
-    expected: Known
+    expected: Choice
     answered: int
     right: int
 
@@ -55,7 +54,7 @@ class RefutedFilter(Record):
 
     picture_id: str
     text: str
-    expected: Known
+    expected: Choice
     choices: dict[Choice, int]
 
 
@@ -116,91 +115,77 @@ def summary(
     tables: Sequence[ConfusionTable],
     settings: Mapping[str, Any],
 ) -> Quality:
-    """Put together what was found; floats are rounded to 6 significant digits."""
+    """Put together what was found; floats are rounded to 6 significant digits, and what is undefined is None."""
     judged = weighed.judged
-    reasons = Counter(row.reason for row in weighed.aside)
+    reasons = Counter(judged["aside"])
     quality = Quality(
-        simulated=any(row.verdict.simulated for row in judged),
-        rehearsal=any(row.verdict.rehearsal for row in judged),
+        simulated=bool(judged["simulated"].any()),
+        rehearsal=bool(judged["rehearsal"].any()),
         settings=dict(settings),
         given=len(judged),
         excluded=reasons["annotator excluded"],
         failed=reasons["filter failed"],
-        counted=len(judged) - len(weighed.aside),
+        counted=reasons[""],
         annotators=tuple(_annotators(weighed)),
-        filters=tuple(_filters(weighed)),
-        refuted=tuple(_refuted(weighed)),
-        agreement=tuple(agreement(weighed.counted)),
+        filters=tuple(_filters(judged)),
+        refuted=tuple(_refuted(judged)),
+        agreement=tuple(agreement(counted(judged))),
         agreement_given=tuple(agreement(judged)),
         subsets=tuple(_subsets(verified)),
         another_vote=dict(sorted(Counter(row.reason for row in again).items())),
         tables=tuple(tables),
     )
-    return msgspec.convert(_rounded(msgspec.to_builtins(quality)), Quality)
+    rounding = msgspec.json.Decoder(float_hook=lambda number: float(f"{float(number):.6g}"))
+    return msgspec.convert(rounding.decode(msgspec.json.encode(quality)), Quality)
 
 
-def _annotators(weighed: Weighed) -> Iterator[AnnotatorRow]:
-    given = Counter(row.verdict.annotator for row in weighed.judged)
-    failed = Counter(row.annotator for row in weighed.aside if row.reason == "filter failed")
-    for name, row in weighed.accuracies.items():
-        share, low, high = (row.share, row.low, row.high) if row.answered else (None, None, None)
-        yield AnnotatorRow(
+def _annotators(weighed: Weighed) -> list[AnnotatorRow]:
+    given, failed = (
+        Counter(rows["annotator"])
+        for rows in (weighed.judged, weighed.judged[weighed.judged["aside"] == "filter failed"])
+    )
+    return [
+        AnnotatorRow(
             name=name,
             verdicts=given[name],
-            filters=row.answered,
-            right=row.right,
-            accuracy=share,
-            low=low,
-            high=high,
             failed=failed[name],
             excluded=tuple(weighed.excluded.get(name, ())),
             habits=weighed.habits[name],
+            **msgspec.structs.asdict(accuracy),
         )
+        for name, accuracy in weighed.accuracies.items()
+    ]
 
 
-def _filters(weighed: Weighed) -> Iterator[FilterRow]:
-    results: dict[tuple[str, Known], list[bool]] = defaultdict(list)
-    for row in weighed.judged:
-        question = row.filter.question
-        if row.verdict.annotator not in weighed.excluded and row.filter_key not in weighed.refuted:
-            results[question.source, question.expected or "valid"].append(row.filter.as_expected)
-    for (source, expected), right in sorted(results.items()):
-        yield FilterRow(source=source, expected=expected, answered=len(right), right=sum(right))
+def _filters(judged: pd.DataFrame) -> list[FilterRow]:
+    rows = judged[(judged["aside"] != "annotator excluded") & ~judged["refuted"]]
+    passed = rows.groupby(["source", "expected"])["passed"]
+    return records(passed.agg(answered="size", right="sum").reset_index(), FilterRow)
 
 
-def _refuted(weighed: Weighed) -> Iterator[RefutedFilter]:
-    choices: dict[tuple[str, str, Known], Counter[Choice]] = defaultdict(Counter)
-    for row in weighed.judged:
-        if row.filter_key in weighed.refuted:
-            choices[*row.filter_key, row.filter.question.expected or "valid"][row.filter.choice] += 1
-    for (picture_id, text, expected), count in sorted(choices.items()):
-        yield RefutedFilter(
-            picture_id=picture_id, text=text, expected=expected, choices=dict(sorted(count.items()))
-        )
+def _refuted(judged: pd.DataFrame) -> list[RefutedFilter]:
+    question = ["picture_id", "text", "expected"]
+    chosen = judged[judged["refuted"]].groupby(question)["filter_choice"].agg(list).rename("choices")
+    choices = chosen.map(lambda said: dict(sorted(Counter(said).items())))
+    return records(choices.reset_index(), RefutedFilter)
 
 
-def _subsets(verified: Sequence[Verified]) -> Iterator[SubsetRow]:
-    for subset in SUBSETS:
-        rows = [row for row in verified if row.candidate.subset == subset]
-        votes: Counter[tuple[int, int, Status]] = Counter(
-            (row.votes_invalid, row.votes_invalid + row.votes_valid, row.status) for row in rows
-        )
-        statuses: Counter[Status] = Counter(row.status for row in rows)
-        if rows:
-            yield SubsetRow(
-                subset=subset,
-                candidates=len(rows),
-                statuses=dict(sorted(statuses.items())),
-                votes=tuple(
-                    VoteCount(invalid=invalid, counted=counted, status=status, candidates=count)
-                    for (invalid, counted, status), count in sorted(votes.items())
-                ),
-            )
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    if isinstance(value, dict):
-        return {key: _rounded(inner) for key, inner in value.items()}
-    return [_rounded(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+def _subsets(verified: Sequence[Verified]) -> list[SubsetRow]:
+    votes = Counter(
+        (row.candidate.subset, row.votes_invalid, row.votes_invalid + row.votes_valid, row.status)
+        for row in verified
+    )
+    table = pd.DataFrame(
+        [(*key, count) for key, count in sorted(votes.items())],
+        columns=["subset", "invalid", "counted", "status", "candidates"],
+    )
+    rows = [
+        {
+            "subset": subset,
+            "candidates": int(of["candidates"].sum()),
+            "statuses": of.groupby("status")["candidates"].sum().to_dict(),
+            "votes": of.drop(columns="subset").to_dict("records"),
+        }
+        for subset, of in table.groupby("subset")
+    ]
+    return msgspec.convert(rows, list[SubsetRow])

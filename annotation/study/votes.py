@@ -1,72 +1,67 @@
-"""What the verdicts that count come to: votes per candidate, and on pictures' own questions."""
+"""What the verdicts that count come to: votes per candidate and on pictures' own questions, and which tasks need another."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
-from annotation.study.collect_rules import CollectRules
-from annotation.study.judged import GivenAnswer, Judged
-from pipeline.core.records import AqCheck, Category, Choice, Screened, Verdict, Verified
+import numpy as np
+import pandas as pd
+
+from annotation.study.dawid_skene import ConfusionTable, usual
+from annotation.study.exports import CHOICES
+from annotation.study.judged import CollectRules, counted, records
+from pipeline.core.records import AqCheck, Category, Record, Screened, Verified
 
 Status = Literal["unanswerable", "answerable", "doubtful", "unjudged"]
 
 
-class CandidateVotes(NamedTuple):
-    """The task that asks of a candidate, all verdicts on it, and those answers that count."""
+class AnotherVote(Record):
+    """A task to be offered again, to somebody who has not judged it and is not excluded.
+
+    Attributes:
+        votes_counted: verdicts on it that count. votes_wanted: how many should, at least one more.
+    """
 
     task_id: str
-    verdicts: list[Verdict]
-    counted: list[GivenAnswer]
-
-    @property
-    def choices(self) -> list[Choice]:
-        return [answer.choice for answer in self.counted]
+    candidate_id: str
+    votes_counted: int
+    votes_wanted: int
+    reason: Literal["votes were set aside", "one more vote decides"]
 
 
-def status(choices: Sequence[Choice], rules: CollectRules, posterior: float | None = None) -> Status:
-    """What the counted choices on one candidate come to. Only "unanswerable" goes on, so doubt discards.
+def votes_on(judged: pd.DataFrame, candidates: list[str]) -> pd.DataFrame:
+    """How many verdicts that count say valid, invalid, unsure (the columns) of each candidate (the rows)."""
+    said = counted(judged).groupby(["candidate_id", "choice"]).size().unstack(fill_value=0)
+    return said.reindex(index=candidates, columns=CHOICES, fill_value=0)
+
+
+def status(votes: pd.DataFrame, rules: CollectRules, posterior: pd.Series | float = 0.5) -> np.ndarray:
+    """What the votes on each candidate come to, a Status. Only "unanswerable" goes on, so doubt discards.
 
     majority: more than half say invalid (valid); unanimity: all do. "unsure" is never a vote for anything.
     dawid-skene: the probability of invalid (valid) is at least `min_posterior`, and more votes say invalid than valid
     (valid than invalid): where nearly all is invalid, that alone makes a candidate probable that most call valid.
 
     Args:
-        posterior: probability of invalid by `annotation.study.dawid_skene`, for that rule alone.
+        votes: see `votes_on`. posterior: probability of invalid by `annotation.study.dawid_skene`, for that rule alone.
     """
-    if len(choices) < rules.min_votes:
-        return "unjudged"
-    invalid, valid = choices.count("invalid"), choices.count("valid")
+    invalid, valid, total = votes["invalid"], votes["valid"], votes.sum(axis=1)
     if rules.rule == "dawid-skene":
-        probability = 0.5 if posterior is None else posterior
-        unanswerable = probability >= rules.min_posterior and invalid > valid
-        answerable = 1 - probability >= rules.min_posterior and valid > invalid
+        unanswerable = (posterior >= rules.min_posterior) & (invalid > valid)
+        answerable = (1 - posterior >= rules.min_posterior) & (valid > invalid)
     else:
-        needed = len(choices) if rules.rule == "unanimity" else len(choices) // 2 + 1
+        needed = total if rules.rule == "unanimity" else total // 2 + 1
         unanswerable, answerable = invalid >= needed, valid >= needed
-    return "unanswerable" if unanswerable else "answerable" if answerable else "doubtful"
-
-
-def by_candidate(judged: Iterable[Judged], aside: Collection[str] = ()) -> dict[str, CandidateVotes]:
-    """Candidate id -> what was said of it.
-
-    Args:
-        aside: ids of the verdicts that do not count.
-    """
-    votes: dict[str, CandidateVotes] = {}
-    for row in judged:
-        candidate = votes.setdefault(row.candidate_id, CandidateVotes(row.task.task_id, [], []))
-        candidate.verdicts.append(row.verdict)
-        if row.verdict.verdict_id not in aside:
-            candidate.counted.append(row.candidate)
-    return votes
+    cases = [total < rules.min_votes, unanswerable, answerable]
+    return np.select(cases, ["unjudged", "unanswerable", "answerable"], "doubtful")
 
 
 def verify(
     screened: Iterable[Screened],
-    votes: Mapping[str, CandidateVotes],
+    judged: pd.DataFrame,
     rules: CollectRules,
     posteriors: Mapping[str, float] = MappingProxyType({}),
 ) -> list[Verified]:
@@ -75,23 +70,31 @@ def verify(
     Args:
         posteriors: candidate id -> probability of invalid, for the rule "dawid-skene".
     """
+    rows = sorted(screened, key=lambda row: row.candidate.candidate_id)
+    keys = [row.candidate.candidate_id for row in rows]
+    votes = votes_on(judged, keys)
+    statuses = status(votes, rules, _of(posteriors, keys))
+    given: dict[str, list[Any]] = defaultdict(list)
+    fields = ["candidate_id", "verdict_id", "simulated", "rehearsal", "aside", "why"]
+    for verdict in judged.sort_values("verdict_id")[fields].itertuples(index=False):
+        given[str(verdict.candidate_id)].append(verdict)
     verified = []
-    for row in sorted(screened, key=lambda row: row.candidate.candidate_id):
-        key = row.candidate.candidate_id
-        given = votes.get(key, CandidateVotes("", [], []))
-        invalid = given.choices.count("invalid")
+    for row, key, came_to, invalid, total in zip(
+        rows, keys, statuses.tolist(), votes["invalid"].tolist(), votes.sum(axis=1).tolist(), strict=True
+    ):
+        verdicts = given[key]
         verified.append(
             Verified(
                 candidate=row.candidate,
                 judgement=row.judgement,
-                status=status(given.choices, rules, posteriors.get(key)),
+                status=came_to,
                 votes_invalid=invalid,
-                votes_valid=len(given.counted) - invalid,
-                votes_set_aside=len(given.verdicts) - len(given.counted),
-                verdict_ids=tuple(sorted(verdict.verdict_id for verdict in given.verdicts)),
-                simulated=any(verdict.simulated for verdict in given.verdicts),
-                rehearsal=any(verdict.rehearsal for verdict in given.verdicts),
-                reason=commonest(answer.reason for answer in given.counted),
+                votes_valid=total - invalid,
+                votes_set_aside=len(verdicts) - total,
+                verdict_ids=tuple(verdict.verdict_id for verdict in verdicts),
+                simulated=any(verdict.simulated for verdict in verdicts),
+                rehearsal=any(verdict.rehearsal for verdict in verdicts),
+                reason=commonest(verdict.why for verdict in verdicts if not verdict.aside),
             )
         )
     return verified
@@ -104,28 +107,63 @@ def commonest(reasons: Iterable[str]) -> Category | None:
     return max(named, key=given.count, default=None)
 
 
-def check_aqs(judged: Iterable[Judged], excluded: Collection[str]) -> list[AqCheck]:
+def another_vote(
+    verified: Sequence[Verified],
+    judged: pd.DataFrame,
+    rules: CollectRules,
+    posteriors: Mapping[str, float] = MappingProxyType({}),
+    tables: Sequence[ConfusionTable] = (),
+) -> list[AnotherVote]:
+    """What to ask again, sorted by task id: votes were set aside, or one more, by somebody like the others on average, would
+    end a doubt. Tasks that nobody has finished yet are not among them: those are in somebody's queue already.
+
+    Args:
+        verified: what the votes came to.
+        posteriors, tables: of the rule dawid-skene: candidate id -> probability of invalid; annotators' tables.
+    """
+    rows = [
+        row
+        for row in verified
+        if row.status == "doubtful" or (row.status == "unjudged" and row.votes_set_aside)
+    ]
+    keys = [row.candidate.candidate_id for row in rows]
+    votes, posterior = votes_on(judged, keys), _of(posteriors, keys)
+    lost = np.array([row.status == "unjudged" for row in rows], bool)
+    decides = np.zeros(len(rows), bool)
+    for vote in ("valid", "invalid"):
+        average = {table.subset: usual(tables, table.subset, vote) for table in tables}
+        shares = np.array([average.get(row.candidate.subset, (1, 1)) for row in rows]).reshape(-1, 2)
+        invalid, valid = posterior * shares[:, 1], (1 - posterior) * shares[:, 0]
+        after = status(votes.assign(**{vote: votes[vote] + 1}), rules, invalid / (invalid + valid))
+        decides |= np.isin(after, ["unanswerable", "answerable"])
+    counts = votes.sum(axis=1)
+    again = pd.DataFrame(
+        {
+            "task_id": judged.drop_duplicates("candidate_id").set_index("candidate_id")["task_id"][keys],
+            "candidate_id": keys,
+            "votes_counted": counts,
+            "votes_wanted": np.maximum(rules.min_votes, counts + 1),
+            "reason": np.where(lost, "votes were set aside", "one more vote decides"),
+        }
+    )
+    return records(again[lost | decides].sort_values("task_id"), AnotherVote)
+
+
+def _of(posteriors: Mapping[str, float], candidates: list[str]) -> pd.Series:
+    return pd.Series(dict(posteriors), dtype=float).reindex(candidates).fillna(0.5)
+
+
+def check_aqs(judged: pd.DataFrame) -> list[AqCheck]:
     """What annotators that are not excluded said of the pictures' own questions that served as filters.
 
     Verified or refuted by more than half of at least two votes, else open. Sorted by question id.
     """
-    votes: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
-    for row in judged:
-        question = row.filter.question
-        if question.source == "own question" and row.verdict.annotator not in excluded:
-            votes[question.question_id or "", *row.filter_key][row.filter.verdict] += 1
-    checks = []
-    for (question_id, picture_id, text), count in sorted(votes.items()):
-        valid, invalid = count["valid"], count["invalid"]
-        decided = valid + invalid >= 2 and valid != invalid
-        checks.append(
-            AqCheck(
-                question_id=question_id,
-                picture_id=picture_id,
-                text=text,
-                votes_valid=valid,
-                votes_invalid=invalid,
-                status=("verified" if valid > invalid else "refuted") if decided else "open",
-            )
-        )
-    return checks
+    asked = judged[(judged["source"] == "own question") & (judged["aside"] != "annotator excluded")]
+    question = [asked["question_id"], asked["picture_id"], asked["text"]]
+    votes = (asked["filter_choice"] == "invalid").groupby(question).agg(given="size", votes_invalid="sum")
+    invalid, valid = votes["votes_invalid"], votes["given"] - votes["votes_invalid"]
+    cases = [(votes["given"] < 2) | (valid == invalid), valid > invalid]
+    came_to = np.select(cases, ["open", "verified"], "refuted")
+    return records(
+        votes.assign(votes_valid=valid, status=came_to).drop(columns="given").reset_index(), AqCheck
+    )

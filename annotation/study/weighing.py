@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from math import nan
+from typing import Literal, NamedTuple
 
-from annotation.study.accuracy import Accuracy, FilterKey, accuracies, inaccurate, refuted
-from annotation.study.collect_rules import CollectRules
+import numpy as np
+import pandas as pd
+from scipy.stats import binomtest
+
 from annotation.study.habits import Habits, habits
-from annotation.study.judged import Judged
+from annotation.study.judged import CollectRules, records
 from pipeline.core.records import Record
+
+
+class Accuracy(Record):
+    """Filter questions answered, those answered as expected, and their share with its 95 % Wilson interval, in [0, 1];
+    NaN if none was answered."""
+
+    filters: int
+    right: int
+    accuracy: float
+    low: float
+    high: float
 
 
 class SetAside(Record):
@@ -22,59 +36,67 @@ class SetAside(Record):
     detail: str = ""
 
 
-class Weighed(Record):
-    """All verdicts, and what was found of those who gave them.
+class Weighed(NamedTuple):
+    """All verdicts, as a table that tells which of them count, and what was found of those who gave them.
 
     Attributes:
-        refuted: filter questions that are wrong themselves.
         accuracies, habits: by annotator, sorted. excluded: annotator -> every reason, sorted by name.
     """
 
-    judged: Sequence[Judged]
-    refuted: set[FilterKey]
+    judged: pd.DataFrame
     accuracies: dict[str, Accuracy]
     habits: dict[str, Habits]
     excluded: dict[str, list[str]]
-    aside: list[SetAside]
 
     @property
-    def aside_ids(self) -> set[str]:
-        """Ids of the verdicts that do not count."""
-        return {row.verdict_id for row in self.aside}
-
-    @property
-    def counted(self) -> list[Judged]:
-        """With the verdicts that count."""
-        aside = self.aside_ids
-        return [row for row in self.judged if row.verdict.verdict_id not in aside]
+    def aside(self) -> list[SetAside]:
+        """The verdicts that do not count."""
+        rows = self.judged[self.judged["aside"] != ""].rename(columns={"aside": "reason"})
+        return records(rows[list(SetAside.__struct_fields__)], SetAside)
 
 
-def weigh(judged: Sequence[Judged], rules: CollectRules) -> Weighed:
+def weigh(judged: pd.DataFrame, rules: CollectRules) -> Weighed:
     """Weigh annotators, and set aside what does not count."""
-    wrong = refuted(judged)
-    accuracy = accuracies(judged, wrong)
-    how = habits(judged, rules)
-    out = exclusions(accuracy, how, rules)
-    return Weighed(
-        judged=judged,
-        refuted=wrong,
-        accuracies=accuracy,
-        habits=how,
-        excluded=out,
-        aside=set_aside(judged, out, wrong),
-    )
+    accuracy, how = accuracies(judged), habits(judged, rules)
+    excluded = exclusions(accuracy, how, rules)
+    return Weighed(set_aside(judged, excluded), accuracy, how, excluded)
+
+
+def accuracies(judged: pd.DataFrame) -> dict[str, Accuracy]:
+    """Annotator -> accuracy on filter questions, sorted; those refuted left out."""
+    sound = judged["passed"].where(~judged["refuted"])
+    found = {}
+    for name, passed in sound.groupby(judged["annotator"]):
+        filters, right = int(passed.count()), int(passed.sum())
+        low, high = wilson(right, filters)
+        share = right / filters if filters else nan
+        found[str(name)] = Accuracy(filters=filters, right=right, accuracy=share, low=low, high=high)
+    return found
+
+
+def wilson(right: int, total: int) -> tuple[float, float]:
+    """95 % Wilson score interval of a share (Wilson 1927); (nan, nan) for a total of 0.
+
+    >>> low, high = wilson(8, 10)
+    >>> round(low, 4), round(high, 4)
+    (0.4902, 0.9433)
+    """
+    if not total:
+        return nan, nan
+    low, high = binomtest(right, total).proportion_ci(method="wilson")
+    return float(low), float(high)
 
 
 def exclusions(
     accuracy: Mapping[str, Accuracy], habits: Mapping[str, Habits], rules: CollectRules
 ) -> dict[str, list[str]]:
     """Annotators that are excluded, with every reason; sorted by name."""
-    failed = inaccurate(accuracy, rules.min_filter_accuracy, rules.min_filter_answers)
     excluded: dict[str, list[str]] = {}
     for name, row in accuracy.items():
         reasons = []
-        if name in failed and "accuracy" in rules.excluding:
-            share = f"{row.right} of {row.answered} filter questions ({row.share:.1%})"
+        known = row.filters >= rules.min_filter_answers
+        if "accuracy" in rules.excluding and known and row.accuracy < rules.min_filter_accuracy:
+            share = f"{row.right} of {row.filters} filter questions ({row.accuracy:.1%})"
             reasons.append(f"accuracy: {share}, below {rules.min_filter_accuracy:.0%}")
         reasons += [
             f"{flag.kind}: {flag.detail}" for flag in habits[name].flags if flag.kind in rules.excluding
@@ -84,30 +106,17 @@ def exclusions(
     return excluded
 
 
-def set_aside(
-    judged: Iterable[Judged], excluded: Mapping[str, Sequence[str]], refuted: set[FilterKey]
-) -> list[SetAside]:
-    """Verdicts of excluded annotators, and those whose filter question was failed and is not refuted.
+def set_aside(judged: pd.DataFrame, excluded: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """The table with the reasons for which verdicts are set aside: those of excluded annotators, and those whose filter
+    question was failed and is not refuted.
 
     Args:
         excluded: annotator -> the reasons.
     """
-    aside = []
-    for row in judged:
-        annotator, known = row.verdict.annotator, row.filter
-        if annotator in excluded:
-            reason, detail = "annotator excluded", "; ".join(excluded[annotator])
-        elif not known.as_expected and row.filter_key not in refuted:
-            reason, detail = "filter failed", f"said {known.choice}, {known.question.expected} was expected"
-        else:
-            continue
-        aside.append(
-            SetAside(
-                verdict_id=row.verdict.verdict_id,
-                task_id=row.task.task_id,
-                annotator=annotator,
-                reason=reason,
-                detail=detail,
-            )
-        )
-    return aside
+    why = judged["annotator"].map({name: "; ".join(reasons) for name, reasons in excluded.items()})
+    said = "said " + judged["filter_choice"] + ", " + judged["expected"] + " was expected"
+    cases = [why.notna(), ~judged["passed"] & ~judged["refuted"]]
+    return judged.assign(
+        aside=np.select(cases, ["annotator excluded", "filter failed"], ""),
+        detail=np.select(cases, [why, said], ""),
+    )

@@ -11,15 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from pipeline.core.records import Record
+from pipeline.scorers import auroc
+from pipeline.scorers.sweep import area, order, weighted_sweep
 
 
 class Attack(Record):
@@ -82,17 +85,11 @@ def text_groups(texts: Sequence[str], question_ids: Sequence[str]) -> np.ndarray
     Args:
         texts: [n]. question_ids: [n] of the original.
     """
-    parent: dict[str, str] = {}
-
-    def root(key: str) -> str:
-        while parent.setdefault(key, key) != key:
-            parent[key] = key = parent[parent[key]]
-        return key
-
-    for text, question_id in zip(texts, question_ids, strict=True):
-        a, b = root("text " + text), root("question " + question_id)
-        parent[max(a, b)] = min(a, b)
-    return np.array([root("text " + text) for text in texts])
+    keys = [f"question {key}" for key in question_ids] + [f"text {text}" for text in texts]
+    names, places = np.unique(np.array(keys, object), return_inverse=True)
+    asked, of_text = places[: len(texts)], places[len(texts) :]
+    links = coo_array((np.ones(len(texts)), (asked, of_text)), shape=(len(names), len(names)))
+    return connected_components(links, directed=False)[1][of_text]
 
 
 def word_ngrams(texts: Sequence[str], folds: Folds) -> np.ndarray:
@@ -112,7 +109,7 @@ def attack(scores: np.ndarray, folds: Folds, repetitions: int, rng: np.random.Ge
     positive = folds.labels == 1
     if len(np.unique(positive)) < 2 or np.isnan(scores).any():
         return Attack(auroc=None, low=None, high=None, groups=len(names))
-    plain = float(roc_auc_score(positive, scores))
+    plain = auroc(scores, positive)
     draws = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=repetitions)
     samples = aurocs_of_resampled(scores, positive, draws, group)
     low, high = np.nanquantile(1 - samples if plain < 0.5 else samples, [0.025, 0.975])
@@ -128,12 +125,6 @@ def aurocs_of_resampled(
     scores: np.ndarray, positive: np.ndarray, draws: np.ndarray, group: np.ndarray
 ) -> np.ndarray:
     """AUROC [r] of rows [n] whose groups [n] occur `draws` [r, g] times, without repeating rows; ties counted half."""
-    levels, level = np.unique(scores, return_inverse=True)
-    result = np.full(len(draws), np.nan)
-    for repetition, drawn in enumerate(draws):
-        weights = drawn[group]
-        up = np.bincount(level, weights * positive, len(levels))
-        down = np.bincount(level, weights * ~positive, len(levels))
-        if total := up.sum() * down.sum():
-            result[repetition] = (up * (np.cumsum(down) - down / 2)).sum() / total
-    return result
+    by = order(scores)
+    sweeps = (weighted_sweep(by, positive, positive, group, drawn[None]) for drawn in draws)
+    return np.concatenate([area(swept.aqs, swept) for swept in sweeps])

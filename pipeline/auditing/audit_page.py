@@ -30,9 +30,7 @@ def agreement_markdown(agreement: Agreement) -> str:
     return render(HERE / "agreement.md.jinja", {"of": part_of, "percent": percent}, evidence=agreement.rows)
 
 
-def attack_table(
-    subsets: Mapping[Subset, SubsetAudit], limits: Mapping[str, float] | None = None, places: int = 2
-) -> str:
+def attack_table(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[str, float] | None = None) -> str:
     """What each attacker reaches on each subset, as a table in Markdown.
 
     Args:
@@ -44,7 +42,7 @@ def attack_table(
         [
             f"`{subset}`",
             f"{audit.uqs} + {audit.aqs}",
-            *(reached(audit.attacks[name], places) for name in names),
+            *(reached(audit.attacks[name]) for name in names),
             *([f"{limits[subset]:.2f}"] if limits and subset in limits else []),
         ]
         for subset, audit in subsets.items()

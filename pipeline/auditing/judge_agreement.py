@@ -7,24 +7,26 @@ as they are.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 
 import numpy as np
 
-from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.files import read_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
-from pipeline.core.records import Answerability, EvidenceSource, Question, Record, Scene, Vocabulary
-from pipeline.judge.execute import Outcome, execute
+from pipeline.core.records import Answerability, EvidenceSource, Question, Record, Scene
+from pipeline.core.rows import grouped
 from pipeline.judge.facts import Facts, facts_of
+from pipeline.judge.judgement import Outcome, execute
 from pipeline.judge.reconstruct import FactsWithout, Reconstructed, facts_known
 from pipeline.programs.operations import Operation, parse
-from pipeline.screening.has_an_answer import always_answerable
+from pipeline.screening.screen_faults import always_answerable
 from pipeline.words.lexicon import Lexicon
-from pipeline.words.spoken_answers import same_answer
+from pipeline.words.likeness import same_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,34 +34,33 @@ class Trial:
     """A question judged at a picture.
 
     Attributes:
-        right: whether the verdict agrees with what is known, None where nothing is known or no verdict was dared.
-        answer: the same of the answer, None when none was given.
+        verdict: the outcome's, but "unknown" where it says nothing ("Is there a cup?" has an answer at any picture).
         truth: what is true, as far as it is known.
-        trivial: the question has an answer at any picture ("Is there a cup?").
+        answer: whether the answer given is the right one; None where none was given, or the right one is not known.
     """
 
     question: Question
     picture_id: str
     evidence: EvidenceSource
     outcome: Outcome
-    right: bool | None = None
-    answer: bool | None = None
-    truth: Answerability = "unknown"
-    trivial: bool = False
+    verdict: Answerability
+    truth: Answerability
+    answer: bool | None
 
     @property
     def own(self) -> bool:
         return self.picture_id == self.question.picture_id
 
     @property
-    def verdict(self) -> Answerability:
-        """The verdict, if it says something."""
-        says_nothing = self.trivial and not self.outcome.answers
-        return "unknown" if says_nothing else self.outcome.answerability
-
-    @property
     def dared(self) -> bool:
         return self.verdict != "unknown"
+
+    @property
+    def right(self) -> bool | None:
+        """Whether judge and truth agree, in the answer too; None where either does not tell."""
+        if "unknown" in (self.outcome.answerability, self.truth):
+            return None
+        return self.outcome.answerability == self.truth and self.answer is not False
 
 
 class AgreementCounts(Record):
@@ -102,25 +103,20 @@ class Agreement(Record):
 
 def agreement(trials: Iterable[Trial]) -> Agreement:
     """Count trials by evidence and by type of question."""
-    kinds: dict[EvidenceSource, dict[str, list[Trial]]] = {}
+    found: defaultdict[EvidenceSource, defaultdict[str, list[Trial]]] = defaultdict(lambda: defaultdict(list))
     for trial in trials:
-        by_kind = kinds.setdefault(trial.evidence, defaultdict(list))
-        for kind in (
-            "all",
-            f"structural: {trial.question.structural}",
-            f"semantic: {trial.question.semantic}",
-        ):
-            if not kind.endswith(": "):
-                by_kind[kind].append(trial)
+        structural, semantic = trial.question.structural, trial.question.semantic
+        for kind in ("all", structural and f"structural: {structural}", semantic and f"semantic: {semantic}"):
+            if kind:
+                found[trial.evidence][kind].append(trial)
+
+    def order(kind: str) -> tuple[bool, bool, str]:
+        return kind != "all", kind.startswith("semantic"), kind
+
     return Agreement(
         rows={
-            evidence: {
-                kind: count(by_kind[kind])
-                for kind in sorted(
-                    by_kind, key=lambda kind: (kind != "all", kind.startswith("semantic"), kind)
-                )
-            }
-            for evidence, by_kind in sorted(kinds.items())
+            evidence: {kind: count(kinds[kind]) for kind in sorted(kinds, key=order)}
+            for evidence, kinds in sorted(found.items())
         }
     )
 
@@ -129,11 +125,13 @@ def count(trials: Sequence[Trial]) -> AgreementCounts:
     """The figures of some trials."""
     own, foreign = [t for t in trials if t.own], [t for t in trials if not t.own]
     judged = [t for t in own if t.dared]
-    known = [t for t in trials if t.truth != "unknown"]
-    truth_is_known = any(not t.own for t in known)
     own_right = sum(t.right is True for t in judged)
+    elsewhere = Counter(t.verdict for t in foreign)
+    known = [t for t in trials if t.truth != "unknown"]
+    said, true = Counter(t.verdict for t in known), Counter(t.truth for t in known)
+    both = Counter(t.truth for t in known if t.verdict == t.truth)
+    truth_is_known = any(not t.own for t in known)
     sides: tuple[Answerability, ...] = ("answerable", "unanswerable")
-    both = {side: sum(t.verdict == t.truth == side for t in known) for side in sides}
     return AgreementCounts(
         own=len(own),
         own_judged=len(judged),
@@ -141,21 +139,19 @@ def count(trials: Sequence[Trial]) -> AgreementCounts:
         answers=sum(t.answer is not None for t in own),
         answers_right=sum(t.answer is True for t in own),
         foreign=len(foreign),
-        judged_unanswerable=sum(t.verdict == "unanswerable" for t in foreign),
-        judged_answerable=sum(t.verdict == "answerable" for t in foreign),
+        judged_unanswerable=elsewhere["unanswerable"],
+        judged_answerable=elsewhere["answerable"],
         foreign_known=sum(t.right is not None for t in foreign),
         foreign_right=sum(t.right is True for t in foreign) if truth_is_known else None,
-        coverage=_share(len(judged), len(own)),
-        agreement=_share(own_right, len(judged)),
-        precision={
-            side: _share(both[side], sum(t.verdict == side for t in known)) if truth_is_known else None
-            for side in sides
-        },
-        recall={side: _share(both[side], sum(t.truth == side for t in known)) for side in sides},
+        coverage=share(len(judged), len(own)),
+        agreement=share(own_right, len(judged)),
+        precision={side: share(both[side], said[side]) if truth_is_known else None for side in sides},
+        recall={side: share(both[side], true[side]) for side in sides},
     )
 
 
-def _share(part: int, whole: int) -> float | None:
+def share(part: int, whole: int) -> float | None:
+    """Rounded to four places; None of nothing."""
     return round(part / whole, 4) if whole else None
 
 
@@ -182,21 +178,18 @@ def read_source(folders: Folders, truth: Mapping[str, Scene]) -> Source:
     Args:
         truth: complete scene graphs by picture id, where they are known.
     """
-    ingest = folders.stage("ingest")
-    vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
+    vocabulary = folders.vocabulary()
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    asked: dict[str, list[Question]] = defaultdict(list)
-    for question in read_jsonl(ingest / "questions.jsonl", Question):
-        if question.split != "train" and question.program and question.answer:
-            asked[question.picture_id].append(question)
+    rows = folders.rows(Question)
+    tried = (row for row in rows if row.split != "train" and row.program and row.answer)
+    asked = grouped(tried, lambda row: row.picture_id)
     graphs = read_jsonl(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed)
-    scenes = read_jsonl(ingest / "scenes.jsonl", Scene)
-    unbalanced = read_jsonl(ingest / "unbalanced.jsonl", Question)
+    unbalanced = read_jsonl(folders.stage("ingest") / "unbalanced.jsonl", Question)
     return Source(
         asked=asked,
         related=relatives(chain(chain.from_iterable(asked.values()), unbalanced)),
         graphs={graph.picture_id: graph for graph in graphs if graph.picture_id in asked},
-        scenes={scene.picture_id: scene for scene in scenes if scene.picture_id in asked},
+        scenes={scene.picture_id: scene for scene in folders.rows(Scene) if scene.picture_id in asked},
         truth={picture_id: facts_of(scene, lexicon) for picture_id, scene in truth.items()},
         lexicon=lexicon,
     )
@@ -221,76 +214,57 @@ def relatives(questions: Iterable[Question]) -> dict[str, frozenset[str]]:
 
 def trials(source: Source, foreign: int, rng: np.random.Generator) -> Iterator[Trial]:
     """Judge every question at its own picture and at `foreign` others of the same kind of evidence, drawn by lot."""
+    lexicon = source.lexicon
     pictures: dict[EvidenceSource, list[str]] = {
         "other questions": sorted(source.graphs),
         "scene graph": sorted(source.scenes.keys() & source.asked.keys()),
     }
-    known: dict[str, Facts] = {}
+
+    @cache
+    def facts(picture_id: str) -> Facts:
+        graph = source.graphs.get(picture_id)
+        return facts_known(graph, lexicon) if graph else facts_of(source.scenes[picture_id], lexicon)
+
     for evidence, ids in pictures.items():
-        for picture_id in track(ids, f"agreement, {evidence}", len(ids), "picture"):
-            facts_without = _facts_without(source, picture_id)
-            for question in source.asked[picture_id]:
+        for own in track(ids, f"agreement, {evidence}", len(ids), "picture"):
+            # A question's own facts are left out of a partial graph; a published one states none.
+            facts_without = FactsWithout(source.graphs[own], lexicon) if own in source.graphs else None
+            for question in source.asked[own]:
                 program = parse(question.program, question.question_id)
-                facts = facts_without(source.related[question.question_id])
-                yield own_trial(question, program, evidence, facts)
-                elsewhere = rng.integers(len(ids), size=foreign).tolist()
-                for i in [] if always_answerable(program) else elsewhere:
-                    if ids[i] != picture_id:
-                        yield foreign_trial(question, program, ids[i], evidence, source, known)
+                known = facts_without(source.related[question.question_id]) if facts_without else facts(own)
+                yield trial(question, program, own, evidence, known)
+                drawn = [ids[i] for i in rng.integers(len(ids), size=foreign).tolist()]
+                others = [] if always_answerable(program) else [other for other in drawn if other != own]
+                for other in others:
+                    truth = source.truth.get(other)
+                    yield trial(question, program, other, evidence, facts(other), truth)
 
 
-def _facts_without(source: Source, picture_id: str) -> Callable[[Collection[str]], Facts]:
-    """The facts of a picture but for what some questions state; of a published graph, which states none's, all."""
-    if picture_id in source.graphs:
-        return FactsWithout(source.graphs[picture_id], source.lexicon)
-    listed = facts_of(source.scenes[picture_id], source.lexicon)
-    return lambda _: listed
-
-
-def own_trial(
-    question: Question, program: Sequence[Operation], evidence: EvidenceSource, facts: Facts
-) -> Trial:
-    """Judge a question at its own picture, by facts that its own are not among."""
-    outcome = execute(program, facts)
-    answer = right = None
-    if outcome.answerability == "answerable" and outcome.answers:
-        answer = any(same_answer(given, question.answer) for given in outcome.answers)
-    if outcome.answerability != "unknown":
-        right = outcome.answerability == "answerable" and answer is not False
-    return Trial(
-        question,
-        question.picture_id,
-        evidence,
-        outcome,
-        right,
-        answer,
-        truth="answerable",
-        trivial=always_answerable(program),
-    )
-
-
-def foreign_trial(
+def trial(
     question: Question,
     program: Sequence[Operation],
     picture_id: str,
     evidence: EvidenceSource,
-    source: Source,
-    known: dict[str, Facts],
+    facts: Facts,
+    truth: Facts | None = None,
 ) -> Trial:
-    """Judge a question at another picture; `known` keeps the facts of pictures."""
-    if picture_id not in known:
-        known[picture_id] = (
-            facts_of(source.scenes[picture_id], source.lexicon)
-            if evidence == "scene graph"
-            else facts_known(source.graphs[picture_id], source.lexicon)
-        )
-    outcome = execute(program, known[picture_id])
-    if picture_id not in source.truth:
-        return Trial(question, picture_id, evidence, outcome)
-    true = execute(program, source.truth[picture_id])
-    right = None
-    if "unknown" not in (outcome.answerability, true.answerability):
-        right = outcome.answerability == true.answerability and (
-            outcome.answerability == "unanswerable" or outcome.answers in ((), true.answers)
-        )
-    return Trial(question, picture_id, evidence, outcome, right, truth=true.answerability)
+    """Judge a question at a picture: at its own by facts that its own are not among, where the source tells what is
+    true; at others the complete facts do, if they are known."""
+    outcome, own = execute(program, facts), picture_id == question.picture_id
+    true = execute(program, truth) if truth else None
+    answer = None
+    if outcome.answerability == "answerable" and outcome.answers:
+        if own:
+            answer = any(same_answer(given, question.answer) for given in outcome.answers)
+        elif true:
+            answer = outcome.answers == true.answers
+    says_nothing = own and always_answerable(program) and not outcome.answers
+    return Trial(
+        question,
+        picture_id,
+        evidence,
+        outcome,
+        verdict="unknown" if says_nothing else outcome.answerability,
+        truth="answerable" if own else true.answerability if true else "unknown",
+        answer=answer,
+    )

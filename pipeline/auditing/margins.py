@@ -23,11 +23,11 @@ class Margin(Record):
 def margin(items: Sequence[Item], key: Callable[[Item], str]) -> Margin:
     """Count UQs against AQs of each key."""
     uqs = Counter(key(item) for item in items if item.unanswerable)
-    aqs = Counter(key(item) for item in items if not item.unanswerable)
-    differences = [abs(uqs[name] - aqs[name]) for name in uqs.keys() | aqs.keys()]
+    more = uqs.copy()  # UQs than AQs
+    more.subtract(key(item) for item in items if not item.unanswerable)
     return Margin(
-        largest=max(differences, default=0),
-        unequal=sum(difference > 0 for difference in differences),
-        keys=len(differences),
+        largest=max(map(abs, more.values()), default=0),
+        unequal=sum(map(bool, more.values())),
+        keys=len(more),
         distinct_per_uq=round(len(uqs) / uqs.total(), 4) if uqs else 0.0,
     )

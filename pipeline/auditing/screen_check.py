@@ -5,21 +5,12 @@ Not the judge says what is true, whose work is graded here, but the independent 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping, Sequence, Set
 
-from pipeline.core.files import read_json, read_jsonl
+from pipeline.auditing.judge_agreement import share
+from pipeline.core.files import read_jsonl
 from pipeline.core.paths import Folders
-from pipeline.core.records import (
-    Answerability,
-    Candidate,
-    Dropped,
-    Picture,
-    Record,
-    Scene,
-    Screened,
-    Subset,
-    Vocabulary,
-)
+from pipeline.core.records import Answerability, Candidate, Dropped, Picture, Record, Scene, Screened, Subset
 from pipeline.screening.screen_rules import HELD_ANSWERABLE
 from pipeline.sources import gqa_files
 from simulation.sight import Unclear, obstacle
@@ -46,8 +37,7 @@ def known_truth(folders: Folders) -> dict[str, Scene]:
     """The complete scene graphs by picture id; {} where nobody knows them."""
     if not any(folders.truth.glob("*.json")):
         return {}
-    pictures = read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture)
-    return gqa_files.truth(folders.truth, (picture.split for picture in pictures))
+    return gqa_files.truth(folders.truth, (picture.split for picture in folders.rows(Picture)))
 
 
 def screen_against_truth(folders: Folders, truth: Mapping[str, Scene]) -> dict[Subset, Screening]:
@@ -55,7 +45,7 @@ def screen_against_truth(folders: Folders, truth: Mapping[str, Scene]) -> dict[S
     out: no program, no truth about them."""
     if not truth:
         return {}
-    vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
+    vocabulary = folders.vocabulary()
     words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
     candidates = [
         candidate
@@ -63,12 +53,11 @@ def screen_against_truth(folders: Folders, truth: Mapping[str, Scene]) -> dict[S
         for candidate in read_jsonl(folders.stage(stage) / "candidates.jsonl", Candidate)
         if candidate.program
     ]
-    kept = read_jsonl(folders.stage("screen") / "screened.jsonl", Screened)
     dropped = read_jsonl(folders.stage("screen") / "dropped.jsonl", Dropped)
     return screening(
         candidates,
         {c.candidate_id: answerability(c, truth[c.picture_id], words) for c in candidates},
-        {row.candidate.candidate_id for row in kept},
+        {row.candidate.candidate_id for row in folders.rows(Screened)},
         {row.candidate_id for row in dropped if row.reason in HELD_ANSWERABLE},
     )
 
@@ -82,10 +71,10 @@ def answerability(candidate: Candidate, scene: Scene, words: WordSenses) -> Answ
 
 
 def screening(
-    candidates: Iterable[Candidate],
+    candidates: Sequence[Candidate],
     truth: Mapping[str, Answerability],
-    kept: Collection[str],
-    held_answerable: Collection[str],
+    kept: Set[str],
+    held_answerable: Set[str],
 ) -> dict[Subset, Screening]:
     """Compare screen's decisions with the truth.
 
@@ -94,27 +83,20 @@ def screening(
         kept: ids that stayed. held_answerable: ids dropped because the question was held to have an answer
             (other reasons, such as a text that gives its answer away, are no claim on the picture).
     """
-    ids: dict[Subset, set[str]] = {}
-    for candidate in candidates:
-        ids.setdefault(candidate.subset, set()).add(candidate.candidate_id)
     result = {}
-    for subset, all_ids in sorted(ids.items()):
-        stayed, held = all_ids.intersection(kept), all_ids.intersection(held_answerable)
-        unanswerable, unclear = (
-            {key for key in all_ids if truth[key] == kind} for kind in ("unanswerable", "unknown")
-        )
+    for subset in sorted({candidate.subset for candidate in candidates}):
+        ids = {candidate.candidate_id for candidate in candidates if candidate.subset == subset}
+        clear = {key for key in ids if truth[key] != "unknown"}
+        unanswerable = {key for key in ids if truth[key] == "unanswerable"}
+        stayed, held = ids & kept, ids & held_answerable
         result[subset] = Screening(
             kept=len(stayed),
-            dropped=len(all_ids) - len(stayed),
-            unclear=len(unclear),
+            dropped=len(ids - stayed),
+            unclear=len(ids - clear),
             unanswerable=len(unanswerable),
             held_answerable=len(held),
-            precision=_share(unanswerable, stayed - unclear),
-            recall=_share(stayed, unanswerable),
-            false_drop_rate=_share(unanswerable, held - unclear),
+            precision=share(len(stayed & unanswerable), len(stayed & clear)),
+            recall=share(len(stayed & unanswerable), len(unanswerable)),
+            false_drop_rate=share(len(held & unanswerable), len(held & clear)),
         )
     return result
-
-
-def _share(part: set[str], whole: set[str]) -> float | None:
-    return round(len(part & whole) / len(whole), 4) if whole else None

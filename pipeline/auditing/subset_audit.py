@@ -10,16 +10,18 @@ import msgspec
 import numpy as np
 
 from pipeline.auditing.attackers import Attack, Folds, attack, by_vectors, text_groups
-from pipeline.auditing.clip_histograms import histograms
 from pipeline.auditing.judge_agreement import Agreement
 from pipeline.auditing.margins import Margin, margin
-from pipeline.auditing.resolution import smallest_auaf_difference
 from pipeline.auditing.screen_check import Screening
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS, first_words
 from pipeline.core.params import Params
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import SUBSETS, Item, Record, Subset
+from pipeline.scorers import auaf
+
+BINS = 50  # of a histogram
+POWER = 2.80  # two-sided 5 % test with 80 % power: 1.96 + 0.84 standard errors
 
 
 class AuditParams(Params):
@@ -37,6 +39,25 @@ class AuditParams(Params):
     folds: Annotated[int, msgspec.Meta(ge=2)] = 5
     repetitions: Annotated[int, msgspec.Meta(ge=50)] = 500
     seed: int = 0
+
+
+class Histograms(Record):
+    """Two histograms over the same BINS bins of equal width, from the least to the greatest score of either kind.
+
+    `aq[i]` is the share of the AQs with a score in bin i, so that each list sums to 1 (RGQA, Fig. 3: "normalized
+    histograms (sum of overall area=1)"); `uq` likewise. A bin holds its lower edge and not its upper one, but for the
+    last, which holds both. `area` is the overlap area, the sum over all bins of min(aq[i], uq[i]): 0 when no bin holds
+    both kinds, 1 when the histograms are equal. `distance` is mean(AQ) - mean(UQ) of the scores themselves, in units of
+    the cosine. Both depend on the data alone, but `area` also on the number of bins: finer bins overlap less.
+    """
+
+    edges: tuple[float, ...]
+    aq: tuple[float, ...]
+    uq: tuple[float, ...]
+    aq_mean: float
+    uq_mean: float
+    area: float
+    distance: float
 
 
 class SubsetAudit(Record):
@@ -73,14 +94,9 @@ def audit_items(
     items: Sequence[Item], pictures: Mapping[str, np.ndarray], p: AuditParams, label: str
 ) -> dict[Subset, SubsetAudit]:
     """Audit each subset that has items. `pictures` maps ids to vectors [d], `label` names the progress bar."""
-    by_subset: dict[Subset, list[Item]] = {}
-    for item in items:
-        by_subset.setdefault(item.subset, []).append(item)
-    present: list[Subset] = [subset for subset in SUBSETS if subset in by_subset]
-    return {
-        subset: audit_subset(by_subset[subset], pictures, p)
-        for subset in track(present, label, unit="subset")
-    }
+    by_subset = [[item for item in items if item.subset == subset] for subset in SUBSETS]
+    present = [rows for rows in by_subset if rows]
+    return {rows[0].subset: audit_subset(rows, pictures, p) for rows in track(present, label, unit="subset")}
 
 
 def audit_subset(items: Sequence[Item], pictures: Mapping[str, np.ndarray], p: AuditParams) -> SubsetAudit:
@@ -141,3 +157,51 @@ def warnings(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[str, float])
         for attacker in TEXT_ATTACKERS
         if (reached := audit.attacks[attacker].auroc) is not None and reached > limits.get(subset, 1.0)
     ]
+
+
+def histograms(aq_scores: Sequence[float], uq_scores: Sequence[float]) -> Histograms | None:
+    """Histograms of one subset's scores; None if either kind has none.
+
+    >>> equal = histograms([0.1, 0.3], [0.1, 0.3])
+    >>> equal.area, equal.distance
+    (1.0, 0.0)
+    """
+    if not aq_scores or not uq_scores:
+        return None
+    edges = np.histogram_bin_edges([*aq_scores, *uq_scores], BINS)
+    aq, uq = (np.histogram(scores, edges)[0] / len(scores) for scores in (aq_scores, uq_scores))
+    aq_mean, uq_mean = float(np.mean(aq_scores)), float(np.mean(uq_scores))
+    return Histograms(
+        edges=tuple(edges.tolist()),
+        aq=tuple(aq.tolist()),
+        uq=tuple(uq.tolist()),
+        aq_mean=aq_mean,
+        uq_mean=uq_mean,
+        area=round(float(np.minimum(aq, uq).sum()), 4),
+        distance=round(aq_mean - uq_mean, 6),
+    )
+
+
+def smallest_auaf_difference(
+    answerable: np.ndarray, pictures: np.ndarray, repetitions: int, rng: np.random.Generator
+) -> float:
+    """The AUAF difference of two models that this subset shows with 80 % power in a two-sided 5 % test.
+
+    Both models are stand-ins of equal, middling skill (60 % of answers right, confidences one standard deviation
+    apart between AQ and UQ, errors independent of each other), so the figure is on the cautious side: real models
+    err on the same items, which makes paired differences sharper. Pictures are resampled, as the items of one
+    picture are not independent.
+
+    Args:
+        answerable: [n] booleans. pictures: [n] ids. repetitions: bootstrap samples.
+    """
+    members = [np.flatnonzero(pictures == name) for name in np.unique(pictures)]
+    models = [
+        (rng.normal(answerable.astype(float), 1.0), rng.random(len(answerable)) < 0.6) for _ in range(2)
+    ]
+    differences = []
+    for _ in range(repetitions):
+        rows = np.concatenate([members[i] for i in rng.integers(0, len(members), len(members))])
+        scores = [auaf(confidence[rows], right[rows], answerable[rows]) for confidence, right in models]
+        differences.append(scores[0] - scores[1])
+    return round(float(POWER * np.nanstd(differences)), 4)

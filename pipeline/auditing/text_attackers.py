@@ -93,16 +93,13 @@ class NgramModel:
 
     def __init__(self, texts: Sequence[Sequence[str]]) -> None:
         self._seen: Counter[tuple[str, ...]] = Counter()
+        for padded in map(_padded, texts):
+            for end in range(ORDER, len(padded) + 1):
+                self._seen.update(padded[end - length : end] for length in range(1, ORDER + 1))
+        self._different = Counter(ngram[:-1] for ngram in self._seen)
         self._followed: Counter[tuple[str, ...]] = Counter()
-        self._different: Counter[tuple[str, ...]] = Counter()
-        for text in texts:
-            padded = _padded(text)
-            for end in range(ORDER - 1, len(padded)):
-                for length in range(ORDER):
-                    history, ngram = padded[end - length : end], padded[end - length : end + 1]
-                    self._different[history] += ngram not in self._seen
-                    self._seen[ngram] += 1
-                    self._followed[history] += 1
+        for ngram, times in self._seen.items():
+            self._followed[ngram[:-1]] += times
         self._vocabulary = self._different[()] + 1
 
     def probability(self, history: tuple[str, ...], word: str) -> float:

@@ -1,23 +1,34 @@
-"""Balance one subset by the rule that applies to it, and make the items of the release."""
+"""Balance one subset: pair its unanswerable questions with answerable ones by the rule that applies, and make the items
+of the release.
+
+Each rule takes the verified UQs of one subset and returns the pairs made and, for every UQ left out, why. Inputs are
+sorted by id, outputs too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Annotated, Any, Literal
 
 import msgspec
+import numpy as np
 
-from pipeline.balancing.pairing import (
-    Paired,
-    UqAqPair,
-    by_image,
-    by_image_and_text,
-    by_original,
-    by_original_and_words,
-)
+from pipeline.balancing.circulation import cheapest_circulation
+from pipeline.balancing.even_words import even
 from pipeline.core.params import Params
 from pipeline.core.randomness import generator
-from pipeline.core.records import Item, Question, Subset, Verified
+from pipeline.core.records import Candidate, Item, Question, Record, Subset, Verified
+from pipeline.core.rows import grouped
+
+REPEATED = "the same text was verified for this picture already"
+NO_TWIN = "no picture of its part is asked this text answerably"
+REFUTED = "annotators refuted the answerable question"
+UNBALANCED = "outside the largest balanced set"
+TAKEN = "its original is paired already"
+UNEVEN = "its words would tell that it was edited"
+NO_AQ = "the picture has no answerable question"
+MARGINS = "each picture and each text has as many of either kind"
 
 
 class BalanceParams(Params):
@@ -35,6 +46,19 @@ class BalanceParams(Params):
     seed: int = 0
 
 
+class UqAqPair(Record):
+    """A UQ and the AQ that stands beside it; `because` says how they came together."""
+
+    uq: Verified
+    aq: Question
+    because: str
+
+
+TextOfPart = tuple[str, str]  # a part and a text
+Place = tuple[str, TextOfPart]  # of a picture
+Paired = tuple[list[UqAqPair], list[tuple[Verified, str]]]
+
+
 def balance(
     subset: Subset,
     uqs: Sequence[Verified],
@@ -43,15 +67,134 @@ def balance(
     part: Mapping[str, str],
     p: BalanceParams,
 ) -> Paired:
-    """UqAqPair the UQs of one subset by the rule that applies to it; UQs and questions come sorted by id."""
+    """Pair the UQs of one subset by the rule that applies to it; UQs and questions come sorted by id.
+
+    Args:
+        questions: all questions of the pictures, by id. refuted: ids of those that must not be used.
+        part: dev or test, for every picture.
+    """
     if subset.startswith("pt"):
-        if p.rule == "image":
-            return by_original(uqs, questions, refuted, once=False)
-        rng = generator(p.seed, "balance words", subset)
-        return by_original_and_words(uqs, questions, refuted, p.word_slack, rng)
+        return by_original(subset, uqs, questions, refuted, p)
     if p.rule == "image":
         return by_image(uqs, questions.values(), refuted, p.seed)
     return by_image_and_text(uqs, questions.values(), refuted, part)
+
+
+def by_image_and_text(
+    uqs: Sequence[Verified], questions: Iterable[Question], refuted: Collection[str], part: Mapping[str, str]
+) -> Paired:
+    """The largest set in which, within dev and within test, every text is as often UQ as AQ and every picture has
+    as many UQs as AQs; among those of that size one with the most distinct texts."""
+    texts = sorted({_text(uq.candidate, part) for uq in uqs})
+    answerable: dict[Place, Question] = {}  # the first question if it is asked twice
+    lost = set()  # texts that have lost an answerable question to `refuted`
+    for question in questions:
+        text = _text(question, part)
+        if question.question_id in refuted:
+            lost.add(text)
+        else:
+            answerable.setdefault((question.picture_id, text), question)
+    given = {text for _, text in answerable}
+
+    unanswerable: dict[Place, Verified] = {}
+    left: list[tuple[Verified, str]] = []
+    for uq in uqs:
+        text = _text(uq.candidate, part)
+        if text not in given:
+            left.append((uq, REFUTED if text in lost else NO_TWIN))
+        elif (uq.candidate.picture_id, text) in unanswerable:
+            left.append((uq, REPEATED))
+        else:
+            unanswerable[uq.candidate.picture_id, text] = uq
+    wanted = {text for _, text in unanswerable}
+    asked = sorted(place for place in answerable if place[1] in wanted)
+    chosen_uqs, chosen_aqs = _largest_balanced(list(unanswerable), asked, sorted(part), texts)
+
+    aqs = (answerable[place] for place in compress(asked, chosen_aqs))
+    beside = grouped(aqs, lambda question: _text(question, part))
+    kept = []
+    for (place, uq), chosen in zip(unanswerable.items(), chosen_uqs, strict=True):
+        if chosen:
+            aq = beside[place[1]].pop(0)
+            because = f"the same text, answerable for {aq.picture_id}; {MARGINS}"
+            kept.append(UqAqPair(uq=uq, aq=aq, because=because))
+        else:
+            left.append((uq, UNBALANCED))
+    return kept, sorted(left, key=lambda row: row[0].candidate.candidate_id)
+
+
+def _text(row: Candidate | Question, part: Mapping[str, str]) -> TextOfPart:
+    return part[row.picture_id], row.text
+
+
+def _largest_balanced(
+    uqs: Sequence[Place], aqs: Sequence[Place], pictures: Sequence[str], texts: Sequence[TextOfPart]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which UQs and AQs are in the largest set with equal margins: bool, one for each.
+
+    A UQ is an arc from its text to its picture, an AQ one from its picture to its text: what is wanted is the
+    largest circulation with every arc used once at most.
+    """
+    picture_row = {picture: number for number, picture in enumerate(pictures)}
+    # A text as the AQs give it, and as the UQs use it.
+    given, used = np.arange(2 * len(texts)).reshape(2, -1) + len(pictures)
+    text_row = {text: number for number, text in enumerate(texts)}
+    (uq_picture, uq_text), (aq_picture, aq_text) = (
+        np.array([(picture_row[p], text_row[t]) for p, t in places], np.int64).reshape(-1, 2).T
+        for places in (uqs, aqs)
+    )
+    of_uqs, of_aqs, *_ = cheapest_circulation(
+        (used[uq_text], uq_picture, 1, -(len(texts) + 1.0)),  # one more is worth more than all distinct texts
+        (aq_picture, given[aq_text], 1, 0.0),
+        (given, used, 1, -1.0),
+        (given, used, len(uqs), 0.0),
+    )
+    return of_uqs > 0, of_aqs > 0
+
+
+def by_image(
+    uqs: Sequence[Verified], questions: Iterable[Question], refuted: Collection[str], seed: int
+) -> Paired:
+    """RGQA's rule for CLIP subsets: beside each UQ one AQ of the same picture, drawn at random. One AQ may be drawn
+    more than once; it is released once."""
+    own = grouped((q for q in questions if q.question_id not in refuted), lambda q: q.picture_id)
+    kept, left = [], []
+    for uq in uqs:
+        c = uq.candidate
+        if beside := own.get(c.picture_id):
+            aq = beside[int(generator(seed, "balance", c.candidate_id).integers(len(beside)))]
+            kept.append(UqAqPair(uq=uq, aq=aq, because="drawn from the questions of the same picture"))
+        else:
+            left.append((uq, NO_AQ))
+    return kept, left
+
+
+def by_original(
+    subset: Subset,
+    uqs: Sequence[Verified],
+    questions: Mapping[str, Question],
+    refuted: Collection[str],
+    p: BalanceParams,
+) -> Paired:
+    """Beside each edited question the one it was made from. By the paper's rule a second UQ of the same original shares
+    the AQ. By ours it is left out, so that UQs and AQs are as many, and so are those that keep a word from being put in
+    about as often as it is taken out (`even_words.even`)."""
+    kept, left, taken = [], [], set()
+    for uq in uqs:
+        original = questions[uq.candidate.question_id]
+        if original.question_id in refuted:
+            left.append((uq, REFUTED))
+        elif p.rule != "image" and original.question_id in taken:
+            left.append((uq, TAKEN))
+        else:
+            taken.add(original.question_id)
+            kept.append(UqAqPair(uq=uq, aq=original, because="the question it was made from"))
+    if p.rule == "image":
+        return kept, left
+    rng = generator(p.seed, "balance words", subset)
+    stays = even([pair.uq.candidate.edits for pair in kept], p.word_slack, rng)
+    left += [(pair.uq, UNEVEN) for pair, stay in zip(kept, stays, strict=True) if not stay]
+    return list(compress(kept, stays)), sorted(left, key=lambda row: row[0].candidate.candidate_id)
 
 
 def items(
@@ -71,13 +214,12 @@ def items(
             "paired_because": pair.because,
             "simulated": pair.uq.simulated,
             "rehearsal": pair.uq.rehearsal,
-            "part": part[candidate.picture_id],
         }
         rows[candidate.candidate_id] = _item(
             questions[candidate.question_id],
+            candidate,
+            part,
             item_id=candidate.candidate_id,
-            picture_id=candidate.picture_id,
-            text=candidate.text,
             unanswerable=True,
             answer="",
             category=pair.uq.judgement.category or pair.uq.reason,
@@ -88,20 +230,20 @@ def items(
             **common,
         )
         if aq.question_id not in rows:
-            rows[aq.question_id] = _item(
-                aq,
-                item_id=aq.question_id,
-                picture_id=aq.picture_id,
-                text=aq.text,
-                unanswerable=False,
-                answer=aq.answer,
-                score=own.get(aq.question_id),
-                **common | {"part": part[aq.picture_id]},
-            )
+            fields = {"answer": aq.answer, "score": own.get(aq.question_id), **common}
+            rows[aq.question_id] = _item(aq, aq, part, item_id=aq.question_id, unanswerable=False, **fields)
     return [rows[key] for key in sorted(rows)]
 
 
-def _item(source: Question, **fields: Any) -> Item:
-    """An item that was made from a source question, with its types."""
-    kinds = {"structural": source.structural, "semantic": source.semantic, "detailed": source.detailed}
-    return Item(question_id=source.question_id, **kinds, **fields)
+def _item(source: Question, asked: Candidate | Question, part: Mapping[str, Any], **fields: Any) -> Item:
+    """An item that was made from a source question, with its types, as it is asked."""
+    return Item(
+        question_id=source.question_id,
+        structural=source.structural,
+        semantic=source.semantic,
+        detailed=source.detailed,
+        picture_id=asked.picture_id,
+        text=asked.text,
+        part=part[asked.picture_id],
+        **fields,
+    )

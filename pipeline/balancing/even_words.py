@@ -51,12 +51,10 @@ def even(edits: Sequence[Sequence[Edit]], slack: float, rng: np.random.Generator
     stays = [True] * len(edits)
     chance = rng.permutation(len(edits)).tolist()
 
-    def helpful() -> list[tuple[float, int, int]]:
-        return [
-            (-now, chance[row], row) for row in range(len(edits)) if stays[row] and (now := gain(row)) > 0
-        ]
-
-    while waiting := helpful():  # again, since a question may begin to help when others have gone
+    # Again and again, since a question may begin to help when others have gone.
+    while waiting := [
+        (-gain(row), chance[row], row) for row, here in enumerate(stays) if here and gain(row) > 0
+    ]:
         heapq.heapify(waiting)
         while waiting:
             expected, order, row = heapq.heappop(waiting)

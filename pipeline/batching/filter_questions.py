@@ -2,27 +2,38 @@
 
 The paper's templates (appendix D) are easy to recognise, and then annotators know which question counts. So
 most filters here are questions like those under judgement, whose verdict is known; templates are a small share.
-Pure: what is known of a picture comes in, filters go out.
+
+Valid are a picture's own questions (they have an answer) and what annotators found answerable before; invalid are
+questions that name something which, by explicit evidence, the picture does not have.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 
-from pipeline.core.records import Candidate, Record, Step, Subset
+from pipeline.core.records import Candidate, Question, Record, Screened, Step, Subset, Verified, Vocabulary
+from pipeline.judge.facts import Facts
+from pipeline.judge.judgement import judge
+from pipeline.programs.operations import is_existence, parse
+from pipeline.words.nouns import lemma
 
 Known = Literal["valid", "invalid"]
 Source = Literal["template", "own question", "judged candidate", "foreign question", "verified candidate"]
+Naming = Mapping[str, Sequence[Question]]  # singular name -> questions that name it
+
+TEMPLATES = 3  # of each kind per picture
 RELATIONS = ("next to", "around", "under", "on", "above")
-OF_THE_SCENE = {
+OF_THE_SCENE = {  # what every photo answers
     "Is this indoor or outdoor?": (("select", "scene"), ("choose location", "indoors|outdoors")),
     "Is this a color image?": (),  # about the picture, not about what is on it: no program of GQA says it
     "What place is this?": (("select", "scene"), ("query", "place")),
 }
+# Status of a verified candidate -> its known verdict.
+AGREED: dict[str, Known] = {"unanswerable": "invalid", "answerable": "valid"}
 
 
 class Filter(Record):
@@ -53,11 +64,6 @@ def existence(name: str, number: str) -> Filter:
     return template(text, "valid", ("select", f"{name} (-)"), ("exist", "?"))
 
 
-def of_the_scene() -> list[Filter]:
-    """Questions that every photo answers."""
-    return [template(text, "valid", *steps) for text, steps in OF_THE_SCENE.items()]
-
-
 def absent_object(absent: str, number: str, relation: str, other: str) -> Filter:
     """`What color is the cup next to the table?` where there is no cup."""
     text = f"What color {'are' if number == 'plural' else 'is'} the {absent} {relation} the {other}?"
@@ -65,56 +71,78 @@ def absent_object(absent: str, number: str, relation: str, other: str) -> Filter
     return template(text, "invalid", *steps)
 
 
-def halves(keys: Sequence[str], offer: Callable[[str], int], rng: np.random.Generator) -> set[str]:
-    """The keys that get an invalid filter: half of them, as far as enough can have one, drawn by lot.
+def of_the_picture(
+    own: Iterable[Question], candidates: Iterable[Screened], earlier: Iterable[Verified]
+) -> list[Filter]:
+    """What is known of questions on one picture.
 
     Args:
-        offer: how good the invalid filters for a key are; the best are taken first, 0 (none) never.
+        own: its questions; those on existence are left out: never a candidate, they would be known at sight.
+        candidates: those that name something absent serve beside the others.
+        earlier: candidates on which annotators agreed in an earlier round.
     """
-    order: list[int] = rng.permutation(len(keys)).tolist()
-    drawn = [keys[i] for i in order]
-    able = sorted((key for key in drawn if offer(key)), key=offer, reverse=True)  # stable: then by lot
-    return set(able[: len(keys) // 2])
+    missing = (row.candidate for row in candidates if row.judgement.category == "missing object")
+    agreed = (row for row in earlier if row.status in AGREED)
+    return [
+        *(_filter(question, "valid", "own question") for question in own if not is_existence(question)),
+        *(_filter(candidate, "invalid", "judged candidate") for candidate in missing),
+        *(_filter(row.candidate, AGREED[row.status], "verified candidate") for row in agreed),
+    ]
 
 
-class FilterPool:
-    """The filters of one picture, given out evenly: what is seen again and again would be known as a filter."""
+def by_name(questions: Iterable[Question]) -> Naming:
+    """The questions under every name that their programs say, those on existence left out."""
+    naming: dict[str, list[Question]] = defaultdict(list)
+    for question in questions:
+        if question.program and not is_existence(question):
+            steps = parse(question.program, question.question_id)
+            for name in {lemma(step.name) for step in steps if step.name}:
+                naming[name].append(question)
+    return dict(naming)
 
-    def __init__(self, filters: Iterable[Filter]) -> None:
-        self.filters = sorted(
-            filters, key=lambda row: (row.text, row.source, row.candidate_id or "", row.question_id or "")
-        )
-        self.uses: Counter[str] = Counter()
 
-    def offer(self) -> int:
-        """How good the invalid filters are: 2 if some are like candidates, 1 for templates alone, 0 for none."""
-        invalid = (1 + (row.source != "template") for row in self.filters if row.expected == "invalid")
-        return max(invalid, default=0)
+def foreign(
+    picture_id: str, naming: Naming, facts: Facts | None, tries: int, rng: np.random.Generator
+) -> list[Filter]:
+    """Questions of other pictures that name something absent here, out of `tries` drawn by lot."""
+    if facts is None:
+        return []
+    absent = {kind for word in facts.absent for kind in facts.lexicon.kinds(word) or ()}
+    named = {q.question_id: q for kind in absent for q in naming.get(kind, ()) if q.picture_id != picture_id}
+    drawn = [named[key] for key in rng.permutation(sorted(named))[:tries]]
+    return [
+        _filter(question, "invalid", "foreign question")
+        for question in drawn
+        if judge(question.program, facts, question.text).category == "missing object"
+    ]
 
-    def draw(
-        self, candidate: Candidate, wanted: Known, templates: bool, rng: np.random.Generator
-    ) -> Filter | None:
-        """A filter to be shown beside a candidate: of the wanted verdict if there is one, and of the wanted kind (template or
-        not); of those the least used, then one of the candidate's own subset, as they are most alike; ties are drawn by lot.
 
-        Returns:
-            None when there is none but the same question, or the one that the candidate was made from.
-        """
+def templates(vocabulary: Vocabulary, facts: Facts | None, rng: np.random.Generator) -> list[Filter]:
+    """The paper's templates: all on the scene, some on existence, as many on absent objects as there are."""
+    filters = [template(text, "valid", *steps) for text, steps in OF_THE_SCENE.items()]
+    names = sorted(vocabulary.objects)
+    if not names:
+        return filters
+    number = {name: entry.number for name, entry in vocabulary.objects.items()}
+    drawn = [names[i] for i in rng.permutation(len(names))[:TEMPLATES]]
+    filters += [existence(name, number[name]) for name in drawn]
+    absent = sorted(facts.absent) if facts else []
+    present = sorted({thing.label for thing in facts.things if thing.label}) if facts else []
+    for i in rng.permutation(len(absent))[:TEMPLATES]:
+        other, relation = str(rng.choice(present or names)), str(rng.choice(RELATIONS))
+        row = absent_object(absent[i], number.get(absent[i], "singular"), relation, other)
+        if judge(row.program, facts, row.text).answerability == "unanswerable":
+            filters.append(row)
+    return filters
 
-        def preference(row: Filter) -> tuple[bool, bool, int, bool]:
-            other_kind = (row.source == "template") != templates
-            unlike = not other_kind and row.subset != candidate.subset
-            return row.expected != wanted, other_kind, self.uses[row.text], unlike
 
-        fit = [
-            row
-            for row in self.filters
-            if row.text != candidate.text and row.question_id != candidate.question_id
-        ]
-        if not fit:
-            return None
-        best = min(map(preference, fit))
-        ties = [row for row in fit if preference(row) == best]
-        drawn = ties[rng.integers(len(ties))]
-        self.uses[drawn.text] += 1
-        return drawn
+def _filter(row: Question | Candidate, expected: Known, source: Source) -> Filter:
+    return Filter(
+        text=row.text,
+        expected=expected,
+        source=source,
+        program=row.program,
+        question_id=row.question_id,
+        candidate_id=row.candidate_id if isinstance(row, Candidate) else None,
+        subset=row.subset if isinstance(row, Candidate) else None,
+    )

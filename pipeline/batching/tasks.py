@@ -1,18 +1,76 @@
-"""Annotation tasks: a picture, a candidate and a filter question in random order."""
+"""Annotation tasks: a picture, a candidate and a filter question in random order. Filters are given out evenly."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from pipeline.batching.filter_questions import Filter, FilterPool, halves
+import numpy as np
+
+from pipeline.batching.filter_questions import Filter, Known
 from pipeline.core.errors import UserError
 from pipeline.core.files import content_key
 from pipeline.core.paths import DATA
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Candidate, Picture, Screened, Task, TaskQuestion
+from pipeline.core.rows import grouped
+
+
+def halves(keys: Sequence[str], offer: Callable[[str], int], rng: np.random.Generator) -> set[str]:
+    """The keys that get an invalid filter: half of them, as far as enough can have one, drawn by lot.
+
+    Args:
+        offer: how good the invalid filters for a key are; the best are taken first, 0 (none) never.
+    """
+    order: list[int] = rng.permutation(len(keys)).tolist()
+    drawn = [keys[i] for i in order]
+    able = sorted((key for key in drawn if offer(key)), key=offer, reverse=True)  # stable: then by lot
+    return set(able[: len(keys) // 2])
+
+
+class FilterPool:
+    """The filters of one picture, given out evenly: what is seen again and again would be known as a filter."""
+
+    def __init__(self, filters: Iterable[Filter]) -> None:
+        self.filters = sorted(
+            filters, key=lambda row: (row.text, row.source, row.candidate_id or "", row.question_id or "")
+        )
+        self.uses: Counter[str] = Counter()
+
+    def offer(self) -> int:
+        """How good the invalid filters are: 2 if some are like candidates, 1 for templates alone, 0 for none."""
+        invalid = (1 + (row.source != "template") for row in self.filters if row.expected == "invalid")
+        return max(invalid, default=0)
+
+    def draw(
+        self, candidate: Candidate, wanted: Known, templates: bool, rng: np.random.Generator
+    ) -> Filter | None:
+        """A filter to be shown beside a candidate: of the wanted verdict if there is one, and of the wanted kind (template or
+        not); of those the least used, then one of the candidate's own subset, as they are most alike; ties are drawn by lot.
+
+        Returns:
+            None when there is none but the same question, or the one that the candidate was made from.
+        """
+
+        def preference(row: Filter) -> tuple[bool, bool, int, bool]:
+            other_kind = (row.source == "template") != templates
+            unlike = not other_kind and row.subset != candidate.subset
+            return row.expected != wanted, other_kind, self.uses[row.text], unlike
+
+        fit = [
+            row
+            for row in self.filters
+            if row.text != candidate.text and row.question_id != candidate.question_id
+        ]
+        if not fit:
+            return None
+        best = min(map(preference, fit))
+        ties = [row for row in fit if preference(row) == best]
+        drawn = ties[rng.integers(len(ties))]
+        self.uses[drawn.text] += 1
+        return drawn
 
 
 def make_tasks(
@@ -31,13 +89,10 @@ def make_tasks(
         UserError: a picture offers no filter at all for a candidate.
     """
     candidates = sorted((row.candidate for row in screened), key=lambda candidate: candidate.candidate_id)
-    offers = {key: pool.offer() for key, pool in pools.items()}
-    offer = {candidate.candidate_id: offers[candidate.picture_id] for candidate in candidates}
-    by_subset: dict[str, list[str]] = defaultdict(list)
-    for candidate in candidates:
-        by_subset[candidate.subset].append(candidate.candidate_id)
+    offer = {candidate.candidate_id: pools[candidate.picture_id].offer() for candidate in candidates}
     invalid: set[str] = set()
-    for subset, ids in by_subset.items():
+    for subset, members in grouped(candidates, lambda candidate: candidate.subset).items():
+        ids = [candidate.candidate_id for candidate in members]
         invalid |= halves(ids, offer.__getitem__, generator(seed, "batch", "halves", subset))
     tasks = []
     for candidate in track(candidates, "batch: tasks", unit="task"):
@@ -58,7 +113,7 @@ def task_of(candidate: Candidate, known: Filter, candidate_first: bool) -> Task:
     key = content_key(
         "task", candidate.candidate_id, candidate.text, known.text, known.expected, str(candidate_first)
     )
-    questions = [
+    first, second = (
         TaskQuestion(
             key=content_key(key, row.text),
             text=row.text,
@@ -70,14 +125,9 @@ def task_of(candidate: Candidate, known: Filter, candidate_first: bool) -> Task:
             program=row.program,
         )
         for row in ((candidate, known) if candidate_first else (known, candidate))
-    ]
-    return Task(
-        task_id=key,
-        picture_id=candidate.picture_id,
-        subset=candidate.subset,
-        first=questions[0],
-        second=questions[1],
     )
+    subset, picture_id = candidate.subset, candidate.picture_id
+    return Task(task_id=key, picture_id=picture_id, subset=subset, first=first, second=second)
 
 
 def shown(task: Task, picture: Picture) -> dict[str, dict[str, str]]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 import msgspec
+import pandas as pd
 
-from annotation.study.another_vote import AnotherVote, another_vote
-from annotation.study.collect_rules import CollectRules
-from annotation.study.judged import Judged
-from annotation.study.posteriors import Posterior, posteriors
+from annotation.study.dawid_skene import Posterior, posteriors
+from annotation.study.judged import CollectRules, counted
 from annotation.study.quality_figures import Quality, summary
-from annotation.study.votes import by_candidate, check_aqs, verify
+from annotation.study.votes import AnotherVote, another_vote, check_aqs, verify
 from annotation.study.weighing import SetAside, weigh
 from pipeline.core.records import AqCheck, Record, Screened, Verified
 from simulation.annotators import ANNOTATORS
@@ -42,24 +41,19 @@ class Collected(Record):
     another_vote: list[AnotherVote]
     quality: Quality
 
-    @property
-    def unanswerable(self) -> int:
-        """Candidates that go on."""
-        return sum(row.status == "unanswerable" for row in self.verified)
 
-
-def collect(screened: Iterable[Screened], judged: Sequence[Judged], params: CollectParams) -> Collected:
+def collect(screened: Iterable[Screened], judged: pd.DataFrame, params: CollectParams) -> Collected:
     """What verdicts, beside their tasks, come to for all screened candidates."""
     weighed = weigh(judged, params)
-    probable, tables = posteriors(weighed.counted) if params.rule == "dawid-skene" else ([], [])
+    judged = weighed.judged
+    probable, tables = posteriors(counted(judged)) if params.rule == "dawid-skene" else ([], [])
     invalid = {row.candidate_id: row.invalid for row in probable}
-    votes = by_candidate(judged, weighed.aside_ids)
-    verified = verify(screened, votes, params, invalid)
-    again = another_vote(verified, votes, params, invalid, tables)
+    verified = verify(screened, judged, params, invalid)
+    again = another_vote(verified, judged, params, invalid, tables)
     return Collected(
         verified=verified,
         set_aside=weighed.aside,
-        aq_checks=check_aqs(judged, weighed.excluded),
+        aq_checks=check_aqs(judged),
         posteriors=probable,
         another_vote=again,
         quality=summary(weighed, verified, again, tables, params.in_use()),
@@ -74,27 +68,16 @@ def report(collected: Collected) -> dict[str, Any]:
         "simulated": quality.simulated,
         "rehearsal": quality.rehearsal,
         "annotators": {
-            row.name: {
-                "filters": row.filters,
-                "right": row.right,
-                "accuracy": _rounded(row.accuracy),
-                "low": _rounded(row.low),
-                "high": _rounded(row.high),
-                "excluded": bool(row.excluded),
-                "reasons": row.excluded,
-            }
+            row.name: _told(row, "filters", "right", "accuracy", "low", "high")
+            | {"excluded": bool(row.excluded), "reasons": row.excluded}
             for row in quality.annotators
         },
         "verdicts": quality.given,
         "set_aside": Counter(row.reason for row in collected.set_aside),
         "filters_refuted": sorted(f"{row.picture_id}: {row.text}" for row in quality.refuted),
         "agreement": {
-            "share": _rounded(together.share),
-            "alpha": _rounded(together.alpha),
-            "pairs": [
-                {"first": pair.first, "second": pair.second, "both": pair.both, "same": pair.same}
-                for pair in together.pairs
-            ],
+            **_told(together, "share", "alpha"),
+            "pairs": [_told(pair, "first", "second", "both", "same") for pair in together.pairs],
         },
         "candidates": {row.subset: row.statuses for row in quality.subsets},
         "another_vote": quality.another_vote,
@@ -102,5 +85,7 @@ def report(collected: Collected) -> dict[str, Any]:
     }
 
 
-def _rounded(share: float | None) -> float | None:
-    return None if share is None else round(share, 4)
+def _told(row: Record, *names: str) -> dict[str, Any]:
+    """Some fields of a row, shares rounded."""
+    values = ((name, getattr(row, name)) for name in names)
+    return {name: round(value, 4) if isinstance(value, float) else value for name, value in values}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -80,20 +80,14 @@ def audit_release(path: Path, folds: int, repetitions: int, seed: int, json: Pat
     """Print the table of all subsets and attackers; write the figures as JSON if asked for."""
     subsets = read_subsets(path)
     attacks = {name: attack_texts(rows, folds, repetitions, seed) for name, rows in subsets.items()}
-    Console().print(attacks_table(attacks, {name: len(rows) for name, rows in subsets.items()}))
+    # Subsets as columns, attackers as rows, the worst of them last.
+    table = Table("max(AUROC, 1 - AUROC)", *(f"{name} ({len(rows):,})" for name, rows in subsets.items()))
+    for attacker in TEXT_ATTACKERS:
+        table.add_row(attacker, *(reached(found[attacker]) for found in attacks.values()))
+    table.add_section()
+    worst = (max(found.values(), key=lambda attack: attack.auroc or 0) for found in attacks.values())
+    table.add_row("worst", *map(reached, worst))
+    Console().print(table)
     if json:
         write_json(json, attacks)
         print(f"audit: {len(attacks)} subsets, {len(TEXT_ATTACKERS)} attackers -> {json}")
-
-
-def attacks_table(attacks: Mapping[str, Mapping[str, Attack]], sizes: Mapping[str, int]) -> Table:
-    """Subsets as columns, attackers as rows, the worst of them last."""
-    table = Table("max(AUROC, 1 - AUROC)", *(f"{name} ({sizes[name]:,})" for name in attacks))
-    for attacker in TEXT_ATTACKERS:
-        table.add_row(attacker, *(reached(attacks[name][attacker]) for name in attacks))
-    worst = [
-        max(by_attacker.values(), key=lambda attack: attack.auroc or 0) for by_attacker in attacks.values()
-    ]
-    table.add_section()
-    table.add_row("worst", *map(reached, worst))
-    return table

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import TypeVar
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.files import read_jsonl
 from pipeline.core.paths import Folders
-from pipeline.core.records import (
-    Candidate,
-    Dropped,
-    Item,
-    Judgement,
-    Question,
-    Record,
-    Screened,
-    Task,
-    Verdict,
-    Verified,
-    Vocabulary,
-)
-from pipeline.judge.citing import cite
-from pipeline.judge.reconstruct import Reconstructed
+from pipeline.core.records import Candidate, Dropped, Item, Question, Screened, Task, Verdict, Verified
+from pipeline.judge.reconstruct import Reconstructed, cite
 from pipeline.words.lexicon import Lexicon
 
-T = TypeVar("T", bound=Record)
+T = TypeVar("T")
 
 
 def explain(identifier: str, folders: Folders) -> list[str]:
@@ -35,23 +23,21 @@ def explain(identifier: str, folders: Folders) -> list[str]:
         UserError: nothing of that id was found.
     """
     question_id = identifier.split("+")[-1]
-    questions = _rows(folders, "ingest/questions.jsonl", Question)
-    source = next((row for row in questions if row.question_id == question_id), None)
-    if source is None:
+    sources = list(_rows(folders, "ingest/questions.jsonl", Question, question_id, "question_id"))
+    if not sources:
         raise UserError(
             f"{identifier}: no such question or item in the data set {folders.dataset!r}; ids look like 201669520 or clipeasy_n460556+202082119"
         )
-    lines = [identifier, *_source(source)]
+    lines = [identifier, *_source(sources[0])]
     for stage in ("rank", "perturb"):
-        for candidate in _rows(folders, f"{stage}/candidates.jsonl", Candidate):
-            if identifier in (candidate.candidate_id, candidate.question_id):
-                lines += ["", *_candidate(candidate), *_fate(candidate, folders)]
-    for item in _rows(folders, "balance/items.jsonl", Item):
-        if not item.unanswerable and item.item_id == identifier:
+        file = f"{stage}/candidates.jsonl"
+        for candidate in _rows(folders, file, Candidate, identifier, "candidate_id", "question_id"):
+            lines += ["", *_candidate(candidate), *_fate(candidate, folders)]
+    for item in _rows(folders, "balance/items.jsonl", Item, identifier, "item_id"):
+        if not item.unanswerable:
             lines += ["", _item(item)]
-    for row in _rows(folders, "perturb/unperturbed.jsonl", Dropped):
-        if row.question_id == identifier:
-            lines.append(f"  no {row.subset} candidate: {row.reason} {row.detail}".rstrip())
+    for row in _rows(folders, "perturb/unperturbed.jsonl", Dropped, identifier, "question_id"):
+        lines.append(f"  no {row.subset} candidate: {row.reason} {row.detail}".rstrip())
     return lines
 
 
@@ -75,40 +61,37 @@ def _candidate(candidate: Candidate) -> Iterator[str]:
 def _fate(candidate: Candidate, folders: Folders) -> Iterator[str]:
     """What each stage after the one that proposed it made of a candidate."""
     key = candidate.candidate_id
-    for row in _rows(folders, "screen/dropped.jsonl", Dropped):
-        if row.candidate_id == key:
-            yield f"  dropped    by screen: {row.reason} {row.detail}".rstrip()
-    for row in _rows(folders, "screen/screened.jsonl", Screened):
-        if row.candidate.candidate_id == key:
-            yield from _evidence(row.judgement, row.candidate, folders)
-    for task in _rows(folders, "batch/tasks.jsonl", Task):
+    for row in _rows(folders, "screen/dropped.jsonl", Dropped, key, "candidate_id"):
+        yield f"  dropped    by screen: {row.reason} {row.detail}".rstrip()
+    for row in _rows(folders, "screen/screened.jsonl", Screened, key, "candidate.candidate_id"):
+        yield from _evidence(row, folders)
+    for task in _rows(folders, "batch/tasks.jsonl", Task, key, "first.candidate_id", "second.candidate_id"):
         asked = {question.role: question for question in (task.first, task.second)}
         if asked["candidate"].candidate_id == key:
             other = asked["filter"]
             yield f"  task       {task.task_id}, beside the filter question {other.text!r} (known: {other.expected})"
-    for row in _rows(folders, "collect/verified.jsonl", Verified):
-        if row.candidate.candidate_id == key:
-            yield from _votes(row, folders)
-    for row in _rows(folders, "balance/unpaired.jsonl", Dropped):
-        if row.candidate_id == key:
-            yield f"  left out   by balance: {row.reason} {row.detail}".rstrip()
-    for item in _rows(folders, "balance/items.jsonl", Item):
-        if item.item_id == key:
-            yield _item(item)
+    for row in _rows(folders, "collect/verified.jsonl", Verified, key, "candidate.candidate_id"):
+        yield from _votes(row, folders)
+    for row in _rows(folders, "balance/unpaired.jsonl", Dropped, key, "candidate_id"):
+        yield f"  left out   by balance: {row.reason} {row.detail}".rstrip()
+    for item in _rows(folders, "balance/items.jsonl", Item, key, "item_id"):
+        yield _item(item)
 
 
-def _evidence(judgement: Judgement, candidate: Candidate, folders: Folders) -> Iterator[str]:
+def _evidence(row: Screened, folders: Folders) -> Iterator[str]:
     """What the judge said, and the facts from other questions that it rests on, each with the questions that state it."""
+    judgement = row.judgement
     category = f", {judgement.category}" if judgement.category else ""
     yield f"  evidence   {judgement.evidence}: {judgement.answerability}{category} {judgement.detail}".rstrip()
-    if judgement.evidence == "other questions":
-        vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
-        lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-        for graph in _rows(folders, "vocabulary/reconstructed.jsonl", Reconstructed):
-            if graph.picture_id == candidate.picture_id:
-                for fact in cite(candidate.program, graph, lexicon):
-                    plural = "s" * (len(fact.questions) > 1)
-                    yield f"  known      {fact.fact} (question{plural} {', '.join(fact.questions)})"
+    if judgement.evidence != "other questions":
+        return
+    vocabulary = folders.vocabulary()
+    lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
+    graphs = "vocabulary/reconstructed.jsonl"
+    for graph in _rows(folders, graphs, Reconstructed, row.candidate.picture_id, "picture_id"):
+        for fact in cite(row.candidate.program, graph, lexicon):
+            plural = "s" * (len(fact.questions) > 1)
+            yield f"  known      {fact.fact} (question{plural} {', '.join(fact.questions)})"
 
 
 def _votes(row: Verified, folders: Folders) -> Iterator[str]:
@@ -125,7 +108,10 @@ def _item(item: Item) -> str:
     return f"  released   {item.subset}, {item.part}: {label}; pair {item.pair_id}: {item.paired_because}"
 
 
-def _rows(folders: Folders, name: str, kind: type[T]) -> Iterator[T]:
-    """The records of `stage/file`; none where the stage has not run."""
-    path = folders.home / "interim" / name
-    return read_jsonl(path, kind) if path.is_file() else iter(())
+def _rows(folders: Folders, name: str, kind: type[T], key: str = "", *fields: str) -> Iterator[T]:
+    """The records of `stage/file`, those alone of which a field is `key`; none where the stage has not run."""
+    path, getters = folders.home / "interim" / name, [attrgetter(field) for field in fields]
+    if path.is_file():
+        yield from (
+            row for row in read_jsonl(path, kind) if not fields or any(get(row) == key for get in getters)
+        )

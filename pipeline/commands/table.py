@@ -9,38 +9,28 @@ from typing import Any
 
 import msgspec
 import pandas as pd
-import pyarrow as pa
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_jsonl, replacing
+from pipeline.core.files import read_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.records import Verified
-from pipeline.releasing.all_dropped import all_dropped
+from pipeline.releasing.provenance import all_dropped
+from pipeline.reporting.score_frame import table_problems, write_frame
 
 NAMED = {"items": ("balance", "items.jsonl"), "verdicts": ("collect", "verdicts.jsonl")}
-KINDS = (".csv", ".xlsx", ".parquet")
-EXCEL_ROWS = 1_048_576  # of a sheet, its head included
 
 
 def write_table(source: str, out: Path) -> None:
     """Write `items`, `verdicts` or `dropped` of the data set in use, or any JSONL file, as CSV, Excel or Parquet.
 
     Raises:
-        UserError: another kind of file is asked for, there is no such source, or it does not fit an Excel sheet.
+        UserError: another kind of file is asked for, there is no such source, or it does not fit that kind.
     """
-    if out.suffix not in KINDS:
-        raise UserError(f"--out is {out}, wanted a name that ends in {', '.join(KINDS)}")
+    if problems := table_problems(out):
+        raise UserError(problems)
     table = flat(rows_of(source))
-    if out.suffix == ".xlsx" and len(table) >= EXCEL_ROWS:
-        raise UserError(f"{source}: {len(table):,} rows do not fit an Excel sheet; write .parquet or .csv")
-    with replacing(out) as file:
-        if out.suffix == ".csv":
-            table.to_csv(file, index=False)
-        elif out.suffix == ".parquet":
-            _write_parquet(table, source, file)
-        else:
-            _write_excel(table, file)
+    write_frame(table, out, source)
     done("table", f"{len(table):,} rows, {len(table.columns)} columns", out)
 
 
@@ -71,24 +61,3 @@ def flat(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
                 lambda value: json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
             )
     return table
-
-
-def _write_parquet(table: pd.DataFrame, source: str, file: Any) -> None:
-    try:
-        table.to_parquet(file, index=False)
-    except (
-        pa.ArrowException,
-        OverflowError,
-    ) as error:  # a column of numbers and texts, or numbers beyond 64 bits
-        raise UserError(f"{source}: a column is of no one type, so write .csv: {error}") from error
-
-
-def _write_excel(table: pd.DataFrame, file: Any) -> None:
-    """Text that begins with = is text, no formula; characters that Excel cannot hold are shown as U+FFFD."""
-    table = table.replace(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "\ufffd", regex=True)
-    with pd.ExcelWriter(file, engine="openpyxl") as writer:
-        table.to_excel(writer, sheet_name="table", index=False)
-        for row in writer.sheets["table"].iter_rows():
-            for cell in row:
-                if cell.data_type == "f":
-                    cell.data_type = "s"

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from pipeline.core.files import lines, read_jsonl, replacing_parts
+from pipeline.core.files import lines, replacing_parts
 from pipeline.core.parallel import ordered_map, processes
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
@@ -24,7 +24,7 @@ Written = tuple[dict[tuple[type, Subset], bytes], Counts]  # lines by the type o
 
 def pictures_in_order(folders: Folders) -> list[str]:
     """The ids of all pictures, in the order of candidate ids."""
-    ids = (picture.picture_id for picture in read_jsonl(folders.stage("ingest") / "pictures.jsonl", Picture))
+    ids = (picture.picture_id for picture in folders.rows(Picture))
     return sorted(ids, key=lambda picture_id: f"{picture_id}+")
 
 

@@ -12,10 +12,6 @@ from markupsafe import Markup
 if TYPE_CHECKING:
     import altair
 
-ESCAPED = jinja2.select_autoescape(
-    enabled_extensions=("html.jinja",), disabled_extensions=("md.jinja",), default=True
-)
-
 
 def render(template: Path, filters: Mapping[str, Callable[..., str]] | None = None, **values: object) -> str:
     """Fill in a template; others beside it can be imported by their file names.
@@ -32,7 +28,7 @@ def render(template: Path, filters: Mapping[str, Callable[..., str]] | None = No
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(template.parent),
         undefined=jinja2.StrictUndefined,
-        autoescape=ESCAPED,
+        autoescape=jinja2.select_autoescape(("html.jinja",), ("md.jinja",), default=True),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,

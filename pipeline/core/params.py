@@ -23,13 +23,13 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 def dataset(path: Path = PARAMS_FILE) -> str:
     """Name of the data set in use: the key `dataset` of params.yaml."""
-    return _document(path)["dataset"]
+    return document(path)["dataset"]
 
 
 def section(path: Path = PARAMS_FILE) -> dict[str, Any]:
     """All parameters of the data set in use, as written: for the record that a release keeps."""
-    document = _document(path)
-    return document[document["dataset"]]
+    content = document(path)
+    return content[content["dataset"]]
 
 
 def load(stage: str, kind: type[T], path: Path = PARAMS_FILE) -> T:
@@ -76,25 +76,30 @@ def _choices(kind: Any) -> list[Any]:
 
 def version(path: Path = PARAMS_FILE) -> str:
     """Version of the release that is being built: the key `version` of params.yaml, like "1.0.0"."""
-    value = _document(path).get("version")
+    value = document(path).get("version")
     if not isinstance(value, str) or not re.fullmatch(r"\d+\.\d+\.\d+(-[a-z0-9.]+)?", value):
         raise UserError(f'{path}: expected a key `version` like "1.0.0", in quotes, got {value!r}')
     return value
 
 
-def _document(path: Path) -> dict[str, Any]:
+def document(path: Path = PARAMS_FILE) -> dict[str, Any]:
+    """All of params.yaml.
+
+    Raises:
+        UserError: it is missing, no valid YAML, or has no section for the data set in use.
+    """
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file; run this from the project's root") from error
     except yaml.YAMLError as error:
         raise UserError(f"{path}: not valid YAML: {error}") from error
-    if not isinstance(document, dict) or not isinstance(document.get("dataset"), str):
+    if not isinstance(content, dict) or not isinstance(content.get("dataset"), str):
         raise UserError(f"{path}: expected a key `dataset` that names the data set in use")
-    name = document["dataset"]
-    if not isinstance(document.get(name), dict):
-        known = sorted(key for key, value in document.items() if isinstance(value, dict))
+    name = content["dataset"]
+    if not isinstance(content.get(name), dict):
+        known = sorted(key for key, value in content.items() if isinstance(value, dict))
         raise UserError(
             f"{path}: dataset is {name!r}, but there is no section of that name; there are {', '.join(known)}"
         )
-    return document
+    return content

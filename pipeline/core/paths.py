@@ -11,15 +11,35 @@ interim/      one folder per stage, written by that stage alone
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
-from pipeline.core import params
+from pipeline.core import params, records
+from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl, write_text
+from pipeline.core.progress import done
+from pipeline.core.records import Question, Record, Vocabulary
+
+R = TypeVar("R", bound=Record)
 
 DATA = Path("data")
+WRITTEN: dict[type[Record], str] = {  # the records that one file of one stage holds
+    records.Picture: "ingest/pictures.jsonl",
+    records.Question: "ingest/questions.jsonl",
+    records.Scene: "ingest/scenes.jsonl",
+    records.OwnScore: "rank/own_scores.jsonl",
+    records.Tagged: "tag/tags.jsonl",
+    records.Screened: "screen/screened.jsonl",
+    records.Task: "batch/tasks.jsonl",
+    records.Verdict: "collect/verdicts.jsonl",
+    records.Verified: "collect/verified.jsonl",
+    records.AqCheck: "collect/aq_checks.jsonl",
+    records.Item: "balance/items.jsonl",
+}
 
 
 class Folders:
-    """The folders of one data set, relative to the project's root (the working directory)."""
+    """The folders of one data set, relative to the project's root (the working directory), and what stages wrote there."""
 
     def __init__(self, dataset: str | None = None) -> None:
         self.dataset = dataset or params.dataset()
@@ -37,3 +57,27 @@ class Folders:
 
     def release(self, version: str) -> Path:
         return DATA / "release" / self.dataset / version
+
+    def file(self, kind: type[Record]) -> Path:
+        """The file that holds all records of a kind (`WRITTEN`)."""
+        return self.stage(WRITTEN[kind])
+
+    def rows(self, kind: type[R]) -> Iterator[R]:
+        """All records of a kind, one by one; see `read_jsonl`."""
+        return read_jsonl(self.file(kind), kind)
+
+    def asked(self, pictures: Container[str]) -> Iterator[Question]:
+        """The questions on these pictures; others are there for what they tell of the world."""
+        return (question for question in self.rows(Question) if question.picture_id in pictures)
+
+    def vocabulary(self) -> Vocabulary:
+        """What stage vocabulary counted."""
+        return read_json(self.stage("vocabulary") / "vocabulary.json", Vocabulary)
+
+    def finish(self, stage: str, what: str, files: Mapping[str, object]) -> None:
+        """Write a stage's files in this order (records as `.jsonl`, any value as `.json`, else texts), and say what was made."""
+        writers = {".jsonl": write_jsonl, ".json": write_json}
+        for name, content in files.items():
+            path = self.stage(stage) / name
+            writers.get(path.suffix, write_text)(path, content)
+        done(stage, what, self.stage(stage))

@@ -45,7 +45,7 @@ class Step(Record):
 
     operation: str
     argument: str
-    dependencies: tuple[int, ...] = ()
+    dependencies: tuple[int, ...]
 
 
 class Question(Record):
@@ -191,6 +191,11 @@ class Candidate(Record):
     edits: tuple[Edit, ...] = ()
     score: float | None = None
     rank: int | None = None
+
+    def dropped(self, stage: str, reason: str, detail: str = "") -> Dropped:
+        """The record of this candidate's removal by `stage`."""
+        ids = {name: getattr(self, name) for name in ("candidate_id", "picture_id", "question_id", "text")}
+        return Dropped(**ids, subset=self.subset, stage=stage, reason=reason, detail=detail)
 
 
 class Judgement(Record):

@@ -10,14 +10,14 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import content_key, sha256_file
 from pipeline.core.records import Record
-from pipeline.encoders.weights import Weighted, weighted
+from pipeline.encoders.weights import weighted
 
 if TYPE_CHECKING:
     import torch
@@ -45,8 +45,9 @@ class ModelRecord(Record):
     torch: str
 
 
-def load(model: str, pretrained: str = "", *, device: Device = "auto") -> Encoder:
-    """Load a model with its weights, ready to encode.
+class Encoder:
+    """An open_clip model with its weights, ready to encode. All vectors have length 1 and are float32; on a CPU they
+    depend neither on what else is in the batch nor on the number of threads beyond 1e-6.
 
     Args:
         model: a name that open_clip knows ("ViT-B-32"), "hf-hub:owner/name", or "local-dir:FOLDER" where FOLDER
@@ -58,43 +59,38 @@ def load(model: str, pretrained: str = "", *, device: Device = "auto") -> Encode
     Raises:
         UserError: an unknown name, tag or file, a hub out of reach, weights that do not fit, no such device.
     """
-    import torch
 
-    gpu = torch.cuda.is_available()
-    if device == "cuda" and not gpu:
-        raise UserError("device: cuda was asked for, but torch sees no GPU here; set it to auto or cpu")
-    if device == "auto":
-        device = "cuda" if gpu else "cpu"
-    return Encoder(model, pretrained, weighted(model, pretrained), device)
-
-
-class Encoder:
-    """A loaded model. All vectors have length 1 and are float32; on a CPU they depend neither on what else is in
-    the batch nor on the number of threads beyond 1e-6."""
-
-    def __init__(self, model: str, pretrained: str, loaded: Weighted, device: str) -> None:
+    def __init__(self, model: str, pretrained: str = "", *, device: Device = "auto") -> None:
         import open_clip
         import torch
         from open_clip.transform import PreprocessCfg, image_transform_v2
 
+        gpu = torch.cuda.is_available()
+        if device == "cuda" and not gpu:
+            raise UserError("device: cuda was asked for, but torch sees no GPU here; set it to auto or cpu")
+        self._device = "cuda" if gpu and device != "cpu" else "cpu"
+        network, config, checkpoint = weighted(model, pretrained)
         torch.backends.cudnn.allow_tf32 = False  # otherwise a GPU's vectors are off by 1e-3
-        self._network = loaded.network.eval().requires_grad_(False).to(device)
-        self._device = device
-        preprocessing = open_clip.get_model_preprocess_cfg(loaded.network)
+        self._network = network.eval().requires_grad_(False).to(self._device)
+        preprocessing = open_clip.get_model_preprocess_cfg(network)
         transform = image_transform_v2(PreprocessCfg(**preprocessing), is_train=False)
         self._transform = cast("Callable[[Image.Image], torch.Tensor]", transform)  # a tuple only in training
         self._tokenizer = open_clip.get_tokenizer(model)
+        self._tower: Any = getattr(self._network, "text", self._network)
+        positions = getattr(self._tower, "positional_embedding", None)
+        self._positions = None if positions is None else positions.data
+        self._mask: torch.Tensor | None = getattr(self._tower, "attn_mask", None)
         self._cut: bool | None = None  # whether cut texts give the same vectors; None until checked
         context = int(self._tokenizer([""]).shape[1])
-        sha256 = sha256_file(loaded.checkpoint)
+        sha256 = sha256_file(checkpoint)
         self.record = ModelRecord(
             model=model,
             pretrained=pretrained,
             weights_sha256=sha256,
-            fingerprint=content_key(sha256, json.dumps(loaded.config, sort_keys=True), str(context)),
+            fingerprint=content_key(sha256, json.dumps(config, sort_keys=True), str(context)),
             preprocessing=json.dumps(preprocessing, sort_keys=True),
-            quick_gelu=bool(loaded.config.get("quick_gelu", False)),
-            dimension=int(loaded.config["embed_dim"]),
+            quick_gelu=bool(config.get("quick_gelu", False)),
+            dimension=int(config["embed_dim"]),
             context_length=context,
             open_clip=version("open_clip_torch"),
             torch=version("torch"),
@@ -143,15 +139,8 @@ class Encoder:
                 self._cut = self._cut_changes_nothing(rows[:4], int(lengths[indices[:4]].max()))
             yield indices, self._encode_tokens(rows[:, : longest if self._cut else None])
 
-    def picture_table(self, paths: Sequence[Path | str], batch: int) -> np.ndarray:
-        """Vectors float32 [len(paths), dimension] in the order of `paths`. Raises: as `pictures`."""
-        return self._table(self.pictures(paths, batch), len(paths))
-
-    def text_table(self, texts: Sequence[str], batch: int) -> np.ndarray:
-        """Vectors float32 [len(texts), dimension] in the order of `texts`. Raises: as `texts`."""
-        return self._table(self.texts(texts, batch), len(texts))
-
-    def _table(self, batches: Batches, count: int) -> np.ndarray:
+    def table(self, batches: Batches, count: int) -> np.ndarray:
+        """All vectors of `pictures` or `texts`, float32 [count, dimension] in the order of the input."""
         rows = np.empty((count, self.record.dimension), np.float32)
         for indices, vectors in batches:
             rows[indices] = vectors
@@ -198,8 +187,14 @@ class Encoder:
         import torch
 
         ids = torch.from_numpy(np.ascontiguousarray(tokens)).long().to(self._device)
+        length = ids.shape[1]
+        # open_clip's towers add their whole positional table and mask, so both are cut to as many rows.
+        if self._positions is not None:
+            self._tower.positional_embedding.data = self._positions[:length]
+        if self._mask is not None:
+            self._tower.attn_mask = self._mask[:length, :length]
         with torch.inference_mode():
-            return self._checked(encode_text(self._network, ids))
+            return self._checked(self._network.encode_text(ids, normalize=True))
 
     def _checked(self, rows: torch.Tensor) -> np.ndarray:
         vectors = rows.float().cpu().numpy()
@@ -208,32 +203,3 @@ class Encoder:
                 f"{self.record.model}: the model gives vectors that are not finite; its weights are damaged or do not fit"
             )
         return vectors
-
-
-def encode_text(network: torch.nn.Module, ids: torch.Tensor) -> torch.Tensor:
-    """Unit vectors of token ids [n, length], where `length` may be less than the model's context.
-
-    open_clip's towers add their whole positional table and mask, so for this call both are replaced by their first
-    `length` rows. Gradients flow through.
-    """
-    import torch
-
-    class TextOnly(torch.nn.Module):
-        """Takes token ids alone; some models' own `forward` insists on a picture."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.network = network
-
-        def forward(self, ids: torch.Tensor) -> torch.Tensor:
-            return self.network.encode_text(ids, normalize=True)  # pyright: ignore[reportCallIssue]  (open_clip's)
-
-    length = ids.shape[1]
-    prefix, tower = ("network.text.", network.text) if hasattr(network, "text") else ("network.", network)
-    shorter: dict[str, torch.Tensor] = {}
-    positions, mask = (getattr(tower, name, None) for name in ("positional_embedding", "attn_mask"))
-    if positions is not None:
-        shorter[f"{prefix}positional_embedding"] = positions[:length]
-    if mask is not None:
-        shorter[f"{prefix}attn_mask"] = mask[:length, :length]
-    return torch.func.functional_call(TextOnly(), shorter, (ids,))

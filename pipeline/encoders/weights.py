@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json
@@ -21,16 +21,9 @@ LOCAL, HUB = "local-dir:", "hf-hub:"  # open_clip's own prefixes of model names
 ENDINGS = (".safetensors", ".bin", ".pt", ".pth")
 
 
-class Weighted(NamedTuple):
-    """A network with its weights, its configuration as open_clip has it, and the file of the weights."""
-
-    network: open_clip.CLIP
-    config: dict[str, Any]
-    checkpoint: Path
-
-
-def weighted(model: str, pretrained: str) -> Weighted:
-    """Load a model with its weights; for the names see `clip.load`.
+def weighted(model: str, pretrained: str) -> tuple[open_clip.CLIP, dict[str, Any], Path]:
+    """Load a model with its weights, its configuration as open_clip has it, and the file of the weights; for the names
+    see `clip.Encoder`.
 
     Raises:
         UserError: an unknown name, tag or file, a hub out of reach, weights that do not fit.
@@ -42,9 +35,7 @@ def weighted(model: str, pretrained: str) -> Weighted:
     try:
         config = _config(model)
         network = open_clip.create_model(model, pretrained or None, precision="fp32", require_pretrained=True)
-    except (
-        Exception
-    ) as error:  # torch, safetensors, pickle and open_clip each raise their own for a wrong file
+    except Exception as error:  # torch, safetensors, pickle and open_clip each raise their own
         reasons = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
         raise UserError([what, *reasons]) from error
     problems = Problems(what)
@@ -59,7 +50,7 @@ def weighted(model: str, pretrained: str) -> Weighted:
                     problems.add(name, f"shape {shape} in the file, {wanted[name]} in the configuration")
     problems.raise_if_any()
     # open_clip's kinds of models have these methods in common, but no type.
-    return Weighted(cast("open_clip.CLIP", network), config, checkpoint)
+    return cast("open_clip.CLIP", network), config, checkpoint
 
 
 def _config(model: str) -> dict[str, Any]:

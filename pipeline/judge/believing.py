@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
 from pipeline.core.records import Record
-from pipeline.judge.facts import Facts, Thing, Triple, denied_with, excluded_by, holding
+from pipeline.core.rows import grouped
+from pipeline.judge.facts import Facts, Thing, Triple, excluded_by, holding, with_inverse
 from pipeline.judge.statements import Kind, Statement
-from pipeline.programs.attribute_types import OVERLAPPING, POSITIONS, ZONES
+from pipeline.programs.operations import OVERLAPPING, POSITIONS, ZONES
 from pipeline.words.lexicon import Lexicon
 from pipeline.words.nouns import lemma
 
@@ -37,6 +38,8 @@ def believe(
     belief = _Belief(stated, lexicon)
     things = belief.things(same)
     related, denied = belief.relations(things)
+    # "the person" may be the only one so called, and women beside; "What person is this?" not
+    alone = (s.value for s in belief.of["alone"] if s.type == "kind" or s.value not in lexicon.categories)
     facts = Facts(
         source="other questions",
         complete=complete,
@@ -46,12 +49,7 @@ def believe(
         denied=denied,
         scene=belief.scene(),
         absent=belief.absent(things),
-        # "the person" may be the only one so called, and women beside; "What person is this?" not
-        closed=frozenset(
-            alone.value
-            for alone in belief.of["alone"]
-            if alone.type == "kind" or alone.value not in lexicon.categories
-        ),
+        closed=frozenset(alone),
     )
     return facts, belief.contradictions
 
@@ -61,9 +59,7 @@ class _Belief:
 
     def __init__(self, stated: Stated, lexicon: Lexicon) -> None:
         self.stated, self.lexicon = stated, lexicon
-        self.of: defaultdict[Kind, list[Statement]] = defaultdict(list)
-        for statement in stated:
-            self.of[statement.kind].append(statement)
+        self.of: Mapping[Kind, list[Statement]] = grouped(stated, lambda s: s.kind)
         self.contradictions: list[Contradiction] = []
 
     def _against(self, statements: Collection[Statement], what: str, believed: bool = False) -> None:
@@ -87,24 +83,20 @@ class _Belief:
 
     def _thing(self, key: str, names: list[str]) -> Thing:
         """The particular names first, of these the one said most often."""
-        said: defaultdict[str, list[str]] = defaultdict(list)  # lemma -> as written
-        for name in names:
-            said[lemma(name)].append(name)
+        said = Counter(map(lemma, names))
         groups = frozenset(self.lexicon.categories).union(*map(self.lexicon.groups, said))
-        often = sorted(said, key=lambda word: (word in groups, -len(said[word]), word))
+        often = sorted(said, key=lambda word: (word in groups, -said[word], word))
         label = ""
         if often and often[0] not in groups:
-            label = max(sorted(set(said[often[0]])), key=said[often[0]].count)
+            written = (name for name in names if lemma(name) == often[0])
+            label = min(written, key=lambda name: (-names.count(name), name))
         return Thing(key, tuple(often), label)
 
     def _attributes(self, things: Mapping[str, Thing]) -> None:
-        by_value: defaultdict[tuple[str, str], list[Statement]] = defaultdict(list)
-        for a in self.of["attribute"]:
-            if a.subject in things:
-                by_value[a.subject, a.value].append(a)
+        told = (a for a in self.of["attribute"] if a.subject in things)
         placed: defaultdict[tuple[str, str], list[Statement]] = defaultdict(list)
         typed: defaultdict[tuple[str, str], list[Statement]] = defaultdict(list)
-        for (key, value), statements in by_value.items():
+        for (key, value), statements in grouped(told, lambda a: (a.subject, a.value)).items():
             type_ = next((a.type for a in statements if a.type), "") or self.lexicon.type_of(value)
             if statements[0].type in POSITIONS:
                 placed[key, statements[0].type] += statements
@@ -135,30 +127,26 @@ class _Belief:
             related = relation.subject, relation.value, relation.other
             for triple in holding(*related) if relation.holds else ():
                 held[triple].add(relation)
-            for triple in excluded_by(*related) if relation.holds else denied_with(*related):
+            for triple in excluded_by(*related) if relation.holds else with_inverse(*related):
                 against[triple].add(relation)
         for none in self.of["none"]:
             name, word, role = none.value.rsplit(",", 2)
             for key, thing in things.items():
                 if key != none.subject and self.lexicon.is_one(thing.names, name):
                     subject, other = (key, none.subject) if role == "s" else (none.subject, key)
-                    for triple in denied_with(subject, word, other):
+                    for triple in with_inverse(subject, word, other):
                         against[triple].add(none)
         both = held.keys() & against.keys()
-        listed: list[set[Statement]] = []
+        listed: dict[frozenset[Statement], Triple] = {}
         for triple in sorted(both):
-            statements = held[triple] | against[triple]
-            if statements not in listed:
-                listed.append(statements)
-                self._against(statements, f"{triple[0]} {triple[1]} {triple[2]}, and not")
+            listed.setdefault(frozenset(held[triple] | against[triple]), triple)
+        for statements, triple in listed.items():
+            self._against(statements, f"{triple[0]} {triple[1]} {triple[2]}, and not")
         return set(held) - both, set(against) - both
 
     def scene(self) -> dict[str, str]:
         known: dict[str, str] = {}
-        by_type: defaultdict[str, list[Statement]] = defaultdict(list)
-        for s in self.of["scene"]:
-            by_type[s.type].append(s)
-        for type_, statements in by_type.items():
+        for type_, statements in grouped(self.of["scene"], lambda s: s.type).items():
             values = {s.value for s in statements if s.holds}
             if len(values) > 1 or values & {s.value for s in statements if not s.holds}:
                 self._against(statements, f"{type_}: " + ", ".join(_in_words(statements)))

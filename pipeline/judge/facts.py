@@ -11,13 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pipeline.core.records import EvidenceSource, Scene
-from pipeline.programs.attribute_types import OVERLAPPING, POSITIONS, ZONES
-from pipeline.words.frames import ANYTHING
+from pipeline.programs.operations import OVERLAPPING, POSITIONS, ZONES
 from pipeline.words.lexicon import Lexicon
 from pipeline.words.likeness import one_sight
 from pipeline.words.nouns import lemma
-from pipeline.words.places import location
-from pipeline.words.relations import ANTONYMS, INVERSES, implied, plain_relation
+from pipeline.words.relations import ANTONYMS, INVERSES, implied, location, plain_relation
+from pipeline.words.word_tables import ANYTHING
 
 BORDERS = (0.4, 0.6)  # a centre in the outer two fifths is left or right (top or bottom), else middle
 MARGIN = 0.04  # of the picture: nearer than this to a border, either side may be meant
@@ -96,20 +95,25 @@ class Facts:
     def _select(self, name: str) -> Selection:
         if name in ANYTHING:
             return Selection(self.things, (), not self.complete)
-        sure = tuple(
-            thing for thing in self.things if self.lexicon.is_one(thing.names, name, own=self.complete)
-        )
+        called = [(thing, self.called(thing, name)) for thing in self.things]
+        sure = tuple(thing for thing, truth in called if truth)
         if self.complete:
             return Selection(sure)
-        maybe = tuple(  # known as a person, asked for a man
-            thing for thing in self.things if thing.names and self.lexicon.may_be(thing.names, name) is None
-        )
+        maybe = tuple(thing for thing, truth in called if truth is None and thing.names)
         names = self.lexicon.above(lemma(name))
         closed = bool(sure or maybe) if self.closed is None else not names.isdisjoint(self.closed)
         return Selection(sure, maybe, not closed and names.isdisjoint(self.absent))
 
+    def called(self, thing: Thing, name: str) -> bool | None:
+        """Whether a thing goes by a name. If only its category is known (a person, asked for a man), it may."""
+        if self.complete:
+            return self.lexicon.is_one(thing.names, name, own=True)
+        return self.lexicon.may_be(thing.names, name)
+
     def holds(self, subject: Thing, name: str, other: Thing) -> bool | None:
         """Whether `subject` is in this relation to `other`; `same color` and the like compare attributes."""
+        if subject is other:  # "the man beside the other man" with one man listed: another may be unlisted
+            return False if self.complete else None
         if name.startswith("same "):
             mine, theirs = self.values(subject, name[5:]), self.values(other, name[5:])
             return not mine.isdisjoint(theirs) if (mine and theirs) or self.complete else None
@@ -128,11 +132,9 @@ class Facts:
         if self.complete or attribute in thing.denied:
             return False
         type_ = type_ or self.lexicon.type_of(attribute)
-        if type_ not in OVERLAPPING:
-            for other, other_type in thing.attributes.items():
-                if other_type == type_ and not one_sight(attribute, other):
-                    return False
-        return None
+        others = (other for other, other_type in thing.attributes.items() if other_type == type_)
+        excluded = type_ not in OVERLAPPING and not all(one_sight(attribute, other) for other in others)
+        return False if excluded else None
 
     def values(self, thing: Thing, type_: str) -> frozenset[str]:
         """The values of a type (an attribute's, "name" or a position) that a thing is known to have."""
@@ -184,9 +186,8 @@ def facts_of(scene: Scene, lexicon: Lexicon) -> Facts:
 
 def holding(subject: str, relation: str, other: str) -> set[Triple]:
     """A relation that holds and what it says besides: its general form, its inverse."""
-    name = plain_relation(relation)
-    general = {(subject, general, other)} if (general := implied(name)) else set()
-    return {(subject, name, other), *_inverse(other, name, subject), *general}
+    general = implied(plain_relation(relation))
+    return with_inverse(subject, relation, other) | ({(subject, general, other)} if general else set())
 
 
 def excluded_by(subject: str, relation: str, other: str) -> set[Triple]:
@@ -194,17 +195,14 @@ def excluded_by(subject: str, relation: str, other: str) -> set[Triple]:
     name = plain_relation(relation)
     if name not in ANTONYMS:
         return set()
-    return denied_with(subject, ANTONYMS[name], other) | denied_with(other, name, subject)
+    return with_inverse(subject, ANTONYMS[name], other) | with_inverse(other, name, subject)
 
 
-def denied_with(subject: str, relation: str, other: str) -> set[Triple]:
-    """A relation that does not hold, and its inverse, which does not either."""
+def with_inverse(subject: str, relation: str, other: str) -> set[Triple]:
+    """A relation and its inverse, which holds, or does not, with it."""
     name = plain_relation(relation)
-    return {(subject, name, other), *_inverse(other, name, subject)}
-
-
-def _inverse(subject: str, relation: str, other: str) -> set[Triple]:
-    return {(subject, INVERSES[relation], other)} if relation in INVERSES else set()
+    inverse = {(other, INVERSES[name], subject)} if name in INVERSES else set()
+    return {(subject, name, other), *inverse}
 
 
 def _zones(type_: str, share: float) -> frozenset[str]:

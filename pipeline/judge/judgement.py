@@ -1,17 +1,47 @@
-"""Whether a question has an answer at a picture, as far as the evidence tells."""
+"""Whether a question has an answer at a picture, as far as the evidence tells: its program is run on the facts in three
+values, holds, does not hold, not known.
+
+A question is answerable when everything it presupposes is there and exactly one answer is right. The first
+step that certainly fails makes it unanswerable, with a category; a step that only may fail leaves it unknown.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
-from pipeline.core.records import Judgement, Question, Scene, Step
-from pipeline.judge.execute import execute
-from pipeline.judge.facts import Facts, facts_of
-from pipeline.judge.reconstruct import Reconstructed, facts_known, reconstruct
-from pipeline.programs.operations import parse
+import msgspec
+
+from pipeline.core.paths import Folders
+from pipeline.core.records import Answerability, Category, Judgement, Scene, Step, Vocabulary
+from pipeline.core.rows import Singles
+from pipeline.judge.facts import Facts, Selection, Thing, facts_of
+from pipeline.judge.reconstruct import Reconstructed, facts_known
+from pipeline.judge.steps import ANSWERERS, FINDERS
+from pipeline.judge.values import StepAnswer, Void, connect
+from pipeline.programs.operations import Program, parse, phrase, root
 from pipeline.words.lexicon import Lexicon
 
-Told = Mapping[str, Reconstructed] | Mapping[str, Sequence[Question]]  # of pictures, by their ids
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a program comes to.
+
+    Attributes:
+        answers: the answers known to be right: one when answerable (none if the answer is not known), several
+            when underspecified.
+        possible: the answers that may be right, `answers` included; () when nothing limits them.
+        found: for every step run, the things it certainly finds (() for steps that answer).
+        detail: in words, why the question is unanswerable or what is not known.
+    """
+
+    answerability: Answerability
+    category: Category | None = None
+    detail: str = ""
+    answers: tuple[str, ...] = ()
+    possible: tuple[str, ...] = ()
+    found: tuple[tuple[Thing, ...], ...] = ()
 
 
 def judge(program: Sequence[Step], facts: Facts | None, text: str = "") -> Judgement:
@@ -42,17 +72,76 @@ def judge(program: Sequence[Step], facts: Facts | None, text: str = "") -> Judge
     )
 
 
-def evidence_for(picture_id: str, scenes: Mapping[str, Scene], told: Told, lexicon: Lexicon) -> Facts | None:
-    """The best evidence about a picture: its scene graph, else what its answered questions say, else None.
+def evidence_for(
+    picture_id: str,
+    scenes: Mapping[str, Scene],
+    told: Mapping[str, Reconstructed],
+    lexicon: Lexicon,
+    complete: bool = False,
+) -> Facts | None:
+    """The best evidence about a picture: its published scene graph, else what its answered questions told, else None;
+    both by picture id.
 
     Args:
-        scenes: picture id -> published scene graph.
-        told: picture id -> its partial graph, or the questions of which one is made here.
+        complete: as if it told everything there is: only for rehearsing without people.
     """
     if picture_id in scenes:
-        return facts_of(scenes[picture_id], lexicon)
-    if picture_id not in told:
-        return None
-    evidence = told[picture_id]
-    graph = evidence if isinstance(evidence, Reconstructed) else reconstruct(evidence, lexicon)
-    return facts_known(graph, lexicon) if graph else None
+        scene = scenes[picture_id]
+        return facts_of(msgspec.structs.replace(scene, complete=complete or scene.complete), lexicon)
+    return facts_known(told[picture_id], lexicon, complete) if picture_id in told else None
+
+
+def evidence_files(
+    folders: Folders, vocabulary: Vocabulary, complete: bool = False
+) -> Callable[[str], Facts | None]:
+    """`evidence_for` pictures, by the graphs that stages wrote; of these, only where they lie is held in memory."""
+    return partial(
+        evidence_for,
+        scenes=Singles(folders.file(Scene), Scene, "picture_id"),
+        told=Singles(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed, "picture_id"),
+        lexicon=Lexicon(vocabulary.categories, vocabulary.attribute_types),
+        complete=complete,
+    )
+
+
+def execute(program: Program, facts: Facts) -> Outcome:
+    """Run a parsed program step by step."""
+    things: list[Selection] = []  # what each step finds
+    answers: dict[int, StepAnswer] = {}
+    answer, doubt = StepAnswer(), ""
+    try:
+        for index, operation in enumerate(program):
+            inputs = [things[i] for i in operation.inputs]
+            if operation.verb in FINDERS:
+                things.append(FINDERS[operation.verb](operation, inputs, program, facts))
+                if not (things[-1].sure or operation.asserted or doubt):
+                    doubt = f"whether there is {phrase(program, index)} is not known"
+                continue
+            if operation.verb in ("and", "or"):
+                answer = connect(operation.verb, [answers[i] for i in operation.inputs])
+            else:
+                answer = ANSWERERS[operation.verb](operation, inputs, program, facts)
+            things.append(Selection(()))
+            answers[index], doubt = answer, doubt or answer.doubt
+    except Void as void:
+        found = tuple(selection.sure for selection in things)
+        if void.category == "underspecified" and facts.partial:
+            # Which of them is meant is seen in the picture: so GQA asks "Who is wearing a shirt?" of two.
+            return Outcome("unknown", None, void.detail, (), void.answers, found)
+        return Outcome("unanswerable", void.category, void.detail, void.answers, void.answers, found)
+    found = tuple(selection.sure for selection in things)
+    if doubt:
+        return Outcome("unknown", None, doubt, (), answer.possible, found)
+    if facts.partial and not _settled(program, -1, things):
+        return Outcome("answerable", found=found)
+    return Outcome("answerable", None, "", answer.right, answer.possible, found)
+
+
+def _settled(program: Program, index: int, things: Sequence[Selection]) -> bool:
+    """Whether a step asks of the thing that is known. Asked about the cup, it is the cup that others asked about; asked
+    who wears a hat, it may be somebody else than the one of whom that is known."""
+    operation = program[index]
+    if operation.verb in ("and", "or"):
+        return all(_settled(program, i, things) for i in operation.inputs)
+    sources = [root(program, i) for i in operation.inputs] if operation.verb != "exist" else []
+    return not any(program[i].verb == "relate" and (things[i].open or things[i].maybe) for i in sources)

@@ -2,20 +2,21 @@
 published (GQA's testdev).
 
 The graph keeps with every fact the questions that state it, so that any of them can be left out again. Facts
-that contradict each other are listed, and neither is believed.
+that contradict each other are listed, and neither is believed. Those that bear on a question can be cited to people.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from pipeline.core.records import Question, Record, Split
+from pipeline.core.records import Question, Record, Split, Step
 from pipeline.judge.believing import Contradiction, Stated, believe
 from pipeline.judge.facts import Facts
-from pipeline.judge.full_answers import told_besides
-from pipeline.judge.statements import Kind, Statement, of_program
-from pipeline.programs.operations import parse
+from pipeline.judge.statements import Kind, Statement, of_program, told_besides
+from pipeline.programs.operations import SCENE, Program, parse
 from pipeline.words.lexicon import Lexicon
+from pipeline.words.nouns import lemma
 
 
 class Fact(Record):
@@ -38,6 +39,14 @@ class KnownObject(Record):
     attributes: tuple[Fact, ...] = ()
     relations: tuple[Fact, ...] = ()
     none: tuple[Fact, ...] = ()
+
+
+OF_OBJECTS: dict[str, Kind] = {  # part of an object -> the kind of its facts
+    "names": "name",
+    "attributes": "attribute",
+    "relations": "relation",
+    "none": "none",
+}
 
 
 class Reconstructed(Record):
@@ -70,44 +79,28 @@ def reconstruct(questions: Iterable[Question], lexicon: Lexicon) -> Reconstructe
     answered = [question for question in questions if question.program and question.answer.strip()]
     if not answered:
         return None
-    stated: dict[Statement, list[str]] = {}
+    stated: defaultdict[Statement, list[str]] = defaultdict(list)
     for question in sorted(answered, key=lambda question: question.question_id):
         program = parse(question.program, question.question_id)
         statements = [*of_program(program, question.answer.strip()), *told_besides(question, program)]
         for statement in dict.fromkeys(statements):
-            stated.setdefault(statement, []).append(question.question_id)
-    facts: dict[tuple[Kind, str], list[Fact]] = {}
-    for statement, ids in sorted(stated.items()):
-        fact = Fact(
-            value=statement.value,
-            type=statement.type,
-            object_id=statement.other,
-            holds=statement.holds,
-            questions=tuple(ids),
-        )
-        facts.setdefault((statement.kind, statement.subject), []).append(fact)
-
-    def of(kind: Kind, subject: str = "") -> tuple[Fact, ...]:
-        return tuple(facts.get((kind, subject), ()))
-
-    object_ids = {object_id for statement in stated for object_id in (statement.subject, statement.other)}
+            stated[statement].append(question.question_id)
+    facts: defaultdict[tuple[Kind, str], list[Fact]] = defaultdict(list)
+    for s, ids in sorted(stated.items()):
+        fact = Fact(value=s.value, type=s.type, object_id=s.other, holds=s.holds, questions=tuple(ids))
+        facts[s.kind, s.subject].append(fact)
+    object_ids = {object_id for s in stated for object_id in (s.subject, s.other)} - {""}
     return Reconstructed(
         picture_id=answered[0].picture_id,
         split=answered[0].split,
         questions=len(answered),
         objects=tuple(
-            KnownObject(
-                object_id=key,
-                names=of("name", key),
-                attributes=of("attribute", key),
-                relations=of("relation", key),
-                none=of("none", key),
-            )
-            for key in sorted(object_ids - {""})
+            KnownObject(object_id=key, **{part: tuple(facts[kind, key]) for part, kind in OF_OBJECTS.items()})
+            for key in sorted(object_ids)
         ),
-        scene=of("scene"),
-        absent=of("absent"),
-        alone=of("alone"),
+        scene=tuple(facts["scene", ""]),
+        absent=tuple(facts["absent", ""]),
+        alone=tuple(facts["alone", ""]),
         contradictions=tuple(believe(stated, lexicon)[1]),
     )
 
@@ -120,9 +113,7 @@ def statements_of(graph: Reconstructed) -> dict[Statement, tuple[str, ...]]:
         ("alone", "", graph.alone),
     ]
     for thing in graph.objects:
-        key = thing.object_id
-        parts.extend([("name", key, thing.names), ("attribute", key, thing.attributes)])
-        parts.extend([("relation", key, thing.relations), ("none", key, thing.none)])
+        parts.extend((kind, thing.object_id, getattr(thing, part)) for part, kind in OF_OBJECTS.items())
     return {
         Statement(kind, subject, fact.type, fact.value, fact.object_id, fact.holds): fact.questions
         for kind, subject, facts in parts
@@ -130,16 +121,13 @@ def statements_of(graph: Reconstructed) -> dict[Statement, tuple[str, ...]]:
     }
 
 
-def facts_known(
-    graph: Reconstructed, lexicon: Lexicon, without: Collection[str] = frozenset(), complete: bool = False
-) -> Facts:
+def facts_known(graph: Reconstructed, lexicon: Lexicon, complete: bool = False) -> Facts:
     """The facts of a partial graph, for the judge.
 
     Args:
-        without: ids of questions; what no other question states is left out.
         complete: as if the graph told everything there is: only for rehearsing without people.
     """
-    return believe(stated_without(statements_of(graph), without), lexicon, complete)[0]
+    return believe(statements_of(graph), lexicon, complete)[0]
 
 
 class FactsWithout:
@@ -148,14 +136,11 @@ class FactsWithout:
     def __init__(self, graph: Reconstructed, lexicon: Lexicon) -> None:
         self.stated, self.lexicon = statements_of(graph), lexicon
         self.things = {thing.object_id: thing for thing in believe(self.stated, lexicon)[0].things}
-        self.about: dict[str, set[str]] = {}  # question -> the objects of which it states something
-        for statement, questions in self.stated.items():
-            for key in questions:
-                self.about.setdefault(key, set()).update((statement.subject, statement.other))
 
     def __call__(self, without: Collection[str]) -> Facts:
         """What other questions than these state. Objects of which they state nothing are taken as they are."""
-        touched = {object_id for key in without for object_id in self.about.get(key, ())}
+        gone = [statement for statement, keys in self.stated.items() if not set(keys).isdisjoint(without)]
+        touched = {object_id for statement in gone for object_id in (statement.subject, statement.other)}
         same = {key: thing for key, thing in self.things.items() if key not in touched}
         return believe(stated_without(self.stated, without), self.lexicon, same=same)[0]
 
@@ -166,3 +151,75 @@ def stated_without(stated: Stated, without: Collection[str]) -> Stated:
         return stated
     rest = {statement: [key for key in keys if key not in without] for statement, keys in stated.items()}
     return {statement: keys for statement, keys in rest.items() if keys}
+
+
+class Cited(Record):
+    """A fact in words, `sweater (11): color blue`, and the ids of the questions that state it."""
+
+    fact: str
+    questions: tuple[str, ...]
+
+
+def cite(
+    program: Sequence[Step], graph: Reconstructed, lexicon: Lexicon, without: Collection[str] = frozenset()
+) -> list[Cited]:
+    """The facts of a partial graph that concern what a program speaks of, without those that only the questions
+    `without` state; sorted. [] when there is no program."""
+    if not program:
+        return []
+    stated = stated_without(statements_of(graph), without)
+    facts = believe(stated, lexicon)[0]
+    labels = {thing.object_id: thing.label or next(iter(thing.names), "thing") for thing in facts.things}
+    concerns = _concern(parse(program), stated, facts)
+    rows = [
+        Cited(fact=_in_words(s, labels), questions=tuple(ids)) for s, ids in stated.items() if concerns(s)
+    ]
+    return sorted(rows, key=lambda row: row.fact)
+
+
+def _concern(program: Program, stated: Stated, facts: Facts) -> Callable[[Statement], bool]:
+    """Tells which statements concern what a program speaks of."""
+    names = {operation.name for operation in program} - {"", SCENE}
+    kinds = {name: kinds for name in names if (kinds := facts.lexicon.kinds(name))}
+    spoken_of = {thing.object_id for s in map(facts.named, kinds) for thing in (*s.sure, *s.maybe)}
+    touching: set[str] = set()
+    if len(kinds) < len(names):  # "What is on the table?": things of any name
+        pairs = [{s.subject, s.other} for s in stated if s.kind == "relation"]
+        touching = touching.union(*(pair for pair in pairs if pair & spoken_of))
+    ids = spoken_of | touching
+    called = frozenset[str]().union(*kinds.values())
+    lemmas = set(map(lemma, kinds))
+    groups = lemmas.union(*map(facts.lexicon.groups, lemmas))
+    types = {operation.type for operation in program} - {""}
+    values = {value for operation in program for value in operation.values}
+
+    def concerns(statement: Statement) -> bool:
+        subject, value = statement.subject, statement.value
+        named = "name" in types or subject in touching or lemma(value) in called
+        return {
+            "name": subject in ids and bool(value) and named,
+            "attribute": subject in ids and (value in values or statement.type in types),
+            "relation": {subject, statement.other} <= ids,
+            "none": subject in ids and value.split(",")[0] in groups,
+            "scene": any(operation.name == SCENE for operation in program),
+            "absent": value in groups,
+            "alone": value in (groups if statement.type == "kind" else lemmas),
+        }[statement.kind]
+
+    return concerns
+
+
+def _in_words(statement: Statement, labels: Mapping[str, str]) -> str:
+    subject, value, other = statement.subject, statement.value, statement.other
+    denied = "" if statement.holds else "not "
+    about = f"{labels.get(subject, 'thing')} ({subject})"
+    name, relation, role = (*value.split(","), "", "")[:3]  # of nothing that is in a relation to it
+    return {
+        "name": f"{subject} is called {value}",
+        "attribute": f"{about}: {denied}{statement.type} {value}".replace("  ", " "),
+        "relation": f"{about}: {denied}{value} {labels.get(other, 'thing')} ({other})",
+        "none": f"no {name} {relation} {about}" if role == "s" else f"{about}: {relation} no {name}",
+        "scene": f"{statement.type}: {denied}{value}",
+        "absent": f"no {value} in the picture",
+        "alone": f"the {value}, said as of the only {'one of its kind' if statement.type else 'one'}",
+    }[statement.kind]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.core.records import Category
-from pipeline.words.spoken_answers import spoken
+from pipeline.words.likeness import spoken
 
 Truth = bool | None  # None: not known
 
@@ -49,13 +49,8 @@ def unless(negated: bool, truth: Truth) -> Truth:
 
 def any_of(truths: Iterable[Truth]) -> Truth:
     """True if one is, False if all are, else not known."""
-    result: Truth = False
-    for truth in truths:
-        if truth:
-            return True
-        if truth is None:
-            result = None
-    return result
+    known = set(truths)
+    return True if True in known else None if None in known else False
 
 
 def connect(verb: str, answers: Sequence[StepAnswer]) -> StepAnswer:

@@ -13,20 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pipeline.core.records import Subset
-from pipeline.perturbing.demands import Demands
-from pipeline.perturbing.edit_case import EditCase
-from pipeline.perturbing.fitting import (
-    Swap,
-    follows_kind,
-    possible_numbers,
-    put_opposite,
-    put_thing,
-    said_of_several,
-)
-from pipeline.perturbing.slots import Slot, phrase_start
-from pipeline.programs.sentence import Sentence, Span
-from pipeline.words.frames import DEFINITE
+from pipeline.perturbing.fitting import Swap, follows_kind, possible_numbers, put_opposite, put_thing
+from pipeline.perturbing.objects import Demands
+from pipeline.perturbing.slots import EditCase, Slot, phrase_start
+from pipeline.programs.sentence import Sentence
 from pipeline.words.relations import ANTONYMS
+from pipeline.words.word_tables import DEFINITE
 
 _EXISTENCE = (("is", "there"), ("are", "there"), ("do", "you", "see"))
 _YES_NO = frozenset(("is", "are", "was", "were", "does", "do", "did", "has", "have", "can", "could"))
@@ -39,30 +31,33 @@ def edit_by_words(subset: Subset, case: EditCase, every: bool) -> tuple[list[Swa
     Args:
         every: the paper's rule. Else only what is presupposed, as far as words tell.
     """
-    sentence, slots = case.sentence, list(_slots(case))
+    sentence, slots = case.sentence, list(_slots(case.sentence))
     wanted = [slot for slot in slots if every or _presupposed(sentence, slot)]
     if subset == "pt-easy":
         things = [slot for slot in wanted if slot.kind == "object"]
-        swaps = list(_other_things(case, things, slots, every))
+        swaps: list[Swap] = []
+        for slot, random in zip(things, case.random, strict=False):
+            category = True if follows_kind(sentence, slot) else None if every else False
+            numbers, demanded = possible_numbers(sentence, slot), _said_of(slot, slots)
+            swap = put_thing(case, slot, numbers, category, demanded, swaps, random)
+            swaps += [swap] if swap else []
         return swaps, "" if swaps else "no other object fits" if things else "names no object"
     looks = [slot for slot in wanted if slot.kind == "attribute"]
-    swaps = list(_other_looks(case, looks, slots, every))
+    swaps = list(_other_looks(case, slots, looks, every))
     if every or (sentence.tokens[0] not in _YES_NO and "or" not in sentence.tokens):
         spatial = [s for s in slots if s.kind == "relation" and s.word in ANTONYMS and s.word not in _COMMON]
         swaps += [put_opposite(slot, sentence) for slot in spatial]
     return swaps, "" if swaps else "has no attribute or spatial relation with a counterpart"
 
 
-def _slots(case: EditCase) -> Iterator[Slot]:
+def _slots(sentence: Sentence) -> Iterator[Slot]:
     """Things, looks and relations among the words; with the program's step where one stands at the same place."""
-    sentence = case.sentence
     steps = {span: (step, -1) for step, span in sentence.names.items()}
     steps |= {span: place for place, span in sentence.values.items()}
-    firsts = {start: index for index, (start, _) in enumerate(sentence.places)}
     lasts = {end: index + 1 for index, (_, end) in enumerate(sentence.places)}
-    for word in case.words:
-        if word.kind in ("object", "attribute", "relation") and word.start in firsts and word.end in lasts:
-            span = Span(firsts[word.start], lasts[word.end], word.start, word.end)
+    for first, word in sorted(sentence.tags.items()):
+        if word.kind in ("object", "attribute", "relation") and word.end in lasts:
+            span = sentence.span(first, lasts[word.end])
             step, value = steps.get(span, (-1, -1))
             yield Slot(word.kind, step, value, span, word.name, phrase_start(sentence, span))
 
@@ -73,22 +68,6 @@ def _presupposed(sentence: Sentence, slot: Slot) -> bool:
         return False
     first = sentence.tokens[slot.start]
     return first == "'s" or (first in DEFINITE and slot.start < slot.span.first)
-
-
-def _other_things(
-    case: EditCase, wanted: Sequence[Slot], slots: Sequence[Slot], every: bool
-) -> Iterator[Swap]:
-    sentence, replacements = case.sentence, case.replacements
-    taken = replacements.table.nothing() if every else case.present
-    for slot, random in zip(wanted, case.random, strict=False):
-        numbers = possible_numbers(sentence, slot)
-        category = True if follows_kind(sentence, slot) else None if every else False
-        demanded = Demands() if every else _said_of(slot, slots)
-        plural = said_of_several(sentence, slot)
-        new = replacements.thing(slot.word, plural, frozenset(numbers), category, demanded, taken, random)
-        if new is not None:
-            taken = taken | replacements.table.confusable(new)
-            yield put_thing(slot, new, sentence, numbers, random[1])
 
 
 def _said_of(slot: Slot, slots: Sequence[Slot]) -> Demands:
@@ -102,20 +81,15 @@ def _said_of(slot: Slot, slots: Sequence[Slot]) -> Demands:
     return Demands(tuple((s.word,) for s in looks), tuple(pair for pair in relations if pair[0] != "of"))
 
 
-def _other_looks(
-    case: EditCase, wanted: Sequence[Slot], slots: Sequence[Slot], every: bool
-) -> Iterator[Swap]:
+def _other_looks(case: EditCase, slots: Sequence[Slot], looks: Sequence[Slot], every: bool) -> Iterator[Swap]:
+    """The paper takes a look to be the first noun's where it stands before none."""
     nouns = [slot for slot in slots if slot.kind == "object"]
     numbers = (number for pair in case.random for number in pair)
-    for slot, random in zip(wanted, numbers, strict=False):
-        noun = next((noun for noun in nouns if noun.start <= slot.span.first < noun.span.first), None)
-        if noun is None and not (every and nouns):
-            continue
-        name = (noun or nouns[0]).word
-        if every:
-            new = case.replacements.any_look(name, slot.word, random)
-        else:
+    for slot, random in zip(looks, numbers, strict=False):
+        described = [noun for noun in nouns if noun.start <= slot.span.first < noun.span.first]
+        for noun in described[:1] or (nouns[:1] if every else ()):
             type_ = case.replacements.vocabulary.attribute_types.get(slot.word, "")
-            new = case.replacements.look(name, slot.word, type_, (), True, random)
-        if new is not None:
-            yield Swap(slot, new, new)
+            options = case.replacements.looks(noun.word, slot.word, type_, (), before_noun=True)
+            new = case.replacements.word(("look", type_), slot.word, options, random)
+            if new is not None:
+                yield Swap(slot, new, new)

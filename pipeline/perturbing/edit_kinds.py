@@ -8,12 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.core.records import Subset
-from pipeline.perturbing.edit_case import EditCase
 from pipeline.perturbing.fitting import Swap
-from pipeline.perturbing.look_edits import other_look, other_relation
-from pipeline.perturbing.middle import leave_the_middle
-from pipeline.perturbing.negation import affirm, deny
-from pipeline.perturbing.slots import Slot, attribute_slots, object_slots, relation_slots
+from pipeline.perturbing.look_edits import affirm, deny, leave_the_middle, other_look, other_relation
+from pipeline.perturbing.slots import EditCase, Slot, attribute_slots, object_slots, relation_slots
 from pipeline.perturbing.thing_edits import other_thing, reason_for_none
 
 # Made wherever a question has a place for them, without a draw of words; and those made where there is no other edit.
@@ -36,9 +33,8 @@ def _slots(subset: Subset, case: EditCase) -> tuple[list[Slot], str]:
     if subset == "pt-easy":
         things, reason = object_slots(case.program, case.sentence)
         return things, reason or reason_for_none(case, things)
-    (looks, reason), (relations, _) = (
-        slots_of(case.program, case.sentence) for slots_of in (attribute_slots, relation_slots)
-    )
+    looks, reason = attribute_slots(case.program, case.sentence)
+    relations = relation_slots(case.program, case.sentence)
     if relations and not looks:
         return relations, "its relation has no counterpart"
     return [*looks, *relations], reason or "its attributes have no other value that things of this name have"

@@ -1,15 +1,29 @@
-"""How a replacement is said where it is put: number, article, portions, the form of an adjective."""
+"""How a replacement is said where it is put: number, article, portions, the form of an adjective; text and program after
+the swaps."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pipeline.core.records import Edit
-from pipeline.perturbing.slots import Slot
+import msgspec
+
+from pipeline.core.records import Edit, Step
+from pipeline.perturbing.objects import Demands
+from pipeline.perturbing.slots import EditCase, Slot
+from pipeline.programs.operations import Operation
 from pipeline.programs.sentence import Sentence
-from pipeline.words.concord import Change, agreeing
-from pipeline.words.nouns import PAIRED, PLURAL_ONLY, Number, article, number_of, plural, singular
+from pipeline.words.nouns import (
+    PAIRED,
+    PLURAL_ONLY,
+    Change,
+    Number,
+    agreeing,
+    article,
+    number_of,
+    plural,
+    singular,
+)
 from pipeline.words.relations import PREPOSITIONS, antonym, spatial
 
 Numbers = Mapping[Number, tuple[Change, ...]]  # a number that fits -> what has to change for it
@@ -60,17 +74,37 @@ def possible_numbers(sentence: Sentence, slot: Slot) -> Numbers:
     return possible
 
 
-def put_thing(slot: Slot, new: str, sentence: Sentence, numbers: Numbers, drawn: float) -> Swap:
-    """The swap of a slot for a thing that can be said in one of the numbers."""
+def put_thing(
+    case: EditCase,
+    slot: Slot,
+    numbers: Numbers,
+    category: bool | None,
+    demanded: Demands,
+    earlier: Iterable[Swap],
+    random: Sequence[float],
+    may_stay: bool = False,
+) -> Swap | None:
+    """The swap of a slot for a thing that is not in the picture and is none of those put in already; None if none fits,
+    or the one that stands there is to stay.
+
+    Args:
+        numbers: in one of which it can be said. category, demanded, may_stay: as in `Replacements.thing`.
+    """
+    sentence, replacements, taken = case.sentence, case.replacements, case.present
+    for swap in earlier:
+        taken = taken | replacements.table.confusable(swap.new)
+    several = _number(sentence, slot) == "plural"
+    can_be = frozenset(numbers)
+    new = replacements.thing(slot.word, several, can_be, category, demanded, taken, random, may_stay)
+    if new is None or new == slot.word:
+        return None
     single = singular(new)
     if follows_kind(sentence, slot):
         return Swap(slot, new, single)
-    old = _number(sentence, slot)
     if new in _BY_THE_PIECE:
-        form = _either(_BY_THE_PIECE[new], drawn)
-        return Swap(slot, new, form.replace("#", "s" if old == "plural" else ""))
+        return Swap(slot, new, _either(_BY_THE_PIECE[new], random[1]).replace("#", "s" if several else ""))
     number = number_of(single)
-    if number == "singular" and old == "plural":
+    if number == "singular" and several:
         if slot.word not in PLURAL_ONLY:
             return Swap(slot, new, plural(single), numbers["singular"])
         if slot.start == slot.span.first:
@@ -83,13 +117,8 @@ def one_worn(swap: Swap, sentence: Sentence) -> Swap:
     slot, single = swap.slot, singular(swap.new)
     worn = sentence.before(slot.start) in ("wearing", "wears", "wear")
     goes_on = sentence.tokens[slot.span.last : slot.span.last + 1] in (("that",), ("which",))
-    if (
-        not worn
-        or goes_on
-        or single in PAIRED
-        or number_of(single) != "singular"
-        or swap.text != plural(single)
-    ):
+    several = swap.text == plural(single) and number_of(single) == "singular" and single not in PAIRED
+    if not worn or goes_on or not several:
         return swap
     return replace(swap, text=f"{article(single)} {single}" if slot.start == slot.span.first else single)
 
@@ -127,11 +156,6 @@ def put_opposite(slot: Slot, sentence: Sentence) -> Swap:
     return Swap(slot, antonym(slot.word) or "", antonym(said) or antonym(spatial(slot.word)) or "")
 
 
-def said_of_several(sentence: Sentence, slot: Slot) -> bool:
-    """Whether a slot's words are plural."""
-    return _number(sentence, slot) == "plural"
-
-
 def follows_kind(sentence: Sentence, slot: Slot) -> bool:
     """Whether the noun follows "kind of": it stands there without article or number."""
     first = slot.span.first
@@ -149,3 +173,49 @@ def _number(sentence: Sentence, slot: Slot) -> Number:
     first, before = sentence.tokens[slot.start], sentence.before(slot.start)
     several = plural(said) == said and (first in ("these", "those") or before in ("are", "do", "were"))
     return "plural" if number == "singular" and several else number
+
+
+def rewrite(sentence: Sentence, swaps: Sequence[Swap]) -> str:
+    """The new text. Where two swaps change one word (a verb of both), the first one's change counts."""
+    # Characters [start, end) become this.
+    by_start = {swap.slot.span.start: (swap.slot.span.end, swap.text) for swap in swaps}
+    for swap in swaps:
+        for index, new in swap.changes:
+            start, end = sentence.places[index]
+            if not new:  # a word that goes takes the blank after it along
+                end = sentence.places[index + 1][0]
+            by_start.setdefault(start, (end, new))
+    for index, token in enumerate(sentence.tokens[:-1]):
+        start, end = sentence.places[index]
+        following = by_start.get(sentence.places[index + 1][0])
+        if token in ("a", "an") and following and following[1]:
+            by_start.setdefault(start, (end, article(following[1])))
+    parts, position = [], 0
+    for start, (end, new) in sorted(by_start.items()):
+        parts += [sentence.text[position:start], new]
+        position = end
+    text = "".join((*parts, sentence.text[position:]))
+    return text[:1].upper() + text[1:]
+
+
+def edited(
+    program: Sequence[Step], operations: Sequence[Operation], swaps: Iterable[Swap]
+) -> tuple[Step, ...]:
+    """The program with the swaps made; a step that names something else loses its object id (`-`)."""
+    steps = list(program)
+    for swap in swaps:
+        slot, step = swap.slot, steps[swap.slot.step]
+        operation = operations[slot.step]
+        body, bracket, _ = step.argument.partition("(")
+        parts = body.strip().split(",")
+        if slot.value < 0:
+            parts[0] = swap.new
+        elif operation.verb == "relate":
+            parts[1] = swap.new
+        elif operation.verb == "filter":  # "not(red)" has a bracket of its own
+            parts, bracket = [swap.new], ""
+        else:
+            parts = ["|".join(swap.new if value == slot.word else value for value in operation.values)]
+        argument = ",".join(parts) + (" (-)" if bracket else "")
+        steps[slot.step] = msgspec.structs.replace(step, argument=argument)
+    return tuple(steps)

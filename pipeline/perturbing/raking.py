@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -66,28 +65,17 @@ def rake(
     return factors, put()
 
 
-@dataclass(slots=True)
-class _Slots:
-    """Slots as they were offered: the word that each gave up; the words that it could take, with weights."""
-
-    taken: list[int] = field(default_factory=list)
-    words: list[np.ndarray] = field(default_factory=list)
-    weights: list[np.ndarray] = field(default_factory=list)
-
-
-@dataclass(slots=True)
 class Offers:
-    """What the slots of some questions offer, by kind."""
+    """What the slots of some questions offer, by kind: the word that each gives up; the words that it could take, with
+    weights."""
 
-    slots: dict[Kind, _Slots] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.slots: dict[Kind, list[tuple[int, np.ndarray, np.ndarray]]] = defaultdict(list)
 
     def add(self, kind: Kind, taken: int, words: np.ndarray, weights: np.ndarray) -> None:
         """A slot that gives up the word `taken` (-1: one without a number) and could take words [n] with weights
         [n] > 0."""
-        slots = self.slots.setdefault(kind, _Slots())
-        slots.taken.append(taken)
-        slots.words.append(words.astype(np.int32))
-        slots.weights.append((weights / weights.sum()).astype(np.float32))
+        self.slots[kind].append((taken, words.astype(np.int32), (weights / weights.sum()).astype(np.float32)))
 
     def factors(self, words: Mapping[str, int]) -> dict[Kind, np.ndarray]:
         """Factors [words] for each common kind; those of the context "" are for all others.
@@ -95,21 +83,18 @@ class Offers:
         Args:
             words: how many words there are of each sort.
         """
-        pooled: dict[Kind, _Slots] = defaultdict(_Slots)
-        for (sort, context), slots in sorted(self.slots.items()):
-            pool = pooled[sort, context if len(slots.taken) >= SLOTS_OF_CONTEXT else ""]
-            pool.taken += slots.taken
-            pool.words += slots.words
-            pool.weights += slots.weights
+        pooled: dict[Kind, list[tuple[int, np.ndarray, np.ndarray]]] = defaultdict(list)
+        for (sort, context), slots in sorted(self.slots.items(), key=lambda item: item[0]):
+            pooled[sort, context if len(slots) >= SLOTS_OF_CONTEXT else ""] += slots
         short = {sort: np.zeros(count) for sort, count in words.items()}
         factors = {}
         for sort, context in sorted(pooled, reverse=True):  # of each sort the context "" comes last
-            slots = pooled[sort, context]
-            numbers = [word for word in slots.taken if word >= 0]
+            given_up, options, weights = zip(*pooled[sort, context], strict=True)
+            numbers = [word for word in given_up if word >= 0]
             taken = np.bincount(numbers, minlength=words[sort]).astype(float)
             wanted = taken if context else np.maximum(taken + MADE_UP * short[sort], 0)
-            slot = np.repeat(np.arange(len(slots.taken)), [len(options) for options in slots.words])
-            weights = np.concatenate(slots.weights).astype(float)
-            factors[sort, context], put = rake(wanted, slot, np.concatenate(slots.words), weights)
+            slot = np.repeat(np.arange(len(options)), [len(each) for each in options])
+            weight = np.concatenate(weights).astype(float)
+            factors[sort, context], put = rake(wanted, slot, np.concatenate(options), weight)
             short[sort] += taken - put
         return factors

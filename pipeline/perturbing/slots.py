@@ -10,18 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from pipeline.core.records import EditKind
-from pipeline.programs.attribute_types import NO_LOOK, POSITIONS
-from pipeline.programs.operations import Operation, root
+from pipeline.judge.facts import Facts
+from pipeline.perturbing.replacements import Replacements
+from pipeline.programs.operations import NO_LOOK, POSITIONS, Operation, root
 from pipeline.programs.sentence import Sentence, Span
-from pipeline.words.concord import BASE
-from pipeline.words.frames import DEFINITE, DETERMINERS, PORTIONS, PRONOUNS
-from pipeline.words.opposites import excluded
-from pipeline.words.relations import ANTONYMS, exclusive
+from pipeline.words.nouns import BASE
+from pipeline.words.relations import ANTONYMS, excluded, exclusive
+from pipeline.words.word_tables import DEFINITE, DETERMINERS, PORTIONS, PRONOUNS
 
 NEVER = NO_LOOK | {"race"}
 # Of these a thing may have several values at a time; race is nothing to be judged by looks.
-UNSUITED = NO_LOOK | {"activity", "sport", "sportActivity", "other", "flavor", "race"}
+UNSUITED = NEVER | {"activity", "sport", "sportActivity", "other", "flavor"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,24 @@ class Slot:
     span: Span
     word: str
     start: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class EditCase:
+    """A question with what is known of it.
+
+    Attributes:
+        program: () if the question came without one.
+        facts: the evidence about its picture, if any; present: rows of the objects it shows by that evidence.
+        random: two numbers in [0, 1) for each slot, more than any question has.
+    """
+
+    sentence: Sentence
+    program: Sequence[Operation]
+    facts: Facts | None
+    present: np.ndarray
+    replacements: Replacements
+    random: Sequence[Sequence[float]]
 
 
 Slots = tuple[list[Slot], str]  # of a question; without any, why
@@ -114,12 +134,13 @@ def _definite(sentence: Sentence) -> Iterator[Slot]:
 
 
 def presupposed_filters(
-    program: Sequence[Operation], sentence: Sentence
-) -> Iterator[tuple[int, Operation, Span]]:
+    program: Sequence[Operation], sentence: Sentence, negated: bool = False
+) -> Iterator[tuple[Operation, Slot]]:
     """The steps that narrow down what the question takes for granted, where their values stand in the text."""
     for step, operation in enumerate(program):
-        if operation.verb == "filter" and not operation.asserted and (step, 0) in sentence.values:
-            yield step, operation, sentence.values[step, 0]
+        filters = operation.verb == "filter" and not operation.asserted and operation.negated == negated
+        if filters and (step, 0) in sentence.values:
+            yield operation, Slot("attribute", step, 0, sentence.values[step, 0], operation.values[0])
 
 
 def attribute_slots(program: Sequence[Operation], sentence: Sentence) -> Slots:
@@ -129,19 +150,15 @@ def attribute_slots(program: Sequence[Operation], sentence: Sentence) -> Slots:
     if not any(operation.verb == "filter" and not operation.asserted for operation in said):
         return [], "its attributes are asked for, not presupposed" if said else "has no attribute"
     slots = [
-        Slot("attribute", step, 0, span, operation.values[0])
-        for step, operation, span in presupposed_filters(program, sentence)
-        if operation.type not in no_attribute and not operation.negated and _suited(operation)
+        slot
+        for operation, slot in presupposed_filters(program, sentence)
+        if operation.type not in no_attribute | NEVER
+        and (operation.type not in UNSUITED or excluded(slot.word))  # something is known to exclude it
     ]
     return slots, "" if slots else "its attributes are not exclusive, or not found in the text"
 
 
-def _suited(look: Operation) -> bool:
-    """Whether something is known to exclude a look."""
-    return look.type not in UNSUITED or (look.type not in NEVER and bool(excluded(look.values[0])))
-
-
-def relation_slots(program: Sequence[Operation], sentence: Sentence) -> Slots:
+def relation_slots(program: Sequence[Operation], sentence: Sentence) -> list[Slot]:
     """The spatial relations and positions that the question takes for granted and that exclude others."""
     slots = []
     for step, operation in enumerate(program):
@@ -156,7 +173,7 @@ def relation_slots(program: Sequence[Operation], sentence: Sentence) -> Slots:
             wanted = operation.verb == "filter" and operation.type in POSITIONS and word in ANTONYMS
         if wanted:
             slots.append(Slot("relation", step, 0, sentence.values[step, 0], word))
-    return slots, "" if slots else "has no spatial relation that it presupposes"
+    return slots
 
 
 def phrase_start(sentence: Sentence, span: Span) -> int:

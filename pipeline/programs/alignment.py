@@ -8,16 +8,32 @@ program's names decides: "the cup on the table" is `select table, relate cup`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache, partial
+from itertools import permutations
 
 from pipeline.core.records import Word
-from pipeline.programs.operations import Operation, root
-from pipeline.programs.saying import Program
-from pipeline.programs.sentence import Place, Sentence, Span, overlaps, sentence_of
-from pipeline.programs.spelling import attribute_forms, choice_forms, name_forms, relation_forms
-from pipeline.words.frames import DETERMINERS, FRAME_NOUNS, PRONOUNS
+from pipeline.programs.operations import Operation, Program, root
+from pipeline.programs.sentence import TOKEN, Form, Place, Sentence, Span, overlaps
+from pipeline.words.nouns import plural, singular
 from pipeline.words.relations import spatial
+from pipeline.words.word_tables import DETERMINERS, FRAME_NOUNS, PRONOUNS, heads, words
+
+# program: also said. As seen in GQA's questions, whose annotations tell the rest.
+_NAMES = heads("""
+pants: trousers; phone: telephone; countertop: counter; couch: sofa; faucet: tap; refrigerator: fridge
+trash can: garbage can, garbage bin; airplane: plane, aeroplane; bicycle: bike; motorcycle: motorbike, bike
+television: tv; cell phone: cellphone; man: guy, gentleman; woman: lady; person: people; child: kid
+wristband: wrist band
+""")
+_ATTRIBUTES = heads("""
+wood: wooden; metal: metallic; blond: blonde; large: big; sitting: sitting-down, sitting down
+caucasian: white; middle: center, centre; gray: grey; on: turned on; off: turned off
+""")
+# "a piece of furniture", "the clothing items": said of one, or some, of what cannot be counted.
+_PORTIONS = words("""
+piece of {}, pieces of {}, item of {}, items of {}, {} item, {} items, article of {}, articles of {}
+""")
 
 
 def align(
@@ -32,7 +48,7 @@ def align(
     Returns:
         The sentence with `names` and `values`; what is not found, or not for sure, is left out.
     """
-    sentence = sentence_of(text, words)
+    sentence = Sentence(text, words)
     if program:
         _names(sentence, program, _marked(sentence, annotations))
         _asked(sentence, program[-1])
@@ -157,3 +173,40 @@ def _attributes(sentence: Sentence, program: Program) -> None:
 def _distance(noun: Span, place: Place) -> tuple[int, int]:
     """How far a look stands from its noun, right in front of it being nearest."""
     return (noun.first - place[1], 0) if place[1] <= noun.first else (place[0] - noun.last + 1, 1)
+
+
+@lru_cache(maxsize=1 << 16)
+def name_forms(name: str) -> tuple[Form, ...]:
+    """The forms of an object's or category's name: singular, plural, other words, portions."""
+    stems = {name, plural(name), singular(name)}
+    for said in _NAMES.get(singular(name), ()) + _NAMES.get(name, ()):
+        stems |= {said, plural(said)}
+    return _tokens(stems | {portion.format(name) for portion in _PORTIONS})
+
+
+@lru_cache(maxsize=1 << 14)
+def attribute_forms(value: str) -> tuple[Form, ...]:
+    """The forms of an attribute: wood, wooden."""
+    return _tokens({value, *_ATTRIBUTES.get(value, ())})
+
+
+@lru_cache(maxsize=1 << 12)
+def relation_forms(relation: str) -> tuple[Form, ...]:
+    """The forms of a spatial relation: GQA also writes "behind of"; "left of" is short for "to the left
+    of"."""
+    if relation in ("on", "in"):
+        return _tokens({relation})
+    return _tokens({relation, f"{relation} of", relation.removeprefix("to the ")})
+
+
+def choice_forms(relations: Sequence[str]) -> tuple[Form, ...]:
+    """The forms of a choice between relations: "to the left or to the right of", "in front of or behind"."""
+    pairs = permutations(relations, 2)
+    return _tokens(
+        f"{said} or {second}" for first, second in pairs for said in (first, first.removesuffix(" of"))
+    )
+
+
+def _tokens(forms: Iterable[str]) -> tuple[Form, ...]:
+    parted = (tuple(match[0].lower() for match in TOKEN.finditer(form)) for form in forms)
+    return tuple(sorted(parted, key=lambda form: (-len(form), form)))

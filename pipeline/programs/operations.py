@@ -1,4 +1,4 @@
-"""Functional programs: GQA's spelling of a question's steps, read into typed operations.
+"""Functional programs: GQA's spelling of a question's steps, read into typed operations, and said in words.
 
     select: table (17)                          the tables of the picture
     filter color: not(red)                      those of them that are not red
@@ -21,7 +21,7 @@ from typing import Literal, NoReturn, get_args
 import msgspec
 
 from pipeline.core.errors import Problems
-from pipeline.core.records import Step
+from pipeline.core.records import Question, Step
 
 Finding = Literal["select", "filter", "relate"]
 Truth = Literal["exist", "verify", "and", "or", "same", "different"]
@@ -35,6 +35,17 @@ INPUTS: dict[Verb, tuple[int, ...]] = {  # how many earlier steps it may take
     **dict.fromkeys(("same", "different"), (1, 2)),
 }
 SCENE = "scene"
+# GQA's types of attributes. Where in the picture a thing is, and the values from left to right, from top to bottom.
+ZONES = {"hposition": ("left", "middle", "right"), "vposition": ("top", "middle", "bottom")}
+POSITIONS = frozenset(ZONES)
+# Asked for like an attribute, but no look of a thing.
+NO_LOOK = frozenset(("name", "rel", "place", "room", "location", "type"))
+# A thing may well have two values of these at a time; of every other type it has one.
+OVERLAPPING = frozenset(("", "activity", "sport", "sportActivity", "other", "weather", "flavor"))
+# For questions that come without type and program; with them the text is not looked at.
+EXISTENCE = re.compile(
+    r"(is|are) there\b|(do|can) you see\b|does the (picture|image|photo) (show|contain)\b", re.IGNORECASE
+)
 
 _NAMED = re.compile(r"\s*(?P<words>[^()]*?)\s*(?:\((?P<ids>[^()]*)\))?\s*")
 _NOT = re.compile(r"not\((.*)\)")
@@ -67,6 +78,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     asserted: bool = False
 
 
+Program = Sequence[Operation]
+
+
 def parse(program: Sequence[Step], question: str = "") -> tuple[Operation, ...]:
     """Read a program.
 
@@ -83,7 +97,7 @@ def parse(program: Sequence[Step], question: str = "") -> tuple[Operation, ...]:
             operation = _read(step.operation.strip(), step.argument.strip())
             for fault in _faults(operation.verb, step.dependencies, operations):
                 problems.add(where, fault)
-        except _Malformed as malformed:
+        except ValueError as malformed:
             problems.add(where, str(malformed))
             operation = Operation(verb="select", name="_")
         operations.append(msgspec.structs.replace(operation, inputs=step.dependencies))
@@ -99,7 +113,7 @@ def parse(program: Sequence[Step], question: str = "") -> tuple[Operation, ...]:
     )
 
 
-def noun_phrase(program: Sequence[Operation], index: int) -> list[int]:
+def noun_phrase(program: Program, index: int) -> list[int]:
     """The steps of a noun phrase: the filters, the last one first, and the step that names what they narrow down."""
     steps = [index]
     while program[steps[-1]].verb == "filter":
@@ -107,9 +121,49 @@ def noun_phrase(program: Sequence[Operation], index: int) -> list[int]:
     return steps
 
 
-def root(program: Sequence[Operation], index: int) -> int:
+def root(program: Program, index: int) -> int:
     """The step that names what a chain of filters narrows down."""
     return noun_phrase(program, index)[-1]
+
+
+def name_of(operation: Operation) -> str:
+    return "object" if operation.name == "_" else operation.name
+
+
+def phrase(program: Program, index: int) -> str:
+    """The things a step finds."""
+    operation = program[index]
+    if operation.verb == "filter":
+        attribute = f"not {operation.values[0]}" if operation.negated else operation.values[0]
+        return f"{attribute} {phrase(program, operation.inputs[0])}"
+    if operation.verb == "relate":
+        return clause(program, operation, operation.values[0])
+    return name_of(operation)
+
+
+def clause(program: Program, operation: Operation, relation: str) -> str:
+    """What a relation asks for: `cup on table`, or `hat (man wearing it)` when the input is the subject."""
+    anchor = phrase(program, operation.inputs[0])
+    name = name_of(operation)
+    return f"{name} {relation} {anchor}" if operation.subject else f"{name} ({anchor} {relation} it)"
+
+
+def is_existence(question: Question) -> bool:
+    """Whether the question asks if something exists: by GQA's detailed type, else by the program's last step
+    (`exist`, or `and`/`or` over such steps), else by its first words."""
+    if question.detailed.startswith("exist"):
+        return True
+    program = question.program
+    if not program:
+        return not question.detailed and EXISTENCE.match(question.text) is not None
+
+    def existence(index: int) -> bool:
+        step = program[index]
+        if step.operation in ("and", "or"):
+            return bool(step.dependencies) and all(0 <= i < index and existence(i) for i in step.dependencies)
+        return step.operation == "exist"
+
+    return existence(len(program) - 1)
 
 
 def _faults(verb: Verb, inputs: tuple[int, ...], earlier: list[Operation]) -> list[str]:
@@ -129,16 +183,12 @@ def _faults(verb: Verb, inputs: tuple[int, ...], earlier: list[Operation]) -> li
     return faults
 
 
-class _Malformed(ValueError):
-    """What is wrong with a step."""
-
-
 @lru_cache(maxsize=1 << 16)
 def _read(operation: str, argument: str) -> Operation:
     """One step without its inputs. Few steps differ: each is read once.
 
     Raises:
-        _Malformed: says what is wrong with it.
+        ValueError: says what is wrong with it.
     """
     first, _, type_ = operation.partition(" ")
     type_ = type_.strip()
@@ -185,4 +235,4 @@ def _options(text: str) -> tuple[str, ...]:
 
 
 def _fault(what: str) -> NoReturn:
-    raise _Malformed(what)
+    raise ValueError(what)

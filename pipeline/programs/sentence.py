@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pipeline.core.records import Word
-from pipeline.words.frames import DETERMINERS, FRAME_NOUNS
+from pipeline.words.word_tables import DETERMINERS, FRAME_NOUNS
 
 TOKEN = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*|'s|[^\sA-Za-z0-9]")
 Form = tuple[str, ...]  # a way to say something, as lower-case tokens
@@ -24,9 +24,11 @@ class Span:
     end: int
 
 
-@dataclass(slots=True)
 class Sentence:
     """A question's text with its program.
+
+    Args:
+        words: the text's tagged words.
 
     Attributes:
         tokens: lower-case words and signs; places: their characters [start, end).
@@ -35,13 +37,15 @@ class Sentence:
         names: step -> where the thing it names stands. values: (step, i) -> where its i-th value stands.
     """
 
-    text: str
-    tokens: tuple[str, ...]
-    places: tuple[tuple[int, int], ...]
-    taken: list[bool]
-    tags: dict[int, Word] = field(default_factory=dict)
-    names: dict[int, Span] = field(default_factory=dict)
-    values: dict[tuple[int, int], Span] = field(default_factory=dict)
+    def __init__(self, text: str, words: Iterable[Word] = ()) -> None:
+        matches = list(TOKEN.finditer(text))
+        self.text, self.tokens = text, tuple(match[0].lower() for match in matches)
+        self.places = tuple(match.span() for match in matches)
+        self.taken = [False] * len(matches)
+        starts = {start: index for index, (start, _) in enumerate(self.places)}
+        self.tags = {starts[word.start]: word for word in words if word.start in starts}
+        self.names: dict[int, Span] = {}
+        self.values: dict[tuple[int, int], Span] = {}
 
     def span(self, first: int, last: int) -> Span:
         return Span(first, last, self.places[first][0], self.places[last - 1][1])
@@ -88,17 +92,3 @@ class Sentence:
 
 def overlaps(place: Place, others: Iterable[Place]) -> bool:
     return any(place[0] < last and first < place[1] for first, last in others)
-
-
-def sentence_of(text: str, words: Iterable[Word] = ()) -> Sentence:
-    """A text's tokens with their tags; nothing of a program found yet."""
-    matches = list(TOKEN.finditer(text))
-    places = tuple((match.start(), match.end()) for match in matches)
-    starts = {start: index for index, (start, _) in enumerate(places)}
-    return Sentence(
-        text,
-        tuple(match[0].lower() for match in matches),
-        places,
-        [False] * len(matches),
-        {starts[word.start]: word for word in words if word.start in starts},
-    )

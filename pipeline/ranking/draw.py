@@ -2,27 +2,38 @@
 
 `places` below are one end of the ranking (`topk.End`): int32 [pictures, k], positions in the question table in the
 order in which they stand from that end, -1 where there are no more.
+
+In the released CLIP subsets every picture has as many UQs as AQs and every text too (see `balancing`). So that
+balancing loses little afterwards, already the even draw is spread: each picture is asked as many questions as it gives to
+others, at most `per_picture`; no question is used more than `cap` times; texts that are not used yet come first. The
+choice is a circulation through pictures and texts, the cheapest by
+
+    FILLED for every pair not made, REUSED x (k - 1) for a text's k-th use, and each pair's own cost in [0, 1).
+
+`exactly` solves it as a linear program; `one_by_one` goes over the pictures in rounds, in memory that the pools
+alone decide, for data sets with more pairs than EXACT_PAIRS.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
+from pipeline.balancing.circulation import cheapest_circulation
 from pipeline.core.randomness import generator
 from pipeline.core.records import Subset
-from pipeline.ranking.admissible import QuestionTable
-from pipeline.ranking.fill import PairPool, choose
+from pipeline.ranking.rank_inputs import QuestionTable
 
-PairCost = Callable[
-    [int, np.ndarray], np.ndarray
-]  # row of a picture, columns [n] of `places` -> costs [n] in [0, 1)
+FILLED, REUSED = 64.0, 4.0
+REUSES = 8  # from the ninth use of a text on, the price stays at REUSED x REUSES, which is less than FILLED
+EXACT_PAIRS = 1_000_000  # the 540,000 to 680,000 pairs of GQA testdev take HiGHS half a minute to a minute
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
+class Drawn(NamedTuple):
     """Pairs drawn, sorted by picture, then place.
 
     Attributes:
@@ -34,6 +45,40 @@ class Drawn:
     place: np.ndarray
     method: str
     bound: int
+
+
+@dataclass(frozen=True, slots=True)
+class PairPool:
+    """Pairs that may be proposed, sorted by picture, then text; and the questions that give the texts.
+
+    Attributes:
+        picture, text: int32 [pairs]. cost: float64 [pairs], in [0, 1); the cheaper the sooner chosen.
+        giver, given: int32 [questions], the picture and the text of each question; the same numbering.
+    """
+
+    picture: np.ndarray
+    text: np.ndarray
+    cost: np.ndarray
+    giver: np.ndarray
+    given: np.ndarray
+    pictures: int
+    texts: int
+
+    def bound(self, per_picture: int, cap: int) -> int:
+        """More pairs than this nobody can choose: a picture is asked no more than `per_picture`, than it can give,
+        and than its pool holds."""
+        gives = np.bincount(self.giver, minlength=self.pictures) * cap
+        asked = np.bincount(self.picture, minlength=self.pictures)
+        return int(np.minimum(np.minimum(gives, asked), per_picture).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenPairs:
+    """Chosen pairs: `pair` are positions in the pool, ascending; `question` the question that each uses."""
+
+    pair: np.ndarray
+    question: np.ndarray
+    method: str
 
 
 def draw_by_the_paper(
@@ -60,7 +105,7 @@ def draw_evenly(
     seed: int,
 ) -> Drawn:
     """Draw up to `per_picture` questions for each picture so that it is asked as many as it gives to others and no
-    question is used more than `cap` times (see `fill`). Questions pass only between pictures of the same part.
+    question is used more than `cap` times (see `choose`). Questions pass only between pictures of the same part.
 
     CLIP-Hard draws at random within these limits, CLIP-Easy prefers the places nearest to the end.
 
@@ -90,9 +135,17 @@ def draw_evenly(
 
 
 def pair_pool(
-    places: np.ndarray, table: QuestionTable, rows: np.ndarray, questions: np.ndarray, cost: PairCost
+    places: np.ndarray,
+    table: QuestionTable,
+    rows: np.ndarray,
+    questions: np.ndarray,
+    cost: Callable[[int, np.ndarray], np.ndarray],
 ) -> PairPool:
-    """The pairs of picture and text within `places`, for the pictures `rows` and the texts of `questions`."""
+    """The pairs of picture and text within `places`, for the pictures `rows` and the texts of `questions`.
+
+    Args:
+        cost: row of a picture, columns [n] of `places` -> costs [n] in [0, 1).
+    """
     giver_row = np.full(len(places), -1, np.int32)
     giver_row[rows] = np.arange(len(rows))
     repeats = table.repeats()
@@ -109,3 +162,91 @@ def pair_pool(
     picture, text, costs = map(np.concatenate, zip(*columns, strict=True))
     givers = giver_row[table.picture_rows[questions]]
     return PairPool(picture, text, costs, givers, table.text_rows[questions], len(rows), len(given))
+
+
+def choose(pool: PairPool, per_picture: int, cap: int, exact_pairs: int = EXACT_PAIRS) -> ChosenPairs:
+    """Choose pairs, `exactly` from up to so many."""
+    exact = len(pool.picture) <= exact_pairs
+    pair, uses = (exactly if exact else one_by_one)(pool, per_picture, cap)
+    # Deal the questions, each as often as it is used, to the pairs of the same text, both in ascending order.
+    dealt, question = np.repeat(np.arange(len(uses)), uses), np.empty(len(pair), np.int64)
+    question[np.argsort(pool.text[pair], kind="stable")] = dealt[np.argsort(pool.given[dealt], kind="stable")]
+    return ChosenPairs(pair, question, "exact" if exact else "one by one")
+
+
+def exactly(pool: PairPool, per_picture: int, cap: int) -> tuple[np.ndarray, np.ndarray]:
+    """The optimum, by a linear program: the pairs, and how often each question is used."""
+    n, t, pairs = pool.pictures, pool.texts, len(pool.picture)
+    # nodes: a picture as it is asked, a picture as it gives, a text as it is given, a text as it is asked
+    asked, gives, given, used = np.split(np.arange(2 * n + 2 * t), [n, 2 * n, 2 * n + t])
+    taken, uses, *_ = cheapest_circulation(  # tail, head, capacity, cost
+        (used[pool.text], asked[pool.picture], 1, pool.cost - FILLED),
+        (gives[pool.giver], given[pool.given], cap, 0.0),
+        (asked, gives, per_picture, 0.0),
+        *((given, used, 1 if k < REUSES else pairs, REUSED * k) for k in range(REUSES + 1)),
+    )
+    return np.flatnonzero(taken), uses
+
+
+def one_by_one(pool: PairPool, per_picture: int, cap: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same without a linear program, good though not the best: in every round each picture takes the pair that costs
+    least now."""
+    limit = np.minimum(np.bincount(pool.giver, minlength=pool.pictures) * cap, per_picture)
+    starts = np.searchsorted(pool.picture, np.arange(pool.pictures + 1))
+    by_text = np.argsort(pool.given, kind="stable")
+    text_starts = np.searchsorted(pool.given[by_text], np.arange(pool.texts + 1))
+    pairs, questions = (np.lexsort((pool.cost, pool.picture)), starts), (by_text, text_starts)
+    return _take((pool.text, pool.cost, pool.giver), pairs, questions, limit, cap)
+
+
+@njit(cache=True)
+def _take(
+    pool: tuple[np.ndarray, np.ndarray, np.ndarray],
+    pairs: tuple[np.ndarray, np.ndarray],
+    questions: tuple[np.ndarray, np.ndarray],
+    limit: np.ndarray,
+    cap: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rounds over the pictures. A text is given by the question used least so far, then by the picture that has
+    given least of what it may; a picture that has given all it may gives no more.
+
+    Args:
+        pool: its text, cost and giver. pairs: cheapest first, and where each picture's start.
+        questions: by text, and where each text's start. limit: of each picture.
+
+    Returns:
+        The pairs taken; how often each question is used.
+    """
+    (text, cost, giver), (order, start), (by_text, text_start) = pool, pairs, questions
+    pictures = limit.size
+    taken = np.zeros(order.size, np.bool_)
+    uses, text_uses = np.zeros(giver.size, np.int64), np.zeros(text_start.size - 1, np.int64)
+    gave, got = np.zeros(pictures, np.int64), np.zeros(pictures, np.int64)
+    for _ in range(limit.max() if pictures else 0):
+        for picture in range(pictures):
+            if got[picture] >= limit[picture]:
+                continue
+            best, best_question, least = -1, -1, np.inf
+            for place in range(start[picture], start[picture + 1]):
+                pair = order[place]
+                if least < cost[pair]:
+                    break  # cheapest first: no later pair can cost less
+                now = cost[pair] + REUSED * min(text_uses[text[pair]], REUSES)
+                if taken[pair] or now >= least:
+                    continue
+                question, room = -1, 0.0
+                for i in range(text_start[text[pair]], text_start[text[pair] + 1]):
+                    q = by_text[i]
+                    if uses[q] < cap and gave[giver[q]] < limit[giver[q]]:
+                        free = 1.0 - gave[giver[q]] / limit[giver[q]] - uses[q]
+                        if question < 0 or free > room:
+                            question, room = q, free
+                if question >= 0:
+                    best, best_question, least = pair, question, now
+            if best >= 0:
+                taken[best] = True
+                uses[best_question] += 1
+                text_uses[text[best]] += 1
+                gave[giver[best_question]] += 1
+                got[picture] += 1
+    return np.flatnonzero(taken), uses

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
 
 from pipeline.core.errors import UserError
+from pipeline.core.files import content_key
 from pipeline.core.params import Params
-from pipeline.core.progress import track
 from pipeline.core.records import Candidate, OwnScore, Question, Subset, candidate_id
-from pipeline.ranking.admissible import QuestionTable, question_table
-from pipeline.ranking.clip_vectors import Vectors
 from pipeline.ranking.draw import Drawn, draw_by_the_paper, draw_evenly
-from pipeline.ranking.rank_figures import RankFigures, pair_counts, subset_figures
-from pipeline.ranking.topk import ROWS, End, ends, scores_of
+from pipeline.ranking.rank_inputs import QuestionTable, Vectors, numbered, question_table
+from pipeline.ranking.topk import End, ends, scores_of
 
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 Count = Annotated[int, msgspec.Meta(ge=1)]
+Part = Literal["dev", "test"]
 
 
 class RankParams(Params):
@@ -44,10 +44,19 @@ class RankParams(Params):
     seed: int = 0
 
 
+def parts(picture_ids: Iterable[str], dev_share: float, seed: int) -> dict[str, Part]:
+    """The part of each picture, by id: thresholds are chosen on dev and applied to test.
+
+    The picture's id alone decides, so that pictures added or removed change no other picture's part."""
+    keys = {picture: int(content_key(str(seed), "part", picture), 16) for picture in picture_ids}
+    return {picture: "dev" if key < dev_share * 2**64 else "test" for picture, key in keys.items()}
+
+
 def propose(
     questions: Sequence[Question], vectors: Vectors, part: Mapping[str, str], p: RankParams
-) -> tuple[list[Candidate], RankFigures]:
-    """Rank all pairs and draw the candidates of both subsets; also their figures. `part` maps pictures to dev and test.
+) -> tuple[list[Candidate], dict[str, object]]:
+    """Rank all pairs and draw the candidates of both subsets; also what the report says of them: `pictures`, `pairs`
+    (`pair_counts`), `subsets` (`spread` of each). `part` maps pictures to dev and test.
 
     Raises:
         UserError: there is no question to propose.
@@ -58,31 +67,24 @@ def propose(
             "rank: no question can be proposed: all ask for existence, or none is asked of an embedded picture"
         )
     paper = p.preset == "paper" or p.cap == 0
-    best, last, _ = ends(
-        vectors.pictures,
-        vectors.texts,
-        table,
-        p.hard_pool,
-        p.easy_last if paper else p.easy_pool,
-        watch=lambda blocks: track(blocks, "rank", -(-len(table.picture_ids) // ROWS), "block"),
-    )
+    easy_pool = p.easy_last if paper else p.easy_pool
+    best, last, _ = ends(vectors.pictures, vectors.texts, table, p.hard_pool, easy_pool)
     dev = np.array([part.get(picture) == "dev" for picture in table.picture_ids])
     wanted: dict[Subset, tuple[End, int]] = {
         "clip-easy": (last, p.easy_last),
         "clip-hard": (best, p.hard_draw),
     }
     proposed: list[Candidate] = []
-    figures = {}
+    subsets = {}
     for subset, (end, draw) in wanted.items():
         if paper:
             drawn = draw_by_the_paper(subset, end.places, table.picture_ids, draw, p.seed)
         else:
             drawn = draw_evenly(subset, end.places, table, dev, draw, p.cap, p.seed)
-        candidates = _candidates(subset, drawn, end, table)
-        figures[subset] = subset_figures(candidates, drawn, table, draw)
-        proposed += candidates
-    counts = RankFigures(pictures=len(table.picture_ids), pairs=pair_counts(table), subsets=figures)
-    return sorted(proposed, key=lambda candidate: candidate.candidate_id), counts
+        proposed += _candidates(subset, drawn, end, table)
+        subsets[subset] = spread(drawn, end, table, draw)
+    figures = {"pictures": len(table.picture_ids), "pairs": pair_counts(table), "subsets": subsets}
+    return sorted(proposed, key=lambda candidate: candidate.candidate_id), figures
 
 
 def _candidates(subset: Subset, drawn: Drawn, end: End, table: QuestionTable) -> list[Candidate]:
@@ -105,13 +107,57 @@ def _candidates(subset: Subset, drawn: Drawn, end: End, table: QuestionTable) ->
     return candidates
 
 
-def own_scores(questions: Sequence[Question], vectors: Vectors) -> list[OwnScore]:
+def pair_counts(table: QuestionTable) -> dict[str, int]:
+    """All pairs of a picture and a question asked of any picture = those left out, by reason + the admissible."""
+    pictures, own = len(table.picture_ids), len(table.questions)
+    admissible = int(table.admissible().sum())
+    return {
+        "all": pictures * (own + table.existence),
+        "existence question": pictures * table.existence,
+        "own question": own,
+        "text of an own question": pictures * own - own - admissible,
+        "admissible": admissible,
+    }
+
+
+def spread(drawn: Drawn, end: End, table: QuestionTable, wanted: int) -> dict[str, object]:
+    """How one subset's candidates are spread, of which `wanted` were to be drawn for each picture.
+
+    Returns:
+        bound: no method can draw more. short_of_bound: share of it that is missing (an exact draw is optimal all
+        the same). asked, given: pairs per picture: least, mean, most; asked_minus_given: largest difference, sum of
+        all. questions_by_uses: how many questions are used so often.
+    """
+    questions, pictures = end.places[drawn.picture, drawn.place], len(table.picture_ids)
+    asked = np.bincount(drawn.picture, minlength=pictures)
+    given = np.bincount(table.picture_rows[questions], minlength=pictures)
+    apart, used = np.abs(asked - given), np.bincount(np.bincount(questions))
+    return {
+        "candidates": len(questions),
+        "method": drawn.method,
+        "bound": drawn.bound,
+        "short_of_bound": round(1 - len(questions) / drawn.bound, 6) if drawn.bound else 0.0,
+        "pictures_with_fewer_than_wanted": int((asked < wanted).sum()),
+        **{
+            name: {"least": int(n.min()), "mean": round(float(n.mean()), 3), "most": int(n.max())}
+            for name, n in (("asked", asked), ("given", given))
+        },
+        "asked_minus_given": {"largest": int(apart.max()), "sum": int(apart.sum())},
+        "questions_by_uses": {str(uses): int(used[uses]) for uses in np.flatnonzero(used) if uses},
+        "distinct_texts": len(np.unique(table.text_rows[questions])),
+        "score_quantiles": quantiles(end.scores[drawn.picture, drawn.place] / 1e6),
+    }
+
+
+def quantiles(scores: Sequence[float] | np.ndarray) -> dict[str, float]:
+    """Quantiles of scores, rounded to 6 places; nothing of no scores."""
+    values = np.quantile(scores, QUANTILES).tolist() if len(scores) else ()
+    return {f"{q:.2f}": round(value, 6) for q, value in zip(QUANTILES, values, strict=False)}
+
+
+def own_scores(questions: Iterable[Question], vectors: Vectors) -> list[OwnScore]:
     """The score of every question with its own picture, sorted by question id."""
-    picture_row = {picture_id: row for row, picture_id in enumerate(vectors.picture_ids)}
-    text_row = {text: row for row, text in enumerate(vectors.text_list)}
-    own = sorted((q for q in questions if q.picture_id in picture_row), key=lambda q: q.question_id)
-    pictures = np.array([picture_row[q.picture_id] for q in own], np.int64)
-    texts = np.array([text_row[q.text] for q in own], np.int64)
+    own, pictures, texts = numbered(questions, vectors.picture_ids, vectors.text_list)
     scores = scores_of(vectors.pictures, vectors.texts, pictures, texts).tolist()
     return [
         OwnScore(question_id=q.question_id, score=score / 1e6) for q, score in zip(own, scores, strict=True)

@@ -10,7 +10,6 @@ Memory: the vectors, the result and one block of rows a thread, however many que
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -19,8 +18,9 @@ from numba import njit
 from threadpoolctl import threadpool_limits
 
 from pipeline.core.parallel import threads
+from pipeline.core.progress import track
 from pipeline.core.randomness import generator
-from pipeline.ranking.admissible import QuestionTable
+from pipeline.ranking.rank_inputs import QuestionTable
 
 ROWS, TEXTS = 512, 2048  # pictures in a block, texts in a tile: 4 MB of products, about what the caches hold
 TOP = 1 << 21  # above any score in millionths: a sort key is (TOP - score, question), packed in 54 bits
@@ -49,9 +49,6 @@ class Ends(NamedTuple):
     redone: int
 
 
-Limit = tuple[np.ndarray, int]  # of one end: thresholds [rows], and room for what passes them
-
-
 def ends(
     pictures: np.ndarray,
     texts: np.ndarray,
@@ -61,18 +58,16 @@ def ends(
     *,
     rows: int = ROWS,
     tile: int = TEXTS,
-    watch: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> Ends:
     """Find the `best` most and the `last` least similar admissible questions of every picture.
 
     Args:
         pictures, texts: float32 unit vectors (within 1 %), [n, d] and [m, d]; `texts` may be a memory map.
         rows, tile: pictures and texts of one matrix product; they change the speed, never the result.
-        watch: wraps the blocks of rows as they get done, to show progress.
     """
-    n, questions = len(pictures), len(table.questions)
+    (n, dimension), questions = pictures.shape, len(table.questions)
     sizes = min(best, questions), min(last, questions)
-    best_end, last_end = (End(np.full((n, k), -1, np.int32), np.zeros((n, k), np.int32)) for k in sizes)
+    both = [End(np.full((n, k), -1, np.int32), np.zeros((n, k), np.int32)) for k in sizes]
     sample = generator(0, "rank", "sample").permutation(questions)[: int(np.clip(questions // 16, 512, 4096))]
     sampled = texts[table.text_rows[sample]].T
 
@@ -83,14 +78,13 @@ def ends(
             guess = pictures[todo] @ sampled
             upper, high_room = _threshold(guess, sizes[0], questions, depth)
             lower, low_room = _threshold(-guess, sizes[1], questions, depth)
-            at_once = max(1, BUFFER // max(1, high_room, low_room))
-            complete = np.ones(len(todo), bool)
-            for low in range(0, len(todo), at_once):
-                part = slice(low, low + at_once)
-                here, limits = todo[part], ((upper[part], high_room), (lower[part], low_room))
-                keys = _survivors(pictures[here], texts, table, here, limits, tile)
-                for number, end in enumerate((best_end, last_end)):
-                    first = _first(keys[number], sizes[number], limits[number][0], number, pictures.shape[1])
+            limits, rooms = np.stack([upper, lower]), (high_room, low_room)
+            at_once, complete = max(1, BUFFER // max(1, *rooms)), np.ones(len(todo), bool)
+            for part in np.split(np.arange(len(todo)), range(at_once, len(todo), at_once)):
+                here = todo[part]
+                keys = _survivors(pictures[here], texts, table, here, limits[:, part], rooms, tile)
+                for number, (end, k) in enumerate(zip(both, sizes, strict=True)):
+                    first = _first(keys[number], k, limits[number, part], number, dimension)
                     end.places[here], end.scores[here], sure = first
                     complete[part] &= sure
             redone += int((~complete).sum()) if depth == 1 else 0
@@ -100,8 +94,8 @@ def ends(
     # Blocks side by side, each with a product of its own: a product on several threads would go on spinning on the
     # cores that the filter needs.
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads()) as pool:
-        redone = sum(watch(pool.map(block, range(0, n, rows))))
-    return Ends(best_end, last_end, redone)
+        redone = sum(track(pool.map(block, range(0, n, rows)), "rank", -(-n // rows), "block"))
+    return Ends(both[0], both[1], redone)
 
 
 @njit(cache=True)
@@ -139,27 +133,24 @@ def _survivors(
     texts: np.ndarray,
     table: QuestionTable,
     rows: np.ndarray,
-    limits: tuple[Limit, Limit],
+    limits: np.ndarray,
+    rooms: tuple[int, int],
     tile: int,
 ) -> list[np.ndarray]:
     """Sorted keys of the questions that pass the threshold of either end: int64 [rows, most survivors]; a row with
     more of them than there is room for comes out empty."""
-    (upper, high_room), (lower, low_room) = limits
-    rooms = high_room, low_room
-    best, last = (np.full((len(rows), room), NOTHING, np.int64) for room in rooms)
+    keys = tuple(np.full((len(rows), room), NOTHING, np.int64) for room in rooms)
     counts = np.zeros((2, len(rows)), np.int64)
+    of_text, of_picture = ((group.indptr, group.indices) for group in (table.of_text, table.asked))
     product = np.empty((len(rows), tile), np.float32)
     for first in range(0, len(texts), tile):
         part = np.asarray(texts[first : first + tile])
         whole = product if len(part) == tile else product[:, : len(part)].copy()
         np.matmul(pictures, part.T, out=whole)
-        _compact(whole, first, (upper, -lower), pictures, part, rows, table.by_text, (best, last), counts)
-    for keys, count, room in zip((best, last), counts, rooms, strict=True):
-        keys[count > room] = NOTHING
-    return [
-        np.sort(keys[:, : min(room, count.max())], axis=1)
-        for keys, count, room in zip((best, last), counts, rooms, strict=True)
-    ]
+        _compact(whole, first, limits, pictures, part, rows, of_text, of_picture, keys, counts)
+    for end, count, room in zip(keys, counts, rooms, strict=True):
+        end[count > room] = NOTHING
+    return [np.sort(end[:, : count.max()], axis=1) for end, count in zip(keys, counts, strict=True)]
 
 
 def _first(
@@ -202,19 +193,18 @@ def _four(
 def _compact(
     products: np.ndarray,
     first: int,
-    limits: tuple[np.ndarray, np.ndarray],
+    limits: np.ndarray,
     pictures: np.ndarray,
     texts: np.ndarray,
     rows: np.ndarray,
-    by_text: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-    keys: tuple[np.ndarray, np.ndarray],
+    of_text: tuple[np.ndarray, np.ndarray],
+    of_picture: tuple[np.ndarray, np.ndarray],
+    keys: tuple[np.ndarray, ...],
     counts: np.ndarray,
 ) -> None:
-    """Append the keys of the questions whose text scores at least the upper or at most the lower limit to their row's
-    list. Texts asked of the picture itself are passed over."""
-    upper, lower = limits
-    best, last = keys
-    text_start, of_text, asked_start, asked = by_text
+    """Append the keys of the questions whose text passes a limit to their row's list, as far as there is room. Texts
+    asked of the picture itself are passed over."""
+    (text_start, questions), (asked_start, asked), (best, last) = of_text, of_picture, keys
     width = products.shape[1]
     passed, score = np.zeros(width + 4, np.int64), np.empty(width + 4)
     picture = np.empty(pictures.shape[1])
@@ -222,7 +212,7 @@ def _compact(
         for i in range(asked_start[rows[row]], asked_start[rows[row] + 1]):
             if first <= asked[i] < first + width:
                 products[row, asked[i] - first] = np.nan  # compares false
-        up, down, many = upper[row], lower[row], 0
+        up, down, many = limits[0, row], -limits[1, row], 0
         for column in range(width):  # without a branch: three times faster than with one
             passed[many] = column
             many += (products[row, column] >= up) | (products[row, column] <= down)
@@ -237,7 +227,7 @@ def _compact(
             text, product = first + passed[i], products[row, passed[i]]
             place = TOP - np.int64(np.rint(1e6 * score[i]))
             for j in range(text_start[text], text_start[text + 1]):
-                key = (place << 32) | of_text[j]
+                key = (place << 32) | questions[j]
                 if product >= up:
                     if high < best.shape[1]:
                         best[row, high] = key

@@ -1,12 +1,20 @@
-"""The dataset card: README.md of a release, front matter for `datasets` included."""
+"""What a release says of itself: the dataset card, README.md, front matter for `datasets` included; and croissant.json,
+a description of its tables for machines."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
+from datetime import date, datetime, time
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
+from pipeline.core.files import sha256_file
 from pipeline.core.pages import render
 from pipeline.core.records import SUBSETS, Item, Record, Subset
+from pipeline.releasing.provenance import ReleaseParams
 
 HOW: dict[Subset, str] = {
     "clip-easy": "questions of other pictures, least similar to the picture by CLIP",
@@ -22,86 +30,128 @@ PAIRING = {
 }
 
 
-class CardFacts(Record):
-    """What the card says besides the counts, which it takes from the items."""
-
-    title: str
-    version: str
-    licence: str
-    origin: str
-    canary: str
-    balance_rule: str
-    model: str
-    weights: str
-    pictures_included: bool
-    fetch_recipe: str
-    warnings: tuple[str, ...]
-    audit_table: str
+# Types of columns, by those of Parquet; a column of another type (lists, pictures) is not described.
+TYPES = {"string": "Text", "int32": "Integer", "int64": "Integer", "double": "Float", "bool": "Bool"}
 
 
-class CardRow(Record):
-    """A subset's line of the card: `texts` are the distinct texts of its UQs."""
+class SubsetCounts(Record):
+    """What a subset holds: `texts` are the distinct texts of its UQs, `words` their mean number of words, `how` is how
+    they came about."""
 
     name: Subset
     how: str
     uqs: int
     aqs: int
     texts: int
+    words: float
     pictures: int
 
 
-def card(items: Sequence[Item], facts: CardFacts) -> str:
-    """The text of README.md. Counts are of these items."""
-    rows: dict[Subset, list[Item]] = {
-        subset: [item for item in items if item.subset == subset] for subset in SUBSETS
-    }
+def card(items: Sequence[Item], p: ReleaseParams, balance_rule: str, **facts: Any) -> str:
+    """The text of README.md. Counts are of these items.
+
+    Args:
+        facts: what else the template names: version, canary, model, weights, warnings, audit_table.
+    """
+    simulated, rehearsal = any(item.simulated for item in items), any(item.rehearsal for item in items)
+    title = f"{'REHEARSAL of ' if rehearsal else ''}{p.title} {facts['version']}"
+    marks = {"unanswerable questions": True, "simulated annotation": simulated, "rehearsal": rehearsal}
     return render(
         Path(__file__).parent / "card.md.jinja",
-        front_matter=_front_matter(items, facts),
-        subsets=[_counts(subset, of_subset) for subset, of_subset in rows.items() if of_subset],
-        simulated=any(item.simulated for item in items),
-        rehearsal=any(item.rehearsal for item in items),
-        pairing=PAIRING[facts.balance_rule],
-        facts=facts,
+        front_matter=_front_matter(items, title, [tag for tag, present in marks.items() if present]),
+        subsets=[counted(subset, items) for subset in SUBSETS if any(i.subset == subset for i in items)],
+        title=title,
+        simulated=simulated,
+        rehearsal=rehearsal,
+        pairing=PAIRING[balance_rule],
+        p=p,
+        **facts,
     )
 
 
-def _front_matter(items: Sequence[Item], facts: CardFacts) -> str:
+def counted(subset: Subset, items: Sequence[Item]) -> SubsetCounts:
+    """Counts of those items that are of the subset."""
+    members = [item for item in items if item.subset == subset]
+    uqs = [item for item in members if item.unanswerable]
+    return SubsetCounts(
+        name=subset,
+        how=HOW[subset],
+        uqs=len(uqs),
+        aqs=len(members) - len(uqs),
+        texts=len({item.text for item in uqs}),
+        words=mean_words(uqs),
+        pictures=len({item.picture_id for item in members}),
+    )
+
+
+def mean_words(items: Collection[Item]) -> float:
+    """Mean number of words, as split by blanks. (The RGQA paper does not say how it counts.)"""
+    return sum(len(item.text.split()) for item in items) / len(items) if items else 0.0
+
+
+def _front_matter(items: Sequence[Item], title: str, tags: list[str]) -> str:
     """What the hub and `datasets.load_dataset` read: the tables of each subset and part."""
     from huggingface_hub import DatasetCardData
 
-    tables = {
-        subset: [part for part in ("dev", "test") if (subset, part) in {(i.subset, i.part) for i in items}]
-        for subset in SUBSETS
-    }
-    tags = ["unanswerable questions"]
-    tags += ["simulated annotation"] if any(item.simulated for item in items) else []
-    tags += ["rehearsal"] if any(item.rehearsal for item in items) else []
+    tables = sorted({(item.subset, item.part) for item in items})
     return DatasetCardData(
-        pretty_name=f"{facts.title} {facts.version}",
+        pretty_name=title,
         task_categories=["visual-question-answering"],
         language=["en"],
         tags=tags,
         configs=[
             {
                 "config_name": subset,
-                "data_files": [
-                    {"split": part, "path": f"data/{subset}-{part}.parquet"} for part in tables[subset]
-                ],
+                "data_files": [{"split": part, "path": f"data/{subset}-{part}.parquet"} for _, part in parts],
             }
-            for subset in SUBSETS
-            if tables[subset]
+            for subset, parts in groupby(tables, key=itemgetter(0))
         ],
     ).to_yaml()
 
 
-def _counts(subset: Subset, items: Sequence[Item]) -> CardRow:
-    uqs = [item for item in items if item.unanswerable]
-    return CardRow(
-        name=subset,
-        how=HOW[subset],
-        uqs=len(uqs),
-        aqs=len(items) - len(uqs),
-        texts=len({item.text for item in uqs}),
-        pictures=len({item.picture_id for item in items}),
+def croissant(
+    folder: Path, *, name: str, version: str, description: str, licence_url: str, published: date
+) -> dict[str, Any]:
+    """The description (Croissant 1.0) of every Parquet table in `folder/data`, one record set each, made and checked by
+    mlcroissant."""
+    import mlcroissant as mlc
+    from pyarrow.parquet import read_schema
+
+    tables = sorted((folder / "data").glob("*.parquet"))
+    metadata = mlc.Metadata(
+        name=name,
+        version=version,
+        description=description,
+        license=[licence_url],
+        date_published=datetime.combine(published, time()),
+        url=f"https://example.org/{name}",
+        cite_as=f"{name} {version}",
+        distribution=[
+            mlc.FileObject(
+                id=table.name,
+                name=table.name,
+                content_url=f"data/{table.name}",
+                encoding_formats=["application/x-parquet"],
+                sha256=sha256_file(table),
+            )
+            for table in tables
+        ],
+        record_sets=[
+            mlc.RecordSet(
+                id=table.stem,
+                name=table.stem,
+                fields=[
+                    mlc.Field(
+                        id=f"{table.stem}/{column.name}",
+                        name=column.name,
+                        data_types=[getattr(mlc.DataType, TYPES[str(column.type)].upper())],
+                        source=mlc.Source(file_object=table.name, extract=mlc.Extract(column=column.name)),
+                    )
+                    for column in read_schema(table)
+                    if str(column.type) in TYPES
+                ],
+            )
+            for table in tables
+        ],
     )
+    return json.loads(json.dumps(metadata.to_json(), default=str))

@@ -1,21 +1,65 @@
-"""Is a release whole, and do its sanity predictions get the scores that it states?"""
+"""SHA-256 sums of a release, in the format of `sha256sum`; the check of a copy; and the copy that stays for good."""
 
 from __future__ import annotations
 
-from math import isclose
+import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
-from pipeline.core.errors import Problems
-from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.errors import Problems, UserError
+from pipeline.core.files import read_json, read_jsonl, sha256_file, write_text
 from pipeline.core.records import Item
-from pipeline.releasing.checksums import check_checksums
+from pipeline.core.rows import grouped
 from pipeline.releasing.provenance import Provenance
-from pipeline.releasing.rgqa_format import Prediction, RgqaRow
-from pipeline.releasing.sanity import SanityScores, score_predictions
+from pipeline.releasing.subset_files import Prediction, RgqaRow, SanityScores, rgqa_rows, score_predictions
 
+SUMS = "CHECKSUMS.sha256"
 TOLERANCE = 1e-6  # the stated scores are rounded to six places
+
+
+def write_checksums(folder: Path) -> None:
+    """Write the sums of every file in the folder, sorted by path."""
+    lines = [f"{sha256_file(folder / path)}  {path}\n" for path in _files(folder)]
+    write_text(folder / SUMS, "".join(lines))
+
+
+def check_checksums(folder: Path) -> int:
+    """Compare every file with its sum; return how many were compared.
+
+    Raises:
+        UserError: lists every file that is missing, changed or not listed.
+    """
+    problems = Problems(f"{folder}: the release is not as it was published")
+    if not (folder / SUMS).is_file():
+        problems.add(SUMS, "no such file; this is not a release folder, or a part of one")
+        problems.raise_if_any()
+    lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    expected = {line[66:]: line[:64] for line in lines}
+    present = set(_files(folder))
+    for path in sorted(set(expected) | present):
+        if path not in present:
+            problems.add(path, "missing")
+        elif path not in expected:
+            problems.add(path, f"not listed in {SUMS}")
+        elif sha256_file(folder / path) != expected[path]:
+            problems.add(path, "its bytes have changed")
+    problems.raise_if_any()
+    return len(expected)
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(
+        p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and p.name != SUMS
+    )
+
+
+def released(folder: Path) -> Iterator[Item]:
+    """The items of a release, by its provenance."""
+    return (row.item for row in read_jsonl(folder / "provenance.jsonl", Provenance))
 
 
 def check_release(folder: Path) -> str:
@@ -27,21 +71,19 @@ def check_release(folder: Path) -> str:
     """
     files = check_checksums(folder)
     problems = Problems(f"{folder}: the release does not pass its sanity check")
-    items: dict[str, list[Item]] = {}
-    for row in read_jsonl(folder / "provenance.jsonl", Provenance):
-        items.setdefault(row.item.subset, []).append(row.item)
+    items = grouped(released(folder), lambda item: item.subset)
     compared = 0
     for subset, members in items.items():
         rows = read_json(folder / "rgqa" / f"{subset}.json", list[RgqaRow])
-        ours = [(i.item_id, i.picture_id, i.text, "UQ" if i.unanswerable else i.answer) for i in members]
-        if ours != [(r.question_id, r.img_id, r.sent, next(iter(r.label))) for r in rows]:
+        if rows != rgqa_rows(members, rows[0].canary if rows else ""):
             problems.add(f"rgqa/{subset}.json", "its rows are not those of provenance.jsonl")
         stated = read_json(folder / "sanity" / subset / "expected.json", dict[str, SanityScores])
         for name, expected in stated.items():
             predictions = read_json(folder / "sanity" / subset / f"{name}.json", list[Prediction])
             scores = score_predictions(members, predictions)
             compared += 1
-            if not _agree(expected, scores):
+            figures = [np.array(msgspec.structs.astuple(row), float) for row in (expected, scores)]
+            if not np.allclose(*figures, rtol=0, atol=TOLERANCE, equal_nan=True):
                 problems.add(f"sanity/{subset}/{name}.json", f"scores are {scores}, stated are {expected}")
     problems.raise_if_any()
     rehearsal = any(item.rehearsal for members in items.values() for item in members)
@@ -51,8 +93,34 @@ def check_release(folder: Path) -> str:
     )
 
 
-def _agree(stated: SanityScores, scores: SanityScores) -> bool:
-    return all(
-        a == b if a is None or b is None else isclose(a, b, rel_tol=0, abs_tol=TOLERANCE)
-        for a, b in zip(msgspec.structs.astuple(stated), msgspec.structs.astuple(scores), strict=True)
-    )
+def publish(release: Path, target: Path) -> str:
+    """Copy `release` (a version's folder) to `target/<data set>/<version>`, read-only; say what was done.
+    Publishing the same bytes again does nothing.
+
+    Raises:
+        UserError: the release does not pass its check, is a rehearsal, or was published with other bytes.
+    """
+    check_release(release)
+    if any(item.rehearsal for item in released(release)):
+        raise UserError(
+            f"{release}: a rehearsal; its verdicts are simulated from no known truth, so it is not published"
+        )
+    place = target / release.parent.name / release.name
+    if place.exists():
+        if (place / SUMS).is_file() and (place / SUMS).read_bytes() == (release / SUMS).read_bytes():
+            check_release(place)
+            return f"already published with the same bytes -> {place}"
+        raise UserError(
+            f"{place}: this version was published with different bytes; a published version never changes. "
+            "Raise `version` in params.yaml and run dvc repro"
+        )
+    temporary = place.with_name(f".{place.name}.{os.getpid()}.tmp")
+    try:
+        shutil.copytree(release, temporary)
+        for path in temporary.rglob("*"):
+            if path.is_file():
+                path.chmod(0o444)
+        temporary.replace(place)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return f"published -> {place}"

@@ -1,21 +1,23 @@
-"""What a release is made with, and the story of each of its items."""
+"""What a release is made with, the story of each of its items, and what did not become one."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Annotated
 
 import msgspec
 
-from pipeline.core.errors import UserError
+from pipeline.core.files import read_jsonl
 from pipeline.core.params import Params
-from pipeline.core.records import Item, Judgement, Question, Record, Step, Verified
+from pipeline.core.paths import Folders
+from pipeline.core.records import Dropped, Item, Judgement, Question, Record, Step, Verified
 
 SIMULATED = "VERDICTS SIMULATED BY PROGRAMS."
 REHEARSAL = "REHEARSAL, NO BENCHMARK: verdicts simulated from graphs that were put together from questions."
 
+DROPS = ("perturb/unperturbed.jsonl", "screen/dropped.jsonl", "balance/unpaired.jsonl")
 Filled = Annotated[str, msgspec.Meta(min_length=1)]
 
 
@@ -33,17 +35,11 @@ class ReleaseParams(Params):
     origin: Filled
     licence: Filled
     licence_url: Filled
-    published: Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\d$")]
+    published: date
     pictures: bool = True
     fetch_recipe: str = ""
     folds: Annotated[int, msgspec.Meta(ge=2)] = 5
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        try:
-            date.fromisoformat(self.published)
-        except ValueError as error:
-            raise UserError(f"release.published is {self.published!r}: {error}") from error
 
 
 class Provenance(Record):
@@ -82,3 +78,14 @@ def provenance(
             votes_valid=judged.votes_valid if judged else 0,
             votes_set_aside=judged.votes_set_aside if judged else 0,
         )
+
+
+def all_dropped(folders: Folders, verified: Iterable[Verified]) -> Iterator[Dropped]:
+    """Every candidate, or question to be edited, that did not become an item: what each stage dropped, and the candidates
+    that the verdicts ended: said to be answerable, in doubt, or never judged."""
+    for name in DROPS:
+        yield from read_jsonl(folders.stage(name), Dropped)
+    for row in verified:
+        if row.status != "unanswerable":
+            detail = f"{row.votes_invalid} invalid, {row.votes_valid} valid"
+            yield row.candidate.dropped("collect", row.status, detail)

@@ -1,18 +1,53 @@
-"""The files of one subset of a release: RGQA's JSON, Parquet tables, sanity predictions with their scores."""
+"""The files of one subset of a release: RGQA's own JSON, which other people's tools read; Parquet tables that
+`datasets.load_dataset(folder, subset)` opens offline, pictures included; sanity predictions with their scores."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
-from pipeline.core.files import write_json, write_text
-from pipeline.core.records import Item, Picture, Subset
-from pipeline.releasing.parquet_tables import write_table
+from pipeline.core.files import replacing, write_json, write_text
+from pipeline.core.records import Item, Picture, Record, Subset
 from pipeline.releasing.provenance import ReleaseParams
-from pipeline.releasing.rgqa_format import rgqa_rows
-from pipeline.releasing.sanity import sanity_predictions, score_predictions
+from pipeline.scorers import auaf, auroc, facc, ff95
+
+# Columns that are named as fields of an item are these; the others are in FIELDS.
+FIELDS = {"question": "text", "label": "unanswerable", "clip_score": "score", "clip_rank": "rank"}
+# One dictionary page holds every picture of a file, so that a picture shown in many rows is stored once.
+DICTIONARY_BYTES = 1 << 30
+
+
+class RgqaRow(Record):
+    """A row of a subset: `label` is {"UQ": 1.0} or {answer: 1.0}. `canary` is ours; readers of RGQA ignore it."""
+
+    img_id: str
+    question_id: str
+    sent: str
+    label: dict[str, float]
+    canary: str
+
+
+class Prediction(Record):
+    """A model's answer and its confidence that the question is answerable; higher = accept."""
+
+    questionId: str
+    prediction: str
+    confidence: float
+
+
+class SanityScores(Record):
+    """AUAF, FF95, FACC and AUROC of one predictions file on one subset, as fractions; null where undefined."""
+
+    auaf: float | None
+    ff95: float | None
+    facc: float | None
+    auroc: float | None
+    aqs: int
+    uqs: int
 
 
 def write_subset(
@@ -34,3 +69,117 @@ def write_subset(
         write_json(home / "sanity" / subset / f"{name}.json", predictions)
         expected[name] = score_predictions(items, predictions)
     write_json(home / "sanity" / subset / "expected.json", expected)
+
+
+def rgqa_rows(items: Sequence[Item], canary: str) -> list[RgqaRow]:
+    """The rows of one subset, in the order of the items."""
+    return [
+        RgqaRow(
+            img_id=item.picture_id,
+            question_id=item.item_id,
+            sent=item.text,
+            label={"UQ" if item.unanswerable else item.answer: 1.0},
+            canary=canary,
+        )
+        for item in items
+    ]
+
+
+def write_table(
+    path: Path, items: Sequence[Item], pictures: Mapping[str, Picture], canary: str, embed: bool
+) -> None:
+    """Write the rows of one subset and part. Without `embed` the table names pictures by id only.
+
+    Same items, same bytes: rows keep their order and no time is recorded.
+    """
+    import pyarrow
+    import pyarrow.parquet
+    from datasets import ClassLabel, Features, Image, List, Value
+
+    text, number, flag = Value("string"), Value("int32"), Value("bool")
+    features = {
+        **dict.fromkeys(("item_id", "picture_id", "question_id", "question"), text),
+        "label": ClassLabel(names=["answerable", "unanswerable"]),
+        **dict.fromkeys(("answer", "pair_id", "structural", "semantic", "detailed", "category"), text),
+        "edits": List({"start": number, "end": number, "kind": text, "old": text, "new": text}),
+        "clip_score": Value("float64"),
+        "clip_rank": number,
+        "simulated": flag,
+    }
+    rows = [msgspec.to_builtins(item) for item in items]
+    columns: dict[str, list] = {name: [row[FIELDS.get(name, name)] for row in rows] for name in features}
+    columns["label"] = [int(label) for label in columns["label"]]
+    features["canary"], columns["canary"] = text, [canary] * len(items)
+    if embed:
+        places = {item.picture_id: Path(pictures[item.picture_id].path) for item in items}
+        images = {key: {"bytes": place.read_bytes(), "path": place.name} for key, place in places.items()}
+        features["image"], columns["image"] = Image(), [images[item.picture_id] for item in items]
+    with replacing(path) as file:
+        pyarrow.parquet.write_table(
+            pyarrow.Table.from_pydict(columns, schema=Features(features).arrow_schema),
+            file,
+            compression="zstd",
+            row_group_size=max(len(items), 1),
+            dictionary_pagesize_limit=DICTIONARY_BYTES,
+        )
+
+
+def sanity_predictions(items: Sequence[Item], folds: int, seed: int) -> dict[str, list[Prediction]]:
+    """Predictions whose scores anyone can check. They prove that a release arrived whole and that a scorer reads it as
+    we do; they are baselines, not models.
+
+    constant   always "yes" with confidence 0.5: AUAF is half the share of AQs that "yes" answers, AUROC 0.5.
+    blind      out-of-fold word n-grams of the text for the confidence; the commonest answer to questions with the
+               same first two words, among the other folds' pictures, for the answer.
+    clip_score the CLIP score as confidence (0 where there is none), the same answers.
+    """
+    # Late, as it loads scikit-learn, which checking a release does not need.
+    from pipeline.auditing.attackers import Folds, word_ngrams
+
+    labels = np.array([item.unanswerable for item in items], int)
+    pairs = Folds(labels, np.array([item.pair_id for item in items]), folds, seed)
+    blind = np.nan_to_num(1 - word_ngrams([item.text for item in items], pairs), nan=0.5)
+    answers = _blind_answers(items)
+    columns: dict[str, tuple[list[str], list[float]]] = {
+        "constant": (["yes"] * len(items), [0.5] * len(items)),
+        "blind": (answers, np.round(blind, 6).tolist()),
+        "clip_score": (answers, [0.0 if item.score is None else item.score for item in items]),
+    }
+    return {
+        name: [
+            Prediction(questionId=item.item_id, prediction=answer, confidence=confidence)
+            for item, answer, confidence in zip(items, *column, strict=True)
+        ]
+        for name, column in columns.items()
+    }
+
+
+def score_predictions(items: Sequence[Item], predictions: Sequence[Prediction]) -> SanityScores:
+    """Score predictions, joined by id; an answer is right when it equals the item's, letter case aside."""
+    by_id = {prediction.questionId: prediction for prediction in predictions}
+    rows = [by_id[item.item_id] for item in items]
+    confidence = np.array([row.confidence for row in rows])
+    answerable = np.array([not item.unanswerable for item in items])
+    correct = np.array(
+        [row.prediction.lower() == item.answer.lower() for row, item in zip(rows, items, strict=True)]
+    )
+    values = {score.__name__: score(confidence, correct, answerable) for score in (auaf, ff95, facc)}
+    values["auroc"] = auroc(confidence, answerable)
+    defined = {name: None if np.isnan(value) else round(value, 6) for name, value in values.items()}
+    return SanityScores(**defined, aqs=int(answerable.sum()), uqs=int((~answerable).sum()))
+
+
+def _blind_answers(items: Sequence[Item]) -> list[str]:
+    """For each item the commonest answer to AQs of *other pictures* with the same first two words, else "yes"."""
+    starts = [" ".join(item.text.lower().split()[:2]) for item in items]
+    everywhere: dict[str, Counter[str]] = defaultdict(Counter)
+    here: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for item, start in zip(items, starts, strict=True):
+        if not item.unanswerable:
+            everywhere[start][item.answer] += 1
+            here[start, item.picture_id][item.answer] += 1
+    answers = []
+    for item, start in zip(items, starts, strict=True):
+        rest = everywhere[start] - here[start, item.picture_id]
+        answers.append(min(rest, key=lambda answer: (-rest[answer], answer), default="yes"))
+    return answers

@@ -55,7 +55,10 @@ def build_wheel(folder: Path, version: str) -> Path:
     }
     files = {f"{NAME}/{source.name}": source.read_bytes() for source in sorted(SOURCES.glob("*.py"))}
     files |= {name: text.encode() for name, text in texts.items()}
-    record = "".join(f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in files.items())
+    record = ""
+    for name, data in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        record += f"{name},sha256={digest},{len(data)}\n"
     files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
     path = folder / f"{NAME}-{normal}-py3-none-any.whl"
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -65,7 +68,3 @@ def build_wheel(folder: Path, version: str) -> Path:
             entry.create_system = 3
             archive.writestr(entry, data)
     return path
-
-
-def _digest(data: bytes) -> str:
-    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

@@ -1,18 +1,27 @@
-"""The page's tables: the set beside the paper's figures, edits, what attackers reach."""
+"""The page's figures: tables (the set beside the paper's, edits, what attackers reach) and plots as SVG."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from pipeline.auditing.subset_audit import AuditReport
+import altair as alt
+import msgspec
+from markupsafe import Markup
+
+from pipeline.auditing.attackers import Attack
+from pipeline.auditing.subset_audit import AuditReport, Histograms
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS
-from pipeline.core.records import SUBSETS, Item, Record, Subset
-from pipeline.reporting.charts import AttackRow
+from pipeline.core.pages import svg
+from pipeline.core.records import Item, Record, Subset
+from pipeline.releasing.card import mean_words
 from pipeline.reporting.run_files import Run
 
 ATTACKERS = (*TEXT_ATTACKERS, "first three words", "length", "picture", "CLIP score")  # in the order shown
 MOST_SWAPS = 12
+# Told apart by eyes that see red and green alike, and in print by the dashes of UQ.
+AQ, UQ = "#1f6fb4", "#c8500a"
+WIDTH = 470
 
 
 class SetRow(Record, kw_only=False):
@@ -48,41 +57,23 @@ RGQA_SIZES: dict[Subset, tuple[int, int]] = {
 }
 
 
-class SubsetSize(Record):
-    """UQs and all questions of a subset, beside RGQA's. `texts` are the distinct texts of the UQs, `length` their mean
-    number of words."""
-
-    uqs: int
-    all: int
-    texts: int
-    length: float
-    paper_uqs: int
-    paper_all: int
-
-
-class EditedWord(Record):
-    """One word put in another's place, and how often."""
-
-    kind: str
-    old: str
-    new: str
-    count: int
-
-
 class EditFigures(Record):
-    """Edits of a PT subset: `per_item` counts the UQs that have so many, `taken_out` and `put_in` different words."""
+    """Edits of a PT subset: `per_item` counts the UQs that have so many, `taken_out` and `put_in` different words;
+    `swaps` are the commonest edits: kind, old word, new word, how often."""
 
     items: int
     per_item: dict[int, int]
     taken_out: int
     put_in: int
-    swaps: list[EditedWord]
+    swaps: list[tuple[str, str, str, int]]
 
 
-def mean_words(items: Iterable[Item]) -> float:
-    """Mean number of words, as split by blanks. (The paper does not say how it counts.)"""
-    counts = [len(item.text.split()) for item in items]
-    return sum(counts) / len(counts) if counts else 0.0
+class AttackRow(Attack):
+    """What one attacker reaches: here and under the paper's rules; the limit, if any."""
+
+    attacker: str
+    paper: float | None = None
+    limit: float | None = None
 
 
 def this_set(run: Run) -> SetRow:
@@ -101,38 +92,20 @@ def this_set(run: Run) -> SetRow:
     )
 
 
-def sizes(run: Run) -> dict[Subset, SubsetSize]:
-    """How large each subset is, beside RGQA's."""
-    result = {}
-    for subset in SUBSETS:
-        items = run.items.get(subset, [])
-        uqs = [item for item in items if item.unanswerable]
-        result[subset] = SubsetSize(
-            uqs=len(uqs),
-            all=len(items),
-            texts=len({item.text for item in uqs}),
-            length=mean_words(uqs),
-            paper_uqs=RGQA_SIZES[subset][0],
-            paper_all=RGQA_SIZES[subset][1],
-        )
-    return result
-
-
 def edits(items: Sequence[Item]) -> EditFigures | None:
     """Edits of one subset's UQs; None if nothing is edited in it."""
-    edited = [item for item in items if item.unanswerable and item.edits]
-    swaps = Counter((edit.kind, edit.old.lower(), edit.new.lower()) for item in edited for edit in item.edits)
+    edited = [item.edits for item in items if item.unanswerable and item.edits]
+    swaps = Counter((edit.kind, edit.old.lower(), edit.new.lower()) for edits in edited for edit in edits)
     if not edited:
         return None
+    commonest = sorted((*swap, count) for swap, count in swaps.items())
+    commonest.sort(key=lambda swap: -swap[-1])
     return EditFigures(
         items=len(edited),
-        per_item=dict(sorted(Counter(len(item.edits) for item in edited).items())),
+        per_item=dict(sorted(Counter(map(len, edited)).items())),
         taken_out=len({old for _, old, _ in swaps}),
         put_in=len({new for _, _, new in swaps}),
-        swaps=[
-            EditedWord(kind=kind, old=old, new=new, count=count)
-            for (kind, old, new), count in sorted(swaps.items(), key=lambda swap: (-swap[1], swap[0]))
-        ][:MOST_SWAPS],
+        swaps=commonest[:MOST_SWAPS],
     )
 
 
@@ -144,15 +117,79 @@ def attack_rows(audit: AuditReport, limits: Mapping[str, float]) -> dict[Subset,
         paper = audit.paper_rules[subset].attacks if subset in audit.paper_rules else {}
         result[subset] = [
             AttackRow(
+                **msgspec.structs.asdict(audited.attacks[name]),
                 attacker=name,
-                auroc=attack.auroc,
-                low=attack.low,
-                high=attack.high,
                 paper=paper[name].auroc if name in paper else None,
                 limit=limits.get(subset) if name in TEXT_ATTACKERS else None,
             )
-            for name, attack in sorted(
-                audited.attacks.items(), key=lambda pair: (order.get(pair[0], len(order)), pair[0])
-            )
+            for name in sorted(audited.attacks, key=lambda name: (order.get(name, len(order)), name))
         ]
     return result
+
+
+def histogram_svg(drawn: Histograms, span: tuple[float, float]) -> Markup:
+    """Both histograms of a subset. `span` is the axis, the same for all subsets, so that they can be compared."""
+    # A step is drawn from the lower edge of each bin; one more ends the last bin.
+    steps = [
+        {"kind": kind, "from": edge, "share": round(share, 6)}
+        for kind, shares in (("AQ", drawn.aq), ("UQ", drawn.uq))
+        for edge, share in zip(drawn.edges, (*shares, 0.0), strict=True)
+    ]
+    means = [{"kind": "AQ", "from": round(drawn.aq_mean, 6)}, {"kind": "UQ", "from": round(drawn.uq_mean, 6)}]
+    x = alt.X(
+        "from:Q",
+        title="CLIP score (cosine of picture and question)",
+        scale=alt.Scale(domain=span, nice=False),
+    )
+    y = alt.Y(
+        "share:Q",
+        title="share of its kind",
+        stack=None,
+        scale=alt.Scale(domain=[0, 1.06 * max(*drawn.aq, *drawn.uq)], nice=False),
+        axis=alt.Axis(format="%", minExtent=34),
+    )
+    colour = alt.Color("kind:N", scale=alt.Scale(domain=["AQ", "UQ"], range=[AQ, UQ]), legend=None)
+    dash = alt.StrokeDash("kind:N", scale=alt.Scale(domain=["AQ", "UQ"], range=[[1, 0], [5, 3]]), legend=None)
+    shares = _chart(steps).encode(x=x, y=y, color=colour)
+    area = shares.mark_area(interpolate="step-after", opacity=0.3)
+    line = shares.mark_line(interpolate="step-after", strokeWidth=1.6).encode(strokeDash=dash)
+    rule = _chart(means).mark_rule(strokeWidth=1.2).encode(x=x, color=colour, strokeDash=dash)
+    return _decoration((area + line + rule).properties(width=WIDTH, height=180))
+
+
+def attack_svg(rows: Sequence[AttackRow]) -> Markup:
+    """What every attacker reaches in one subset, with intervals, limits and the paper's rules beside."""
+    shown = [msgspec.structs.asdict(row) for row in rows if row.auroc is not None]
+    order = [row["attacker"] for row in shown]
+    y = alt.Y("attacker:N", sort=order, title=None, axis=alt.Axis(minExtent=115))
+
+    def x(field: str) -> alt.X:
+        return alt.X(
+            f"{field}:Q",
+            title="max(AUROC, 1 - AUROC); 0.5 is chance",
+            scale=alt.Scale(domain=[0.45, 1.0], nice=False, clamp=True),
+            axis=alt.Axis(values=[0.5, 0.6, 0.7, 0.8, 0.9, 1.0], format=".1f"),
+        )
+
+    def having(field: str) -> alt.Chart:
+        return _chart(row for row in shown if row[field] is not None).encode(x=x(field), y=y)
+
+    chart = (
+        having("low").mark_rule(color=AQ, strokeWidth=3, opacity=0.45).encode(x2="high:Q")
+        + having("auroc").mark_point(filled=True, size=70, color=AQ, opacity=1)
+        + having("paper").mark_point(shape="diamond", size=75, color=UQ, strokeWidth=1.8, opacity=1)
+        + having("limit").mark_tick(color="#111", thickness=2, size=20)
+    )
+    return _decoration(chart.properties(width=WIDTH - 100, height=25 * len(order)))
+
+
+def _chart(rows: Iterable[dict[str, object]]) -> alt.Chart:
+    return alt.Chart(alt.Data(values=list(rows)))
+
+
+def _decoration(chart: alt.LayerChart | alt.FacetChart) -> Markup:
+    """SVG to stand in HTML: decoration for a reader of screens, whom the caption and the table beside it serve."""
+    styled = chart.configure_view(stroke=None).configure_axis(
+        labelFontSize=11, titleFontSize=11, titleFontWeight="normal", gridColor="#e8ebee"
+    )
+    return Markup(str(svg(styled)).replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1))

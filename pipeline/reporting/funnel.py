@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-import msgspec
 
 from pipeline.core.errors import Problems
 from pipeline.core.records import SUBSETS, Record, Subset
 
 PROPOSING = ("rank", "perturb")
-UNANSWERABLE = "unanswerable"  # the one status of collect that goes on
 
 
-class FunnelStep(Record):
+class FunnelStep(Record, kw_only=False):
     """One stage's part in one subset: `entered` == `kept` + sum of `dropped`, which counts by reason."""
 
     stage: str
     what: str
     entered: int
     kept: int
-    dropped: dict[str, int] = msgspec.field(default_factory=dict)
+    dropped: Mapping[str, int] = {}
 
 
 def funnels(
-    reports: Mapping[str, Mapping[str, Any]], released: Mapping[Subset, tuple[int, int]]
+    reports: Mapping[str, Mapping[str, Any]], released: Mapping[Subset, int]
 ) -> dict[Subset, list[FunnelStep]]:
     """The steps of every subset, in order.
 
     Args:
-        reports: stage -> its report. released: subset -> (UQs, AQs) of the release.
+        reports: stage -> its report. released: subset -> UQs of the release.
 
     Raises:
         UserError: lists every step whose numbers do not add up, or do not start where the one before ended.
     """
     funnel: dict[Subset, list[FunnelStep]] = {
-        subset: [*_proposed(subset, reports), *_judged(subset, reports), _released(subset, reports, released)]
-        for subset in SUBSETS
+        subset: _steps(subset, reports, released[subset]) for subset in SUBSETS
     }
     problems = Problems(
         "the reports of the stages contradict each other; run dvc repro, so that all are of one run"
@@ -51,108 +47,51 @@ def funnels(
 def overview(funnel: Mapping[Subset, Sequence[FunnelStep]]) -> list[tuple[str, list[int | None]]]:
     """What was left after each step, one row a step, in the order of `funnel`; None where a subset has no such step.
     The first row is what there was at the start."""
-    names = list(dict.fromkeys((step.stage, step.what) for steps in funnel.values() for step in steps))
+    kept = [{(step.stage, step.what): step.kept for step in steps} for steps in funnel.values()]
     # Steps of one origin (rank, or perturb) come before those that all subsets share.
-    names.sort(key=lambda name: name[0] not in PROPOSING)
-    rows: list[tuple[str, list[int | None]]] = [
-        ("the start: pairs, or questions", [steps[0].entered for steps in funnel.values()])
+    names = sorted(
+        dict.fromkeys(name for of in kept for name in of), key=lambda name: name[0] not in PROPOSING
+    )
+    return [
+        ("the start: pairs, or questions", [steps[0].entered for steps in funnel.values()]),
+        *((f"{stage}: {what}", [of.get((stage, what)) for of in kept]) for stage, what in names),
     ]
-    for stage, what in names:
-        kept = [
-            next((s.kept for s in steps if (s.stage, s.what) == (stage, what)), None)
-            for steps in funnel.values()
-        ]
-        rows.append((f"{stage}: {what}", kept))
-    return rows
 
 
-def check(subset: str, steps: Iterable[FunnelStep], problems: Problems) -> None:
+def check(subset: str, steps: Sequence[FunnelStep], problems: Problems) -> None:
     """in == kept + dropped in each step, and each step takes in what the one before kept."""
-    before: FunnelStep | None = None
-    for step in steps:
-        gone = sum(step.dropped.values())
+    for before, step in zip([None, *steps], steps, strict=False):
+        told, gone = f"{step.entered:,} in, but", sum(step.dropped.values())
         if step.entered != step.kept + gone:
-            problems.add(
-                f"{subset}, {step.stage}", f"{step.entered:,} in, but {step.kept:,} kept and {gone:,} dropped"
-            )
-        if before is not None and step.entered != before.kept:
-            problems.add(
-                f"{subset}, {step.stage}", f"{step.entered:,} in, but {before.stage} kept {before.kept:,}"
-            )
-        before = step
+            problems.add(f"{subset}, {step.stage}", f"{told} {step.kept:,} kept and {gone:,} dropped")
+        if before and step.entered != before.kept:
+            problems.add(f"{subset}, {step.stage}", f"{told} {before.stage} kept {before.kept:,}")
 
 
-def _proposed(subset: Subset, reports: Mapping[str, Mapping[str, Any]]) -> list[FunnelStep]:
-    """Where candidates come from: all pairs that may be ranked, or all questions that may be edited."""
+def _steps(subset: Subset, reports: Mapping[str, Mapping[str, Any]], released: int) -> list[FunnelStep]:
+    """Of one subset, whose `released` are UQs."""
+    screen, balance = reports["screen"][subset], reports["balance"]["subsets"][subset]
+    kept, ended = balance["kept"], dict(reports["collect"]["candidates"].get(subset, {}))
+    judged, unanswerable = sum(ended.values()), ended.pop("unanswerable", 0)  # the one status that goes on
     if subset.startswith("pt"):
         row = reports["perturb"][subset]
-        return [
-            FunnelStep(
-                stage="perturb",
-                what="questions edited",
-                entered=row["questions"],
-                kept=row["candidates"],
-                dropped=row["unperturbed"],
-            )
+        first = [("perturb", "questions edited", row["questions"], row["candidates"], row["unperturbed"])]
+    else:
+        left_out = dict(reports["rank"]["pairs"])
+        pairs, admissible = left_out.pop("all"), left_out.pop("admissible")
+        drawn = reports["rank"]["subsets"][subset]["candidates"]
+        not_drawn = {"not drawn": admissible - drawn}
+        first = [
+            ("rank", "pairs that may be proposed", pairs, admissible, left_out),
+            ("rank", "pairs drawn by their CLIP score", admissible, drawn, not_drawn),
         ]
-    pairs = reports["rank"]["pairs"]
-    drawn = reports["rank"]["subsets"][subset]["candidates"]
-    left_out = {reason: count for reason, count in pairs.items() if reason not in ("all", "admissible")}
-    return [
-        FunnelStep(
-            stage="rank",
-            what="pairs that may be proposed",
-            entered=pairs["all"],
-            kept=pairs["admissible"],
-            dropped=left_out,
-        ),
-        FunnelStep(
-            stage="rank",
-            what="pairs drawn by their CLIP score",
-            entered=pairs["admissible"],
-            kept=drawn,
-            dropped={"not drawn": pairs["admissible"] - drawn},
-        ),
-    ]
-
-
-def _judged(subset: Subset, reports: Mapping[str, Mapping[str, Any]]) -> list[FunnelStep]:
-    screen, balance = reports["screen"][subset], reports["balance"]["subsets"][subset]
-    tasks = reports["batch"]["tasks"].get(subset, 0)
-    statuses = reports["collect"]["candidates"].get(subset, {})
-    return [
-        FunnelStep(
-            stage="screen",
-            what="candidates screened",
-            entered=screen["in"],
-            kept=screen["kept"],
-            dropped=screen["dropped"],
-        ),
+    rows = [
+        *first,
+        ("screen", "candidates screened", screen["in"], screen["kept"], screen["dropped"]),
         # Every candidate gets a task, or batch stops with an error.
-        FunnelStep(stage="batch", what="tasks made for annotators", entered=screen["kept"], kept=tasks),
-        FunnelStep(
-            stage="collect",
-            what="candidates judged by annotators",
-            entered=sum(statuses.values()),
-            kept=statuses.get(UNANSWERABLE, 0),
-            dropped={status: count for status, count in statuses.items() if status != UNANSWERABLE},
-        ),
-        FunnelStep(
-            stage="balance",
-            what="verified candidates balanced",
-            entered=balance["verified"],
-            kept=balance["kept"],
-            dropped=balance["left_out"],
-        ),
+        ("batch", "tasks made for annotators", screen["kept"], reports["batch"]["tasks"].get(subset, 0)),
+        ("collect", "candidates judged by annotators", judged, unanswerable, ended),
+        ("balance", "verified candidates balanced", balance["verified"], kept, balance["left_out"]),
+        ("release", "items released", kept, released),
     ]
-
-
-def _released(
-    subset: Subset, reports: Mapping[str, Mapping[str, Any]], released: Mapping[Subset, tuple[int, int]]
-) -> FunnelStep:
-    return FunnelStep(
-        stage="release",
-        what="items released",
-        entered=reports["balance"]["subsets"][subset]["kept"],
-        kept=released[subset][0],
-    )
+    return [FunnelStep(*row) for row in rows]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from pipeline.auditing.subset_audit import AuditReport
 from pipeline.core import params
 from pipeline.core.errors import UserError
 from pipeline.core.files import content_key, read_json, read_jsonl
-from pipeline.core.paths import Folders
+from pipeline.core.paths import WRITTEN, Folders
 from pipeline.core.records import (
     SUBSETS,
     Dropped,
@@ -24,34 +23,24 @@ from pipeline.core.records import (
     Task,
     Verdict,
     Verified,
-    Vocabulary,
 )
-from pipeline.encoders.clip import ModelRecord
+from pipeline.core.rows import grouped
 from pipeline.encoders.embedding import EmbedReport
 from pipeline.judge.reconstruct import Reconstructed
-from pipeline.releasing.all_dropped import all_dropped
-from pipeline.releasing.provenance import ReleaseParams
-from pipeline.releasing.rgqa_format import RgqaRow
+from pipeline.releasing.provenance import DROPS, ReleaseParams, all_dropped
+from pipeline.releasing.subset_files import RgqaRow
 from pipeline.sources.ingesting import IngestReport
 
 REPORTS = ("rank", "perturb", "screen", "batch", "collect", "balance")  # whose figures make the funnel
-READ = {  # stage -> what is read of it
-    "ingest": ("ingest.json", "pictures.jsonl", "questions.jsonl", "scenes.jsonl"),
-    "embed": ("embed.json",),
-    "rank": ("rank.json",),
-    "perturb": ("perturb.json", "unperturbed.jsonl"),
-    "screen": ("screen.json", "dropped.jsonl"),
-    "batch": ("batch.json", "tasks.jsonl"),
-    "collect": ("collect.json", "verified.jsonl", "verdicts.jsonl", "set_aside.jsonl"),
-    "balance": ("balance.json", "items.jsonl", "unpaired.jsonl"),
-    "audit": ("audit.json",),
-    "vocabulary": ("vocabulary.json", "reconstructed.jsonl"),
-}
+READ = (
+    *(WRITTEN[kind] for kind in (Picture, Question, Scene, Task, Verified, Verdict, Item)),
+    *(f"{stage}/{stage}.json" for stage in ("ingest", "embed", *REPORTS, "audit", "vocabulary")),
+    *("collect/set_aside.jsonl", "vocabulary/reconstructed.jsonl", *DROPS),
+)
 
 
-@dataclass(frozen=True, slots=True)
 class Run:
-    """A run as far as a page tells of it.
+    """A run whose stages have all run, as far as a page tells of it.
 
     Attributes:
         reports: stage -> its report, of those in REPORTS. items: subset -> its items.
@@ -59,28 +48,48 @@ class Run:
         reconstructed: by picture id, the graphs put together from questions.
         verified: candidate id -> the candidates that became items. verdicts: verdict id -> theirs.
         tasks: task id -> those of these verdicts. aside: verdict id -> why it does not count.
-        released: subset -> (UQs, AQs) as counted in the release. examples: (subset, stage, reason) -> a text.
+        released: subset -> UQs as counted in the release. examples: (subset, stage, reason) -> a text.
+
+    Raises:
+        UserError: lists the stages that have not run and the files they owe.
     """
 
-    folders: Folders
-    version: str
-    split: str
-    release: ReleaseParams
-    model: ModelRecord
-    audit: AuditReport
-    reports: dict[str, dict[str, Any]]
-    items: dict[Subset, list[Item]]
-    pictures: dict[str, Picture]
-    questions: dict[str, Question]
-    scenes: dict[str, Scene]
-    reconstructed: dict[str, Reconstructed]
-    vocabulary: Vocabulary
-    verified: dict[str, Verified]
-    verdicts: dict[str, Verdict]
-    tasks: dict[str, Task]
-    aside: dict[str, str]
-    released: dict[Subset, tuple[int, int]]
-    examples: dict[tuple[str, str, str], str]
+    def __init__(self, folders: Folders, version: str) -> None:
+        _all_there(folders, version)
+        self.folders, self.version = folders, version
+        items = grouped(folders.rows(Item), lambda item: item.subset)
+        if not items:
+            raise UserError(
+                f"{folders.file(Item)}: no items, so there is nothing to report; "
+                "balance.json and collect.json say what became of the candidates"
+            )
+        self.items: dict[Subset, list[Item]] = {
+            subset: items[subset] for subset in SUBSETS if subset in items
+        }
+        self.split = read_json(folders.stage("ingest") / "ingest.json", IngestReport).split
+        self.release = params.load("release", ReleaseParams)
+        self.model = read_json(folders.stage("embed") / "embed.json", EmbedReport).model
+        self.audit = read_json(folders.stage("audit") / "audit.json", AuditReport)
+        self.reports: dict[str, dict[str, Any]] = {
+            stage: read_json(folders.stage(stage) / f"{stage}.json") for stage in REPORTS
+        }
+        self.vocabulary = folders.vocabulary()
+        self.pictures = {row.picture_id: row for row in folders.rows(Picture)}
+        self.questions = {row.question_id: row for row in folders.asked(self.pictures)}
+        self.scenes = {row.picture_id: row for row in folders.rows(Scene) if row.picture_id in self.pictures}
+        graphs = read_jsonl(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed)
+        self.reconstructed = {row.picture_id: row for row in graphs if row.picture_id in self.pictures}
+        uqs = {item.item_id for item in self.all_items if item.unanswerable}
+        verified = {row.candidate.candidate_id: row for row in folders.rows(Verified)}
+        self.verified = {key: row for key, row in verified.items() if key in uqs}
+        wanted = {key for row in self.verified.values() for key in row.verdict_ids}
+        self.verdicts = {row.verdict_id: row for row in folders.rows(Verdict) if row.verdict_id in wanted}
+        judged = {verdict.task_id for verdict in self.verdicts.values()}
+        self.tasks = {row.task_id: row for row in folders.rows(Task) if row.task_id in judged}
+        set_aside = read_jsonl(folders.stage("collect") / "set_aside.jsonl", SetAside)
+        self.aside = {row.verdict_id: row.reason for row in set_aside if row.verdict_id in wanted}
+        self.released = _released(folders.release(version))
+        self.examples = _examples(all_dropped(folders, verified.values()))
 
     @property
     def all_items(self) -> list[Item]:
@@ -97,64 +106,9 @@ class Run:
         return any(item.rehearsal for item in self.all_items)
 
 
-def read_run(folders: Folders, version: str) -> Run:
-    """Read a run whose stages have all run.
-
-    Raises:
-        UserError: lists the stages that have not run and the files they owe.
-    """
-    _all_there(folders, version)
-    ingest, collect, balance = (folders.stage(stage) for stage in ("ingest", "collect", "balance"))
-    vocabulary = folders.stage("vocabulary")
-    items: dict[Subset, list[Item]] = {}
-    for item in read_jsonl(balance / "items.jsonl", Item):
-        items.setdefault(item.subset, []).append(item)
-    if not items:
-        raise UserError(
-            f"{balance / 'items.jsonl'}: no items, so there is nothing to report; "
-            "balance.json and collect.json say what became of the candidates"
-        )
-    pictures = {row.picture_id: row for row in read_jsonl(ingest / "pictures.jsonl", Picture)}
-    questions = read_jsonl(ingest / "questions.jsonl", Question)
-    scenes = read_jsonl(ingest / "scenes.jsonl", Scene)
-    graphs = read_jsonl(vocabulary / "reconstructed.jsonl", Reconstructed)
-    uqs = {item.item_id for rows in items.values() for item in rows if item.unanswerable}
-    all_verified = list(read_jsonl(collect / "verified.jsonl", Verified))
-    verified = {row.candidate.candidate_id: row for row in all_verified if row.candidate.candidate_id in uqs}
-    wanted = {key for row in verified.values() for key in row.verdict_ids}
-    all_verdicts = read_jsonl(collect / "verdicts.jsonl", Verdict)
-    verdicts = {row.verdict_id: row for row in all_verdicts if row.verdict_id in wanted}
-    judged = {verdict.task_id for verdict in verdicts.values()}
-    tasks = read_jsonl(folders.stage("batch") / "tasks.jsonl", Task)
-    set_aside = read_jsonl(collect / "set_aside.jsonl", SetAside)
-    return Run(
-        folders=folders,
-        version=version,
-        split=read_json(ingest / "ingest.json", IngestReport).split,
-        release=params.load("release", ReleaseParams),
-        model=read_json(folders.stage("embed") / "embed.json", EmbedReport).model,
-        audit=read_json(folders.stage("audit") / "audit.json", AuditReport),
-        reports={stage: read_json(folders.stage(stage) / f"{stage}.json") for stage in REPORTS},
-        items={subset: items[subset] for subset in SUBSETS if subset in items},
-        pictures=pictures,
-        questions={row.question_id: row for row in questions if row.picture_id in pictures},
-        scenes={row.picture_id: row for row in scenes if row.picture_id in pictures},
-        reconstructed={row.picture_id: row for row in graphs if row.picture_id in pictures},
-        vocabulary=read_json(vocabulary / "vocabulary.json", Vocabulary),
-        verified=verified,
-        verdicts=verdicts,
-        tasks={row.task_id: row for row in tasks if row.task_id in judged},
-        aside={row.verdict_id: row.reason for row in set_aside if row.verdict_id in wanted},
-        released=_released(folders.release(version)),
-        examples=_examples(all_dropped(folders, all_verified)),
-    )
-
-
 def _all_there(folders: Folders, version: str) -> None:
-    missing: dict[str, list[Path]] = {}
-    for stage, names in READ.items():
-        if absent := [path for name in names if not (path := folders.stage(stage) / name).is_file()]:
-            missing[stage] = absent
+    paths = [path for path in map(folders.stage, READ) if not path.is_file()]
+    missing = dict(grouped(paths, lambda path: path.parent.name))
     if not (folder := folders.release(version) / "rgqa").is_dir():
         missing["release"] = [folder]
     if missing:
@@ -166,14 +120,13 @@ def _all_there(folders: Folders, version: str) -> None:
         )
 
 
-def _released(folder: Path) -> dict[Subset, tuple[int, int]]:
-    """UQs and AQs of each subset as counted in RGQA's files of the release."""
-    counts: dict[Subset, tuple[int, int]] = {}
+def _released(folder: Path) -> dict[Subset, int]:
+    """UQs of each subset as counted in RGQA's files of the release."""
+    counts: dict[Subset, int] = {}
     for subset in SUBSETS:
         path = folder / "rgqa" / f"{subset}.json"
         rows = read_json(path, list[RgqaRow]) if path.is_file() else []
-        uqs = sum("UQ" in row.label for row in rows)
-        counts[subset] = uqs, len(rows) - uqs
+        counts[subset] = sum("UQ" in row.label for row in rows)
     return counts
 
 
@@ -182,9 +135,6 @@ def _examples(dropped: Iterable[Dropped]) -> dict[tuple[str, str, str], str]:
     nor a chosen one."""
     lowest: dict[tuple[str, str, str], tuple[str, str]] = {}
     for row in dropped:
-        place, mark = (
-            (row.subset, row.stage, row.reason),
-            (content_key("example", row.candidate_id), row.text),
-        )
-        lowest[place] = min(lowest.get(place, mark), mark)
+        place, mark = (row.subset, row.stage, row.reason), content_key("example", row.candidate_id)
+        lowest[place] = min(lowest.get(place, (mark, row.text)), (mark, row.text))
     return {place: text for place, (_, text) in lowest.items()}

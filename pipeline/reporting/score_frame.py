@@ -1,23 +1,25 @@
-"""Scores as a table for a notebook: a row for each model, subset and score."""
+"""Scores as a table for a notebook, a row for each model, subset and score; and tables as files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from pipeline.core.errors import UserError
 from pipeline.core.files import replacing
+from pipeline.scorers.model_report import Report
 
 if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ["model", "subset", "group", "score", "value", "low", "high"]
 SUFFIXES = (".csv", ".xlsx", ".parquet")
+EXCEL_ROWS = 1_048_576  # of a sheet, its head included
 NONE = (float("nan"), float("nan"))  # no interval
 
 
-def score_frame(report: Mapping[str, Any]) -> pd.DataFrame:
+def score_frame(report: Report) -> pd.DataFrame:
     """Every number of the scorers' report, a row each.
 
     `subset` is "mean" for the mean over subsets and "" for what is of the whole run; `score` is the way to the number
@@ -30,30 +32,28 @@ def score_frame(report: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(list(_rows(report)), columns=pd.Index(COLUMNS))
 
 
-def _rows(report: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
-    for model in report["models"]:
-        places = model["subsets"] | ({"mean": model["mean"]} if "mean" in model else {})
-        if "efficiency" in model:
-            places |= {"": {"efficiency": model["efficiency"]}}
+def _rows(report: Report) -> Iterator[tuple[Any, ...]]:
+    for model in report.models:
+        places: dict[str, Mapping[str, Mapping[str, Any]]] = dict(model.subsets)
+        if model.mean:
+            places["mean"] = model.mean
+        if model.efficiency:
+            places[""] = {"efficiency": model.efficiency}
         for subset, groups in places.items():
             intervals = groups.get("intervals", {})
             # The interval of a score is told by its name; it is of the group by which models are compared.
             for group, scores in groups.items():
                 if group != "intervals":
+                    known = intervals if group in ("realistic", "pairs", "answers") else {}
                     for name, value in _numbers(scores):
-                        yield model["name"], subset, group, name, value, *_interval(group, name, intervals)
-    for difference in report["differences"]:
-        model = f"{difference['model']} - {difference['against']}"
-        for subset, scores in difference["scores"].items():
-            for name, row in scores.items():
-                yield model, subset, "difference", name, row["difference"], *row.get("interval", NONE)
-                if "share_better" in row:
-                    yield model, subset, "share_better", name, row["share_better"], *NONE
-
-
-def _interval(group: str, name: str, intervals: Mapping[str, Any]) -> tuple[float, float]:
-    low, high = intervals.get(name, NONE) if group in ("realistic", "pairs", "answers") else NONE
-    return low, high
+                        yield model.name, subset, group, name, value, *known.get(name, NONE)
+    for difference in report.differences:
+        model = f"{difference.model} - {difference.against}"
+        for subset, scores in difference.scores.items():
+            for name, change in scores.items():
+                yield model, subset, "difference", name, change.difference, *(change.interval or NONE)
+                if change.share_better is not None:
+                    yield model, subset, "share_better", name, change.share_better, *NONE
 
 
 def _numbers(scores: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, float]]:
@@ -71,25 +71,38 @@ def table_problems(path: Path | None) -> list[str]:
     return [f"{path}: cannot write such a table; wanted a name that ends in {', '.join(SUFFIXES)}"]
 
 
-def write_frame(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table as CSV, Excel or Parquet, as its name says; whole or not at all."""
-    kind, buffer = path.suffix.lower(), BytesIO()
-    if kind == ".csv":
-        frame.to_csv(buffer, index=False)
-    elif kind == ".parquet":
-        frame.to_parquet(buffer, index=False)
-    else:
-        _write_sheet(frame, buffer)
+def write_frame(frame: pd.DataFrame, path: Path, source: str = "scores") -> None:
+    """Write a table as CSV, Excel or Parquet, as its name says; whole or not at all. `source` is told in errors. In
+    Excel text that begins with = is text, no formula; characters that it cannot hold are shown as U+FFFD.
+
+    Raises:
+        UserError: it does not fit an Excel sheet, or Parquet finds a column of no one type.
+    """
+    import pyarrow as pa
+
+    kind = path.suffix.lower()
+    if kind == ".xlsx" and len(frame) >= EXCEL_ROWS:
+        raise UserError(f"{source}: {len(frame):,} rows do not fit an Excel sheet; write .parquet or .csv")
     with replacing(path) as file:
-        file.write(buffer.getvalue())
+        if kind == ".csv":
+            frame.to_csv(file, index=False)
+        elif kind == ".xlsx":
+            _write_sheet(frame, file)
+        else:
+            try:
+                frame.to_parquet(file, index=False)
+            # A column of numbers and texts, or numbers beyond 64 bits.
+            except (pa.ArrowException, OverflowError) as error:
+                raise UserError(f"{source}: a column is of no one type, so write .csv: {error}") from error
 
 
-def _write_sheet(frame: pd.DataFrame, buffer: BytesIO) -> None:
+def _write_sheet(frame: pd.DataFrame, file: BinaryIO) -> None:
     import pandas as pd
 
-    with pd.ExcelWriter(buffer, engine="openpyxl") as writer:
-        frame.to_excel(writer, sheet_name="scores", index=False, freeze_panes=(1, 0))
-        for row in writer.sheets["scores"].iter_rows():
+    frame = frame.replace(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "\ufffd", regex=True)
+    with pd.ExcelWriter(file, engine="openpyxl") as writer:
+        frame.to_excel(writer, sheet_name="table", index=False, freeze_panes=(1, 0))
+        for row in writer.sheets["table"].iter_rows():
             for cell in row:
-                if cell.data_type == "f":  # a name that begins with "=" is a name, not a formula
+                if cell.data_type == "f":
                     cell.data_type = "s"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from pipeline.core.files import replacing
 from pipeline.core.pages import svg
@@ -17,10 +19,10 @@ from pipeline.scorers.join import join
 if TYPE_CHECKING:
     import altair
 
-POINTS = 500  # of a curve: more cannot be seen
+POINTS = 500  # of a curve, evenly thinned, first and last kept: more cannot be seen
 HISTOGRAM_BINS = 40
 # The curves, and the titles of each, of its x and of its y.
-CURVES = {
+TITLES = {
     "risk-coverage": ("Risk over coverage", "coverage: share answered", "risk: share wrong of these"),
     "acc-fpr": ("ACC-FPR curve", "FPR: share of UQs accepted", "ACC: share of AQs accepted and right"),
     "reliability": ("Reliability", "mean confidence of the bin", "share answered right"),
@@ -44,13 +46,21 @@ def plot(benchmark: Benchmark, models: Sequence[Predictions], options: Options, 
 
 
 def _charts(answered: Mapping[str, Answered]) -> dict[str, altair.TopLevelMixin]:
-    curves = {model: _curves(at) for model, at in answered.items()}
-    charts: dict[str, altair.TopLevelMixin] = {}
-    for name, titles in CURVES.items():
-        drawn = {model: points[name] for model, points in curves.items() if name in points}
-        if drawn:
-            charts[name] = _curve_chart(drawn, titles, diagonal=name == "reliability")
-    return charts | {"confidences": _histogram_chart(answered)}
+    curves: dict[str, list[dict[Hashable, Any]]] = defaultdict(list)
+    bins: list[dict[Hashable, Any]] = []
+    for model, at in answered.items():
+        for name, (x, y) in _curves(at).items():
+            kept = np.linspace(0, len(x) - 1, min(len(x), POINTS)).round().astype(int)
+            points = {"model": model, "place": kept, "x": x[kept], "y": y[kept]}
+            curves[name] += pd.DataFrame(points).to_dict("records")
+        given = at.at(~at.missing)
+        edges = np.histogram_bin_edges(given.confidence, HISTOGRAM_BINS)
+        for kind, which in (("answerable", given.answerable), ("unanswerable", ~given.answerable)):
+            counts, _ = np.histogram(given.confidence[which], edges)
+            bars = {"model": model, "kind": kind, "from": edges[:-1], "to": edges[1:], "items": counts}
+            bins += pd.DataFrame(bars).to_dict("records")
+    charts = {name: _curve_chart(curves[name], name) for name in TITLES if name in curves}
+    return charts | {"confidences": _histogram_chart(bins)}
 
 
 def _curves(at: Answered) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -67,17 +77,11 @@ def _curves(at: Answered) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     return curves
 
 
-def _curve_chart(
-    curves: Mapping[str, tuple[np.ndarray, np.ndarray]], titles: tuple[str, str, str], *, diagonal: bool
-) -> altair.TopLevelMixin:
-    """A line for each model, evenly thinned to POINTS, first and last kept."""
+def _curve_chart(rows: list[dict[Hashable, Any]], name: str) -> altair.TopLevelMixin:
+    """A line for each model."""
     import altair as alt
 
-    rows = []
-    for model, (x, y) in curves.items():
-        kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), POINTS)).round().astype(int)).tolist()
-        rows += [{"model": model, "place": i, "x": float(x[i]), "y": float(y[i])} for i in kept]
-    title, x_title, y_title = titles
+    title, x_title, y_title = TITLES[name]
     scale = alt.Scale(domain=[0, 1])
     lines = (
         alt.Chart(alt.Data(values=rows), title=title, width=360, height=300)
@@ -90,30 +94,19 @@ def _curve_chart(
         )
     )
     even = alt.Chart(alt.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}])).encode(x="x:Q", y="y:Q")
-    return even.mark_line(color="gray", strokeDash=[4, 4]) + lines if diagonal else lines
+    return even.mark_line(color="gray", strokeDash=[4, 4]) + lines if name == "reliability" else lines
 
 
-def _histogram_chart(answered: Mapping[str, Answered]) -> altair.TopLevelMixin:
+def _histogram_chart(rows: list[dict[Hashable, Any]]) -> altair.TopLevelMixin:
     import altair as alt
 
-    rows = []
-    for model, whole in answered.items():
-        at = whole.at(~whole.missing)
-        edges = np.histogram_bin_edges(at.confidence, HISTOGRAM_BINS)
-        for kind, which in (("answerable", at.answerable), ("unanswerable", ~at.answerable)):
-            counts, _ = np.histogram(at.confidence[which], edges)
-            bins = zip(edges[:-1].tolist(), edges[1:].tolist(), counts.tolist(), strict=True)
-            rows += [{"model": model, "kind": kind, "from": a, "to": b, "items": n} for a, b, n in bins]
     title = "Confidences of answerable and unanswerable questions"
-    return (
-        alt.Chart(alt.Data(values=rows), title=title, width=360, height=160)
-        .mark_bar(opacity=0.6)
-        .encode(
-            x=alt.X("from:Q", title="confidence"),
-            x2="to:Q",
-            y=alt.Y("items:Q", stack=None),
-            y2=alt.datum(0),
-            color="kind:N",
-            row="model:N",
-        )
+    chart = alt.Chart(alt.Data(values=rows), title=title, width=360, height=160).mark_bar(opacity=0.6)
+    return chart.encode(
+        x=alt.X("from:Q", title="confidence"),
+        x2="to:Q",
+        y=alt.Y("items:Q", stack=None),
+        y2=alt.datum(0),
+        color="kind:N",
+        row="model:N",
     )

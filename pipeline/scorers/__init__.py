@@ -2,26 +2,36 @@
 
 # ruff: noqa: F401 - this is the one list of what the package offers
 from .abstention import is_abstention
-from .acc_fpr import acc_fpr_curve, auaf, facc, ff95
-from .answerability import answerability_ap, answerability_f1
+from .answer_scores import anls, exact_match, token_f1, vqa3_plus, vqa_accuracy
 from .calibration import brier_score, expected_calibration_error, reliability_table
-from .detection import aupr, auroc, detection_error, fpr_at_tpr
 from .dual_accuracy import dual_accuracy
 from .efficiency import efficiency
 from .human import human_rejection, rejection_at_tpr
 from .masses import majority, masses, semantic_subjectivity, subjectivity
-from .matching import anls, exact_match, token_f1
 from .normalize import normalize_answer
 from .parity import published_scores
-from .realistic import realistic_scores
-from .reliability import best_effective_reliability, choose_threshold, effective_reliability
+from .realistic import (
+    acc_fpr_curve,
+    answerability_ap,
+    answerability_f1,
+    auaf,
+    aupr,
+    auroc,
+    detection_error,
+    facc,
+    ff95,
+    fpr_at_tpr,
+    realistic_scores,
+)
 from .selective import (
+    best_effective_reliability,
     best_selection,
+    choose_threshold,
     coverage_at_risk,
+    effective_reliability,
     risk_coverage_auc,
     risk_coverage_curve,
     threshold_at_risk,
     threshold_transfer,
 )
-from .vqa_accuracy import vqa3_plus, vqa_accuracy
 from .wups import wups

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from .items import UNANSWERABLE, Benchmark, BenchmarkItem
-from .json_input import parse_json, parse_lines, read_bytes
-from .validation import InputError
+from .validation import InputError, each, parse_json, parse_lines, read_bytes
+
+TYPES = ("structural", "semantic", "detailed")  # of questions, as GQA names them
 
 
 def read_benchmark(path: Path | str, subsets: Collection[str] = ()) -> Benchmark:
@@ -22,23 +23,19 @@ def read_benchmark(path: Path | str, subsets: Collection[str] = ()) -> Benchmark
     whole = _release(path) if path.is_dir() else _single_file(path)
     if unknown := [name for name in subsets if name not in whole.subsets]:
         raise InputError(f"{path}: no subset {', '.join(unknown)}; there are {', '.join(whole.subsets)}")
-    return whole._replace(
-        subsets={name: items for name, items in whole.subsets.items() if not subsets or name in subsets}
-    )
+    chosen = {name: items for name, items in whole.subsets.items() if not subsets or name in subsets}
+    return whole._replace(subsets=chosen)
 
 
 def _single_file(path: Path) -> Benchmark:
     data = read_bytes(path)
     value = parse_json(data, path)
+    questions = value.values() if isinstance(value, dict) else []
     if isinstance(value, list):
         kind, items = "rgqa", _items(value, path, "question", _rgqa_item)
     elif isinstance(value, dict) and isinstance(value.get("annotations"), list):
         kind, items = "vqa", _items(value["annotations"], path, "annotation", _vqa_item)
-    elif (
-        isinstance(value, dict)
-        and value
-        and all(isinstance(v, dict) and "answer" in v for v in value.values())
-    ):
+    elif questions and all(isinstance(question, dict) and "answer" in question for question in questions):
         kind, items = "gqa", [_gqa_item(name, question) for name, question in value.items()]
     else:
         raise InputError(
@@ -52,16 +49,14 @@ def _release(folder: Path) -> Benchmark:
     files = sorted((folder / "rgqa").glob("*.json"))
     if not files:
         raise InputError(f"{folder}: no rgqa/*.json in it; wanted a release's folder or a file")
-    version = ""
-    if (params := folder / "params.json").is_file():
-        version = str(parse_json(read_bytes(params), params).get("version", ""))
+    params, provenance = folder / "params.json", folder / "provenance.jsonl"
+    version = parse_json(read_bytes(params), params).get("version", "") if params.is_file() else ""
     sums: dict[str, str] = {}
-    details: dict[tuple[str, str], dict[str, Any]] = {}
-    if (provenance := folder / "provenance.jsonl").is_file():
+    details: dict[str, dict[str, Any]] = {}
+    if provenance.is_file():
         data = read_bytes(provenance)
         sums[provenance.name] = _sha256(data)
         details = _details(data, provenance)
-    described = {subset for subset, _ in details}
     subsets: dict[str, list[BenchmarkItem]] = {}
     problems: list[str] = []
     for file in files:
@@ -72,38 +67,34 @@ def _release(folder: Path) -> Benchmark:
         except InputError as error:
             problems += error.problems
             continue
-        if name in described:
-            problems += [
-                f"provenance.jsonl: has nothing on {name}'s item {item.id}"
-                for item in items
-                if (name, item.id) not in details
-            ]
-        subsets[name] = [_detailed(item, details.get((name, item.id))) for item in items]
+        known = details.get(name, {})
+        lost = [item.id for item in items if item.id not in known] if known else []
+        problems += [f"provenance.jsonl: has nothing on {name}'s item {item}" for item in lost]
+        subsets[name] = [_detailed(item, known.get(item.id, {})) for item in items]
     if problems:
         raise InputError(problems)
     ids = frozenset(item.id for items in subsets.values() for item in items)
-    return Benchmark("rgqa", folder.name, version, sums, subsets, ids)
+    return Benchmark("rgqa", folder.name, str(version), sums, subsets, ids)
 
 
-def _details(data: bytes, path: Path) -> dict[tuple[str, str], dict[str, Any]]:
+def _details(data: bytes, path: Path) -> dict[str, dict[str, Any]]:
     """What a release's provenance says of each item, by subset and id."""
-    details = {}
+    details: dict[str, dict[str, Any]] = {}
     for number, row in parse_lines(data, path):
         try:
-            details[row["item"]["subset"], row["item"]["item_id"]] = row["item"]
+            item = row["item"]
+            details.setdefault(item["subset"], {})[item["item_id"]] = item
         except (KeyError, TypeError) as error:
             raise InputError(f"{path}, line {number}: not an item's provenance ({error!r})") from error
     return details
 
 
-def _detailed(item: BenchmarkItem, details: dict[str, Any] | None) -> BenchmarkItem:
-    if details is None:
-        return item
+def _detailed(item: BenchmarkItem, details: dict[str, Any]) -> BenchmarkItem:
     return item._replace(
         category=details.get("category") or "",
         edits=tuple(sorted({edit["kind"] for edit in details.get("edits", ())})),
         pair=details.get("pair_id", ""),
-        **{name: details.get(name, "") for name in ("structural", "semantic", "detailed", "part")},
+        **{name: details.get(name, "") for name in (*TYPES, "part")},
     )
 
 
@@ -115,21 +106,19 @@ def _items(rows: Any, path: Path, noun: str, item_of: Callable[[Any], BenchmarkI
     """
     if not isinstance(rows, list):
         raise InputError(f"{path}: wanted a list of {noun}s, got {type(rows).__name__}")
-    items: dict[str, BenchmarkItem] = {}
-    problems: list[str] = []
-    for number, row in enumerate(rows, 1):
-        where = f"{path.name}, {noun} {number}"
-        try:
-            item = item_of(row)
-        except InputError as error:
-            problems += [f"{where}: {problem}" for problem in error.problems]
-            continue
-        if item.id in items:
-            problems.append(f"{where}: id {item.id} stands there twice")
-        items[item.id] = item
+    seen: set[str] = set()
+
+    def new_item(row: Any) -> BenchmarkItem:
+        item = item_of(row)
+        if item.id in seen:
+            raise InputError(f"id {item.id} stands there twice")
+        seen.add(item.id)
+        return item
+
+    items, problems = each(rows, f"{path.name}, {noun}", new_item)
     if problems:
         raise InputError([f"{path}: {len(problems)} faults", *problems])
-    return list(items.values())
+    return items
 
 
 def _rgqa_item(row: Any) -> BenchmarkItem:
@@ -137,11 +126,8 @@ def _rgqa_item(row: Any) -> BenchmarkItem:
     if not isinstance(row, dict) or not {"question_id", "label"} <= row.keys():
         raise InputError("wanted an object with question_id and label")
     name, label = str(row["question_id"]), row["label"]
-    if (
-        not isinstance(label, dict)
-        or not label
-        or not all(isinstance(v, int | float) for v in label.values())
-    ):
+    worths = label.values() if isinstance(label, dict) else []
+    if not worths or not all(isinstance(worth, int | float) for worth in worths):
         raise InputError(f'{name}: label is {label!r}, wanted {{answer: 1.0}} or {{"UQ": 1.0}}')
     if any(answer != UNANSWERABLE and answer.strip().upper() == UNANSWERABLE for answer in label):
         raise InputError(f'{name}: label {label!r} is neither an answer nor "UQ"; write UQ in capitals')
@@ -164,18 +150,8 @@ def _vqa_item(row: Any) -> BenchmarkItem:
 
 def _gqa_item(name: str, question: dict[str, Any]) -> BenchmarkItem:
     types = question.get("types") or {}
-    structural, semantic, detailed = (
-        types.get(kind) or "" for kind in ("structural", "semantic", "detailed")
-    )
-    return BenchmarkItem(
-        name,
-        str(question.get("imageId", "")),
-        {question["answer"]: 1.0},
-        structural=structural,
-        semantic=semantic,
-        detailed=detailed,
-        question=question,
-    )
+    item = BenchmarkItem(name, str(question.get("imageId", "")), {question["answer"]: 1.0}, question=question)
+    return item._replace(**{kind: types.get(kind) or "" for kind in TYPES})
 
 
 def _sha256(data: bytes) -> str:

@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from .items import Answered, Options
+
 CHUNK = 1 << 19  # items x repetitions handled at once: keeps the arrays inside the cache's reach
+
+Scoring = Callable[
+    [np.ndarray], dict[str, np.ndarray]
+]  # weights of the pictures [b, pictures] -> scores, [b] each
+Replicates = dict[str, dict[str, np.ndarray]]  # subset (and "mean") -> score -> [b], the repetitions
+
+
+def replicates(
+    subsets: Mapping[str, Answered], scoring: Callable[[Answered, np.ndarray], Scoring], options: Options
+) -> Replicates:
+    """Scores of every repetition, [b] each, of every subset and, of several, of their "mean". The same seed draws the
+    same pictures for every model, so that differences are paired."""
+    count, places = clusters([[item.picture or item.id for item in at.items] for at in subsets.values()])
+    scores_of = [scoring(answered, place) for answered, place in zip(subsets.values(), places, strict=True)]
+    weights = draws(count, options.bootstrap, options.seed, max(map(len, places)))
+    blocks = zip(*([scores(drawn) for scores in scores_of] for drawn in weights), strict=True)
+    found = {
+        name: {score: np.concatenate([block[score] for block in parts]) for score in parts[0]}
+        for name, parts in zip(subsets, blocks, strict=True)
+    }
+    if len(subsets) > 1:
+        rows = list(found.values())
+        shared = [score for score in rows[0] if all(score in row for row in rows)]
+        found["mean"] = {score: np.mean([row[score] for row in rows], axis=0) for score in shared}
+    return found
 
 
 def clusters(names: Sequence[Sequence[str]]) -> tuple[int, list[np.ndarray]]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .items import Answered, Options
-from .validation import arrays, fractions
-from .vqa_accuracy import most_frequent
+from .answer_scores import most_frequent
+from .items import Answered, Options, Scores
+from .validation import fractions
+
+Binning = Literal["width", "mass"]
 
 
 def expected_calibration_error(
-    confidence: ArrayLike, correct: ArrayLike, *, bins: int = 15, binning: Literal["width", "mass"] = "width"
+    confidence: ArrayLike, correct: ArrayLike, *, bins: int = 15, binning: Binning = "width"
 ) -> float:
     """ECE: |mean confidence - mean correctness| of each bin, weighted by its items; in [0, 1], lower is better.
     NaN without items.
@@ -29,19 +31,15 @@ def expected_calibration_error(
     >>> round(expected_calibration_error([0.9, 0.9, 0.1, 0.1], [1, 0, 0, 0], bins=10), 3)  # (0.4 + 0.1) / 2
     0.25
     """
-    table = reliability_table(confidence, correct, bins=bins, binning=binning)
-    total = table[:, 0].sum()
-    if not total:
-        return float("nan")
-    return float((table[:, 0] * np.abs(table[:, 1] - table[:, 2])).sum() / total)
+    items, said, happened = reliability_table(confidence, correct, bins=bins, binning=binning).T
+    return float((items * np.abs(said - happened)).sum() / items.sum()) if len(items) else float("nan")
 
 
 def reliability_table(
-    confidence: ArrayLike, correct: ArrayLike, *, bins: int = 15, binning: Literal["width", "mass"] = "width"
+    confidence: ArrayLike, correct: ArrayLike, *, bins: int = 15, binning: Binning = "width"
 ) -> np.ndarray:
     """What a reliability diagram shows: for each bin that is not empty [items, mean confidence, mean correctness]."""
-    confidence, correct = arrays(confidence=confidence, correct=correct)
-    confidence, correct = fractions("confidence", confidence), fractions("correct", correct)
+    confidence, correct = fractions(confidence=confidence, correct=correct)
     if bins < 1:
         raise ValueError(f"bins is {bins}, wanted 1 or more")
     if binning == "width":
@@ -50,10 +48,9 @@ def reliability_table(
         place = np.searchsorted(np.sort(confidence), confidence) * bins // max(len(confidence), 1)
     else:
         raise ValueError(f"binning is {binning!r}, wanted 'width' or 'mass'")
-    items = np.bincount(place, minlength=bins).astype(float)
-    sums = [np.bincount(place, weights=values, minlength=bins) for values in (confidence, correct)]
-    filled = items > 0
-    return np.stack([items[filled], sums[0][filled] / items[filled], sums[1][filled] / items[filled]], axis=1)
+    sums = np.array([np.bincount(place, values, bins) for values in (None, confidence, correct)])
+    items, confidences, corrects = sums[:, sums[0] > 0]
+    return np.stack([items, confidences / items, corrects / items], axis=1)
 
 
 def brier_score(confidence: ArrayLike, correct: ArrayLike) -> float:
@@ -62,12 +59,11 @@ def brier_score(confidence: ArrayLike, correct: ArrayLike) -> float:
     >>> brier_score([1.0, 0.5], [1, 0])
     0.125
     """
-    confidence, correct = arrays(confidence=confidence, correct=correct)
-    confidence, correct = fractions("confidence", confidence), fractions("correct", correct)
+    confidence, correct = fractions(confidence=confidence, correct=correct)
     return float(((confidence - correct) ** 2).mean()) if len(correct) else float("nan")
 
 
-def calibration_group(answered: Answered, options: Options) -> dict[str, Any]:
+def calibration_group(answered: Answered, options: Options) -> Scores:
     """ECE and Brier of the confidence as probability that the question is answerable (where some are not), and that
     the answer is right: with people's answers, that it is the commonest."""
     if not answered.confident:
@@ -75,14 +71,15 @@ def calibration_group(answered: Answered, options: Options) -> dict[str, Any]:
     at = answered.at(~answered.missing)
     if (at.confidence < 0).any() or (at.confidence > 1).any():
         return {"absent": "some confidences lie outside [0, 1]: they are no probabilities"}
-    right = [
-        float(said == most_frequent(item.people)) if item.people else correct
-        for said, item, correct in zip(at.said, at.items, at.correct, strict=True)
-    ]
-    outcomes = {"answerable": at.answerable.astype(float), "right": np.array(right)}
-    if answered.answerable.all():
-        del outcomes["answerable"]
-    scores: dict[str, Any] = {
+    right = at.correct
+    if answered.people:
+        right = np.array(
+            [said == most_frequent(item.people) for said, item in zip(at.said, at.items, strict=True)]
+        )
+    outcomes = (
+        {"right": right} if answered.answerable.all() else {"answerable": at.answerable, "right": right}
+    )
+    scores: Scores = {
         name: {
             "ece": expected_calibration_error(at.confidence, outcome),
             "ece_equal_mass": expected_calibration_error(at.confidence, outcome, binning="mass"),

@@ -8,6 +8,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,19 +17,25 @@ import numpy as np
 from .benchmark import read_benchmark
 from .efficiency import read_run_log
 from .human import read_judgements
-from .items import Benchmark, Extras, Options, Predictions
-from .json_input import read_mapping
-from .model_report import NAMES, score
+from .items import FILES, Benchmark, Options, Predictions
+from .masses import vectors_of
+from .model_report import NAMES, Report, score
 from .predictions import read_predictions
 from .text_table import text_of
-from .validation import InputError
+from .validation import InputError, read_mapping
 from .version import VERSION
-from .word_vectors import vectors_of
 from .wups import read_wordnet
 
 T = TypeVar("T")
-CHOICES = {"mode": ("strict", "parity"), "match": ("case", "exact")}
 SHOWN = 100  # problems
+# What some options must be, and whether a value is.
+WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "mode": ("strict or parity", lambda mode: mode in ("strict", "parity")),
+    "match": ("case or exact", lambda match: match in ("case", "exact")),
+    "bootstrap": ("0 or more", lambda count: count >= 0),
+    "seed": ("0 or more", lambda seed: seed >= 0),
+    "threshold": ("a number", lambda threshold: not math.isnan(threshold)),
+}
 
 
 def parser(program: str = "rgqa-score") -> argparse.ArgumentParser:
@@ -74,7 +81,7 @@ def read(
     Raises:
         InputError: everything that is wrong with any of them, after the problems that were found before.
     """
-    problems = list(problems)
+    problems, given = list(problems), vars(arguments)
 
     def attempt(reader: Callable[..., T], *values: Any) -> T | None:
         try:
@@ -82,49 +89,34 @@ def read(
         except InputError as error:
             problems.extend(error.problems)
 
-    options = attempt(options_of, vars(arguments))
+    options = attempt(options_of, given)
     benchmark = attempt(read_benchmark, arguments.benchmark, arguments.subset)
     models = [attempt(read_predictions, path) for path in arguments.predictions]
     readers: dict[str, Callable[[str], Any]] = {
-        "vectors": lambda path: vectors_of(path, benchmark.words() if benchmark else set()),
+        "vectors": partial(vectors_of, words=benchmark.words() if benchmark else set()),
         "wordnet": read_wordnet,
         "human": read_judgements,
         "run_log": read_run_log,
     }
-    extras = Extras(
-        **{
-            name: attempt(readers.get(name, read_mapping), path)
-            for name in Extras._fields
-            if (path := getattr(arguments, name, None))
-        }
-    )
-    if problems or options is None or benchmark is None or None in models:
+    files = {name: attempt(readers.get(name, read_mapping), given[name]) for name in FILES if given.get(name)}
+    if problems or options is None or benchmark is None:
         raise InputError([*problems, *(fault for model in models if model for fault in model.faults)])
-    return benchmark, [model for model in models if model], options._replace(extras=extras)
+    return benchmark, [model for model in models if model], options._replace(**files)
 
 
 def options_of(arguments: Mapping[str, Any]) -> Options:
-    """The options among a command line's arguments.
+    """The options among a command line's arguments, but for the files.
 
     Raises:
         InputError: lists all of them that cannot be.
     """
-    given = {name: value for name, value in arguments.items() if name in Options._fields}
+    given = {name: arguments[name] for name in Options._fields if name in arguments and name not in FILES}
     if "scores" in given:
         given["scores"] = tuple(name.strip() for name in given["scores"].split(",") if name.strip())
-    options = Options(**given)
-    problems = [
-        f"--{name} is {getattr(options, name)!r}, wanted {' or '.join(choices)}"
-        for name, choices in CHOICES.items()
-        if getattr(options, name) not in choices
-    ]
-    problems += [
-        f"--{name} is {getattr(options, name)}, wanted 0 or more"
-        for name in ("bootstrap", "seed")
-        if getattr(options, name) < 0
-    ]
-    if math.isnan(options.threshold):
-        problems.append("--threshold is nan, wanted a number")
+    options, problems = Options(**given), []
+    for name, (wanted, fits) in WANTED.items():
+        if not fits(value := getattr(options, name)):
+            problems.append(f"--{name} is {value!r}, wanted {wanted}")
     if wrong := [name for name in options.scores if name not in NAMES]:
         problems.append(f"no scores called {', '.join(wrong)}; there are {', '.join(NAMES)}")
     if problems:
@@ -132,12 +124,15 @@ def options_of(arguments: Mapping[str, Any]) -> Options:
     return options
 
 
-def json_of(report: Mapping[str, Any]) -> str:
+def json_of(report: Report) -> str:
     """Every number unrounded; undefined is null, an infinite threshold (answer nothing) "infinity"."""
     return json.dumps(_plain(report), indent=2, sort_keys=True, allow_nan=False) + "\n"
 
 
 def _plain(value: Any) -> Any:
+    """As JSON has it; of a record without the fields that are None."""
+    if hasattr(value, "_asdict"):
+        value = {name: inner for name, inner in value._asdict().items() if inner is not None}
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -147,7 +142,7 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, np.integer) else value
 
 
-def write_report(report: Mapping[str, Any], json_file: Path | None, folder: Path | None) -> None:
+def write_report(report: Report, json_file: Path | None, folder: Path | None) -> None:
     """Print the table; write the JSON and the folder if asked for."""
     text = text_of(report)
     sys.stdout.write(text)

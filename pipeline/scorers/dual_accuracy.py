@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .items import Answered, Options
+from .items import Answered, Options, Scores
 from .validation import arrays
 
 
@@ -36,29 +34,22 @@ def dual_accuracy(
     0.5
     """
     confidence, correct, answerable = arrays(confidence=confidence, correct=correct, answerable=answerable)
-    rows, handled = pairs_handled(confidence, correct, answerable.astype(bool), np.asarray(pair), threshold)
-    return float(handled.mean()) if len(rows) else float("nan")
+    uqs, lowest, right = pairs(confidence, correct, answerable.astype(bool), np.asarray(pair))
+    high = confidence[uqs]
+    apart = lowest > high if threshold is None else (lowest >= threshold) & (high < threshold)
+    return float((right * apart).mean()) if len(uqs) else float("nan")
 
 
-def pairs_handled(
-    confidence: np.ndarray,
-    correct: np.ndarray,
-    answerable: np.ndarray,
-    pair: np.ndarray,
-    threshold: float | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of the UQs that have an AQ, and for each whether the pair was handled right (or how far, where
-    `correct` is a fraction)."""
+def pairs(
+    confidence: np.ndarray, correct: np.ndarray, answerable: np.ndarray, pair: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rows of the UQs that have an AQ, and of each one's AQs the lowest confidence and the lowest worth."""
     labels, group = np.unique(pair, return_inverse=True)
-    right, lowest = np.full(len(labels), np.inf), np.full(len(labels), np.inf)
-    np.minimum.at(right, group[answerable], correct[answerable].astype(float))
+    lowest, right = np.full((2, len(labels)), np.inf)
     np.minimum.at(lowest, group[answerable], confidence[answerable])
-    rows = np.flatnonzero(~answerable & np.isfinite(right[group]))
-    low = lowest[group[rows]]
-    apart = (
-        low > confidence[rows] if threshold is None else (low >= threshold) & (confidence[rows] < threshold)
-    )
-    return rows, right[group[rows]] * apart
+    np.minimum.at(right, group[answerable], correct[answerable].astype(float))
+    uqs = np.flatnonzero(~answerable & np.isfinite(right[group]))
+    return uqs, lowest[group[uqs]], right[group[uqs]]
 
 
 def best_dual_threshold(
@@ -66,43 +57,32 @@ def best_dual_threshold(
 ) -> float:
     """The threshold with the highest dual accuracy, the lowest of several; one sort, as each pair counts where its
     UQ's confidence < threshold <= its AQ's. NaN where there is no pair."""
-    rows, worth = pairs_handled(confidence, correct, answerable, pair)
-    if not len(rows):
+    uqs, lowest, right = pairs(confidence, correct, answerable, pair)
+    if not len(uqs):
         return float("nan")
-    labels, group = np.unique(pair, return_inverse=True)
-    lowest = np.full(len(labels), np.inf)
-    np.minimum.at(lowest, group[answerable], confidence[answerable])
-    apart = lowest[group[rows]] > confidence[rows]
-    rows, worth = rows[apart], worth[apart]
-    thresholds = np.unique(confidence)
-    gain = np.zeros(len(thresholds) + 1)
-    np.add.at(gain, np.searchsorted(thresholds, confidence[rows], side="right"), worth)
-    np.add.at(gain, np.searchsorted(thresholds, lowest[group[rows]], side="right"), -worth)
+    high, thresholds = confidence[uqs], np.unique(confidence)
+    gain, apart = np.zeros(len(thresholds) + 1), lowest > high
+    np.add.at(gain, np.searchsorted(thresholds, high[apart], side="right"), right[apart])
+    np.add.at(gain, np.searchsorted(thresholds, lowest[apart], side="right"), -right[apart])
     total = np.cumsum(gain)[:-1]
     return float(thresholds[np.flatnonzero(total >= total.max() - 1e-9)[0]])
 
 
-def pairs_group(answered: Answered, options: Options) -> dict[str, Any]:
+def pairs_group(answered: Answered, options: Options) -> Scores:
     """Dual accuracy, with a threshold for each pair and with one for all: chosen on dev for test, else the fixed."""
-    names = np.array([item.pair for item in answered.items])
-    if not names.all():
+    if not answered.paired[-1].all():
         return {
             "absent": "the benchmark does not say which AQ and UQ belong together (a release folder does)"
         }
-
-    def columns(at: Answered) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        return at.confidence, at.correct, at.answerable, np.array([item.pair for item in at.items])
-
-    whole = columns(answered)
-    dev, test = (answered.at(which) for which in answered.parts())
+    dev, test = answered.parts()
     if dev.items and test.items:
-        threshold, source, applied = best_dual_threshold(*columns(dev)), "dev", columns(test)
+        threshold, source, applied = best_dual_threshold(*dev.paired), "dev", test
     else:
-        threshold, source, applied = options.threshold, "option", whole
+        threshold, source, applied = options.threshold, "option", answered
     return {
-        "pairs": len(pairs_handled(*whole)[0]),
-        "dual_accuracy": dual_accuracy(*whole),
+        "pairs": len(pairs(*answered.paired)[0]),
+        "dual_accuracy": dual_accuracy(*answered.paired),
         "threshold": threshold,
         "threshold_from": source,
-        "dual_accuracy_at_threshold": dual_accuracy(*applied, threshold=threshold),
+        "dual_accuracy_at_threshold": dual_accuracy(*applied.paired, threshold=threshold),
     }

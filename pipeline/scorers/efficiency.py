@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .json_input import read_bytes
-from .validation import InputError, arrays
+from .validation import InputError, arrays, each, read_bytes
 
 PERCENTILES = (50, 90, 95, 99)
 KEYS = ("seconds", "items", "start", "memory_bytes")  # of a line of a run's log
@@ -52,16 +51,7 @@ def read_run_log(path: Path | str) -> dict[str, float]:
     Raises:
         InputError: lists every line that is not so.
     """
-    path, rows, problems = Path(path), [], []
-    for number, line in enumerate(read_bytes(path).splitlines(), 1):
-        try:
-            row = json.loads(line)
-            numbers = {k: float(row[k]) for k in KEYS if k in row}
-            if not all(map(np.isfinite, numbers.values())) or numbers["seconds"] < 0:
-                raise ValueError("wanted finite numbers, seconds not negative")
-            rows.append(numbers)
-        except (ValueError, KeyError, TypeError) as error:
-            problems.append(f"line {number}: wanted an object with `seconds` ({error})")
+    rows, problems = each(read_bytes(path).splitlines(), "line", _numbers)
     if problems or not rows:
         raise InputError([f"{path}: not a run log", *(problems or ["no lines"])])
     columns = {key: [row[key] for row in rows if key in row] for key in KEYS}
@@ -72,3 +62,14 @@ def read_run_log(path: Path | str) -> dict[str, float]:
         columns["memory_bytes"],
         wall_seconds=max(ends) - min(columns["start"]) if len(ends) == len(rows) else None,
     )
+
+
+def _numbers(line: bytes) -> dict[str, float]:
+    try:
+        row = json.loads(line)
+        numbers = {key: float(row[key]) for key in KEYS if key in row}
+        if not all(map(np.isfinite, numbers.values())) or numbers["seconds"] < 0:
+            raise ValueError("wanted finite numbers, seconds not negative")
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"wanted an object with `seconds` ({error})") from None
+    return numbers

@@ -12,13 +12,15 @@ from .items import Answered, Options
 
 Questions = Mapping[str, Mapping[str, Any]]  # also choices and scene graphs: an object of GQA's for each id
 Attention = Mapping[str, Sequence[Sequence[float]]]
+Answers = Mapping[str, str]
+Box = tuple[float, float, float, float]  # left, top, right, bottom as shares of the picture
 Score = dict[str, Any]
 COMMON = ("color", "material", "shape")  # what "what do both have in common" may be answered with
 
 
 def gqa_diagnostics(
     questions: Questions,
-    predictions: Mapping[str, str],
+    predictions: Answers,
     *,
     all_questions: Questions | None = None,
     choices: Questions | None = None,
@@ -45,22 +47,16 @@ def gqa_diagnostics(
     if lost := [name for name in questions if name not in predictions]:
         raise ValueError(f"{len(lost)} questions have no prediction: {', '.join(lost[:20])}")
     right = {name: predictions[name] == question["answer"] for name, question in questions.items()}
-    marks: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
-    for name, question in questions.items():
-        types = question.get("types") or {}
-        structural = types.get("structural") or "none"
-        marks["of"]["open" if structural == "query" else "binary"].append(right[name])
-        marks["structural"][structural].append(right[name])
-        marks["semantic"][types.get("semantic") or "none"].append(right[name])
-        marks["steps"][str(steps(question))].append(right[name])
+    types = {name: question.get("types") or {} for name, question in questions.items()}
+    structural = {name: kinds.get("structural") or "none" for name, kinds in types.items()}
+    semantic = {name: kinds.get("semantic") or "none" for name, kinds in types.items()}
     return {
         "accuracy": _mean(list(right.values())),
-        "binary": _mean(marks["of"]["binary"]),
-        "open": _mean(marks["of"]["open"]),
-        **{
-            f"by_{kind}": {value: _mean(answers) for value, answers in sorted(marks[kind].items())}
-            for kind in ("structural", "semantic", "steps")
-        },
+        "binary": _mean([right[name] for name in questions if structural[name] != "query"]),
+        "open": _mean([right[name] for name in questions if structural[name] == "query"]),
+        "by_structural": _mean_by(structural, right),
+        "by_semantic": _mean_by(semantic, right),
+        "by_steps": _mean_by({name: str(steps(question)) for name, question in questions.items()}, right),
         "consistency": _consistency(questions, predictions, right, all_questions or {}),
         "validity": _allowed(questions, predictions, choices, "valid"),
         "plausibility": _allowed(questions, predictions, choices, "plausible"),
@@ -82,7 +78,7 @@ def gqa_group(answered: Answered, options: Options) -> dict[str, Any]:
         return {"absent": "needs GQA's questions file as the benchmark"}
     said = dict(zip(questions, answered.said, strict=True)) | answered.model.answers
     names = ("all_questions", "choices", "scenes", "attention")
-    return gqa_diagnostics(questions, said, **{name: getattr(options.extras, name) for name in names})
+    return gqa_diagnostics(questions, said, **{name: getattr(options, name) for name in names})
 
 
 def _mean(values: Sequence[float]) -> Score:
@@ -91,21 +87,27 @@ def _mean(values: Sequence[float]) -> Score:
     return {"value": float(np.mean(values)), "items": len(values)}
 
 
+def _mean_by(kinds: Mapping[str, str], right: Mapping[str, bool]) -> dict[str, Score]:
+    return {
+        kind: _mean([right[name] for name in kinds if kinds[name] == kind])
+        for kind in sorted(set(kinds.values()))
+    }
+
+
 def _consistency(
-    questions: Questions, predictions: Mapping[str, str], right: Mapping[str, bool], all_questions: Questions
+    questions: Questions, said: Answers, right: Mapping[str, bool], unbalanced: Questions
 ) -> Score:
     """Mean accuracy over the entailed questions of each question answered right, averaged over those."""
     scores, lost, entailing = [], 0, 0
     for name, question in questions.items():
         others = [other for other in question.get("entailed") or () if other != name]
         entailing += bool(others)
-        if not others or not right[name]:
-            continue
-        known = [o for o in others if o in predictions and (o in questions or o in all_questions)]
-        lost += len(others) - len(known)
-        if known:
-            answers = [(questions.get(o) or all_questions[o])["answer"] for o in known]
-            scores.append(np.mean([predictions[o] == a for o, a in zip(known, answers, strict=True)]))
+        if others and right[name]:
+            known = [o for o in others if o in said and (o in questions or o in unbalanced)]
+            lost += len(others) - len(known)
+            if known:
+                answers = [(questions.get(o) or unbalanced[o])["answer"] for o in known]
+                scores.append(np.mean([said[o] == a for o, a in zip(known, answers, strict=True)]))
     if not entailing:
         return {"absent": "no question of this file names entailed ones (GQA's test splits do not)"}
     if lost:
@@ -115,9 +117,7 @@ def _consistency(
     return _mean(scores) if scores else {"absent": "no question that entails others was answered right"}
 
 
-def _allowed(
-    questions: Questions, predictions: Mapping[str, str], choices: Questions | None, which: str
-) -> Score:
+def _allowed(questions: Questions, said: Answers, choices: Questions | None, which: str) -> Score:
     if choices is None:
         absent = "needs GQA's file of choices for this split (*_choices.json, with the evaluation script)"
         return {"absent": absent}
@@ -128,11 +128,11 @@ def _allowed(
     marks = []
     for name, question in questions.items():
         common = "Common" in ((question.get("types") or {}).get("detailed") or "")
-        marks.append(predictions[name] in (COMMON if common else choices[name][which]))
+        marks.append(said[name] in (COMMON if common else choices[name][which]))
     return _mean(marks)
 
 
-def _distribution(questions: Questions, predictions: Mapping[str, str]) -> Score:
+def _distribution(questions: Questions, predictions: Answers) -> Score:
     """Chi-square of predicted against true answers in each global group, weighted by the group's questions."""
     truth: dict[str, Counter[str]] = defaultdict(Counter)
     said: dict[str, Counter[str]] = defaultdict(Counter)
@@ -170,10 +170,8 @@ def _grounding(questions: Questions, scenes: Questions | None, attention: Attent
     return _mean(scores) if scores else {"absent": "no question points to a region"}
 
 
-def _regions(
-    question: Mapping[str, Any], scene: Mapping[str, Any]
-) -> list[tuple[float, float, float, float]]:
-    """Boxes (left, top, right, bottom) as shares of the picture; the whole of it for a question on the scene."""
+def _regions(question: Mapping[str, Any], scene: Mapping[str, Any]) -> list[Box]:
+    """What question and answer point to; the whole picture for a question on the scene."""
     notes = question.get("annotations") or {}
     names = {pointer for part in ("question", "fullAnswer") for pointer in (notes.get(part) or {}).values()}
     boxes = []
@@ -185,7 +183,7 @@ def _regions(
     return boxes
 
 
-def covered(boxes: Sequence[tuple[float, float, float, float]], size: int) -> np.ndarray:
+def covered(boxes: Sequence[Box], size: int) -> np.ndarray:
     """How much of each cell of a size x size grid the boxes cover together, each in [0, 1]; [row, column].
 
     >>> covered([(0.5, 0.5, 0.75, 0.75)], 2).tolist()

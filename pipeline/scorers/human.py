@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .items import Answered, Options
-from .json_input import parse_json, read_bytes
-from .sweep import mean_defined, sweep
-from .validation import InputError, arrays
+from .items import Answered, Options, Scores
+from .realistic import fpr_at_tpr
+from .sweep import mean_defined
+from .validation import InputError, arrays, each, parse_json, read_bytes
 
 
 def human_rejection(accepted: ArrayLike, answerable: ArrayLike) -> dict[str, float]:
@@ -44,16 +44,7 @@ def rejection_at_tpr(confidence: ArrayLike, answerable: ArrayLike, tpr: float) -
     >>> rejection_at_tpr([0.9, 0.8, 0.7, 0.1], [True, False, True, False], 0.5)
     1.0
     """
-    swept = sweep(confidence, answerable, answerable)
-    aqs, uqs = swept.aqs[-1], swept.uqs[-1]
-    if not aqs or not uqs or np.isnan(tpr):
-        return float("nan")
-    rate = swept.aqs / aqs
-    first = int(np.argmax(rate >= tpr - 1e-12))  # the first point that reaches it: the fewest UQs accepted
-    if first == 0:
-        return 1.0
-    weight = min(1.0, (tpr - rate[first - 1]) / (rate[first] - rate[first - 1]))
-    return float(1 - (swept.uqs[first - 1] + weight * (swept.uqs[first] - swept.uqs[first - 1])) / uqs)
+    return 1 - fpr_at_tpr(confidence, answerable, tpr=tpr)
 
 
 def read_judgements(path: Path | str) -> dict[str, list[bool]]:
@@ -63,37 +54,36 @@ def read_judgements(path: Path | str) -> dict[str, list[bool]]:
         InputError: lists every judgement that is not so.
     """
     rows = parse_json(read_bytes(path), path)
-    study: dict[str, list[bool]] = {}
-    problems = []
-    for number, row in enumerate(rows if isinstance(rows, list) else [rows], 1):
-        if not isinstance(row, dict) or not isinstance(row.get("accepted"), bool) or "question_id" not in row:
-            problems.append(
-                f"human study, judgement {number}: wanted an object with question_id and accepted (true or false)"
-            )
-        else:
-            study.setdefault(str(row["question_id"]), []).append(row["accepted"])
+    rows = rows if isinstance(rows, list) else [rows]
+    judgements, problems = each(rows, "human study, judgement", _judgement)
     if problems:
         raise InputError(problems)
+    study: dict[str, list[bool]] = {}
+    for item, accepted in judgements:
+        study.setdefault(item, []).append(accepted)
     return study
 
 
-def human_group(answered: Answered, options: Options) -> dict[str, Any]:
+def _judgement(row: Any) -> tuple[str, bool]:
+    if not isinstance(row, dict) or not isinstance(row.get("accepted"), bool) or "question_id" not in row:
+        raise InputError("wanted an object with question_id and accepted (true or false)")
+    return str(row["question_id"]), row["accepted"]
+
+
+def human_group(answered: Answered, options: Options) -> Scores:
     """People's rejection accuracy, and the model's where it accepts AQs as often as they do; on the same items."""
-    study = options.extras.human
+    study = options.human
     if study is None:
         return {"absent": "needs people's judgements (--human)"}
-    places = [i for i, item in enumerate(answered.items) if item.id in study]
-    if not places:
+    at = answered.at(np.array([item.id in study for item in answered.items]))
+    if not at.items:
         return {"absent": "the human study has no item of this subset"}
-    at = answered.at(np.array(places))
     judgements = [study[item.id] for item in at.items]
     people = human_rejection(np.concatenate(judgements), np.repeat(at.answerable, list(map(len, judgements))))
-    same, whole = (
-        rejection_at_tpr(which.confidence, which.answerable, people["true_positive_rate"])
-        for which in (at, answered)
-    )
+    tpr = people["true_positive_rate"]
+    same, whole = (rejection_at_tpr(of.confidence, of.answerable, tpr) for of in (at, answered))
     return people | {
-        "items": len(places),
+        "items": len(at.items),
         "model_rejection_accuracy": same,
         "model_rejection_accuracy_on_all_items": whole,
     }

@@ -10,6 +10,9 @@ import numpy as np
 
 UNANSWERABLE = "UQ"
 
+# Numbers and texts by name, or the same of several that belong together. What could not be scored is {"absent": why}.
+Scores = dict[str, Any]
+
 
 class BenchmarkItem(NamedTuple):
     """An item of a benchmark; what a plain file does not say of it is empty.
@@ -100,33 +103,37 @@ class Answered(NamedTuple):
     def at(self, which: np.ndarray) -> Answered:
         """The items at `which` (booleans or places)."""
         places = np.flatnonzero(which) if which.dtype == bool else which
+        arrays = {
+            name: value[places] for name, value in self._asdict().items() if isinstance(value, np.ndarray)
+        }
         return self._replace(
-            items=[self.items[i] for i in places],
-            said=[self.said[i] for i in places],
-            **{name: getattr(self, name)[places] for name in ARRAYS},
+            items=[self.items[i] for i in places], said=[self.said[i] for i in places], **arrays
         )
 
-    def parts(self) -> tuple[np.ndarray, np.ndarray]:
-        """Which items are of the dev part and which of the test part; [n] booleans each."""
+    def parts(self) -> tuple[Answered, Answered]:
+        """The items of the dev part and those of the test part."""
         parts = np.array([item.part for item in self.items])
-        return parts == "dev", parts == "test"
+        return self.at(parts == "dev"), self.at(parts == "test")
 
+    @property
+    def people(self) -> bool:
+        """Are there the answers of several people (VQA)?"""
+        return bool(self.items[0].people)
 
-ARRAYS = ("confidence", "answerable", "correct", "literal", "missing")
+    @property
+    def right(self) -> list[list[str]]:
+        """The right answers of each item, or people's."""
+        return [item.right for item in self.items]
 
+    @property
+    def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Confidence, correct and answerable."""
+        return self.confidence, self.correct, self.answerable
 
-class Extras(NamedTuple):
-    """What some scores need and no benchmark has: word vectors, WordNet, four of GQA's files, people's judgements
-    by item, and the costs of the run."""
-
-    vectors: Mapping[str, np.ndarray] | None = None
-    wordnet: Any = None
-    all_questions: Mapping[str, Any] | None = None
-    choices: Mapping[str, Any] | None = None
-    scenes: Mapping[str, Any] | None = None
-    attention: Mapping[str, Any] | None = None
-    human: Mapping[str, list[bool]] | None = None
-    run_log: Mapping[str, float] | None = None
+    @property
+    def paired(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """These columns and the name of each item's pair, "" where it has none."""
+        return *self.columns, np.array([item.pair for item in self.items])
 
 
 class Options(NamedTuple):
@@ -140,6 +147,9 @@ class Options(NamedTuple):
         threshold: accept where confidence >= threshold, in the scores that need a fixed one.
         allow_missing: count items without a prediction as rejected.
         free_text: the confidence is 0 for an answer that abstains and 1 for any other.
+
+    The rest is what some scores need and no benchmark has: word vectors, WordNet, four of GQA's files, people's
+    judgements by item, and the costs of the run.
     """
 
     scores: tuple[str, ...] = ()
@@ -150,12 +160,24 @@ class Options(NamedTuple):
     threshold: float = 0.5
     allow_missing: bool = False
     free_text: bool = False
-    extras: Extras = Extras()
+    vectors: Mapping[str, np.ndarray] | None = None
+    wordnet: Any = None
+    all_questions: Mapping[str, Any] | None = None
+    choices: Mapping[str, Any] | None = None
+    scenes: Mapping[str, Any] | None = None
+    attention: Mapping[str, Any] | None = None
+    human: Mapping[str, list[bool]] | None = None
+    run_log: Mapping[str, float] | None = None
+
+
+FILES = Options._fields[Options._fields.index("vectors") :]  # the options that are read from files
 
 
 class ReportedScore(NamedTuple):
-    """A score that a report gives with an interval: its title in the table and what computes it."""
+    """A score that a report gives with an interval: its title in the table, what computes it, which way is better,
+    and whether it needs the answers of several people."""
 
     title: str
     of: Callable[..., np.ndarray]
     lower_is_better: bool = False
+    of_people: bool = False

@@ -19,7 +19,7 @@ def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> 
     are not in the benchmark, items without a prediction, no confidences."""
     if predictions.version and benchmark.version and predictions.version != benchmark.version:
         yield f"made for version {predictions.version} of the benchmark, this is {benchmark.version}"
-    known = benchmark.ids | (options.extras.all_questions or {}).keys()
+    known = benchmark.ids | (options.all_questions or {}).keys()
     if unknown := sorted(predictions.answers.keys() - known):
         yield f"{len(unknown)} ids are not in the benchmark (is it another version or subset?): {_some(unknown)}"
     wanted = {item.id for items in benchmark.subsets.values() for item in items}
@@ -45,25 +45,24 @@ def join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) -
     said = [model.answers.get(item.id, "") for item in items]
     if options.free_text:
         confidence = np.array([float(not is_abstention(text)) for text in said])
+    elif model.confidence is None:  # answers alone are scored: all are alike
+        confidence = np.ones(len(items))
     else:
-        # Where the model gives no confidence at all (answers alone are scored) all are alike.
-        given = dict.fromkeys(model.answers, 1.0) if model.confidence is None else model.confidence
-        confidence = np.array([given.get(item.id, 0.0) for item in items])
+        confidence = np.array([model.confidence.get(item.id, 0.0) for item in items])
     if missing.any():
         confidence[missing] = confidence[~missing].min() - 1
     exact = options.match == "exact"
-    correct = np.array([_worth(item, text, exact) for item, text in zip(items, said, strict=True)], float)
-    correct[missing] = 0
+    correct = [_worth(item, text, exact) for item, text in zip(items, said, strict=True)]
     labels = [next(iter(item.answers), UNANSWERABLE) for item in items]
-    literal = np.array([text == label for text, label in zip(said, labels, strict=True)], bool)
+    literal = [text == label for text, label in zip(said, labels, strict=True)]
     return Answered(
         items,
         model,
         said,
         confidence,
         answerable=np.array([bool(item.answers) for item in items], bool),
-        correct=correct,
-        literal=literal & ~missing,
+        correct=np.where(missing, 0.0, correct),
+        literal=np.array(literal, bool) & ~missing,
         missing=missing,
         confident=options.free_text or model.confidence is not None,
     )

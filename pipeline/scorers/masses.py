@@ -7,30 +7,30 @@ letter case aside. All values are in [0, 1], [n].
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from pathlib import Path
 
 import numpy as np
 
-from .items import Answered, Options
+from .items import Answered, Options, Scores
 from .normalize import fold
 from .sweep import mean_defined
-from .validation import strings
+from .validation import InputError, TextLists, Texts, strings
 
 THRESHOLDS = (0.7, 0.9)
+_GROUP = "\0group"  # the common name of answers that merge; no answer of a person is written so
 
 
-def majority(predictions: Iterable[str], answers: Iterable[Iterable[str]]) -> np.ndarray:
+def majority(predictions: Texts, answers: TextLists) -> np.ndarray:
     """MA (eq. 1): how often people gave the predicted answer, over how often they gave the commonest.
 
     >>> majority(["cubed"], [["diced"] * 4 + ["cubed"] * 2 + ["squares"] * 2 + ["with knife", "in pieces"]]).tolist()
     [0.5]
     """
-    pairs = zip(*strings(predictions, answers), strict=True)
-    return np.array([_majority(fold(said), _counted(people)) for said, people in pairs])
+    return _factors(predictions, answers)[0]
 
 
-def subjectivity(answers: Iterable[Iterable[str]]) -> np.ndarray:
+def subjectivity(answers: TextLists) -> np.ndarray:
     """S (eq. 2): the Wasserstein distance of the answers' frequencies, padded with zeros to as many as there are
     people, to as many times the highest frequency; normalised, this is (highest - 1) / (people - 1). 1 where all
     agree, 0 where nobody does; NaN with one person.
@@ -38,100 +38,138 @@ def subjectivity(answers: Iterable[Iterable[str]]) -> np.ndarray:
     >>> subjectivity([["yes"] * 6 + ["no"] * 4, ["yes"]]).round(4).tolist()
     [0.5556, nan]
     """
-    return np.array([_reliability(_counted(people)) for people in _checked(answers)])
+    return _factors(None, answers)[1]
 
 
 def semantic_subjectivity(
-    answers: Iterable[Iterable[str]], vectors: Mapping[str, np.ndarray], *, threshold: float = 0.9
+    answers: TextLists, vectors: Mapping[str, np.ndarray], *, threshold: float = 0.9
 ) -> np.ndarray:
     """SeS: S once answers of like meaning are counted as one. An answer's vector is the mean of its words' vectors;
     the centroid is the mean over *different* answers; those whose cosine with it is at least `threshold` merge
     (negative cosines count as 0). An answer of which no word has a vector never merges.
 
     Args:
-        vectors: word -> vector; see `word_vectors`.
+        vectors: word -> vector; see `vectors_of`.
     """
-    return np.array(
-        [_reliability(_merged(_counted(people), vectors, threshold)[0]) for people in _checked(answers)]
-    )
+    return _factors(None, answers, vectors, threshold)[1]
 
 
 def masses(
-    predictions: Iterable[str],
-    answers: Iterable[Iterable[str]],
+    predictions: Texts,
+    answers: TextLists,
     vectors: Mapping[str, np.ndarray] | None = None,
     *,
     threshold: float = 0.9,
 ) -> np.ndarray:
     """MaSSeS_t: MA on the merged frequencies x SeS_t. Without `vectors` nothing merges: MA x S."""
-    scores = []
-    for said, people in zip(*strings(predictions, answers), strict=True):
-        counts, group = _merged(_counted(people), vectors or {}, threshold)
-        said = fold(said)
-        scores.append(_majority(_GROUP if said in group else said, counts) * _reliability(counts))
-    return np.array(scores)
+    return np.multiply(*_factors(predictions, answers, vectors, threshold))
 
 
-_GROUP = "\0group"  # the merged answers' common name; no answer of a person is written so
-
-
-def _checked(answers: Iterable[Iterable[str]]) -> list[list[str]]:
-    """People's answers, checked, without predictions."""
+def _factors(
+    predictions: Texts | None,
+    answers: TextLists,
+    vectors: Mapping[str, np.ndarray] | None = None,
+    threshold: float = 0.9,
+) -> tuple[np.ndarray, np.ndarray]:
+    """MA and S of each question, on merged frequencies if there are `vectors`; [n] each."""
     answers = list(answers)
-    return strings([""] * len(answers), answers)[1]
+    predictions = [""] * len(answers) if predictions is None else predictions
+    ma, s = [], []
+    for said, people in zip(*strings(predictions, answers), strict=True):
+        texts = [fold(text) for text in people]
+        merged = dict.fromkeys(_alike(texts, vectors or {}, threshold), _GROUP)
+        counts = Counter(merged.get(text, text) for text in texts)
+        highest, said = max(counts.values()), fold(said)
+        ma.append(counts[merged.get(said, said)] / highest)
+        s.append((highest - 1) / (len(texts) - 1) if len(texts) > 1 else np.nan)
+    return np.array(ma), np.array(s)
 
 
-def _counted(people: Iterable[str]) -> Counter[str]:
-    return Counter(map(fold, people))
-
-
-def _majority(said: str, counts: Counter[str]) -> float:
-    return counts[said] / max(counts.values())
-
-
-def _reliability(counts: Counter[str]) -> float:
-    people = counts.total()
-    return (max(counts.values()) - 1) / (people - 1) if people > 1 else float("nan")
-
-
-def _merged(
-    counts: Counter[str], vectors: Mapping[str, np.ndarray], threshold: float
-) -> tuple[Counter[str], frozenset[str]]:
-    """The frequencies after merging, and which answers merged."""
+def _alike(texts: Texts, vectors: Mapping[str, np.ndarray], threshold: float) -> list[str]:
+    """The answers of like meaning."""
     means = {}
-    for answer in counts:
+    for answer in dict.fromkeys(texts):
         words = [vectors[word] for word in answer.split() if word in vectors]
-        if words:
-            mean = np.mean(words, axis=0)
-            if np.linalg.norm(mean) > 0:
-                means[answer] = mean
+        if words and np.any(np.mean(words, axis=0)):
+            means[answer] = np.mean(words, axis=0)
     if not means:
-        return counts, frozenset()
-    centroid = np.mean(list(means.values()), axis=0)
-    length = np.linalg.norm(centroid)
-    cosine = {
-        answer: max(0.0, float(mean @ centroid / (np.linalg.norm(mean) * length))) if length else 0.0
-        for answer, mean in means.items()
-    }
-    group = frozenset(answer for answer, value in cosine.items() if value >= threshold - 1e-9)
-    merged = Counter({answer: count for answer, count in counts.items() if answer not in group})
-    if group:
-        merged[_GROUP] = sum(counts[answer] for answer in group)
-    return merged, group
+        return []
+    rows = np.array(list(means.values()))
+    centroid = rows.mean(axis=0)
+    lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(centroid)
+    cosines = np.maximum(rows @ centroid, 0) / np.where(lengths > 0, lengths, 1)
+    return [answer for answer, cosine in zip(means, cosines, strict=True) if cosine >= threshold - 1e-9]
 
 
-def masses_group(answered: Answered, options: Options) -> dict[str, Any]:
-    if not answered.items[0].people:
+def masses_group(answered: Answered, options: Options) -> Scores:
+    """The means of MA, S and MA x S; with word vectors also of SeS and MaSSeS at each of `THRESHOLDS`."""
+    if not answered.people:
         return {"absent": "needs several people's answers to each question (VQA's annotations)"}
-    said, people, vectors = answered.said, [item.right for item in answered.items], options.extras.vectors
-    scores: dict[str, Any] = {
-        "ma": mean_defined(majority(said, people)),
-        "s": mean_defined(subjectivity(people)),
-        "ma_x_s": mean_defined(masses(said, people)),
-    }
+    said, people, vectors = answered.said, answered.right, options.vectors
+    ma, s = _factors(said, people)
+    scores: Scores = {"ma": mean_defined(ma), "s": mean_defined(s), "ma_x_s": mean_defined(ma * s)}
     if vectors is None:
         return scores | {"ses": {"absent": "needs word vectors (--vectors)"}}
     for t in THRESHOLDS:
-        scores[f"ses_{t}"] = mean_defined(semantic_subjectivity(people, vectors, threshold=t))
-        scores[f"masses_{t}"] = mean_defined(masses(said, people, vectors, threshold=t))
+        ma, ses = _factors(said, people, vectors, t)
+        scores |= {f"ses_{t}": mean_defined(ses), f"masses_{t}": mean_defined(ma * ses)}
     return scores
+
+
+def vectors_of(name: str, words: Collection[str]) -> dict[str, np.ndarray]:
+    """The vectors of these words, from a text file or from an installed spaCy model.
+
+    Raises:
+        InputError: there is neither, or it has no vectors.
+    """
+    return read_vectors(name, words) if Path(name).is_file() else spacy_vectors(name, words)
+
+
+def read_vectors(path: Path | str, words: Collection[str]) -> dict[str, np.ndarray]:
+    """The vectors of these words. Each line is a word and its numbers, separated by spaces; word2vec's first line (how
+    many, how long) is skipped.
+
+    Raises:
+        InputError: a line with another number of numbers than the first, or no vectors at all.
+    """
+    vectors: dict[str, np.ndarray] = {}
+    length = 0
+    with Path(path).open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            word, _, rest = line.rstrip().partition(" ")
+            if not rest or (number == 1 and word.isdigit() and len(rest.split()) == 1):
+                continue
+            length = length or len(rest.split())
+            if word in words:
+                try:
+                    vectors[word] = np.array(rest.split()[-length:], dtype=np.float32)
+                except ValueError:
+                    raise InputError(f"{path}, line {number}: not a word and {length} numbers") from None
+                if (count := len(vectors[word])) != length:
+                    raise InputError(f"{path}, line {number}: {count} numbers, the first line has {length}")
+    if not length:
+        raise InputError(f"{path}: holds no vectors; wanted a word and its numbers on each line")
+    return vectors
+
+
+def spacy_vectors(model: str, words: Collection[str]) -> dict[str, np.ndarray]:
+    """The static vectors that an installed spaCy model has of these words (the small models have none).
+
+    Raises:
+        InputError: spaCy or the model is not installed, or it has no vectors.
+    """
+    try:
+        import spacy
+
+        # Words alone are looked up: no part of the model is needed.
+        parts = ["tagger", "parser", "ner", "lemmatizer", "attribute_ruler"]
+        vocabulary = spacy.load(model, exclude=parts).vocab
+    except ImportError:
+        raise InputError(
+            "vectors of a spaCy model need spacy, which is not installed: pip install spacy"
+        ) from None
+    except OSError:
+        raise InputError(f"{model}: no such spaCy model is installed") from None
+    if not vocabulary.vectors_length or not len(vocabulary.vectors):
+        raise InputError(f"{model}: this spaCy model has no word vectors; take a medium or large one")
+    return {word: np.asarray(vocabulary.get_vector(word)) for word in words if vocabulary.has_vector(word)}

@@ -1,61 +1,101 @@
-"""Every number of every model on one benchmark, as a plain mapping: what the table prints and `--json` writes."""
+"""Every number of every model on one benchmark: what the table prints and `--json` writes."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import answer_scores, realistic
 from .abstention import abstention_group
-from .answer_scores import answers_group, resample_answers
-from .answerability import answerability_group
-from .bootstrap import clusters, draws, interval
+from .bootstrap import Replicates, interval, replicates
 from .calibration import calibration_group
 from .dual_accuracy import pairs_group
 from .gqa_diagnostics import gqa_group
 from .human import human_group
-from .items import Answered, Benchmark, Options, Predictions
+from .items import FILES, Answered, Benchmark, Options, Predictions, Scores
 from .join import faults, join
 from .masses import masses_group
-from .realistic import SCORES, realistic_group, resample_realistic
 from .selective import selective_group
-from .slices import by_group
 from .validation import InputError
 from .version import VERSION
 from .wups import wups_group
 
 UQS, ANSWERS = {"rgqa"}, {"gqa", "vqa"}  # the kinds of benchmarks: with unanswerable questions, and without
 # The groups of scores: what computes them, and for which benchmarks. A report has them in this order.
-GROUPS: dict[str, tuple[Callable[[Answered, Options], Mapping[str, Any]], set[str]]] = {
-    "realistic": (realistic_group, UQS),
+GROUPS: dict[str, tuple[Callable[[Answered, Options], Scores], set[str]]] = {
+    "realistic": (realistic.realistic_group, UQS),
     "pairs": (pairs_group, UQS),
-    "answers": (answers_group, ANSWERS),
+    "answers": (answer_scores.answers_group, ANSWERS),
     "masses": (masses_group, ANSWERS),
     "wups": (wups_group, ANSWERS),
     "selective": (selective_group, UQS | ANSWERS),
     "calibration": (calibration_group, UQS | ANSWERS),
-    "answerability": (answerability_group, UQS),
+    "answerability": (realistic.answerability_group, UQS),
     "abstention": (abstention_group, UQS),
     "human": (human_group, UQS),
     "gqa": (gqa_group, ANSWERS),
-    "by": (by_group, UQS),
+    "by": (realistic.by_group, UQS),
 }
 EFFICIENCY = "efficiency"  # of the whole run, not of a subset
 NAMES = sorted([*GROUPS, EFFICIENCY])
-
-Replicates = dict[
-    str, dict[str, np.ndarray]
-]  # subset (and "mean") -> score -> [b], the bootstrap's repetitions
+SCORES = realistic.SCORES | answer_scores.SCORES  # those with intervals, by which models are compared
 
 
-def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options) -> dict[str, Any]:
+class Change(NamedTuple):
+    """A score of a model minus that of the first; with a bootstrap also the paired interval, and the share of
+    repetitions in which the model is better."""
+
+    difference: float
+    interval: tuple[float, float] | None = None
+    share_better: float | None = None
+
+
+class Difference(NamedTuple):
+    """A model against the first: the change of each score, by subset (and "mean")."""
+
+    model: str
+    against: str
+    scores: dict[str, dict[str, Change]]
+
+
+class ModelReport(NamedTuple):
+    """What is reported of one model.
+
+    Attributes:
+        sha256: of the predictions file. efficiency: what the run cost, None where no log was given.
+        subsets: by name, the groups of scores; before them "counts", after them "intervals" by score.
+        mean: of several subsets, the mean of their group "realistic", and "intervals".
+    """
+
+    name: str
+    sha256: str
+    subsets: dict[str, dict[str, Scores]]
+    mean: dict[str, Scores] | None = None
+    efficiency: Mapping[str, float] | None = None
+
+    def main_scores(self) -> dict[str, Scores]:
+        """The scores by which models are compared, of each subset and, as "mean", on average."""
+        places = self.subsets | ({"mean": self.mean} if self.mean else {})
+        return {
+            name: groups.get("realistic") or groups.get("answers") or {} for name, groups in places.items()
+        }
+
+
+class Report(NamedTuple):
+    """Every model on one benchmark. `benchmark` has name, kind, version, sha256 by file and items by subset."""
+
+    versions: dict[str, str]
+    options: dict[str, Any]
+    benchmark: dict[str, Any]
+    models: list[ModelReport]
+    differences: list[Difference]
+
+
+def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options) -> Report:
     """Score models on a benchmark.
-
-    Returns:
-        `versions`, `options`, `benchmark`, `models` (a list: name, sha256, subsets, mean, efficiency) and
-        `differences` of every further model to the first.
 
     Raises:
         InputError: everything that is wrong with the benchmark or any predictions file.
@@ -68,35 +108,29 @@ def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options)
         problems.append("two predictions files have the same name: " + ", ".join(names))
     if problems:
         raise InputError(["cannot score", *problems])
-    reports, replicates = [], []
-    for model in models:
-        subsets = {name: join(items, model, options) for name, items in benchmark.subsets.items()}
-        replicates.append(_replicates(subsets, benchmark.kind, options))
-        reports.append(_report(model, subsets, replicates[-1], benchmark.kind, options))
-    return {
-        "versions": {"rgqa_scorers": VERSION, "numpy": np.__version__, "python": platform.python_version()},
-        "options": {name: value for name, value in options._asdict().items() if name != "extras"},
-        "benchmark": {
+    scored = [_scored(benchmark, model, options) for model in models]
+    return Report(
+        {"rgqa_scorers": VERSION, "numpy": np.__version__, "python": platform.python_version()},
+        {name: value for name, value in options._asdict().items() if name not in FILES},
+        {
             **{name: value for name, value in benchmark._asdict().items() if name != "ids"},
             "subsets": {name: len(items) for name, items in benchmark.subsets.items()},
         },
-        "models": reports,
-        "differences": [
-            _difference(reports[0], replicates[0], *other)
-            for other in zip(reports[1:], replicates[1:], strict=True)
-        ],
-    }
+        [report for report, _ in scored],
+        [_difference(scored[0], other) for other in scored[1:]],
+    )
+
+
+def _available(benchmark: Benchmark) -> list[str]:
+    return [name for name, (_, kinds) in GROUPS.items() if benchmark.kind in kinds]
 
 
 def _unfit(benchmark: Benchmark, options: Options) -> Iterator[str]:
     """What the benchmark lacks for the scores asked for."""
-    available = sorted(
-        [name for name, (_, kinds) in GROUPS.items() if benchmark.kind in kinds] + [EFFICIENCY]
-    )
+    there = sorted([*_available(benchmark), EFFICIENCY])
     for name in options.scores:
-        if name not in available:
-            there = ", ".join(available)
-            yield f"{benchmark.name}: scores `{name}` are not for such a benchmark; there are {there}"
+        if name not in there:
+            yield f"{benchmark.name}: scores `{name}` are not for such a benchmark; there are {', '.join(there)}"
     for name, items in benchmark.subsets.items():
         answerable = [bool(item.answers) for item in items]
         if not items:
@@ -107,37 +141,27 @@ def _unfit(benchmark: Benchmark, options: Options) -> Iterator[str]:
             yield f'{name}: has no UQs (no label "UQ"): nothing to reject, so not a realistic-VQA benchmark'
 
 
-def _report(
-    model: Predictions, subsets: Mapping[str, Answered], replicates: Replicates, kind: str, options: Options
-) -> dict[str, Any]:
-    groups = {
-        name: compute
-        for name, (compute, kinds) in GROUPS.items()
-        if kind in kinds and (not options.scores or name in options.scores)
-    }
-    intervals = {
-        name: {score: list(interval(values)) for score, values in scores.items()}
-        for name, scores in replicates.items()
-    }
-    scores = {
-        name: {
-            "counts": _counts(answered),
-            **{group: compute(answered, options) for group, compute in groups.items()},
-            "intervals": intervals.get(name, {}),
-        }
-        for name, answered in subsets.items()
-    }
-    report: dict[str, Any] = {"name": model.name, "sha256": model.sha256, "subsets": scores}
-    if len(subsets) > 1 and "realistic" in groups:
-        rows = [parts["realistic"] for parts in scores.values()]
+def _scored(benchmark: Benchmark, model: Predictions, options: Options) -> tuple[ModelReport, Replicates]:
+    joined = {name: join(items, model, options) for name, items in benchmark.subsets.items()}
+    repeated: Replicates = {}
+    if options.bootstrap and options.mode != "parity":
+        of_uqs = benchmark.kind in UQS
+        scoring = realistic.resample_realistic if of_uqs else answer_scores.resample_answers
+        repeated = replicates(joined, scoring, options)
+    chosen = [name for name in _available(benchmark) if not options.scores or name in options.scores]
+    subsets = {}
+    for name, answered in joined.items():
+        groups = {group: GROUPS[group][0](answered, options) for group in chosen}
+        subsets[name] = {"counts": _counts(answered), **groups, "intervals": _intervals(repeated, name)}
+    mean = None
+    if len(subsets) > 1 and "realistic" in chosen:
+        rows = [groups["realistic"] for groups in subsets.values()]
         means = {score: float(np.mean([row[score] for row in rows])) for score in rows[0]}
-        report["mean"] = {"realistic": means, "intervals": intervals.get("mean", {})}
-    if options.extras.run_log is not None:
-        report[EFFICIENCY] = options.extras.run_log
-    return report
+        mean = {"realistic": means, "intervals": _intervals(repeated, "mean")}
+    return ModelReport(model.name, model.sha256, subsets, mean, options.run_log), repeated
 
 
-def _counts(answered: Answered) -> dict[str, int]:
+def _counts(answered: Answered) -> Scores:
     return {
         "items": len(answered.items),
         "aqs": int(answered.answerable.sum()),
@@ -148,46 +172,21 @@ def _counts(answered: Answered) -> dict[str, int]:
     }
 
 
-def _replicates(subsets: Mapping[str, Answered], kind: str, options: Options) -> Replicates:
-    """Scores of every bootstrap repetition, and their mean over subsets. The same seed draws the same pictures for
-    every model, so that differences are paired."""
-    if not options.bootstrap or options.mode == "parity":
-        return {}
-    resample = resample_realistic if kind in UQS else resample_answers
-    count, places = clusters([[item.picture or item.id for item in at.items] for at in subsets.values()])
-    scores_of = [resample(answered, place) for answered, place in zip(subsets.values(), places, strict=True)]
-    weights = draws(count, options.bootstrap, options.seed, max(map(len, places)))
-    blocks = zip(*([scores(drawn) for scores in scores_of] for drawn in weights), strict=True)
-    replicates = {
-        name: {score: np.concatenate([block[score] for block in parts]) for score in parts[0]}
-        for name, parts in zip(subsets, blocks, strict=True)
-    }
-    if len(subsets) > 1:
-        rows = list(replicates.values())
-        shared = [score for score in rows[0] if all(score in row for row in rows)]
-        replicates["mean"] = {score: np.mean([row[score] for row in rows], axis=0) for score in shared}
-    return replicates
+def _intervals(repeated: Replicates, place: str) -> Scores:
+    return {score: interval(values) for score, values in repeated.get(place, {}).items()}
 
 
-def _difference(
-    first: dict[str, Any], first_replicates: Replicates, other: dict[str, Any], replicates: Replicates
-) -> dict[str, Any]:
-    """A model against the first: differences of the scores, paired intervals and the share of repetitions in which
-    it is better."""
-    rows: dict[str, Any] = {}
-    ours = main_scores(other)
-    for place, scores in main_scores(first).items():
-        rows[place] = {name: {"difference": ours[place][name] - value} for name, value in scores.items()}
-        for name in scores.keys() & replicates.get(place, {}).keys():
-            change = replicates[place][name] - first_replicates[place][name]
-            better = change < 0 if name in SCORES and SCORES[name].lower_is_better else change > 0
-            rows[place][name] |= {"interval": list(interval(change)), "share_better": float(better.mean())}
-    return {"model": other["name"], "against": first["name"], "scores": rows}
-
-
-def main_scores(model: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
-    """The scores by which models are compared, of each subset and on average."""
-    places = {
-        name: parts.get("realistic") or parts.get("answers") or {} for name, parts in model["subsets"].items()
-    }
-    return places | ({"mean": model["mean"]["realistic"]} if "mean" in model else {})
+def _difference(first: tuple[ModelReport, Replicates], other: tuple[ModelReport, Replicates]) -> Difference:
+    (theirs, their_repeated), (ours, our_repeated) = first, other
+    our_scores = ours.main_scores()
+    rows: dict[str, dict[str, Change]] = {}
+    for place, scores in theirs.main_scores().items():
+        rows[place] = {}
+        for name, value in scores.items():
+            change = Change(our_scores[place][name] - value)
+            if name in our_repeated.get(place, {}):
+                each = our_repeated[place][name] - their_repeated[place][name]
+                better = each < 0 if SCORES[name].lower_is_better else each > 0
+                change = change._replace(interval=interval(each), share_better=float(better.mean()))
+            rows[place][name] = change
+    return Difference(ours.name, theirs.name, rows)

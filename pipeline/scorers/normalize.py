@@ -8,32 +8,21 @@ from functools import lru_cache
 from typing import Literal
 
 Form = Literal["official", "corrected", "squad"]
-NUMBERS = {
-    word: str(n)
-    for n, word in enumerate(
-        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-    )
-} | {"none": "0"}
+_DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+NUMBERS = {word: str(n) for n, word in enumerate(_DIGITS)} | {"none": "0"}
 ARTICLES = frozenset({"a", "an", "the"})
 PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'  # VQA's list, in its order; no colon, full stop or apostrophe
 
-# Full forms with one apostrophe, which people write without it: "dont" -> "don't".
-_ONE = """ain't aren't can't could've couldn't didn't doesn't don't hadn't hasn't haven't he'd he's how'd how'll how's isn't
+# Full forms, of which people leave out one apostrophe: "dont" -> "don't"; "couldnt've", "couldn'tve" -> "couldn't've".
+_FULL = """ain't aren't can't could've couldn't didn't doesn't don't hadn't hasn't haven't he'd he's how'd how'll how's isn't
 it'd it'll ma'am mightn't might've mustn't must've needn't not've o'clock oughtn't shan't should've shouldn't somebody'll
 somebody's someone'd someone'll someone's something'd something'll that's there'd there're there's they'd they'll they're
 they've 'twas wasn't we've weren't what'll what're what's what've when's where'd where's where've who'd who'll who's who've
-why'll why're why's won't would've wouldn't y'all you'd you'll you're you've""".split()  # noqa: SIM905
-# Full forms with two, of which one is left out: "couldnt've", "couldn'tve" -> "couldn't've".
-_TWO = """couldn't've hadn't've he'd've it'd've mightn't've she'd've shouldn't've somebody'd've someone'd've something'd've
-there'd've they'd've we'd've who'd've wouldn't've you'd've y'all'll""".split()  # noqa: SIM905
-# With three, of which one is left out ("y'alld've"), and the odd ones of VQA's table.
-_THREE = ["y'all'd've", "'ow's'at"]
+why'll why're why's won't would've wouldn't y'all you'd you'll you're you've couldn't've hadn't've he'd've it'd've mightn't've she'd've shouldn't've somebody'd've someone'd've something'd've
+there'd've they'd've we'd've who'd've wouldn't've you'd've y'all'll y'all'd've 'ow's'at""".split()  # noqa: SIM905
 _ODD = {"somebody'd": "somebodyd"}  # VQA's table takes the apostrophe away here
-_LOST = {
-    "i'm": "im",
-    "i've": "ive",
-    "i'd've": "id've",
-}  # VQA writes these keys with a capital I: they never match
+# VQA writes the first three with a capital I, so that they never match.
+_LOST = {"im": "i'm", "ive": "i've", "id've": "i'd've", "somebodyd": "somebody'd"}
 
 
 def fold(text: str) -> str:
@@ -96,17 +85,7 @@ def _squad(text: str) -> str:
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", text).split())
 
 
-def _without_one(full: str) -> list[str]:
-    return [full[:i] + full[i + 1 :] for i, letter in enumerate(full) if letter == "'"]
-
-
-OFFICIAL_CONTRACTIONS = {
-    short: full for full in [*_ONE, *_TWO, *_THREE] for short in _without_one(full)
-} | _ODD
-CORRECTED_CONTRACTIONS = (
-    {short: full for short, full in OFFICIAL_CONTRACTIONS.items() if short not in _ODD}
-    | {"somebodyd": "somebody'd"}
-    | {short: full for full, short in _LOST.items()}
-)
+_SHORT = {full[:i] + full[i + 1 :]: full for full in _FULL for i, letter in enumerate(full) if letter == "'"}
+OFFICIAL_CONTRACTIONS, CORRECTED_CONTRACTIONS = _SHORT | _ODD, _SHORT | _LOST
 _TO_SPACES = str.maketrans(dict.fromkeys(PUNCTUATION, " "))
 _FORMS = {"official": _official, "corrected": _corrected, "squad": _squad}

@@ -14,12 +14,8 @@ from numpy.typing import ArrayLike
 from .sweep import sweep
 from .validation import arrays
 
-ALWAYS = (
-    "auaf",
-    "ff95",
-    "facc",
-    "accuracy_indomain",
-)  # the script prints the others only where some item is rejected
+# The script prints the others only where some item is rejected.
+ALWAYS = ("auaf", "ff95", "facc", "accuracy_indomain")
 
 
 def published_scores(
@@ -38,9 +34,8 @@ def published_scores(
     confidence, correct, answerable = arrays(confidence=confidence, correct=correct, answerable=answerable)
     answerable, correct = answerable.astype(bool), correct.astype(bool)
     if answerable.all() or not answerable.any():
-        raise ValueError(
-            "the published script needs AQs and UQs; there are only " + ("AQs" if answerable.all() else "UQs")
-        )
+        kind = "AQs" if answerable.all() else "UQs"
+        raise ValueError(f"the published script needs AQs and UQs; there are only {kind}")
     swept = sweep(confidence, correct, answerable)
     aqs, uqs = int(swept.aqs[-1]), int(swept.uqs[-1])
     kept = _corners(swept.uqs[1:], swept.right[1:])
@@ -67,10 +62,8 @@ def published_scores(
         "f1": 2 * hits / (taken + aqs),
         "accuracy_indomain": np.count_nonzero(correct & answerable) / aqs,
     }
-    return {
-        name: float("nan") if accepted.all() and name not in ALWAYS else float(value)
-        for name, value in numbers.items()
-    }
+    printed = ALWAYS if accepted.all() else numbers
+    return {name: float(value) if name in printed else float("nan") for name, value in numbers.items()}
 
 
 def _corners(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from .items import Predictions
-from .json_input import parse_json, parse_lines, read_bytes
-from .validation import InputError
+from .validation import InputError, parse_json, parse_lines, read_bytes
 
 ID = ("questionId", "question_id", "id")
 ANSWER = ("prediction", "answer")
@@ -40,31 +39,30 @@ def read_predictions(path: Path | str) -> Predictions:
     faults: list[str] = []
     unsure = 0
     for number, row in enumerate(rows, 1):
-        name, said = _first(row, ID), _first(row, ANSWER)
+        name, said, value = _first(row, ID), _first(row, ANSWER), row.get("confidence")
         if name is None or said is None:
             keys = ", ".join(map(str, row)) or "nothing"
             faults.append(
                 f"row {number}: has {keys}; wanted an id ({' or '.join(ID)}) and an answer ({' or '.join(ANSWER)})"
             )
             continue
-        name, where = str(name), f"row {number} ({name})"
+        name = str(name)
         if name in answers:
             faults.append(f"row {number}: id {name} stands there twice")
             continue
         if not isinstance(said, str):
-            faults.append(f"{where}: the answer is {said!r}, wanted a string")
+            faults.append(f"row {number} ({name}): the answer is {said!r}, wanted a string")
         answers[name] = said if isinstance(said, str) else ""
         version = version or str(_first(row, VERSION) or "")
-        value = row.get("confidence")
         if value is None or value == "":
             unsure += 1
         elif isinstance(value := _number(value, path), str):
-            faults.append(f"{where}: confidence is {value}")
+            faults.append(f"row {number} ({name}): confidence is {value}")
         else:
             confidence[name] = value
     if not answers and not faults:
         faults.append("no rows")
-    if unsure and (confidence or len(answers) > unsure):
+    if unsure and len(answers) > unsure:
         faults.append(f"{unsure} rows have no confidence, others have one")
     if faults:
         faults.insert(0, f"{path}: {len(faults)} faults")
@@ -74,10 +72,9 @@ def read_predictions(path: Path | str) -> Predictions:
 
 def _rows(path: Path, data: bytes) -> tuple[list[dict[str, Any]], str]:
     """The rows of a file, and the benchmark's version if the file names it beside them."""
-    kind = path.suffix.lower()
-    version = ""
+    kind, version = path.suffix.lower(), ""
     if kind == ".csv":
-        rows: Any = list(csv.DictReader(io.StringIO(_text(path, data))))
+        rows = _csv_rows(path, data)
     elif kind in (".jsonl", ".ndjson"):
         rows = [row for _, row in parse_lines(data, path)]
     elif kind == ".parquet":
@@ -85,22 +82,28 @@ def _rows(path: Path, data: bytes) -> tuple[list[dict[str, Any]], str]:
     else:
         rows = parse_json(data, path)
         if isinstance(rows, dict) and isinstance(rows.get("predictions"), list):
-            version = str(_first(rows, VERSION) or "")
-            rows = rows["predictions"]
+            rows, version = rows["predictions"], str(_first(rows, VERSION) or "")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path}: wanted a list of objects with questionId, prediction and confidence")
     return rows, version
 
 
+def _csv_rows(path: Path, data: bytes) -> list[dict[str, Any]]:
+    try:
+        return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text ({error})") from None
+
+
 def _parquet_rows(path: Path, data: bytes) -> list[dict[str, Any]]:
     try:
         from pyarrow import parquet
+
+        return parquet.read_table(io.BytesIO(data)).to_pylist()
     except ImportError:
         raise InputError(
             f"{path}: reading Parquet needs pyarrow, which is not installed: pip install pyarrow"
         ) from None
-    try:
-        return parquet.read_table(io.BytesIO(data)).to_pylist()
     except (ValueError, OSError) as error:  # pyarrow's errors are one of these
         raise InputError(f"{path}: not a Parquet file ({error})") from None
 
@@ -117,10 +120,3 @@ def _number(value: object, path: Path) -> float | str:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         return f"{value!r}, wanted a number"
     return float(value) if math.isfinite(value) else f"{value}, wanted a finite number"
-
-
-def _text(path: Path, data: bytes) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text ({error})") from None

@@ -1,4 +1,5 @@
-"""Selective prediction: how much can be answered at which risk? (Whitehead et al., ECCV 2022, section 3.2.)
+"""Selective prediction: how much can be answered at which risk, and what does it earn? (Whitehead et al., ECCV 2022,
+sections 3.2 and 5.)
 
 `accuracy` is [n], each in [0, 1]: VQA accuracy, or 1 for right and 0 for wrong. On a benchmark with unanswerable
 questions an answer to one of them has accuracy 0. Coverage, risk and their areas are fractions in [0, 1].
@@ -6,19 +7,17 @@ questions an answer to one of them has accuracy 0. Coverage, risk and their area
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .items import Answered, Options
-from .reliability import best_effective_reliability, choose_threshold, effective_reliability
+from .answer_scores import vqa_accuracy
+from .items import Answered, Options, Scores
 from .sweep import SLACK, order
 from .validation import arrays, fractions
-from .vqa_accuracy import vqa_accuracy
 
 RISKS = (0.01, 0.05, 0.1, 0.2)
 COSTS = (1, 10, 100)
+Columns = tuple[np.ndarray, np.ndarray]  # confidence and accuracy of some items
 
 
 def risk_coverage_curve(
@@ -32,7 +31,7 @@ def risk_coverage_curve(
     ([0.25, 0.75, 1.0], [0.0, 0.333, 0.5], [0.9, 0.8, 0.1])
     """
     confidence, accuracy = arrays(confidence=confidence, accuracy=accuracy)
-    accuracy = fractions("accuracy", accuracy)
+    (accuracy,) = fractions(accuracy=accuracy)
     by = order(confidence)
     answered = by.last + 1
     losses = np.cumsum(1 - accuracy[by.rows])[by.last]
@@ -113,28 +112,72 @@ def threshold_transfer(
         for; delta_coverage = coverage - C@R of these items.
     """
     confidence, accuracy = arrays(confidence=confidence, accuracy=accuracy)
-    threshold = threshold_at_risk(dev_confidence, dev_accuracy, risk)
+    found = _at(threshold_at_risk(dev_confidence, dev_accuracy, risk), confidence, accuracy)
+    best = float(coverage_at_risk(confidence, accuracy, risk))
+    return found | {"delta_risk": found["risk"] - risk, "delta_coverage": found["coverage"] - best}
+
+
+def _at(threshold: float, confidence: np.ndarray, accuracy: np.ndarray) -> dict[str, float]:
     answered = confidence >= threshold
-    coverage = float(answered.mean()) if len(answered) else float("nan")
-    reached = 1 - float(accuracy[answered].mean()) if answered.any() else float("nan")
     return {
         "threshold": threshold,
-        "coverage": coverage,
-        "risk": reached,
-        "delta_risk": reached - risk,
-        "delta_coverage": coverage - float(coverage_at_risk(confidence, accuracy, risk)),
+        "coverage": float(answered.mean()) if len(answered) else float("nan"),
+        "risk": 1 - float(accuracy[answered].mean()) if answered.any() else float("nan"),
     }
 
 
-def selective_group(answered: Answered, options: Options) -> dict[str, Any]:
+def effective_reliability(
+    confidence: ArrayLike, accuracy: ArrayLike, *, cost: float, threshold: float
+) -> float:
+    """Effective Reliability Phi_c (eq. 6): the mean over items of the accuracy where it is answered and not all wrong, `-cost` where it is
+    answered all wrong, 0 where confidence < threshold; in [-cost, 1], higher is better. NaN without items.
+
+    >>> effective_reliability([0.9, 0.6, 0.1], [1, 0, 0.3], cost=1, threshold=0.5)
+    0.0
+    """
+    confidence, accuracy = arrays(confidence=confidence, accuracy=accuracy)
+    earned = _earned(accuracy, cost)
+    return float(np.where(confidence >= threshold, earned, 0.0).mean()) if len(earned) else float("nan")
+
+
+def choose_threshold(confidence: ArrayLike, accuracy: ArrayLike, *, cost: float) -> float:
+    """The lowest threshold (the largest coverage) with the highest Phi_c on these items; infinite when answering
+    nothing, which earns 0, is better than any. One sort, where the authors' script is quadratic.
+
+    >>> choose_threshold([0.9, 0.6, 0.1], [1, 0, 1], cost=1)
+    0.1
+    >>> choose_threshold([0.9, 0.6, 0.1], [1, 0, 1], cost=10)
+    0.9
+    """
+    confidence, accuracy = arrays(confidence=confidence, accuracy=accuracy)
+    by = order(confidence)
+    if not len(by.rows):
+        return float("inf")
+    total = np.cumsum(_earned(accuracy, cost)[by.rows])[by.last]
+    best = np.flatnonzero(total >= total.max() - 1e-9)[-1]
+    return float(by.thresholds[best]) if total[best] >= 0 else float("inf")
+
+
+def best_effective_reliability(accuracy: ArrayLike) -> float:
+    """The highest Phi_c these answers allow: answer unless all wrong. By Lemma 1 the mean accuracy, at any cost."""
+    (accuracy,) = arrays(accuracy=accuracy)
+    return float(np.mean(accuracy)) if len(accuracy) else float("nan")
+
+
+def _earned(accuracy: np.ndarray, cost: float) -> np.ndarray:
+    (accuracy,) = fractions(accuracy=accuracy)
+    if cost < 0:
+        raise ValueError(f"cost is {cost}, wanted 0 or more")
+    return np.where(accuracy > 0, accuracy, -float(cost))
+
+
+def selective_group(answered: Answered, options: Options) -> Scores:
     """Thresholds are chosen on dev items and applied to test items, on benchmarks with unanswerable questions."""
     if not answered.confident:
         return {"absent": "the predictions give no confidences"}
-    confidence, accuracy = answered.confidence, answered.correct
-    if answered.items[0].people:
-        accuracy = vqa_accuracy(answered.said, [item.right for item in answered.items])
+    confidence, accuracy = answered.confidence, _accuracy(answered)
     best = best_selection(accuracy)
-    scores: dict[str, Any] = {
+    scores: Scores = {
         "accuracy": float(np.mean(accuracy)),
         "auc": risk_coverage_auc(confidence, accuracy),
         "best_auc": risk_coverage_auc(best, accuracy),
@@ -144,33 +187,29 @@ def selective_group(answered: Answered, options: Options) -> dict[str, Any]:
     if answered.answerable.all():
         return scores
     dev, test = answered.parts()
-    if not dev.any() or not test.any():
+    if not dev.items or not test.items:
         absent = {
             "absent": "no dev and test items to choose a threshold on and apply it to (a release folder has them)"
         }
         return scores | {"effective_reliability": absent, "threshold_transfer": absent}
-    split = confidence[dev], accuracy[dev], confidence[test], accuracy[test]
+    dev, test = ((part.confidence, _accuracy(part)) for part in (dev, test))
     return scores | {
-        "threshold_transfer": {str(risk): threshold_transfer(*split, risk) for risk in RISKS},
-        "effective_reliability": {str(cost): _reliability_at(*split, cost) for cost in COSTS},
+        "threshold_transfer": {str(risk): threshold_transfer(*dev, *test, risk) for risk in RISKS},
+        "effective_reliability": {str(cost): _reliability_at(dev, test, cost) for cost in COSTS},
     }
 
 
-def _reliability_at(
-    dev_confidence: np.ndarray,
-    dev_accuracy: np.ndarray,
-    confidence: np.ndarray,
-    accuracy: np.ndarray,
-    cost: float,
-) -> dict[str, float]:
+def _accuracy(answered: Answered) -> np.ndarray:
+    return vqa_accuracy(answered.said, answered.right) if answered.people else answered.correct
+
+
+def _reliability_at(dev: Columns, test: Columns, cost: float) -> dict[str, float]:
     """Effective Reliability at a cost with the threshold chosen on other items, and what it comes to."""
-    threshold = choose_threshold(dev_confidence, dev_accuracy, cost=cost)
-    answered = confidence >= threshold
+    threshold = choose_threshold(*dev, cost=cost)
     return {
         "threshold": threshold,
-        "phi": effective_reliability(confidence, accuracy, cost=cost, threshold=threshold),
-        "best_phi": best_effective_reliability(accuracy),
-        "phi_answering_all": effective_reliability(confidence, accuracy, cost=cost, threshold=-np.inf),
-        "coverage": float(answered.mean()),
-        "risk": float(1 - accuracy[answered].mean()) if answered.any() else float("nan"),
+        "phi": effective_reliability(*test, cost=cost, threshold=threshold),
+        "best_phi": best_effective_reliability(test[1]),
+        "phi_answering_all": effective_reliability(*test, cost=cost, threshold=-np.inf),
+        **_at(threshold, *test),
     }

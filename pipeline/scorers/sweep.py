@@ -16,11 +16,10 @@ SLACK = 1e-12
 class Sweep(NamedTuple):
     """What is accepted (confidence >= t) as the threshold t falls, items of equal confidence together.
 
-    `right`, `aqs`, `uqs` are sums of weights (counts, if there are no weights), [..., m + 1], from 0 on: AQs accepted
-    and answered right, AQs accepted, UQs accepted. `thresholds` [m] are the distinct confidences, falling.
+    All are sums of weights (counts, if there are no weights), [..., m + 1] for m distinct confidences, from 0 on:
+    AQs accepted and answered right, AQs accepted, UQs accepted.
     """
 
-    thresholds: np.ndarray
     right: np.ndarray
     aqs: np.ndarray
     uqs: np.ndarray
@@ -38,8 +37,7 @@ def order(confidence: np.ndarray) -> Order:
     """Sort once."""
     rows = np.argsort(confidence)[::-1]
     ranked = confidence[rows]
-    ends = [len(ranked) - 1] if len(ranked) else []
-    last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), np.array(ends, int))
+    last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True)[: len(ranked)])
     return Order(rows, last, ranked[last])
 
 
@@ -50,13 +48,10 @@ def sweep(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> S
         confidence: [n]. correct: [n] booleans or fractions, ignored where not answerable. answerable: [n] booleans.
     """
     confidence, correct, answerable = arrays(confidence=confidence, correct=correct, answerable=answerable)
-    answerable = answerable.astype(bool)
-    by = order(confidence)
-    worth = (
-        np.where(answerable, correct, 0.0) if correct.dtype.kind == "f" else correct.astype(bool) & answerable
-    )
+    answerable, by = answerable.astype(bool), order(confidence)
+    right = np.where(answerable, correct if correct.dtype.kind == "f" else correct.astype(bool), False)
     aqs = _totals(answerable[by.rows], by.last)
-    return Sweep(by.thresholds, _totals(worth[by.rows], by.last), aqs, np.append(0, by.last + 1) - aqs)
+    return Sweep(_totals(right[by.rows], by.last), aqs, np.append(0, by.last + 1) - aqs)
 
 
 def weighted_sweep(
@@ -67,7 +62,7 @@ def weighted_sweep(
     ranked = weights[:, cluster[by.rows]]
     aq = answerable[by.rows]
     right = np.where(aq, correct[by.rows], 0.0)
-    return Sweep(by.thresholds, *(_totals(ranked * part, by.last) for part in (right, aq, ~aq)))
+    return Sweep(*(_totals(ranked * part, by.last) for part in (right, aq, ~aq)))
 
 
 def area(gain: np.ndarray, sweep: Sweep) -> np.ndarray:
@@ -77,19 +72,16 @@ def area(gain: np.ndarray, sweep: Sweep) -> np.ndarray:
     return share(np.asarray(np.trapezoid(gain.astype(float), sweep.uqs, axis=-1)), whole)
 
 
-def lowest_fpr(gain: np.ndarray, uqs: np.ndarray, share: float) -> np.ndarray:
-    """The lowest FPR at which `gain`, straight between the curve's points, reaches `share` of its last value.
+def lowest_fpr(gain: np.ndarray, uqs: np.ndarray, part: float) -> np.ndarray:
+    """The lowest FPR at which `gain`, straight between the curve's points, reaches `part` of its last value.
     NaN where that is 0 or there is no UQ. `gain` and `uqs` are [..., m + 1], the result is [...]."""
-    target = share * gain[..., -1:]
+    target = part * gain[..., -1:]
     reached = np.argmax(gain >= target * (1 - SLACK), axis=-1, keepdims=True)
-    after = np.maximum(reached, min(1, gain.shape[-1] - 1))
-    before = np.maximum(after - 1, 0)
-    low, high = np.take_along_axis(gain, before, -1), np.take_along_axis(gain, after, -1)
-    start, end = np.take_along_axis(uqs, before, -1), np.take_along_axis(uqs, after, -1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        weight = np.clip((target - low) / (high - low), 0, 1)
-        fpr = (start + weight * (end - start)) / uqs[..., -1:]
-    return np.where(gain[..., -1:] > 0, fpr, np.nan)[..., 0]
+    before = np.maximum(reached - 1, 0)
+    low, start = np.take_along_axis(gain, before, -1), np.take_along_axis(uqs, before, -1)
+    rise = np.maximum(np.take_along_axis(gain, reached, -1) - low, SLACK)
+    accepted = start + np.clip((target - low) / rise, 0, 1) * (np.take_along_axis(uqs, reached, -1) - start)
+    return np.where(gain[..., -1] > 0, share(accepted[..., 0], uqs[..., -1]), np.nan)
 
 
 def share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

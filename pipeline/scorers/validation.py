@@ -1,10 +1,17 @@
-"""The first line of every scorer: are these arrays what they should be?"""
+"""Is what comes in what it should be? The first line of every scorer, and of every file that is read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
+
+T = TypeVar("T")
+Texts = Iterable[str]
+TextLists = Iterable[Iterable[str]]  # for each prediction its right answers, or people's
 
 
 class InputError(Exception):
@@ -46,21 +53,20 @@ def arrays(**named: object) -> list[np.ndarray]:
     return list(values.values())
 
 
-def fractions(name: str, value: np.ndarray) -> np.ndarray:
-    """`value` as floats.
+def fractions(**named: object) -> list[np.ndarray]:
+    """As `arrays`, as floats in [0, 1].
 
     Raises:
-        ValueError: something lies outside [0, 1].
+        ValueError: also where something lies outside.
     """
-    outside = np.count_nonzero((value < 0) | (value > 1))
-    if outside:
-        raise ValueError(f"{name} has {outside} values outside [0, 1]")
-    return value.astype(float)
+    values = arrays(**named)
+    for name, value in zip(named, values, strict=True):
+        if outside := np.count_nonzero((value < 0) | (value > 1)):
+            raise ValueError(f"{name} has {outside} values outside [0, 1]")
+    return [value.astype(float) for value in values]
 
 
-def strings(
-    predictions: Iterable[str], answers: Iterable[Iterable[str]]
-) -> tuple[list[str], list[list[str]]]:
+def strings(predictions: Texts, answers: TextLists) -> tuple[list[str], list[list[str]]]:
     """Predictions and the answers of people, one list of answers for each prediction.
 
     Raises:
@@ -82,3 +88,67 @@ def strings(
     if faults:
         raise ValueError("; ".join(faults))
     return predictions, answers
+
+
+def read_bytes(path: Path | str) -> bytes:
+    """A file's bytes.
+
+    Raises:
+        InputError: no such file, or it cannot be read.
+    """
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def parse_json(data: bytes, path: Path | str) -> Any:
+    """The JSON of a file.
+
+    Raises:
+        InputError: says where it breaks.
+    """
+    try:
+        return json.loads(data)
+    except ValueError as error:
+        raise InputError(f"{path}: not valid JSON ({error}); the file may be cut off") from None
+
+
+def parse_lines(data: bytes, path: Path | str) -> Iterator[tuple[int, Any]]:
+    """The numbers, from 1 on, and the values of the lines of a JSON Lines file; empty lines are passed over.
+
+    Raises:
+        InputError: a line that is not JSON.
+    """
+    for number, line in enumerate(data.splitlines(), 1):
+        if line.strip():
+            try:
+                yield number, json.loads(line)
+            except ValueError as error:
+                raise InputError(f"{path}, line {number}: not valid JSON ({error})") from None
+
+
+def read_mapping(path: Path | str) -> dict[str, Any]:
+    """The JSON object of a file: questions, choices, scenes or attention by id.
+
+    Raises:
+        InputError: it cannot be read, or is no object.
+    """
+    mapping = parse_json(read_bytes(path), path)
+    if not isinstance(mapping, dict):
+        raise InputError(f"{path}: wanted an object by id, got a {type(mapping).__name__}")
+    return mapping
+
+
+def each(rows: Iterable[Any], where: str, make: Callable[[Any], T]) -> tuple[list[T], list[str]]:
+    """What `make` makes of each row, and the faults that it raises as InputError: "<where> <number>: <fault>"."""
+    made: list[T] = []
+    problems: list[str] = []
+    for number, row in enumerate(rows, 1):
+        try:
+            made.append(make(row))
+        except InputError as error:
+            problems += [f"{where} {number}: {problem}" for problem in error.problems]
+    return made, problems

@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 from itertools import product, starmap
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from .items import Answered, Options
+from .items import Answered, Options, Scores
 from .normalize import fold
 from .sweep import mean_defined
-from .validation import InputError, strings
+from .validation import InputError, TextLists, Texts, strings
 
 DOWN_WEIGHT = 0.1  # what is left of a similarity below the threshold, as in the authors' script
 
@@ -28,11 +27,9 @@ class Taxonomy:
 
     def __init__(self, senses: dict[str, tuple[str, ...]], parents: dict[str, tuple[str, ...]]) -> None:
         self.senses, self.parents = senses, parents
-        self.similarity = lru_cache(maxsize=1 << 18)(self._similarity)
-        self._above = lru_cache(maxsize=1 << 18)(self._ancestors)
-        self._depth = lru_cache(maxsize=1 << 18)(self._longest)
 
-    def _similarity(self, word: str, other: str) -> float:
+    @lru_cache(maxsize=1 << 18)  # noqa: B019 - there is one WordNet, as long as the process lives
+    def similarity(self, word: str, other: str) -> float:
         """The highest Wu-Palmer similarity of any two senses; 1 for the same word, 0 for one that is not known."""
         if word == other:
             return 1.0
@@ -49,7 +46,8 @@ class Taxonomy:
         depth = self._depth(nearest)
         return 2 * depth / (ours[nearest] + theirs[nearest] + 2 * depth)
 
-    def _ancestors(self, sense: str) -> dict[str, int]:
+    @lru_cache(maxsize=1 << 18)  # noqa: B019
+    def _above(self, sense: str) -> dict[str, int]:
         """A sense and all above it, with the fewest steps up to each."""
         steps, queue = {sense: 0}, [sense]
         for near in queue:  # it grows meanwhile
@@ -59,7 +57,8 @@ class Taxonomy:
                     queue.append(parent)
         return steps
 
-    def _longest(self, sense: str) -> int:
+    @lru_cache(maxsize=1 << 18)  # noqa: B019
+    def _depth(self, sense: str) -> int:
         return 1 + max((self._depth(parent) for parent in self.parents.get(sense, ())), default=0)
 
     def _shortest(self, sense: str) -> int:
@@ -73,9 +72,7 @@ def read_wordnet(folder: Path | str) -> Taxonomy:
         InputError: no such folder or file, or a line that is not WordNet's.
     """
     folder = Path(folder)
-    files = (
-        [folder / "data.noun"] if (folder / "data.noun").is_file() else sorted(folder.glob("data.noun[0-9]"))
-    )
+    files = sorted(folder.glob("data.noun")) or sorted(folder.glob("data.noun[0-9]"))
     if not files:
         raise InputError(
             f"{folder}: no data.noun in it; wanted WordNet's folder `dict` (docs/scores.md says where to get one)"
@@ -103,8 +100,8 @@ def read_wordnet(folder: Path | str) -> Taxonomy:
 
 
 def wups(
-    predictions: Iterable[str],
-    answers: Iterable[Iterable[str]],
+    predictions: Texts,
+    answers: TextLists,
     taxonomy: Taxonomy,
     *,
     threshold: float = 0.9,
@@ -123,10 +120,10 @@ def wups(
     return np.array(scores, float)
 
 
-def wups_group(answered: Answered, options: Options) -> dict[str, Any]:
-    if options.extras.wordnet is None:
+def wups_group(answered: Answered, options: Options) -> Scores:
+    if options.wordnet is None:
         return {"absent": "needs WordNet's dict folder (--wordnet)"}
-    columns = answered.said, [item.right for item in answered.items], options.extras.wordnet
+    columns = answered.said, answered.right, options.wordnet
     thresholds = (0.9, 0.0)
     acm = {f"acm_{t}": mean_defined(wups(*columns, threshold=t, consensus="mean")) for t in thresholds}
     mcm = {f"mcm_{t}": mean_defined(wups(*columns, threshold=t, consensus="max")) for t in thresholds}

@@ -1,15 +1,19 @@
 """All rules by which candidates are dropped, in the order in which they are tried: the first one broken is the reason.
 
-A new rule is a function of a case, in a module of this room, and a row here.
+A new rule is a function of a case, in `screen_faults`, and a row here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from pipeline.screening import badly_said, contradicts_itself, gives_answer_away, has_an_answer, same_choice
-from pipeline.screening.screen_case import Fault, ScreenCase
+from pipeline.core.records import Candidate, Dropped, Question, Screened, Subset, Vocabulary
+from pipeline.judge.facts import Facts
+from pipeline.judge.judgement import judge
+from pipeline.screening import screen_faults as faults
+from pipeline.screening.screen_faults import Fault, ScreenCase, plain
 
 WITHOUT_EFFECT = "edited without effect"
 SAME_CHOICE = "offers the same choice twice"
@@ -39,22 +43,32 @@ class ScreenRule(NamedTuple):
 
 
 RULES = (
-    ScreenRule(WITHOUT_EFFECT, has_an_answer.edited_without_effect, of_picture=True),
-    ScreenRule(SAME_CHOICE, same_choice.in_program, paper=True),
-    ScreenRule(CONTRADICTS, contradicts_itself.looks_that_exclude_each_other, paper=True),
-    ScreenRule(GIVES_AWAY, gives_answer_away.asked_look_is_named, paper=True),
-    ScreenRule(GIVES_AWAY, gives_answer_away.asked_name_is_put_in),
-    ScreenRule(GIVES_AWAY, gives_answer_away.there_and_back, paper=True),
-    ScreenRule(GIVES_AWAY, gives_answer_away.asked_look_is_said, paper=True),
-    ScreenRule(SAME_CHOICE, same_choice.in_words),
-    ScreenRule(BADLY_SAID, badly_said.slip_of_grammar),
-    ScreenRule(ALREADY_ASKED, has_an_answer.asked_already, of_picture=True),
-    ScreenRule(ASSERTED, has_an_answer.edits_only_what_is_asserted, of_picture=True),
-    ScreenRule(ALWAYS_ANSWERABLE, has_an_answer.answerable_anywhere, of_picture=True),
-    ScreenRule(BY_EVIDENCE, has_an_answer.answerable_by_evidence, of_picture=True),
-    ScreenRule(TWIN, has_an_answer.proposed_before),
+    ScreenRule(WITHOUT_EFFECT, faults.edited_without_effect, of_picture=True),
+    ScreenRule(SAME_CHOICE, faults.same_choice_in_program, paper=True),
+    ScreenRule(CONTRADICTS, faults.looks_that_exclude_each_other, paper=True),
+    ScreenRule(GIVES_AWAY, faults.asked_look_is_named, paper=True),
+    ScreenRule(GIVES_AWAY, faults.asked_name_is_put_in),
+    ScreenRule(GIVES_AWAY, faults.there_and_back, paper=True),
+    ScreenRule(GIVES_AWAY, faults.asked_look_is_said, paper=True),
+    ScreenRule(SAME_CHOICE, faults.same_choice_in_words),
+    ScreenRule(BADLY_SAID, faults.slip_of_grammar),
+    ScreenRule(ALREADY_ASKED, faults.asked_already, of_picture=True),
+    ScreenRule(ASSERTED, faults.edits_only_what_is_asserted, of_picture=True),
+    ScreenRule(ALWAYS_ANSWERABLE, faults.answerable_anywhere, of_picture=True),
+    ScreenRule(BY_EVIDENCE, faults.answerable_by_evidence, of_picture=True),
+    ScreenRule(TWIN, faults.proposed_before),
 )
+PAPER_RULES = tuple(rule for rule in RULES if rule.paper)
 HELD_ANSWERABLE = frozenset(rule.reason for rule in RULES if rule.of_picture)
+
+
+class ScreenInputs(NamedTuple):
+    """What candidates are screened with: picture id -> its candidates, its own questions, the evidence about it."""
+
+    candidates: Mapping[str, Sequence[Candidate]]
+    questions: Mapping[str, Sequence[Question]]
+    facts: Callable[[str], Facts | None]
+    vocabulary: Vocabulary
 
 
 def reason_to_drop(case: ScreenCase, rules: Iterable[ScreenRule] = RULES) -> tuple[str, str] | None:
@@ -64,3 +78,28 @@ def reason_to_drop(case: ScreenCase, rules: Iterable[ScreenRule] = RULES) -> tup
         if fault := rule.fault(case):
             return rule.reason, fault if isinstance(fault, str) else ""
     return None
+
+
+def screen_picture(inputs: ScreenInputs, picture_id: str) -> list[Screened | Dropped]:
+    """Screen the candidates of one picture, in the order of their ids. Of two with one text the first stays."""
+    facts = inputs.facts(picture_id)
+    own = {question.question_id: question for question in inputs.questions.get(picture_id, ())}
+    asked = {plain(question.text) for question in own.values()}
+    kept: dict[Subset, set[str]] = defaultdict(set)
+    rows: list[Screened | Dropped] = []
+    for candidate in sorted(inputs.candidates.get(picture_id, ()), key=lambda row: row.candidate_id):
+        judgement = judge(candidate.program, facts, candidate.text)
+        source = own[candidate.question_id] if candidate.edits else None
+        case = ScreenCase(candidate, inputs.vocabulary, source, judgement, asked, kept[candidate.subset])
+        reason = reason_to_drop(case)
+        if reason is None:
+            kept[candidate.subset].add(plain(candidate.text))
+            rows.append(Screened(candidate=candidate, judgement=judgement))
+            continue
+        rows.append(candidate.dropped("screen", *reason))
+    return rows
+
+
+def pass_conflict_filter(candidates: Iterable[Candidate], vocabulary: Vocabulary) -> list[Candidate]:
+    """The candidates without those that RGQA's conflict filter removes (section 3.1)."""
+    return [row for row in candidates if not reason_to_drop(ScreenCase(row, vocabulary), PAPER_RULES)]

@@ -12,9 +12,10 @@ Format: https://cs.stanford.edu/people/dorarad/gqa/download.html
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -23,14 +24,6 @@ from pipeline.core.records import Question, Record, Relation, Scene, SceneObject
 from pipeline.sources.json_members import Key, records
 
 Which = Literal["balanced", "all"]
-
-
-class StepRow(Record):
-    """A step of a functional program."""
-
-    operation: str
-    argument: str
-    dependencies: tuple[int, ...]
 
 
 class _Types(Record):
@@ -55,7 +48,7 @@ class _Words(Record):
 class _Question(Record, rename="camel"):
     image_id: str
     question: str
-    semantic: tuple[StepRow, ...]
+    semantic: tuple[Step, ...]
     types: _Types
     answer: str = ""  # test questions have none; ingest says which
     full_answer: str = ""
@@ -103,9 +96,7 @@ def questions(
     split_of: dict[str, Split] = {
         name: split for split in splits for name in _question_files(source, split, which)
     }
-    files = {name: source / name for name in split_of}
-    for question_id, name, row in records(files, "question", _Question, problems):
-        groups = row.groups or _Groups(everywhere=None, here=None)
+    for question_id, name, row in records(source, split_of, "question", _Question, problems):
         yield Question(
             question_id=question_id,
             picture_id=row.image_id,
@@ -117,9 +108,9 @@ def questions(
             structural=row.types.structural or "",
             semantic=row.types.semantic or "",
             detailed=row.types.detailed or "",
-            group_global=groups.everywhere or "",
-            group_local=groups.here or "",
-            program=program(row.semantic),
+            group_global=(row.groups and row.groups.everywhere) or "",
+            group_local=(row.groups and row.groups.here) or "",
+            program=row.semantic,
             annotations=row.annotations.question,
             full_answer_annotations=row.annotations.full_answer,
             entailed=row.entailed,
@@ -134,36 +125,38 @@ def has_all_questions(source: Path, split: Split) -> bool:
 
 
 def scenes(
-    folder: Path, splits: tuple[Split, ...], problems: Problems, complete: bool = False
+    folder: Path,
+    splits: tuple[Split, ...],
+    problems: Problems,
+    complete: bool = False,
+    dangling: Counter[Split] | None = None,
 ) -> Iterator[Scene]:
-    """The scene graphs of some splits in `folder`, sorted by picture id.
+    """The scene graphs of some splits in `folder`, sorted by picture id, without relations that point to no object.
 
     Args:
         folder: `source/sceneGraphs`, or the folder of the complete truth, whose files have the same form.
         complete: what the graphs do not list is false (the truth), not unknown (published graphs).
+        dangling: counts the relations left out by split.
     """
     split_of: dict[str, Split] = {f"{folder.name}/{split}_sceneGraphs.json": split for split in splits}
-    files = {name: folder.parent / name for name in split_of}
-    for picture_id, name, row in records(files, "picture", SceneRow, problems):
-        objects = tuple(
-            SceneObject(
-                object_id=str(object_id),
-                name=thing.name,
-                x=thing.x,
-                y=thing.y,
-                w=thing.w,
-                h=thing.h,
-                attributes=thing.attributes,
-                relations=tuple(Relation(name=to.name, object_id=to.object) for to in thing.relations),
+    for picture_id, name, row in records(folder.parent, split_of, "picture", SceneRow, problems):
+        objects = []
+        for object_id, thing in row.objects.items():
+            relations = tuple(
+                Relation(name=to.name, object_id=to.object)
+                for to in thing.relations
+                if to.object in row.objects
             )
-            for object_id, thing in row.objects.items()
-        )
+            if dangling is not None:
+                dangling[split_of[name]] += len(thing.relations) - len(relations)
+            fields: dict[str, Any] = msgspec.structs.asdict(thing) | {"relations": relations}
+            objects.append(SceneObject(object_id=str(object_id), **fields))
         yield Scene(
             picture_id=picture_id,
             split=split_of[name],
             width=row.width,
             height=row.height,
-            objects=objects,
+            objects=tuple(objects),
             location=row.location or "",
             weather=row.weather or "",
             complete=complete,
@@ -182,14 +175,6 @@ def truth(folder: Path, splits: Iterable[Split]) -> dict[str, Scene]:
     by_picture = {scene.picture_id: scene for scene in complete}
     problems.raise_if_any()
     return by_picture
-
-
-def program(steps: Iterable[StepRow]) -> tuple[Step, ...]:
-    """GQA's `semantic` list as steps."""
-    return tuple(
-        Step(operation=step.operation, argument=step.argument, dependencies=step.dependencies)
-        for step in steps
-    )
 
 
 def _question_files(source: Path, split: Split, which: Which) -> list[str]:

@@ -1,16 +1,15 @@
-"""A source folder as records, with everything that is wrong with it."""
+"""A source folder as records, with everything that is wrong with it; and where a source in another form is written to."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.params import Params
+from pipeline.core.paths import Folders
 from pipeline.core.records import Picture, Question, Record, Scene, Split
 from pipeline.sources import gqa_files, own_table
 from pipeline.sources.picture_files import inspect, is_id, listing
@@ -33,7 +32,7 @@ class IngestParams(Params):
     question_splits: tuple[Split, ...]
     graph_splits: tuple[Split, ...]
     questions: gqa_files.Which = "balanced"
-    format: Literal["auto", "gqa", "table"] = "auto"
+    format: Format | Literal["auto"] = "auto"
 
 
 class IngestReport(Record):
@@ -41,10 +40,10 @@ class IngestReport(Record):
 
     format: Format
     split: Split
-    counts: dict[Split, dict[str, int]]
+    counts: Mapping[Split, Mapping[str, int]]
 
 
-def format_of(source: Path, wanted: Literal["auto", "gqa", "table"]) -> Format:
+def format_of(source: Path, wanted: Format | Literal["auto"]) -> Format:
     """Which reader fits what lies in `source`.
 
     Raises:
@@ -64,18 +63,16 @@ def format_of(source: Path, wanted: Literal["auto", "gqa", "table"]) -> Format:
 
 def faults(question: Question) -> list[str]:
     """What makes a question unusable; [] when nothing does."""
-    reasons = []
-    if not is_id(question.question_id):
-        reasons.append("the id may hold letters, digits, '.', '-' and '_' only")
-    if not is_id(question.picture_id):
-        reasons.append(
-            f"picture {question.picture_id!r} is outside of images/ or no plain name: "
-            "letters, digits, '.', '-' and '_' only"
-        )
-    if not question.text.strip():
-        reasons.append("the question is empty")
-    if not question.answer.strip():
-        reasons.append("it has no answer")
+    plain = "letters, digits, '.', '-' and '_' only"
+    sound = {
+        f"the id may hold {plain}": is_id(question.question_id),
+        f"picture {question.picture_id!r} is outside of images/ or no plain name: {plain}": is_id(
+            question.picture_id
+        ),
+        "the question is empty": question.text.strip(),
+        "it has no answer": question.answer.strip(),
+    }
+    reasons = [reason for reason, holds in sound.items() if not holds]
     for number, step in enumerate(question.program):
         wrong = [needed for needed in step.dependencies if not 0 <= needed < number]
         if wrong:
@@ -83,18 +80,6 @@ def faults(question: Question) -> list[str]:
                 f"step {number} ({step.operation}) depends on step {wrong[0]}, which does not come before it"
             )
     return reasons
-
-
-def without_dangling(scene: Scene) -> Scene:
-    """The scene without relations that point to no object of it."""
-    known = {thing.object_id for thing in scene.objects}
-    if all(to.object_id in known for thing in scene.objects for to in thing.relations):
-        return scene
-    objects = tuple(
-        msgspec.structs.replace(thing, relations=tuple(to for to in thing.relations if to.object_id in known))
-        for thing in scene.objects
-    )
-    return msgspec.structs.replace(scene, objects=objects)
 
 
 class SourceFolder:
@@ -115,7 +100,6 @@ class SourceFolder:
         self.format: Format = format_of(folder, params.format)
         self.problems = Problems(str(folder))
         self.wanted: dict[str, list[str]] = {}
-        self._asked: set[str] = set()  # kept only where unbalanced questions are read
         self._sizes: dict[str, tuple[int, int]] = {}
         self._counts: defaultdict[Split, Counter[str]] = defaultdict(Counter)
 
@@ -126,21 +110,23 @@ class SourceFolder:
             questions = gqa_files.questions(self.folder, splits, self.problems, self.params.questions)
         else:
             questions = own_table.questions(self.folder, splits, self.problems, self.params.split)
-        unbalanced = self._reads_unbalanced()
         for question in questions:
             if question.split == self.params.split and is_id(question.picture_id):
                 self.wanted.setdefault(question.picture_id, []).append(question.question_id)
-            if unbalanced:
-                self._asked.add(question.question_id)
             yield self._checked(question, "questions")
 
     def unbalanced(self) -> Iterator[Question]:
         """GQA's unbalanced questions about the wanted pictures, if their file is there and nothing better tells of
         these: no graphs are read, and not all questions are asked anyway."""
-        if not self._reads_unbalanced():
+        params = self.params
+        only_asked = self.format == "gqa" and params.questions == "balanced"
+        if not only_asked or params.split in params.graph_splits:
             return
-        for question in gqa_files.questions(self.folder, (self.params.split,), self.problems, "all"):
-            if question.picture_id in self.wanted and question.question_id not in self._asked:
+        if not gqa_files.has_all_questions(self.folder, params.split):
+            return
+        for question in gqa_files.questions(self.folder, (params.split,), self.problems, "all"):
+            asked = self.wanted.get(question.picture_id)
+            if asked and question.question_id not in asked:
                 yield self._checked(question, "unbalanced questions")
 
     def scenes(self) -> Iterator[Scene]:
@@ -148,29 +134,47 @@ class SourceFolder:
         folder = self.folder / "sceneGraphs"
         if self.format == "table" and not folder.is_dir():
             return
-        for published in gqa_files.scenes(folder, self.params.graph_splits, self.problems):
-            scene = without_dangling(published)
-            relations, kept = (sum(len(thing.relations) for thing in s.objects) for s in (published, scene))
-            counts = {"scenes": 1, "objects": len(scene.objects), "relations": kept}
-            self._counts[scene.split].update(counts | {"relations left out": relations - kept})
+        dangling = Counter[Split]()
+        splits = self.params.graph_splits
+        for scene in gqa_files.scenes(folder, splits, self.problems, dangling=dangling):
+            relations = sum(len(thing.relations) for thing in scene.objects)
+            counts = self._counts[scene.split]
+            counts.update({"scenes": 1, "objects": len(scene.objects), "relations": relations})
+            counts["relations left out"] = dangling[scene.split]
             if scene.picture_id in self.wanted:
                 self._sizes[scene.picture_id] = scene.width, scene.height
             yield scene
 
     def pictures(self) -> Iterator[Picture]:
         """The pictures wanted, sorted by id, each decoded to its last pixel."""
-        folder = self.folder / "images"
+        folder, split = self.folder / "images", self.params.split
         files = listing(folder, self.problems)
         if self.wanted and not files and folder.is_dir():
             self.problems.add("images/", f"no picture in it, but {len(self.wanted)} are asked about")
-        for picture_id in sorted(self.wanted) if files else ():
-            try:
-                picture = self._picture(picture_id, files.get(picture_id))
-            except ValueError as error:
-                self.problems.add(f"picture {picture_id}", str(error))
+        for picture_id, asked in sorted(self.wanted.items()) if files else ():
+            where, path = f"picture {picture_id}", files.get(picture_id)
+            if path is None:
+                wanted_by = f"questions that ask for it: {len(asked)}, the first is {asked[0]}"
+                self.problems.add(where, f"no such file in images/; {wanted_by}")
                 continue
-            self._counts[picture.split]["pictures"] += 1
-            yield picture
+            try:
+                width, height, sha256 = inspect(path)
+            except ValueError as error:
+                self.problems.add(f"{where}: images/{path.name}", str(error))
+                continue
+            w, h = self._sizes.get(picture_id, (width, height))
+            if (w, h) != (width, height):
+                sizes = f"{width} x {height}, its scene graph says {w} x {h}"
+                self.problems.add(where, f"images/{path.name} is {sizes}")
+            self._counts[split]["pictures"] += 1
+            yield Picture(
+                picture_id=picture_id,
+                split=split,
+                path=path.as_posix(),
+                width=width,
+                height=height,
+                sha256=sha256,
+            )
 
     def report(self) -> IngestReport:
         """Counts of all that was read.
@@ -181,18 +185,7 @@ class SourceFolder:
         if not self.wanted and not self.problems.lines:
             self.problems.add(f"split {self.params.split}", "there is no question of it")
         self.problems.raise_if_any()
-        counts: dict[Split, dict[str, int]] = {
-            split: dict(counter) for split, counter in self._counts.items()
-        }
-        return IngestReport(format=self.format, split=self.params.split, counts=counts)
-
-    def _reads_unbalanced(self) -> bool:
-        return (
-            self.format == "gqa"
-            and self.params.questions == "balanced"
-            and self.params.split not in self.params.graph_splits
-            and gqa_files.has_all_questions(self.folder, self.params.split)
-        )
+        return IngestReport(format=self.format, split=self.params.split, counts=dict(self._counts))
 
     def _checked(self, question: Question, what: str) -> Question:
         for fault in faults(question):
@@ -200,27 +193,16 @@ class SourceFolder:
         self._counts[question.split][what] += 1
         return question
 
-    def _picture(self, picture_id: str, path: Path | None) -> Picture:
-        """Raises ValueError: the file is missing, damaged, or not of its scene graph's size."""
-        if path is None:
-            asked = self.wanted[picture_id]
-            raise ValueError(
-                f"no such file in images/; questions that ask for it: {len(asked)}, the first is {asked[0]}"
-            )
-        try:
-            width, height, sha256 = inspect(path)
-        except ValueError as error:
-            raise ValueError(f"images/{path.name}: {error}") from error
-        expected = self._sizes.get(picture_id, (width, height))
-        if expected != (width, height):
-            raise ValueError(
-                f"images/{path.name} is {width} x {height}, its scene graph says {expected[0]} x {expected[1]}"
-            )
-        return Picture(
-            picture_id=picture_id,
-            split=self.params.split,
-            path=path.as_posix(),
-            width=width,
-            height=height,
-            sha256=sha256,
-        )
+
+def target(data_set: str, name: str) -> Path:
+    """A file to be made in the source folder of a data set.
+
+    Raises:
+        UserError: there is no such folder, or the file is there already.
+    """
+    source = Folders(data_set).source
+    if not source.is_dir():
+        raise UserError(f"{source}: no such folder; run: rgqa init {data_set}")
+    if (source / name).exists():
+        raise UserError(f"{source / name}: is there already; move it away and run the same command again")
+    return source / name

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import mmap
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
@@ -71,18 +71,15 @@ def members(path: Path, name: str, problems: Problems) -> dict[str, msgspec.Raw]
 
 
 def records(
-    files: Mapping[str, Path], what: str, kind: type[T], problems: Problems
+    folder: Path, names: Iterable[str], what: str, kind: type[T], problems: Problems
 ) -> Iterator[tuple[str, str, T]]:
-    """The members of several files, decoded: (id, name of the file, record), sorted by id; what is wrong with a file
-    or a member goes to `problems`.
+    """The members of several files in a folder, decoded: (id, name of the file, record), sorted by id; what is wrong
+    with a file or a member goes to `problems`.
 
     Args:
-        files: how messages call a file -> where it lies.
         what: what a member is called in messages.
     """
-    rows = [
-        (key, name, raw) for name, path in files.items() for key, raw in members(path, name, problems).items()
-    ]
+    rows = [(key, name, raw) for name in names for key, raw in members(folder / name, name, problems).items()]
     rows.sort(key=lambda row: row[:2])
     seen: list[str] = []
     decoder = msgspec.json.Decoder(kind, dec_hook=_noting(seen))
@@ -101,6 +98,16 @@ def records(
         for inner in _repeated(seen):
             problems.add(where, f"the object id {inner} occurs more than once")
         yield key, name, record
+
+
+def write_members(file: BinaryIO, items: Iterable[tuple[str, Any]]) -> int:
+    """Write one large JSON object, a member a line, and return how many there are."""
+    encode = msgspec.json.Encoder().encode
+    count = 0
+    for count, (key, value) in enumerate(items, 1):
+        file.write((b"{" if count == 1 else b",\n") + encode(key) + b":" + encode(value))
+    file.write(b"}\n" if count else b"{}\n")
+    return count
 
 
 def _noting(seen: list[str]) -> Callable[[type, Any], Key]:

@@ -22,26 +22,23 @@ The same checks hold for all four forms. An empty cell, null and NaN are missing
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
-from functools import partial
+from itertools import chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import BadZipFile
 
 import msgspec
+import pandas as pd
 
 from pipeline.core.errors import Problems
-from pipeline.core.records import Question, Record, Split
-from pipeline.sources.gqa_files import StepRow, program
+from pipeline.core.records import Question, Record, Split, Step
 from pipeline.sources.json_members import fault
 from pipeline.sources.picture_files import ENDINGS
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 FILES = ("questions.jsonl", "questions.csv", "questions.xlsx", "questions.parquet")
 BEYOND = "(beyond the header)"
-Rows = Iterator[tuple[str, dict[str, Any]]]  # where a row stands, and its cells by column
 
 
 class TableRow(Record, omit_defaults=True):
@@ -49,10 +46,10 @@ class TableRow(Record, omit_defaults=True):
 
     question_id: str
     picture: str
-    question: str
+    text: str = msgspec.field(name="question")
     answer: str
     split: Split | None = None
-    program: tuple[StepRow, ...] = ()
+    program: tuple[Step, ...] = ()
     full_answer: str = ""
     structural: str = ""
     semantic: str = ""
@@ -79,21 +76,10 @@ def questions(
             )
         else:
             table[row.question_id] = where, row
-    for question_id, (_, row) in sorted(table.items()):
-        split = row.split or default
-        if split in splits:
-            yield Question(
-                question_id=question_id,
-                picture_id=_picture_id(row.picture),
-                split=split,
-                text=row.question,
-                answer=row.answer,
-                full_answer=row.full_answer,
-                structural=row.structural,
-                semantic=row.semantic,
-                detailed=row.detailed,
-                program=program(row.program),
-            )
+    for _, (_, row) in sorted(table.items()):
+        fields: dict[str, Any] = msgspec.structs.asdict(row) | {"split": row.split or default}
+        if fields["split"] in splits:
+            yield Question(picture_id=_picture_id(fields.pop("picture")), **fields)
 
 
 def _picture_id(picture: str) -> str:
@@ -103,100 +89,64 @@ def _picture_id(picture: str) -> str:
 
 def _checked(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:
     try:
-        for where, cells in _lines(path, problems) if path.suffix == ".jsonl" else _rows(path):
+        for where, row in _lines(path) if path.suffix == ".jsonl" else _rows(path):
             try:
+                cells = msgspec.json.decode(row, type=dict[str, Any]) if isinstance(row, bytes) else row
+                cells = {name: cell for name, cell in cells.items() if cell is not None}
                 if isinstance(cells.get("program"), str):
                     cells["program"] = msgspec.json.decode(cells["program"])
                 yield where, msgspec.convert(cells, TableRow)
-            except msgspec.MsgspecError as error:
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 problems.add(where, fault(error))
     except UnicodeDecodeError as error:
         problems.add(path.name, f"not UTF-8 ({error}); save the table as UTF-8")
-    except (
-        ValueError,
-        KeyError,
-        OSError,
-        BadZipFile,
-        csv.Error,
-    ) as error:  # what pandas and its readers raise
+    except (ValueError, KeyError, OSError, BadZipFile, csv.Error) as error:  # what the readers raise
         problems.add(path.name, f"cannot be read: {error}")
 
 
-def _lines(path: Path, problems: Problems) -> Rows:
-    """Rows of JSON Lines. Not read by pandas: it makes numbers of ids, and ends at the first line that is wrong."""
+def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Lines of JSON. Not read by pandas: it makes numbers of ids, and ends at the first line that is wrong."""
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
-            where = f"{path.name}, line {number}"
-            try:
-                cells = msgspec.json.decode(line, type=dict[str, Any]) if line.strip() else {}
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                problems.add(where, fault(error))
-                continue
-            if cells:
-                yield where, {name: value for name, value in cells.items() if value is not None}
+            if line.strip():
+                yield f"{path.name}, line {number}", line
 
 
-def _rows(path: Path) -> Rows:
-    """Rows of a table, counted as a spreadsheet counts them: the header is row 1 (in Parquet, which has none, the first
-    row is)."""
-    import pandas as pd
-
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Where a row stands, and its cells by column; counted as a spreadsheet counts them: the header is row 1 (in Parquet,
+    which has none, the first row is)."""
     if path.suffix == ".parquet":
         table = pd.read_parquet(path, dtype_backend="pyarrow")
-        table.index = pd.RangeIndex(1, len(table) + 1)
+        rows = [list(table.columns), *_cells(table)]
     else:
-        table = _named(_csv(path) if path.suffix == ".csv" else _sheet(path))
-    values, there = table.itertuples(index=False, name=None), table.notna().to_numpy()
-    names = [str(name) for name in table.columns]
-    for number, row, present in zip(table.index, values, there, strict=True):
-        if cells := {names[at]: row[at] for at in present.nonzero()[0]}:
+        rows = _csv(path) if path.suffix == ".csv" else _cells(_sheet(path))
+    if not rows:
+        raise ValueError("the file is empty")
+    names = [BEYOND if name is None else str(name) for name in rows[0]]
+    if twice := [name for name, count in Counter(names).items() if count > 1 and name != BEYOND]:
+        raise ValueError(f"the header names {', '.join(sorted(twice))} more than once")
+    for number, row in enumerate(rows[1:], 1 if path.suffix == ".parquet" else 2):
+        named = zip(chain(names, repeat(BEYOND)), row, strict=False)
+        if cells := {name: cell for name, cell in named if cell is not None}:
             yield f"{path.name}, row {number}", cells
 
 
-def _csv(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    if not path.stat().st_size:
-        raise ValueError("the file is empty")
-    read = partial(
-        pd.read_csv,
-        path,
-        header=None,  # else a row with a cell too many would make its first column an index
-        dtype=str,
-        keep_default_na=False,
-        na_values=[""],
-        skip_blank_lines=False,
-        encoding="utf-8-sig",
-        engine="python",  # the strict one: it refuses a quote in the middle of a cell
-    )
+def _csv(path: Path) -> list[list[Any]]:
+    """Not by pandas, which passes over a row's cells beyond the header. Strict: no quote in the middle of a cell."""
     with path.open(encoding="utf-8-sig", newline="") as file:
-        columns = max(map(len, csv.reader(file)))  # of the longest row, so that each one too long is told
-    return read(names=range(columns))
+        return [[cell or None for cell in row] for row in csv.reader(file, strict=True)]
 
 
 def _sheet(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    sheets = pd.read_excel(
-        path,
-        sheet_name=None,
-        header=None,
-        dtype=object,
-        keep_default_na=False,
-        na_values=[""],
-        engine="openpyxl",
-    )
-    filled = [name for name, sheet in sheets.items() if len(sheet)]
+    """The one sheet of a workbook that is not empty."""
+    cells: dict[str, Any] = {"dtype": object, "keep_default_na": False, "na_values": [""]}
+    sheets = pd.read_excel(path, sheet_name=None, header=None, engine="openpyxl", **cells)
+    filled = [sheet for sheet in sheets.values() if len(sheet)]
     if len(filled) != 1:
         raise ValueError(f"expected one sheet with questions, there are {len(filled)}")
-    return sheets[filled[0]]
+    return filled[0]
 
 
-def _named(cells: pd.DataFrame) -> pd.DataFrame:
-    """The rows below the header, with its names; their index is their number."""
-    cells = cells.dropna(axis="columns", how="all")
-    names = cells.iloc[0].where(cells.iloc[0].notna(), BEYOND).astype(str)
-    twice = sorted(set(names[names.duplicated() & (names != BEYOND)]))
-    if twice:
-        raise ValueError(f"the header names {', '.join(twice)} more than once")
-    return cells.set_axis(names, axis="columns").set_axis(cells.index + 1, axis="index").iloc[1:]
+def _cells(table: pd.DataFrame) -> list[list[Any]]:
+    """The rows of a table, None for what is missing."""
+    return table.where(table.notna(), None).to_dict("split")["data"]

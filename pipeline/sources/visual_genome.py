@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -21,16 +22,15 @@ from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, replacing
 from pipeline.core.progress import track
 from pipeline.core.records import Split
-from pipeline.sources.conversion import target
 from pipeline.sources.gqa_files import ObjectRow, RelationRow, SceneRow
-from pipeline.sources.json_members import Key, mapped
+from pipeline.sources.ingesting import target
+from pipeline.sources.json_members import Key, mapped, write_members
+
+T = TypeVar("T")
 
 
-class _Id(msgspec.Struct):
+class _Picture(msgspec.Struct):
     image_id: int
-
-
-class _Picture(_Id):
     width: int
     height: int
 
@@ -52,7 +52,8 @@ class _Relationship(msgspec.Struct):
     object_id: int
 
 
-class _Graph(_Id):
+class _Graph(msgspec.Struct):
+    image_id: int
     objects: list[_Object]
     relationships: list[_Relationship] = []
 
@@ -63,7 +64,8 @@ class _Described(msgspec.Struct):
 
 
 class _Attributes(msgspec.Struct):
-    attributes: list[_Described]
+    image_id: int
+    attributes: msgspec.Raw
 
 
 def scenes(
@@ -80,18 +82,15 @@ def scenes(
         UserError: a file is missing or of another form.
     """
     sizes = {picture.image_id: picture for picture in read_json(picture_file, list[_Picture])}
-    described: dict[int, msgspec.Raw] = {}
-    if attribute_file:
-        head = msgspec.json.Decoder(_Id)
-        described = {head.decode(raw).image_id: raw for raw in _rows(attribute_file)}
-    graphs, attributes = msgspec.json.Decoder(_Graph), msgspec.json.Decoder(_Attributes)
+    attribute_rows = _rows(attribute_file, _Attributes) if attribute_file else []
+    described = {row.image_id: row.attributes for row in attribute_rows}
+    graphs, attributes = msgspec.json.Decoder(_Graph), msgspec.json.Decoder(list[_Described])
     seen: set[int] = set()
-    for number, raw in enumerate(_rows(graph_file)):
+    for number, raw in enumerate(_rows(graph_file, msgspec.Raw)):
         where = f"{graph_file.name}, graph {number}"
         try:
             graph = graphs.decode(raw)
-            more = described.get(graph.image_id)
-            extra = attributes.decode(more).attributes if more else []
+            extra = attributes.decode(described.get(graph.image_id, b"[]"))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             problems.add(where, str(error))
             continue
@@ -114,28 +113,22 @@ def convert(
     Raises:
         UserError: lists all that is wrong; nothing is written then. A file that is there stays.
     """
-    converted = target(data_set, split, f"sceneGraphs/{split}_sceneGraphs.json")
-    problems, left_out, count = Problems(graph_file.name), Counter[str](), 0
-    encode = msgspec.json.Encoder().encode
+    converted = target(data_set, f"sceneGraphs/{split}_sceneGraphs.json")
+    problems, left_out = Problems(graph_file.name), Counter[str]()
     graphs = scenes(graph_file, picture_file, problems, left_out, attribute_file)
     with replacing(converted) as file:
-        for picture_id, graph in track(graphs, "convert: scene graphs", unit="graph"):
-            file.write(b",\n" if count else b"{")
-            file.write(encode(picture_id) + b":" + encode(graph))
-            count += 1
-        file.write(b"}\n")
+        count = write_members(file, track(graphs, "convert: scene graphs", unit="graph"))
         problems.raise_if_any()
         if not count:
             raise UserError(f"{graph_file}: there is no scene graph in it")
-    lost = "".join(f"; {what}: {number:,}" for what, number in sorted(left_out.items()))
+    lost = "".join(f"; {what}: {number:,}" for what, number in sorted((+left_out).items()))
     return f"{count:,} scene graphs -> {converted}{lost}"
 
 
 def _objects(graph: _Graph, extra: list[_Described], left_out: Counter[str]) -> dict[Key, ObjectRow]:
     """A graph's objects that have a name, by id; those that were merged into one count as that one."""
     named = {thing.object_id: thing for thing in graph.objects if _plain(thing.names)}
-    if nameless := sum(not _plain(thing.names) for thing in graph.objects):
-        left_out["objects without a name left out"] += nameless
+    left_out["objects without a name left out"] += sum(not _plain(thing.names) for thing in graph.objects)
     now = {merged: thing.object_id for thing in named.values() for merged in thing.merged_object_ids}
     now |= {object_id: object_id for object_id in named}
     attributes = {object_id: list(thing.attributes or []) for object_id, thing in named.items()}
@@ -169,10 +162,10 @@ def _plain(names: Iterable[str]) -> list[str]:
     return [plain for name in names if (plain := " ".join(name.lower().split()))]
 
 
-def _rows(path: Path) -> list[msgspec.Raw]:
-    """The rows of a JSON list, undecoded: the files have up to 750 MB."""
+def _rows(path: Path, kind: type[T]) -> list[T]:
+    """The rows of a JSON list, whose large parts stay undecoded: the files have up to 750 MB."""
     try:
-        return msgspec.json.decode(mapped(path), type=list[msgspec.Raw])
+        return msgspec.json.decode(mapped(path), type=list[kind])
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except ValueError as error:  # what mmap says of an empty file, and msgspec of a damaged one

@@ -15,7 +15,7 @@ import msgspec
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, write_jsonl
 from pipeline.core.records import Split
-from pipeline.sources.conversion import target
+from pipeline.sources.ingesting import target
 from pipeline.sources.own_table import TableRow
 
 
@@ -87,7 +87,7 @@ def questions(
             TableRow(
                 question_id=str(row.question_id),
                 picture=f"{prefix}{row.image_id:0{digits}}",
-                question=row.question,
+                text=row.question,
                 answer=answer,
                 split=split,
                 detailed=annotation.question_type,
@@ -101,10 +101,8 @@ def questions(
 def commonest(annotation: _Annotation) -> str:
     """The answer given most often; of equally frequent ones VQA's own choice, else the first by the alphabet."""
     counts = Counter(answer.answer for answer in annotation.answers if answer.answer.strip())
-    if not counts:
-        return annotation.multiple_choice_answer
     chosen = annotation.multiple_choice_answer
-    return min(counts, key=lambda answer: (-counts[answer], answer != chosen, answer))
+    return min(counts, key=lambda answer: (-counts[answer], answer != chosen, answer), default=chosen)
 
 
 def convert(
@@ -120,7 +118,7 @@ def convert(
     Raises:
         UserError: lists all that is wrong; nothing is written then. A table that is there stays.
     """
-    table = target(data_set, split, "questions.jsonl")
+    table = target(data_set, "questions.jsonl")
     problems = Problems(f"{question_file.name} and {annotation_file.name}")
     rows = questions(question_file, annotation_file, split, problems, prefix, digits)
     problems.raise_if_any()

@@ -17,9 +17,8 @@ from pipeline.auditing.screen_check import known_truth, screen_against_truth
 from pipeline.auditing.subset_audit import AuditParams, AuditReport, audit_items, warnings
 from pipeline.core import params
 from pipeline.core.errors import run
-from pipeline.core.files import read_json, read_jsonl, write_json, write_text
+from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.paths import Folders
-from pipeline.core.progress import done
 from pipeline.core.randomness import generator
 from pipeline.core.records import Item
 
@@ -45,10 +44,8 @@ def main() -> None:
         warnings=warnings(ours, p.limits),
         table=attack_table(ours, p.limits),
     )
-    folder = folders.stage("audit")
-    write_json(folder / "audit.json", report)
-    write_text(folder / "audit.md", audit_markdown(report))
-    done("audit", f"{len(ours)} subsets, {len(report.warnings)} warnings", folder / "audit.md")
+    what = f"{len(ours)} subsets, {len(report.warnings)} warnings"
+    folders.finish("audit", what, {"audit.json": report, "audit.md": audit_markdown(report)})
 
 
 if __name__ == "__main__":

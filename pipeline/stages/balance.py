@@ -20,10 +20,9 @@ from typing import Literal
 from pipeline.auditing.margins import margin
 from pipeline.balancing.balance_subset import BalanceParams, balance, items
 from pipeline.core.errors import Problems, run
-from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
+from pipeline.core.files import read_json
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
-from pipeline.core.progress import done
 from pipeline.core.records import SUBSETS, AqCheck, Dropped, Item, OwnScore, Question, Verified
 
 
@@ -50,26 +49,11 @@ def figures(rows: Sequence[Item], verified: int, left: Sequence[tuple[Verified, 
     }
 
 
-def unpaired(uq: Verified, reason: str) -> Dropped:
-    """A verified UQ that is not in the set."""
-    candidate = uq.candidate
-    return Dropped(
-        candidate_id=candidate.candidate_id,
-        subset=candidate.subset,
-        picture_id=candidate.picture_id,
-        question_id=candidate.question_id,
-        text=candidate.text,
-        stage="balance",
-        reason=reason,
-    )
-
-
 def _checked(uqs: Sequence[Verified], questions: Mapping[str, Question], part: Mapping[str, str]) -> None:
     problems = Problems(
         "verified candidates that do not fit the data set (were verdicts collected for another one?)"
     )
-    for uq in uqs:
-        c = uq.candidate
+    for c in (uq.candidate for uq in uqs):
         if c.question_id not in questions:
             problems.add(c.candidate_id, f"no question {c.question_id}")
         if c.picture_id not in part:
@@ -79,23 +63,16 @@ def _checked(uqs: Sequence[Verified], questions: Mapping[str, Question], part: M
 
 def main() -> None:
     folders, p = Folders(), load("balance", BalanceParams)
-    rank, collect, out = folders.stage("rank"), folders.stage("collect"), folders.stage("balance")
-    part = read_json(rank / "parts.json", dict[str, Literal["dev", "test"]])
-    own = {row.question_id: row.score for row in read_jsonl(rank / "own_scores.jsonl", OwnScore)}
-    asked = (
-        q for q in read_jsonl(folders.stage("ingest") / "questions.jsonl", Question) if q.picture_id in part
-    )
-    questions = {q.question_id: q for q in sorted(asked, key=lambda q: q.question_id)}
-    checks = read_jsonl(collect / "aq_checks.jsonl", AqCheck)
-    refuted = {check.question_id for check in checks if check.status == "refuted"}
-    verified = [
-        row for row in read_jsonl(collect / "verified.jsonl", Verified) if row.status == "unanswerable"
-    ]
+    part = read_json(folders.stage("rank") / "parts.json", dict[str, Literal["dev", "test"]])
+    own = {row.question_id: row.score for row in folders.rows(OwnScore)}
+    questions = {q.question_id: q for q in sorted(folders.asked(part), key=lambda q: q.question_id)}
+    refuted = {check.question_id for check in folders.rows(AqCheck) if check.status == "refuted"}
+    verified = [row for row in folders.rows(Verified) if row.status == "unanswerable"]
     verified.sort(key=lambda row: row.candidate.candidate_id)
     _checked(verified, questions, part)
 
     released: list[Item] = []
-    dropped: list[Dropped] = []
+    unpaired: list[Dropped] = []
     subsets = {}
     for subset in SUBSETS:
         uqs = [row for row in verified if row.candidate.subset == subset]
@@ -103,13 +80,12 @@ def main() -> None:
         rows = items(subset, pairs, questions, own, part)
         subsets[subset] = figures(rows, len(uqs), left)
         released += rows
-        dropped += [unpaired(uq, reason) for uq, reason in left]
-    write_jsonl(out / "items.jsonl", released)
-    write_jsonl(out / "unpaired.jsonl", dropped)
+        unpaired += [uq.candidate.dropped("balance", reason) for uq, reason in left]
     report = {"rule": p.rule, "refuted_questions": len(refuted), "subsets": subsets}
-    write_json(out / "balance.json", report)
     uqs = sum(item.unanswerable for item in released)
-    done("balance", f"{len(released):,} items, {uqs:,} unanswerable; {len(dropped):,} left out", out)
+    what = f"{len(released):,} items, {uqs:,} unanswerable; {len(unpaired):,} left out"
+    files = {"items.jsonl": released, "unpaired.jsonl": unpaired, "balance.json": report}
+    folders.finish("balance", what, files)
 
 
 if __name__ == "__main__":

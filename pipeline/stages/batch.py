@@ -14,29 +14,29 @@ Writes  tasks.jsonl                Task: everything about each task, the filter 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable
-from typing import Annotated, TypeVar
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import msgspec
+import numpy as np
 
-from pipeline.batching import offers
-from pipeline.batching.batch_report import report, warn
-from pipeline.batching.filter_questions import FilterPool
-from pipeline.batching.tasks import make_tasks, shown
+from pipeline.auditing.attackers import Folds, attack, word_ngrams
+from pipeline.batching.filter_questions import by_name, foreign, of_the_picture, templates
+from pipeline.batching.tasks import FilterPool, make_tasks, shown
 from pipeline.core.errors import run
-from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
+from pipeline.core.files import read_jsonl
 from pipeline.core.params import Params, load
 from pipeline.core.paths import Folders
-from pipeline.core.progress import done, track
+from pipeline.core.progress import track
 from pipeline.core.randomness import generator
-from pipeline.core.records import Picture, Question, Scene, Screened, Verified, Vocabulary
-from pipeline.core.rows import Singles
-from pipeline.judge.judgement import evidence_for
-from pipeline.judge.reconstruct import Reconstructed
-from pipeline.words.lexicon import Lexicon
+from pipeline.core.records import Picture, Screened, Task, Verified
+from pipeline.core.rows import grouped
+from pipeline.judge.judgement import evidence_files
 
-R = TypeVar("R", Question, Screened, Verified)
+MOST_TOLD = 0.65  # AUROC up to which filters count as hidden among candidates
+MOST_MEASURED = 8_000  # questions on which the text-only model is tried; more does not sharpen the figure
 
 
 class BatchParams(Params):
@@ -48,55 +48,78 @@ class BatchParams(Params):
     foreign_tries: Annotated[int, msgspec.Meta(ge=0)] = 100
 
 
-def by_picture(rows: Iterable[R], picture_of: Callable[[R], str]) -> dict[str, list[R]]:
-    grouped: dict[str, list[R]] = defaultdict(list)
-    for row in rows:
-        grouped[picture_of(row)].append(row)
-    return grouped
+def told_by_text(tasks: Sequence[Task], seed: int) -> float | None:
+    """AUROC, max(a, 1 - a), of word n-grams that guess from a text alone if it is a filter; folds by text."""
+    drawn = generator(seed, "batch", "told by text").permutation(len(tasks))[: MOST_MEASURED // 2]
+    asked = [question for i in sorted(drawn) for question in (tasks[i].first, tasks[i].second)]
+    texts = [question.text for question in asked]
+    labels = np.array([question.role == "filter" for question in asked], int)
+    groups = np.array(texts, object)
+    folds = Folds(labels, groups, 5, seed)
+    return attack(word_ngrams(texts, folds), folds, 1, generator(seed, "batch", "interval")).auroc
+
+
+def report(tasks: Sequence[Task], seed: int) -> dict[str, Any]:
+    """Tasks per subset, filters per source and expected verdict, and how well a text-only model finds the filters."""
+    filters = [task.second if task.first.role == "candidate" else task.first for task in tasks]
+    expected = Counter(question.expected for question in filters)
+    return {
+        "tasks": Counter(task.subset for task in tasks),
+        "filters": Counter(f"{question.source}, {question.expected}" for question in filters),
+        "filters_valid": expected["valid"],
+        "filters_invalid": expected["invalid"],
+        "candidate_first": sum(task.first.role == "candidate" for task in tasks),
+        "filter_told_by_text_auroc": told_by_text(tasks, seed),
+    }
+
+
+def warn(figures: Mapping[str, Any]) -> None:
+    """Say what would let annotators pass without looking."""
+    told = figures["filter_told_by_text_auroc"] or 0
+    if told > MOST_TOLD:
+        print(
+            f"warning: a model that sees the texts alone tells filters from candidates with AUROC {told}, "
+            f"more than {MOST_TOLD}; annotators may learn it too",
+            file=sys.stderr,
+        )
+    if figures["tasks"] and not figures["filters_invalid"]:
+        print(
+            "warning: no filter question is known to be unanswerable, as nothing is known of these pictures: who calls every "
+            "question valid passes all of them; give programs or scene graphs, or annotations/known.jsonl of an earlier round",
+            file=sys.stderr,
+        )
 
 
 def main() -> None:
-    folders = Folders()
-    params = load("batch", BatchParams)
-    out, ingested, counted = (folders.stage(name) for name in ("batch", "ingest", "vocabulary"))
-    screened = list(read_jsonl(folders.stage("screen") / "screened.jsonl", Screened))
-    pictures = {row.picture_id: row for row in read_jsonl(ingested / "pictures.jsonl", Picture)}
-    scenes = {
-        row.picture_id: row
-        for row in read_jsonl(ingested / "scenes.jsonl", Scene)
-        if row.picture_id in pictures
-    }
-    questions = (q for q in read_jsonl(ingested / "questions.jsonl", Question) if q.picture_id in pictures)
-    own = by_picture(questions, lambda question: question.picture_id)
-    candidates = by_picture(screened, lambda row: row.candidate.picture_id)
+    folders, p = Folders(), load("batch", BatchParams)
+    screened = list(folders.rows(Screened))
+    pictures = {row.picture_id: row for row in folders.rows(Picture)}
+    questions = list(folders.asked(pictures))
     earlier = folders.annotations / "known.jsonl"
-    verified = list(read_jsonl(earlier, Verified)) if earlier.exists() else []
-    known = by_picture(verified, lambda row: row.candidate.picture_id)
+    verified = read_jsonl(earlier, Verified) if earlier.exists() else ()
+    own = grouped(questions, lambda question: question.picture_id)
+    candidates = grouped(screened, lambda row: row.candidate.picture_id)
+    known = grouped(verified, lambda row: row.candidate.picture_id)
 
-    vocabulary = read_json(counted / "vocabulary.json", Vocabulary)
-    lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    reconstructed = Singles(counted / "reconstructed.jsonl", Reconstructed, "picture_id")
-    naming = offers.by_name(question for row in own.values() for question in row)
+    vocabulary = folders.vocabulary()
+    facts_of = evidence_files(folders, vocabulary)
+    naming = by_name(questions)
     pools = {}
     for key in track(sorted(candidates), "batch: filters", unit="picture"):
-        rng = generator(params.seed, "batch", "pool", key)
-        facts = evidence_for(key, scenes, reconstructed, lexicon)
+        rng, facts = generator(p.seed, "batch", "pool", key), facts_of(key)
         pools[key] = FilterPool(
             [
-                *offers.own_questions(own[key]),
-                *offers.judged(candidates[key]),
-                *offers.verified_before(known[key]),
-                *offers.foreign(key, naming, facts, params.foreign_tries, rng),
-                *offers.templates(vocabulary, facts, rng),
+                *of_the_picture(own[key], candidates[key], known[key]),
+                *foreign(key, naming, facts, p.foreign_tries, rng),
+                *templates(vocabulary, facts, rng),
             ]
         )
-    tasks = make_tasks(screened, pools, params.template_share, params.seed)
-    write_jsonl(out / "tasks.jsonl", tasks)
-    write_json(out / "label_studio_tasks.json", [shown(task, pictures[task.picture_id]) for task in tasks])
-    figures = report(tasks, params.seed)
-    write_json(out / "batch.json", figures)
+    tasks = make_tasks(screened, pools, p.template_share, p.seed)
+    seen = [shown(task, pictures[task.picture_id]) for task in tasks]
+    figures = report(tasks, p.seed)
     warn(figures)
-    done("batch", f"{len(tasks):,} annotation tasks", out)
+    files = {"tasks.jsonl": tasks, "label_studio_tasks.json": seen, "batch.json": figures}
+    folders.finish("batch", f"{len(tasks):,} annotation tasks", files)
 
 
 if __name__ == "__main__":

@@ -30,10 +30,8 @@ from annotation.study.quality_page import page
 from pipeline.collecting.collected import Collected, CollectParams, collect, report
 from pipeline.collecting.simulated_verdicts import rehearsed, simulated
 from pipeline.core.errors import UserError, run
-from pipeline.core.files import read_jsonl, write_json, write_jsonl, write_text
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
-from pipeline.core.progress import done
 from pipeline.core.records import Screened, Task, Verdict
 
 
@@ -84,30 +82,30 @@ def check_votes(collected: Collected, params: CollectParams) -> None:
 
 
 def main() -> None:
-    folders = Folders()
-    params = load("collect", CollectParams)
+    folders, params = Folders(), load("collect", CollectParams)
     if params.simulate and params.min_votes > params.votes:
         raise UserError(
             f"collect.min_votes is {params.min_votes}, more than collect.votes, {params.votes}: "
             "nothing could be verified"
         )
-    out = folders.stage("collect")
-    screened = list(read_jsonl(folders.stage("screen") / "screened.jsonl", Screened))
-    tasks = {task.task_id: task for task in read_jsonl(folders.stage("batch") / "tasks.jsonl", Task)}
+    tasks = {task.task_id: task for task in folders.rows(Task)}
     verdicts, exported = verdicts_given(folders, tasks, params)
-    collected = collect(screened, judged_tasks(tasks, verdicts), params)
+    collected = collect(list(folders.rows(Screened)), judged_tasks(tasks, verdicts), params)
     check_votes(collected, params)
-    write_jsonl(out / "verdicts.jsonl", verdicts)
-    for name in ("set_aside", "verified", "aq_checks", "posteriors"):
-        write_jsonl(out / f"{name}.jsonl", getattr(collected, name))
-    write_json(out / "another_vote.json", collected.another_vote)
-    write_json(out / "quality.json", collected.quality)
-    write_text(out / "quality.html", page(collected.quality))
-    write_json(out / "collect.json", report(collected) | {"exports": exported})
-    done(
+    folders.finish(
         "collect",
-        f"{collected.unanswerable:,} of {len(collected.verified):,} candidates unanswerable by {len(verdicts):,} verdicts",
-        out,
+        f"{collected.quality.unanswerable:,} of {len(collected.verified):,} candidates unanswerable by {len(verdicts):,} verdicts",
+        {
+            "verdicts.jsonl": verdicts,
+            "set_aside.jsonl": collected.set_aside,
+            "verified.jsonl": collected.verified,
+            "aq_checks.jsonl": collected.aq_checks,
+            "posteriors.jsonl": collected.posteriors,
+            "another_vote.json": collected.another_vote,
+            "quality.json": collected.quality,
+            "quality.html": page(collected.quality),
+            "collect.json": report(collected) | {"exports": exported},
+        },
     )
 
 

@@ -17,33 +17,28 @@ from contextlib import ExitStack
 import msgspec
 
 from pipeline.core.errors import run
-from pipeline.core.files import replacing, write_json
+from pipeline.core.files import replacing
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
-from pipeline.core.progress import done, track
+from pipeline.core.progress import track
 from pipeline.sources.ingesting import IngestParams, SourceFolder
 
 
 def main() -> None:
     params, folders = load("ingest", IngestParams), Folders()
     source, out = SourceFolder(folders.source, params), folders.stage("ingest")
-    tables = {
-        "questions": source.questions,
-        "unbalanced": source.unbalanced,
-        "scenes": source.scenes,
-        "pictures": source.pictures,
-    }
     encode = msgspec.json.Encoder().encode
     with ExitStack() as written:  # the files take their places together, when all is right
-        for name, records in tables.items():
+        for records in (source.questions, source.unbalanced, source.scenes, source.pictures):
+            name = records.__name__
             file = written.enter_context(replacing(out / f"{name}.jsonl"))
             total = len(source.wanted) if name == "pictures" else None
             for record in track(records(), f"ingest: {name}", total=total, unit="record"):
                 file.write(encode(record) + b"\n")
         report = source.report()
-    write_json(out / "ingest.json", report)
     questions = report.counts[params.split]["questions"]
-    done("ingest", f"{questions:,} questions on {len(source.wanted):,} pictures of {params.split}", out)
+    what = f"{questions:,} questions on {len(source.wanted):,} pictures of {params.split}"
+    folders.finish("ingest", what, {"ingest.json": report})
 
 
 if __name__ == "__main__":

@@ -17,38 +17,23 @@ from typing import Annotated
 
 import msgspec
 
-from annotation.study.collect_rules import CollectRules
-from annotation.study.judged import judged_tasks
-from annotation.study.votes import by_candidate, verify
+from annotation.study.judged import CollectRules, judged_tasks
+from annotation.study.votes import verify
 from pipeline.balancing.balance_subset import BalanceParams, balance, items
 from pipeline.batching.filter_questions import existence
 from pipeline.batching.tasks import task_of
+from pipeline.collecting.simulated_verdicts import simulated
+from pipeline.core import records
 from pipeline.core.errors import run
-from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
+from pipeline.core.files import read_json
 from pipeline.core.params import Params, load
 from pipeline.core.paths import Folders
-from pipeline.core.progress import done
-from pipeline.core.records import (
-    SUBSETS,
-    Candidate,
-    Item,
-    Judgement,
-    OwnScore,
-    Picture,
-    Question,
-    Scene,
-    Screened,
-    Tagged,
-    Verified,
-    Vocabulary,
-)
+from pipeline.core.records import SUBSETS, Candidate, Item, Screened, Verified, Vocabulary
 from pipeline.perturbing.perturb_picture import perturb_by_the_paper
-from pipeline.ranking.clip_vectors import read_vectors
 from pipeline.ranking.propose import RankParams, propose
-from pipeline.screening.screen_picture import pass_conflict_filter
-from pipeline.sources import gqa_files
-from simulation.annotators import ANNOTATORS, annotate
-from simulation.word_senses import WordSenses
+from pipeline.ranking.rank_inputs import read_vectors
+from pipeline.screening.screen_rules import pass_conflict_filter
+from simulation.annotators import ANNOTATORS
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
@@ -70,7 +55,7 @@ class PaperParams(Params):
 
 def propose_by_the_paper(
     folders: Folders,
-    questions: Sequence[Question],
+    questions: Sequence[records.Question],
     vocabulary: Vocabulary,
     part: Mapping[str, str],
     p: PaperParams,
@@ -79,53 +64,45 @@ def propose_by_the_paper(
     draws = {"hard_draw": p.hard_draw, "hard_pool": p.hard_pool, "easy_last": p.easy_last}
     rank_params = RankParams(preset="paper", cap=0, seed=p.seed, **draws)
     ranked, _ = propose(questions, read_vectors(folders.stage("embed")), part, rank_params)
-    tags = {row.text: row for row in read_jsonl(folders.stage("tag") / "tags.jsonl", Tagged)}
+    tags = {row.text: row for row in folders.rows(records.Tagged)}
     perturbed = perturb_by_the_paper(questions, tags, vocabulary, p.seed)
     return pass_conflict_filter([*ranked, *perturbed], vocabulary)
 
 
 def judged(
-    candidates: Sequence[Candidate], truth: Mapping[str, Scene], vocabulary: Vocabulary, p: PaperParams
+    folders: Folders, candidates: Sequence[Candidate], vocabulary: Vocabulary, p: PaperParams
 ) -> list[Verified]:
     """What the simulated annotators say of them, by majority. (Nobody is excluded: filters are a matter of `collect`.)"""
     filter_question = existence(min(vocabulary.objects), "singular")
-    tasks = {
-        task.task_id: task for task in (task_of(candidate, filter_question, True) for candidate in candidates)
-    }
-    words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
-    verdicts = annotate(list(tasks.values()), truth, words, p.votes, p.seed)
-    unknown = Judgement(answerability="unknown")
+    asked = [task_of(candidate, filter_question, True) for candidate in candidates]
+    tasks = {task.task_id: task for task in asked}
+    verdicts = simulated(folders, list(tasks.values()), p.votes, p.seed)
+    unknown = records.Judgement(answerability="unknown")
     screened = [Screened(candidate=candidate, judgement=unknown) for candidate in candidates]
-    return verify(
-        screened, by_candidate(judged_tasks(tasks, verdicts)), CollectRules(rule="majority", min_votes=1)
-    )
+    return verify(screened, judged_tasks(tasks, verdicts), CollectRules(rule="majority", min_votes=1))
 
 
 def main() -> None:
     folders, p = Folders(), load("paper", PaperParams)
-    ingest, rank, out = folders.stage("ingest"), folders.stage("rank"), folders.stage("paper")
     released: list[Item] = []
     subsets: dict[str, dict[str, int]] = {}
     truth_known = any(folders.truth.glob("*.json"))
     if truth_known:
-        pictures = {row.picture_id: row for row in read_jsonl(ingest / "pictures.jsonl", Picture)}
-        truth = gqa_files.truth(folders.truth, (picture.split for picture in pictures.values()))
-        asked = (q for q in read_jsonl(ingest / "questions.jsonl", Question) if q.picture_id in pictures)
-        questions = {q.question_id: q for q in sorted(asked, key=lambda q: q.question_id)}
-        vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
-        part = read_json(rank / "parts.json", dict[str, str])
-        own = {row.question_id: row.score for row in read_jsonl(rank / "own_scores.jsonl", OwnScore)}
+        part = read_json(folders.stage("rank") / "parts.json", dict[str, str])
+        questions = {q.question_id: q for q in folders.asked(part)}
+        vocabulary = folders.vocabulary()
+        own = {row.question_id: row.score for row in folders.rows(records.OwnScore)}
         proposed = propose_by_the_paper(folders, list(questions.values()), vocabulary, part, p)
-        verified = judged(proposed, truth, vocabulary, p)
+        verified = judged(folders, proposed, vocabulary, p)
         for subset in SUBSETS:
             rows = [row for row in verified if row.candidate.subset == subset]
             uqs = [row for row in rows if row.status == "unanswerable"]
             pairs, _ = balance(subset, uqs, questions, set(), part, BalanceParams(rule="image", seed=p.seed))
             released += items(subset, pairs, questions, own, part)
             subsets[subset] = {"candidates": len(rows), "unanswerable": len(uqs)}
-    write_jsonl(out / "items.jsonl", released)
-    write_json(out / "paper.json", {"truth_known": truth_known, "subsets": subsets})
-    done("paper", f"{len(released):,} items" if truth_known else "no complete truth, so no comparison", out)
+    what = f"{len(released):,} items" if truth_known else "no complete truth, so no comparison"
+    report = {"truth_known": truth_known, "subsets": subsets}
+    folders.finish("paper", what, {"items.jsonl": released, "paper.json": report})
 
 
 if __name__ == "__main__":

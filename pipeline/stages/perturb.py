@@ -16,41 +16,27 @@ import numpy as np
 
 from pipeline.core.by_picture import Counts, Key, counted, pictures_in_order, write_by_picture
 from pipeline.core.errors import run
-from pipeline.core.files import read_json, write_json
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
-from pipeline.core.progress import done
-from pipeline.core.records import Candidate, Dropped, Question, Scene, Tagged, Vocabulary
+from pipeline.core.records import Candidate, Dropped, Question, Tagged
 from pipeline.core.rows import Groups, Singles
-from pipeline.judge.judgement import evidence_for
-from pipeline.judge.reconstruct import Reconstructed
-from pipeline.perturbing.perturb_picture import (
-    SUBSETS,
-    PerturbInputs,
-    PerturbParams,
-    perturb_picture,
-    replacements_for,
-    word_factors,
-)
+from pipeline.judge.judgement import evidence_files
+from pipeline.perturbing.perturb_picture import SUBSETS, PerturbInputs, perturb_picture, word_factors
 from pipeline.perturbing.raking import Kind
-from pipeline.words.lexicon import Lexicon
+from pipeline.perturbing.replacements import PerturbParams, Replacements
 
 
 def read_inputs(
     folders: Folders, params: PerturbParams, factors: Mapping[Kind, np.ndarray] | None = None
 ) -> PerturbInputs:
     """What pictures are perturbed with; of the rows in files those of one picture at a time are in memory."""
-    ingest, counting = folders.stage("ingest"), folders.stage("vocabulary")
-    vocabulary = read_json(counting / "vocabulary.json", Vocabulary)
-    facts = partial(
-        evidence_for,
-        scenes=Singles(ingest / "scenes.jsonl", Scene, "picture_id"),
-        told=Singles(counting / "reconstructed.jsonl", Reconstructed, "picture_id"),
-        lexicon=Lexicon(vocabulary.categories, vocabulary.attribute_types),
+    vocabulary = folders.vocabulary()
+    return PerturbInputs(
+        Groups(folders.file(Question), Question, "picture_id"),
+        evidence_files(folders, vocabulary),
+        Singles(folders.file(Tagged), Tagged, "text"),
+        Replacements(vocabulary, params, factors),
     )
-    questions = Groups(ingest / "questions.jsonl", Question, "picture_id")
-    tags = Singles(folders.stage("tag") / "tags.jsonl", Tagged, "text")
-    return PerturbInputs(questions, facts, tags, replacements_for(vocabulary, params, factors), params)
 
 
 def keys(row: Candidate | Dropped) -> list[Key]:
@@ -72,15 +58,15 @@ def report(counts: Counts) -> dict[str, dict[str, object]]:
 
 def main() -> None:
     folders, params = Folders(), load("perturb", PerturbParams)
-    out, files = folders.stage("perturb"), {"candidates.jsonl": Candidate, "unperturbed.jsonl": Dropped}
+    files = {"candidates.jsonl": Candidate, "unperturbed.jsonl": Dropped}
     pictures = pictures_in_order(folders)
     factors = word_factors(read_inputs(folders, params), pictures)
     inputs = partial(read_inputs, folders, params, factors)
-    counts = write_by_picture(out, pictures, files, inputs, perturb_picture, keys)
+    counts = write_by_picture(folders.stage("perturb"), pictures, files, inputs, perturb_picture, keys)
     subsets = report(counts)
-    write_json(out / "perturb.json", subsets)
     candidates = sum(counts[subset, "candidates", ""] for subset in SUBSETS)
-    done("perturb", f"{candidates:,} candidates from {subsets[SUBSETS[0]]['questions']:,} questions", out)
+    what = f"{candidates:,} candidates from {subsets[SUBSETS[0]]['questions']:,} questions"
+    folders.finish("perturb", what, {"perturb.json": subsets})
 
 
 if __name__ == "__main__":

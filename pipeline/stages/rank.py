@@ -15,18 +15,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-import msgspec
-
-from pipeline.balancing.dev_test import parts
 from pipeline.core.errors import Problems, run
-from pipeline.core.files import read_jsonl, write_json, write_jsonl
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
-from pipeline.core.progress import done
-from pipeline.core.records import Question
-from pipeline.ranking.clip_vectors import read_vectors
-from pipeline.ranking.propose import RankParams, own_scores, propose
-from pipeline.ranking.rank_figures import quantiles
+from pipeline.ranking.propose import RankParams, own_scores, parts, propose, quantiles
+from pipeline.ranking.rank_inputs import read_vectors
 
 
 def _checked(p: RankParams) -> RankParams:
@@ -42,19 +35,13 @@ def main() -> None:
     folders, p = Folders(), _checked(load("rank", RankParams))
     vectors = read_vectors(folders.stage("embed"))
     part = parts(vectors.picture_ids, p.dev_share, p.seed)
-    asked = read_jsonl(folders.stage("ingest") / "questions.jsonl", Question)
-    questions = [question for question in asked if question.picture_id in part]
+    questions = list(folders.asked(part))
     proposed, figures = propose(questions, vectors, part, p)
     own = own_scores(questions, vectors)
-
-    folder = folders.stage("rank")
-    write_jsonl(folder / "candidates.jsonl", proposed)
-    write_jsonl(folder / "own_scores.jsonl", own)
-    write_json(folder / "parts.json", part)
     in_parts, scores = Counter(part.values()), quantiles([row.score for row in own])
-    report = {**msgspec.structs.asdict(figures), "parts": in_parts, "own_score_quantiles": scores}
-    write_json(folder / "rank.json", report)
-    done("rank", f"{len(proposed):,} candidates", folder)
+    report = {**figures, "parts": in_parts, "own_score_quantiles": scores}
+    files = {"candidates.jsonl": proposed, "own_scores.jsonl": own, "parts.json": part, "rank.json": report}
+    folders.finish("rank", f"{len(proposed):,} candidates", files)
 
 
 if __name__ == "__main__":

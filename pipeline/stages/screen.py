@@ -17,31 +17,23 @@ from functools import partial
 
 from pipeline.core.by_picture import Counts, Key, counted, pictures_in_order, write_by_picture
 from pipeline.core.errors import run
-from pipeline.core.files import read_json, write_json
 from pipeline.core.paths import Folders
-from pipeline.core.progress import done
-from pipeline.core.records import SUBSETS, Candidate, Dropped, Question, Scene, Screened, Vocabulary
-from pipeline.core.rows import Groups, Singles
-from pipeline.judge.judgement import evidence_for
-from pipeline.judge.reconstruct import Reconstructed
-from pipeline.screening.screen_picture import ScreenInputs, screen_picture
-from pipeline.words.lexicon import Lexicon
+from pipeline.core.records import SUBSETS, Candidate, Dropped, Question, Screened
+from pipeline.core.rows import Groups
+from pipeline.judge.judgement import evidence_files
+from pipeline.screening.screen_rules import ScreenInputs, screen_picture
 
 
 def read_inputs(folders: Folders) -> ScreenInputs:
     """What candidates are screened with; of the rows in files those of one picture at a time are in memory."""
-    ingest, counting = folders.stage("ingest"), folders.stage("vocabulary")
-    vocabulary = read_json(counting / "vocabulary.json", Vocabulary)
+    vocabulary = folders.vocabulary()
     proposed = [folders.stage(stage) / "candidates.jsonl" for stage in ("rank", "perturb")]
-    facts = partial(
-        evidence_for,
-        scenes=Singles(ingest / "scenes.jsonl", Scene, "picture_id"),
-        told=Singles(counting / "reconstructed.jsonl", Reconstructed, "picture_id"),
-        lexicon=Lexicon(vocabulary.categories, vocabulary.attribute_types),
+    return ScreenInputs(
+        Groups(proposed, Candidate, "picture_id"),
+        Groups(folders.file(Question), Question, "picture_id"),
+        evidence_files(folders, vocabulary),
+        vocabulary,
     )
-    candidates = Groups(proposed, Candidate, "picture_id")
-    questions = Groups(ingest / "questions.jsonl", Question, "picture_id")
-    return ScreenInputs(candidates, questions, facts, vocabulary)
 
 
 def keys(row: Screened | Dropped) -> list[Key]:
@@ -63,13 +55,11 @@ def report(counts: Counts) -> dict[str, dict[str, object]]:
 
 
 def main() -> None:
-    folders = Folders()
-    out, files = folders.stage("screen"), {"screened.jsonl": Screened, "dropped.jsonl": Dropped}
-    inputs = partial(read_inputs, folders)
-    counts = write_by_picture(out, pictures_in_order(folders), files, inputs, screen_picture, keys)
-    write_json(out / "screen.json", report(counts))
+    folders, files = Folders(), {"screened.jsonl": Screened, "dropped.jsonl": Dropped}
+    inputs, pictures = partial(read_inputs, folders), pictures_in_order(folders)
+    counts = write_by_picture(folders.stage("screen"), pictures, files, inputs, screen_picture, keys)
     stay, go = (sum(counts[key] for key in counts if key[1] == what) for what in ("judged", "dropped"))
-    done("screen", f"{stay:,} of {stay + go:,} candidates stay", out)
+    folders.finish("screen", f"{stay:,} of {stay + go:,} candidates stay", {"screen.json": report(counts)})
 
 
 if __name__ == "__main__":

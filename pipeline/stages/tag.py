@@ -12,11 +12,11 @@ from collections import Counter
 from functools import partial
 
 from pipeline.core.errors import run
-from pipeline.core.files import lines, read_json, read_jsonl, replacing, write_json
+from pipeline.core.files import lines, replacing
 from pipeline.core.parallel import ordered_map, processes
 from pipeline.core.paths import Folders
-from pipeline.core.progress import done, track
-from pipeline.core.records import Picture, Question, Vocabulary
+from pipeline.core.progress import track
+from pipeline.core.records import Picture
 from pipeline.words.tagger import BATCH, Tagger
 from pipeline.words.word_classes import WordClasses, tagged
 
@@ -25,7 +25,7 @@ WORTH = 20_000  # texts for which another process, with a tagger of its own, is 
 
 def read_tools(folders: Folders) -> tuple[WordClasses, Tagger]:
     """What texts are tagged with."""
-    return WordClasses(read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)), Tagger()
+    return WordClasses(folders.vocabulary()), Tagger()
 
 
 def tag(tools: tuple[WordClasses, Tagger], texts: list[str]) -> tuple[bytes, Counter[str]]:
@@ -36,20 +36,18 @@ def tag(tools: tuple[WordClasses, Tagger], texts: list[str]) -> tuple[bytes, Cou
 
 def main() -> None:
     folders = Folders()
-    ingest, out = folders.stage("ingest"), folders.stage("tag")
-    shown = {picture.picture_id for picture in read_jsonl(ingest / "pictures.jsonl", Picture)}
-    questions = read_jsonl(ingest / "questions.jsonl", Question)
-    texts = sorted({question.text for question in questions if question.picture_id in shown})
+    shown = {picture.picture_id for picture in folders.rows(Picture)}
+    texts = sorted({question.text for question in folders.asked(shown)})
     # Whole batches of the tagger, so that it sees the same ones in however many processes.
     batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
     counts: Counter[str] = Counter()
-    with replacing(out / "tags.jsonl") as file:
+    with replacing(folders.stage("tag") / "tags.jsonl") as file:
         results = ordered_map(tag, batches, partial(read_tools, folders), processes(len(texts), WORTH), 1)
         for rows, words in track(results, "tag", len(batches), "thousand"):
             file.write(rows)
             counts.update(words)
-    write_json(out / "tag.json", {"texts": len(texts), "words": dict(sorted(counts.items()))})
-    done("tag", f"{len(texts):,} distinct texts", out)
+    report = {"texts": len(texts), "words": counts}
+    folders.finish("tag", f"{len(texts):,} distinct texts", {"tag.json": report})
 
 
 if __name__ == "__main__":

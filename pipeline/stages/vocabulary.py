@@ -15,33 +15,25 @@ import sys
 from functools import partial
 
 from pipeline.core.errors import run
-from pipeline.core.files import write_json
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
-from pipeline.core.progress import done
 from pipeline.core.records import Question, Scene
-from pipeline.core.rows import Records
-from pipeline.counting.partial_graphs import write_graphs
-from pipeline.counting.vocabulary_counts import VocabularyParams, count_vocabulary
+from pipeline.counting.vocabulary_counts import VocabularyParams, count_vocabulary, write_graphs
 
 
 def main() -> None:
     folders, params = Folders(), load("vocabulary", VocabularyParams)
-    ingest, out = folders.stage("ingest"), folders.stage("vocabulary")
-    scenes = Records(ingest / "scenes.jsonl", Scene)
-    questions = Records(ingest / "questions.jsonl", Question)
-    vocabulary = count_vocabulary(scenes, questions, params, partial(write_graphs, folders))
-    write_json(out / "vocabulary.json", vocabulary)
+    graphs = partial(write_graphs, folders)
+    vocabulary = count_vocabulary(folders.rows(Scene), folders.rows(Question), params, graphs)
     if not vocabulary.objects:
         print(
             "warning: neither scene graphs nor programs of questions: no names of objects and attributes are known, so"
             " pt-easy stays empty and pt-hard has relations alone; graphs of other pictures will do (data/README.md)",
             file=sys.stderr,
         )
-    counts = {
-        name: len(getattr(vocabulary, name)) for name in ("objects", "attributes", "relations", "categories")
-    }
-    done("vocabulary", ", ".join(f"{count:,} {name}" for name, count in counts.items()), out)
+    kinds = ("objects", "attributes", "relations", "categories")
+    what = ", ".join(f"{len(getattr(vocabulary, name)):,} {name}" for name in kinds)
+    folders.finish("vocabulary", what, {"vocabulary.json": vocabulary})
 
 
 if __name__ == "__main__":

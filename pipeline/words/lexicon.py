@@ -1,16 +1,95 @@
-"""Which names a thing may go by: categories and members of one data set, with WordNet's."""
+"""Which names a thing may go by: categories and members of one data set, with synonyms and kinds of everyday things from
+WordNet 3.0, of which kinds.tsv is the table."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
-from pipeline.words import kinds as wordnet
-from pipeline.words.frames import ANYTHING, PERSONS
 from pipeline.words.nouns import lemma
+from pipeline.words.word_tables import ANYTHING, PERSONS
 
+K = TypeVar("K")
+
+TABLE = Path(__file__).with_name("kinds.tsv")
 # Of one person, not both are true.
 _OPPOSITES = (({"man", "boy"}, {"woman", "girl"}), ({"man", "woman"}, {"child"}))
+
+
+class NameEntry(NamedTuple):
+    """What is known of a name.
+
+    Attributes:
+        same: the name that says the same and stands for all that do; "" if it is this one, or there is none.
+        kinds: more general names of the same thing (armchair: chair, furniture).
+    """
+
+    same: str = ""
+    kinds: frozenset[str] = frozenset()
+
+
+UNKNOWN = NameEntry()
+_TOYS = frozenset(("stuffed", "toy"))  # a stuffed bear, a toy car: no bear, no car
+_UNREAL = frozenset(("fake", "model", "gingerbread", "inflatable"))
+
+
+@cache
+def wordnet() -> dict[str, NameEntry]:
+    """Name (singular, small letters) -> what the table knows of it."""
+    lines = (line.split("\t") for line in TABLE.read_text("utf-8").splitlines() if not line.startswith("#"))
+    return {name: NameEntry(same, frozenset(kinds.split(",")) - {""}) for name, same, kinds in lines}
+
+
+def standard(name: str) -> str:
+    """The name that stands for a name and its synonyms (sofa: couch), or the name itself."""
+    return wordnet().get(name, UNKNOWN).same or name
+
+
+def synonyms(name: str) -> frozenset[str]:
+    """All names that say the same, the name itself included."""
+    return _synonyms().get(standard(name), frozenset((name,)))
+
+
+def kinds(name: str) -> frozenset[str]:
+    """More general names of whatever goes by a name. What is not listed is of the kind of its last word: a
+    safety jacket is a jacket."""
+    if name in wordnet():
+        return wordnet()[name].kinds
+    first, _, rest = name.partition(" ")
+    if not rest or first in _UNREAL:
+        return frozenset()
+    if first in _TOYS:
+        return frozenset(("toy",))
+    above = kinds(rest)
+    return above | {rest} if above or rest in members() else frozenset()
+
+
+@cache
+def _synonyms() -> dict[str, frozenset[str]]:
+    same = inverted({name: (entry.same,) for name, entry in wordnet().items() if entry.same})
+    return {name: others | {name} for name, others in same.items()}
+
+
+@cache
+def members() -> dict[str, frozenset[str]]:
+    """Kind -> the listed names of that kind."""
+    return inverted({name: entry.kinds for name, entry in wordnet().items()})
+
+
+def inverted(above: Mapping[K, Iterable[str]]) -> dict[str, frozenset[K]]:
+    """What is above each name -> what is below each name.
+
+    >>> inverted({"chair": ("furniture",), "furniture": ()})
+    {'furniture': frozenset({'chair'})}
+    """
+    below: defaultdict[str, set[K]] = defaultdict(set)
+    for name, groups in above.items():
+        for group in groups:
+            below[group].add(name)
+    return {group: frozenset(names) for group, names in below.items()}
 
 
 class Lexicon:
@@ -29,7 +108,7 @@ class Lexicon:
             lemma(name): frozenset(map(lemma, members)) for name, members in categories.items()
         }
         self.attribute_types = dict(attribute_types)
-        self._own = wordnet.inverted({name: members - {name} for name, members in self.categories.items()})
+        self._own = inverted({name: members - {name} for name, members in self.categories.items()})
 
     def type_of(self, attribute: str) -> str:
         return self.attribute_types.get(attribute, "")
@@ -56,23 +135,21 @@ class Lexicon:
             return None
         if "person" not in groups or not all("person" in self.above(known) for known in names):
             return False
-        asked, known = (
-            self.above(PERSONS.get(name, (lemma(name),))[0]),
-            set[str]().union(*map(self.above, names)),
-        )
+        asked = self.above(PERSONS.get(name, (lemma(name),))[0])
+        known = frozenset[str]().union(*map(self.above, names))
         excluded = any((a & known and b & asked) or (b & known and a & asked) for a, b in _OPPOSITES)
         return False if excluded else None
 
     @cache  # noqa: B019
     def kinds(self, name: str) -> frozenset[str] | None:
         """The known names that `name`, in any number, selects: itself, synonyms, members; None for anything."""
-        return None if name in ANYTHING else _reach(lemma(name), self._below)
+        return None if name in ANYTHING else reached(lemma(name), self._below)
 
     @cache  # noqa: B019
     def groups(self, name: str) -> frozenset[str]:
         """The categories to which a name belongs: more general names of whatever goes by it."""
         kind = PERSONS.get(name, (name,))[0]
-        return self.above(kind) - wordnet.synonyms(kind)
+        return self.above(kind) - synonyms(kind)
 
     @cache  # noqa: B019
     def above(self, name: str, own: bool = False) -> frozenset[str]:
@@ -81,28 +158,25 @@ class Lexicon:
         Args:
             own: by the data set's own categories alone.
         """
-        return _reach(name, self._stated if own else self._above)
-
-    def _stated(self, name: str) -> Iterable[str]:
-        return self._own.get(name, ())
+        return reached(name, (lambda one: self._own.get(one, ())) if own else self._above)
 
     def _above(self, name: str) -> Iterable[str]:
         """One step up. Where a member is by WordNet the more general name, the data set's word is a slip."""
-        below = wordnet.members().get(name, frozenset())
-        return {*self._own.get(name, ())} - below | wordnet.synonyms(name) | wordnet.kinds(name)
+        below = members().get(name, frozenset())
+        return {*self._own.get(name, ())} - below | synonyms(name) | kinds(name)
 
     def _below(self, name: str) -> Iterable[str]:
-        members = {*(self.categories.get(name) or PERSONS.get(name, ()))} - wordnet.kinds(name)
-        return members | wordnet.members().get(name, frozenset()) | wordnet.synonyms(name)
+        own = {*(self.categories.get(name) or PERSONS.get(name, ()))} - kinds(name)
+        return own | members().get(name, frozenset()) | synonyms(name)
 
 
-def _reach(start: str, step: Callable[[str], Iterable[str]]) -> frozenset[str]:
-    """All names to which steps lead."""
-    reached: set[str] = set()
+def reached(start: str, step: Callable[[str], Iterable[str]]) -> frozenset[str]:
+    """A name and all others to which steps lead."""
+    found: set[str] = set()
     waiting = [start]
     while waiting:
         name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
+        if name not in found:
+            found.add(name)
             waiting += step(name)
-    return frozenset(reached)
+    return frozenset(found)

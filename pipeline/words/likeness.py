@@ -1,5 +1,5 @@
-"""Names and attributes that may be said of one and the same thing; a swap between them need not change
-anything.
+"""Names and attributes that may be said of one and the same thing, so that a swap between them need not change
+anything; and answers that say the same.
 
 Groups of words, each group on a line or after `;`: synonyms in the spirit of WordNet, and what people confuse
 in pictures. A name is also like any other with the same last word ("table", "side table").
@@ -7,11 +7,11 @@ in pictures. A name is also like any other with the same last word ("table", "si
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from functools import lru_cache
 
-from pipeline.words.nouns import singular
+from pipeline.words.lexicon import inverted, standard
+from pipeline.words.nouns import lemma, singular
 from pipeline.words.word_tables import groups, words
 
 _NAMES = """
@@ -91,17 +91,16 @@ cloth, cotton, denim, fabric, wool; hardwood, wood, wooden
 # These may be said of a thing beside any other word of their type.
 _VAGUE = words("dark, light, bright, colorful, multi colored, multicolored")
 
-
-def _index(text: str) -> dict[str, frozenset[int]]:
-    """Word -> the numbers of its groups."""
-    numbers: defaultdict[str, set[int]] = defaultdict(set)
-    for number, group in enumerate(groups(text)):
-        for word in group:
-            numbers[word].add(number)
-    return {word: frozenset(own) for word, own in numbers.items()}
+_SPOKEN = {"to the left of": "left", "to the right of": "right", "in front of": "front"}
+_MATERIALS = {"wooden": "wood", "metallic": "metal"}
+# Attributes as said before a noun -> as GQA calls them.
+SPOKEN_ATTRIBUTES = _MATERIALS | {"blonde": "blond", "big": "large", "colour": "color"}
 
 
-_NAME_GROUPS, _ATTRIBUTE_GROUPS, _SIGHTS = map(_index, (_NAMES, _ATTRIBUTES, _ONE_SIGHT))
+# Word -> the numbers of its groups.
+_NAME_GROUPS, _ATTRIBUTE_GROUPS, _SIGHTS = (
+    inverted(dict(enumerate(groups(table)))) for table in (_NAMES, _ATTRIBUTES, _ONE_SIGHT)
+)
 _NONE: frozenset[int] = frozenset()
 
 
@@ -134,3 +133,23 @@ def one_sight(a: str, b: str) -> bool:
     (True, True, False)
     """
     return a in _VAGUE or b in _VAGUE or _share(a, b, _SIGHTS)
+
+
+def spoken(option: str) -> str:
+    """An option of `choose` as GQA answers it.
+
+    >>> spoken("to the left of"), spoken("red")
+    ('left', 'red')
+    """
+    return _SPOKEN.get(option, option)
+
+
+def same_answer(a: str, b: str) -> bool:
+    """Whether two answers say the same: synonyms (sofa, couch), two numbers of a noun or two forms of an
+    adjective (cows, cow; wooden, wood)."""
+    return a == b or _standard(a) == _standard(b)
+
+
+def _standard(answer: str) -> str:
+    name = lemma(answer.strip().lower())
+    return _MATERIALS.get(name) or standard(name)

@@ -1,8 +1,12 @@
-"""Prepositions of several words, and spatial terms with their opposites."""
+"""Relations, looks and doings with what they exclude, the prepositions that a question may use, and what places are indoors."""
 
 from __future__ import annotations
 
-from pipeline.words.word_tables import heads, pairs, words
+from collections.abc import Mapping
+from operator import itemgetter
+
+from pipeline.core.rows import grouped
+from pipeline.words.word_tables import groups, heads, words
 
 # Where text is matched, the longest phrase wins: "to the left of" before "left".
 PREPOSITIONS = words("""
@@ -22,12 +26,12 @@ above, below; top, bottom; in front of, behind
 _CONTACTS = "on, under; on top of, underneath; atop, beneath; inside, outside"
 
 
-def _both_ways(table: str) -> dict[str, str]:
-    return {word: other for pair in pairs(table) for word, other in (pair, pair[::-1])}
+def _both_ways(table: str) -> list[tuple[str, str]]:
+    return [pair for one, other in groups(table) for pair in ((one, other), (other, one))]
 
 
-INVERSES = _both_ways(_DIRECTIONS) | {"near": "near"}  # what B is to A when A is this to B
-ANTONYMS = _both_ways(_DIRECTIONS) | _both_ways(_CONTACTS)
+INVERSES = dict(_both_ways(_DIRECTIONS)) | {"near": "near"}  # what B is to A when A is this to B
+ANTONYMS = dict(_both_ways(_DIRECTIONS) + _both_ways(_CONTACTS))
 _STANDARD = {  # also said -> the one name for it
     other: name
     for name, others in heads("""
@@ -40,24 +44,52 @@ _STANDARD = {  # also said -> the one name for it
 # What besides its opposite a relation excludes, said of the same two things: what lies on a table is not behind it
 # (but what is to the left of it may well be). Nothing excludes "near".
 _EXCLUDES = heads("""
-on: behind, in front of, to the left of, to the right of
-on top of: behind, in front of, to the left of, to the right of
-atop: behind, in front of
-under: behind, in front of, to the left of, to the right of
-underneath: behind, in front of, to the left of, to the right of
-beneath: behind, in front of
-in: behind, in front of, to the left of, to the right of
-inside: behind, in front of
-in front of: on, in, under, on top of, underneath
-behind: on, in, under, on top of, underneath
-to the left of: on, in, under, on top of, underneath
-to the right of: on, in, under, on top of, underneath
+on, on top of, under, underneath, in: behind, in front of, to the left of, to the right of
+atop, beneath, inside: behind, in front of
+in front of, behind, to the left of, to the right of: on, in, under, on top of, underneath
 above: under, underneath
 below: on, on top of
 """)
 
 # A posture does not depend on the preposition: who sits on may sit under. "Riding under" means nothing.
 _POSTURES = ("sitting", "standing", "lying", "resting", "parked", "walking", "kneeling")
+
+# Looks and doings that exclude each other, where no list of values tells it: "comfortable" has no type in GQA, and of
+# doings a person may have several at a time, but nobody plays asleep.
+_LOOKS = """
+comfortable, uncomfortable; ripe, unripe; covered, uncovered; full, empty; smooth, rough; modern, old
+curly, straight; patterned, plain; folded, unfolded; smiling, frowning; sliced, whole; cut, whole; on, off
+open, closed; long sleeved, short sleeved; hard, soft; thick, thin; heavy, light; wide, narrow; tall, short
+long, short; clean, dirty; fat, thin; light, dark; deep, shallow; wet, dry; sunny, cloudy; clear, cloudy
+happy, sad; young, old; large, small; adult, young; baby, adult; bare, lush; grassy, bare; bright, dark
+colorful, plain; rounded, square; parked, moving; crooked, straight; striped, plain; cooked, raw
+peeled, unpeeled; filled, empty; lit, unlit; painted, unpainted; shiny, dull; sharp, blunt; calm, wavy
+crowded, empty; leafy, leafless; bald, hairy; sturdy, broken; folding, fixed; hanging, lying
+stacked, scattered; framed, unframed; wrinkled, smooth; wired, wireless; messy, tidy
+"""
+_DOINGS = """
+playing: sleeping, resting; waiting: running, jumping; posing: sleeping, running; eating: sleeping, running
+talking: sleeping, eating; driving: walking, sleeping; resting: running, jumping; reading: running, swimming
+riding: walking, swimming; running: sleeping, sitting; jumping: sleeping, sitting; skateboarding: surfing, skiing
+surfing: skiing, skateboarding; skiing: surfing, skateboarding; snowboarding: surfing, skateboarding
+swimming: skiing, skateboarding; sleeping: running, playing; grazing: sleeping, running; working: sleeping, swimming
+kneeling: standing, running; walking: sleeping, swimming; bending: lying, jumping; cooking: sleeping, swimming; flying: swimming, sleeping
+"""
+
+_EXCLUDED = {
+    look: tuple(dict.fromkeys(other for _, other in pairs))
+    for look, pairs in grouped(_both_ways(_LOOKS), itemgetter(0)).items()
+} | {"light": ("dark",), **heads(_DOINGS)}  # "heavy" is not said of light that is pale
+
+# Common names of places in GQA's graphs.
+_INDOORS = words("""
+indoors, bathroom, bedroom, classroom, dining room, hospital, hotel room, kitchen, library, living room, mall,
+office, restaurant, shop, store, supermarket
+""")
+_OUTDOORS = words("""
+outdoors, beach, city, farm, field, forest, harbor, highway, lake, mountain, ocean, park, pasture, river, road,
+sidewalk, street, town, yard, zoo
+""")
 
 
 def plain_relation(name: str) -> str:
@@ -107,3 +139,20 @@ def exclusive(relation: str) -> tuple[str, ...]:
         return ()
     opposite = (ANTONYMS[preposition],) if preposition in ANTONYMS else ()
     return tuple(f"{verb}{space}{other}" for other in (*opposite, *_EXCLUDES.get(preposition, ())))
+
+
+def excluded(look: str) -> tuple[str, ...]:
+    """The looks or doings that a thing of this look cannot have as well; () where none is known.
+
+    >>> excluded("ripe"), excluded("playing"), excluded("wearing")
+    (('unripe',), ('sleeping', 'resting'), ())
+    """
+    return _EXCLUDED.get(look, ())
+
+
+def location(scene: Mapping[str, str]) -> str:
+    """Whether a scene is "indoors" or "outdoors", by its place or its weather; "" when they do not tell."""
+    place = scene.get("place", "")
+    if place in _INDOORS:
+        return "indoors"
+    return "outdoors" if place in _OUTDOORS or scene.get("weather") else ""

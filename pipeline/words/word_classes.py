@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from pipeline.core.records import Tagged, Vocabulary, Word, WordClass
-from pipeline.words.frames import DETERMINERS, FRAME_NOUNS
+from pipeline.words.likeness import SPOKEN_ATTRIBUTES
 from pipeline.words.nouns import plural, singular
 from pipeline.words.relations import PREPOSITIONS
-from pipeline.words.spoken_answers import SPOKEN_ATTRIBUTES
-from pipeline.words.tagger import Tagger, Token
-from pipeline.words.verbs import verb_forms
+from pipeline.words.tagger import Tagger, Token, verb_forms
+from pipeline.words.word_tables import DETERMINERS, FRAME_NOUNS
 
 _SIDES = frozenset(("left", "right", "top", "bottom"))
 _LONGEST = 5  # words of the longest phrase: "on the left side of"
@@ -63,18 +62,15 @@ class WordClasses:
         phrase, single = parts[first:last], last - first == 1
         if single and phrase[0] in _SIDES:
             return "relation", phrase[0]
-        if single and (
-            phrase[0] in FRAME_NOUNS or parts[first - 1 : first] == ("how",)
-        ):  # "How tall is ...?"
+        how = parts[first - 1 : first] == ("how",)  # "How tall is ...?"
+        if single and (how or phrase[0] in FRAME_NOUNS):
             return "frame", phrase[0]
-        relation, attribute, noun = (
-            table.get(phrase) for table in (self._relations, self._attributes, self._objects)
-        )
+        relation, attribute = self._relations.get(phrase), self._attributes.get(phrase)
+        noun = self._objects.get(phrase)
         if relation and not single:
             return "relation", relation
         if attribute and noun:
-            describes = self._describes(parts, tags, first, last)
-            return ("attribute", attribute) if describes else ("object", noun)
+            return ("attribute", attribute) if self._describes(parts, tags, first, last) else ("object", noun)
         if attribute and not (relation and _goes_on(parts, last)):
             return "attribute", attribute
         verb = single and tags[first].startswith("VB") and not self._qualified(parts, first)  # "watch"
@@ -86,14 +82,12 @@ class WordClasses:
 
     def _describes(self, parts: Phrase, tags: Sequence[str], first: int, last: int) -> bool:
         """Whether words that may be a thing or a look ("orange") are a look here."""
-        if parts[max(first - 2, 0) : first] == ("made", "of"):
+        if parts[max(first - 2, 0) : first] == ("made", "of") or not self._qualified(parts, first):
             return True
-        before_noun = last < len(parts) and (
-            tags[last].startswith("NN") or parts[last : last + 1] in self._objects
-        )
-        if before_noun and parts[last] not in ("on", "in", "to", "of"):
-            return True
-        return not self._qualified(parts, first)
+        after = parts[last : last + 1]
+        if not after or after[0] in ("on", "in", "to", "of"):
+            return False
+        return after in self._objects or tags[last].startswith("NN")
 
     def _qualified(self, parts: Phrase, first: int) -> bool:
         """Whether a determiner or a look stands before a word."""

@@ -1,4 +1,8 @@
-"""How this room's tables of words are written: commas part words, `;` or a line's end groups of them."""
+"""Tables of words: how they are written, and those that carry a question and name nothing in the picture.
+
+Commas part words, `;` or a line's end groups of them. What carries the question is never swapped: "What KIND of furniture
+...", "On which SIDE of the PHOTO ...": replacing these gives no false premise but nonsense.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +28,46 @@ def groups(text: str) -> list[list[str]]:
     return [row for row in rows if row]
 
 
-def pairs(text: str) -> list[tuple[str, str]]:
-    """The groups of a table that has two words in each.
-
-    >>> pairs("is, are; was, were")
-    [('is', 'are'), ('was', 'were')]
-    """
-    return [(first, second) for first, second in groups(text)]
-
-
 def heads(text: str) -> dict[str, tuple[str, ...]]:
     """The words that stand before a colon, with those that follow it.
 
-    >>> heads("couch: sofa; man: guy, gentleman")
-    {'couch': ('sofa',), 'man': ('guy', 'gentleman')}
+    >>> heads("couch, settee: sofa; man: guy, gentleman")
+    {'couch': ('sofa',), 'settee': ('sofa',), 'man': ('guy', 'gentleman')}
     """
     rows = [row.partition(":") for row in re.split(r"[;\n]", text) if ":" in row]
-    return {head.strip(): tuple(groups(rest)[0]) for head, _, rest in rows}
+    return {head: tuple(groups(rest)[0]) for before, _, rest in rows for head in groups(before)[0]}
+
+
+_PICTURE = words("""
+photo, photograph, picture, image, scene, shot, snapshot, side, part, half, area, corner, middle, center,
+centre, left, right, top, bottom, front, back, edge, foreground, background
+""")
+_ASKED = words("""
+color, colour, colors, colours, material, materials, pattern, shape, size, length, width, height, thickness,
+hardness, cleanliness, weight, texture, tone, state, condition, age, gender, race, pose, activity, expression,
+weather, place, location, room, position, direction, name, sport, game, event
+""")
+_STAND_INS = words("""
+kind, kinds, type, types, sort, sorts, breed, species, style, piece, pieces, item, items, pair, pairs, set,
+object, objects, thing, things, stuff, one, ones, something, anything, someone, anyone, this, that, it, what,
+who, which
+""")
+FRAME_NOUNS = _PICTURE | _ASKED | _STAND_INS
+
+DEFINITE = words("the, this, that, these, those, his, her, its, their, my, your, our")
+INDEFINITE = words("a, an, any, some, another, each, every, no, either, both, all, two, three")
+DETERMINERS = DEFINITE | INDEFINITE
+
+# "a slice of pizza": what comes before "of" belongs to the noun, so neither can be swapped alone.
+PORTIONS = words("""
+pair, pairs, slice, slices, bunch, group, groups, pile, bowl, glass, cup, set, row, stack, bottle, plate,
+piece, pieces, herd, flock, loaf, jar
+""")
+
+# "Is she wearing a hat?": who may be meant.
+PERSONS = {"he": ("man", "boy"), "him": ("man", "boy"), "she": ("woman", "girl"), "her": ("woman", "girl")}
+_POINTING = words("it, they, them, this, that, _")  # _ is GQA's blank
+# Names in programs that tell nothing of the thing they stand for.
+PRONOUNS = _POINTING | PERSONS.keys() | words("these, those, scene")
+# Names that any thing answers to: also the words of "What kind of object is this?".
+ANYTHING = _POINTING | words("object, thing, item")

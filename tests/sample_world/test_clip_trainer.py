@@ -19,7 +19,7 @@ def first(small):
 
 def test_the_model_is_loaded_by_open_clip_and_gives_what_training_saw(small, first):
     text = clip_texts.load(1)[1][0].questions[0]  # all its tokens were seen
-    ((_, vectors),) = clip.load(f"local-dir:{small / 'model'}", device="cpu").texts([text], 1)
+    ((_, vectors),) = clip.Encoder(f"local-dir:{small / 'model'}", device="cpu").texts([text], 1)
     tokens = torch.searchsorted(
         first.used, open_clip.SimpleTokenizer(context_length=clip_trainer.CONTEXT)([text])
     )

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -16,11 +18,12 @@ from simulation.word_senses import WordSenses
 WORDS = WordSenses(categories={}, attribute_types={"red": "color"})
 TABLE = SceneObject(object_id="1", name="table", x=0, y=0, w=9, h=9, attributes=("red",))
 SCENE = Scene(picture_id="n1", split="testdev", width=9, height=9, objects=(TABLE,), complete=True)
+LOOK = partial(view, {"n1": SCENE}, WORDS)
 
 
 def color_of(name):
     steps = (
-        Step(operation="select", argument=f"{name} (-)"),
+        Step(operation="select", argument=f"{name} (-)", dependencies=()),
         Step(operation="query", argument="color", dependencies=(0,)),
     )
     return TaskQuestion(key=name, text=f"What color is the {name}?", role="candidate", program=steps)
@@ -40,17 +43,16 @@ def task(number):
 
 
 @pytest.mark.parametrize(
-    ("question", "scene", "seen"),
+    ("question", "at", "seen"),
     [
-        (color_of("table"), SCENE, ""),
-        (color_of("dog"), SCENE, "missing object"),
-        (color_of("dog"), None, "unclear"),  # there is no truth for this picture
-        (TaskQuestion(key="", text="Is this a color image?", role="filter"), SCENE, ""),
-        (TaskQuestion(key="", text="Who?", role="filter"), SCENE, "unclear"),  # there is no program
+        (color_of("table"), "n1", ""),
+        (color_of("dog"), "n1", "missing object"),
+        (color_of("dog"), "n2", "unclear"),  # there is no truth for this picture
+        (TaskQuestion(key="", text="Who?", role="filter"), "n1", "unclear"),  # there is no program
     ],
 )
-def test_what_is_seen_depends_on_the_picture_and_the_question_alone(question, scene, seen):
-    assert view(question, scene, WORDS) == seen
+def test_what_is_seen_depends_on_the_picture_and_the_question_alone(question, at, seen):
+    assert view({"n1": SCENE}, WORDS, question, at) == seen
 
 
 def test_what_every_photo_answers_are_the_templates_on_the_scene():
@@ -84,7 +86,7 @@ def test_annotators_err_as_often_as_they_say(seen, expected):
 
 
 def test_each_task_gets_as_many_different_annotators_as_asked_for_and_all_verdicts_are_marked():
-    verdicts = annotate([task(i) for i in range(40)], {"n1": SCENE}, WORDS, votes=3, seed=1)
+    verdicts = annotate([task(i) for i in range(40)], LOOK, votes=3, seed=1)
     assert len(verdicts) == len({(v.task_id, v.annotator) for v in verdicts}) == 120
     assert {v.annotator for v in verdicts} == {a.name for a in ANNOTATORS}
     assert all(v.simulated for v in verdicts)
@@ -93,9 +95,7 @@ def test_each_task_gets_as_many_different_annotators_as_asked_for_and_all_verdic
 
 def test_annotators_follow_what_they_see_and_not_what_the_filter_expects():
     verdicts = [
-        v
-        for v in annotate([task(i) for i in range(200)], {"n1": SCENE}, WORDS, 8, 1)
-        if v.annotator == "simulated-1"
+        v for v in annotate([task(i) for i in range(200)], LOOK, 8, 1) if v.annotator == "simulated-1"
     ]
     assert (
         sum(v.first == "invalid" for v in verdicts) >= 186
@@ -105,8 +105,8 @@ def test_annotators_follow_what_they_see_and_not_what_the_filter_expects():
 
 
 def test_verdicts_do_not_depend_on_the_other_tasks():
-    one = annotate([task(7)], {"n1": SCENE}, WORDS, 3, seed=1)
-    many = annotate([task(i) for i in range(20)], {"n1": SCENE}, WORDS, 3, seed=1)
+    one = annotate([task(7)], LOOK, 3, seed=1)
+    many = annotate([task(i) for i in range(20)], LOOK, 3, seed=1)
     assert [(v.annotator, v.first, v.second) for v in one] == [
         (v.annotator, v.first, v.second) for v in many if v.task_id == "0007"
     ]

@@ -1,4 +1,5 @@
-"""The gate: a Django middleware that lets annotators label, each in an organisation of their own, and nothing else.
+"""The gate: a Django middleware that lets annotators label, each in an organisation of their own, and nothing else; and
+Label Studio's own question who may see a project.
 
 Accounts of ours (the administrator, service accounts) are "staff" and pass. Everybody else who is logged in is an
 annotator and falls under `rules`, by whatever way they logged in: the page's form or a token.
@@ -8,24 +9,19 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
 from typing import Any
 
 from django.apps import apps
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.utils.deprecation import MiddlewareMixin
+from projects.mixins import ProjectMixin as LabelStudioProjectMixin
 
-from annotation.server.studio.rules import (
-    BODY_LIMIT,
-    FOR_ALL,
-    RequestRefused,
-    allows,
-    check,
-    references,
-    skips,
-)
+from annotation.server.studio.rules import BODY_LIMIT, NONE, RULES, RequestRefused, check, references, skips
 
 log = logging.getLogger(__name__)
+PAGE = "rgqa_page.html"
+START = ("main", "projects:project-index")
 # Where the organisation of a thing stands, from the thing's model.
 ORGANISATION = {
     "project": ("projects.Project", "organization_id"),
@@ -36,14 +32,16 @@ ORGANISATION = {
 }
 
 
-class Gate:
+class ProjectMixin(LabelStudioProjectMixin):
+    """Named by the setting PROJECT_MIXIN: a project is for the members of its organisation; Label Studio's open edition lets
+    in every account of the server. Tasks, annotations, drafts, exports and storages ask their project."""
+
+    def has_permission(self, user: Any) -> bool:
+        return super().has_permission(user) and self.organization_id == user.active_organization_id
+
+
+class Gate(MiddlewareMixin):
     """Placed last, so that `request.user` is known: by session or by personal token."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, address: dict[str, Any]
@@ -57,28 +55,20 @@ class Gate:
                 )
             if name == "heidi_tips":
                 return JsonResponse({})  # Label Studio would fetch advertisements from elsewhere
-            if name in FOR_ALL and allows(FOR_ALL[name], request.method):
+            rule = RULES.get(name, NONE)
+            if (rule.open and rule.allows(request.method)) or request.user.is_staff:
                 return None
             if not request.user.is_authenticated:
-                return anonymous(name)
-            if request.user.is_staff:
-                return None
+                # Pages send strangers to the login. Signing up is closed: accounts are made by invitation.
+                page = name in (*START, "data_manager:project-data")
+                return None if page else JsonResponse({"detail": "log in first"}, status=401)
             inspect(request, name, address)
         except RequestRefused as refusal:
             log.warning(
                 "refused %s %s (%s) to %s: %s", request.method, request.path, name, request.user, refusal
             )
             return refused(request, refusal)
-        if name in ("main", "projects:project-index"):
-            return desk(request)
-        return None
-
-
-def anonymous(name: str) -> HttpResponse | None:
-    """Pages send strangers to the login; the rest says 401. Signing up is closed: accounts are made by invitation."""
-    if name in ("main", "projects:project-index", "data_manager:project-data"):
-        return None
-    return JsonResponse({"detail": "log in first"}, status=401)
+        return desk(request) if name in START else None
 
 
 def inspect(request: HttpRequest, name: str, address: dict[str, Any]) -> None:
@@ -139,15 +129,12 @@ def desk(request: HttpRequest) -> HttpResponse:
     project = projects.filter(tasks__is_labeled=False).first() or projects.last()
     if project is None:
         text = "The study leader will put tasks here. Come back later."
-        return page(request, 200, "There is nothing to judge yet", text)
+        return render(request, PAGE, {"title": "There is nothing to judge yet", "text": text})
     return redirect(f"/projects/{project.pk}/data?labeling=1")
 
 
 def refused(request: HttpRequest, refusal: RequestRefused) -> HttpResponse:
     if request.path.startswith("/api/") or "text/html" not in request.headers.get("Accept", ""):
         return JsonResponse({"detail": str(refusal)}, status=refusal.status)
-    return page(request, refusal.status, "Not for annotators", "This page is not yours.")
-
-
-def page(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
-    return render(request, "rgqa_page.html", {"title": title, "text": text}, status=status)
+    shown = {"title": "Not for annotators", "text": "This page is not yours."}
+    return render(request, PAGE, shown, status=refusal.status)

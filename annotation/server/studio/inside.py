@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Any
 
 THREADS = 8
 
@@ -25,26 +24,6 @@ def set_up() -> None:
     import django
 
     django.setup()
-
-
-def accounts(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Make what is missing of the administrator and the annotators; the same twice changes nothing."""
-    from django.core.management import call_command
-    from django.db import connection, transaction
-
-    from annotation.server.studio.members import administrator, annotator
-
-    if connection.vendor == "sqlite":
-        # Some hundred migrations, each written through to the disk, take minutes; all of them can be made again.
-        with connection.cursor() as cursor:
-            cursor.execute("PRAGMA synchronous=NORMAL")
-    call_command("migrate", interactive=False, verbosity=0)
-    call_command("clearsessions")
-    with transaction.atomic():
-        return {
-            "admin": administrator(wanted["admin"]),
-            "annotators": {name: annotator(name, login) for name, login in wanted["annotators"].items()},
-        }
 
 
 def serve(port: int) -> None:
@@ -63,18 +42,18 @@ def serve(port: int) -> None:
     )
 
 
-def main(command: str, *rest: str) -> None:
+def main(command: str, port: str = "") -> None:
     # Label Studio prints to standard output while it starts: that goes to the log, the answer alone goes out.
     answer = os.dup(1)
     os.dup2(2, 1)
-    if command == "accounts":
-        wanted = json.load(sys.stdin)
-        set_up()
-        with os.fdopen(answer, "w") as file:
-            json.dump(accounts(wanted), file)
-    else:
-        set_up()
-        serve(int(rest[0]))
+    set_up()
+    if command == "serve":
+        serve(int(port))
+        return
+    from annotation.server.studio.members import accounts
+
+    with os.fdopen(answer, "w") as file:
+        json.dump(accounts(json.load(sys.stdin)), file)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,28 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.management import call_command
+from django.db import connection, transaction
 from jwt_auth.models import LSAPIToken
 from organizations.models import Organization, OrganizationMember
 from rest_framework_simplejwt.exceptions import TokenError
 from rest_framework_simplejwt.tokens import RefreshToken
 from users.models import User
+
+
+def accounts(wanted: dict[str, Any]) -> dict[str, Any]:
+    """Bring the database up to date and make what is missing of the administrator and the annotators."""
+    if connection.vendor == "sqlite":
+        # Some hundred migrations, each written through to the disk, take minutes; all of them can be made again.
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA synchronous=NORMAL")
+    call_command("migrate", interactive=False, verbosity=0)
+    call_command("clearsessions")
+    with transaction.atomic():
+        return {
+            "admin": administrator(wanted["admin"]),
+            "annotators": {name: annotator(name, login) for name, login in wanted["annotators"].items()},
+        }
 
 
 def administrator(login: dict[str, Any]) -> dict[str, Any]:

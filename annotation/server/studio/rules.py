@@ -15,28 +15,29 @@ BODY_LIMIT = 1 << 20  # bytes; an answer has a few kilobytes
 
 
 class Rule(NamedTuple):
-    """`methods` that are allowed; `names`: what the number in the address is; `asks`: a query that must be there."""
+    """`methods` that are allowed; `names`: what the number in the address is; `asks`: a query that must be there; `open`:
+    for everybody, logged in or not."""
 
     methods: str = "GET"
     names: str = ""
     asks: str = ""
+    open: bool = False
+
+    def allows(self, method: str) -> bool:
+        return ("GET" if method == "HEAD" else method) in self.methods.split()
 
 
 # By the name that Label Studio gives a view, which is safer than a pattern of our own for its address.
-OPEN = {
-    "GET": "logout health core.utils.static_serve.serve core.views.serve_file django.views.generic.base.RedirectView",
-    "POST": "jwt_auth:token_refresh",
-    "GET POST": "user-login",
-}
 # `user-list` is of their organisation: the annotator and the service account.
 ALLOWED: Sequence[tuple[Rule, str]] = (
+    (Rule(open=True), "logout health core.utils.static_serve.serve core.views.serve_file"),
+    (Rule(open=True), "django.views.generic.base.RedirectView"),
+    (Rule("POST", open=True), "jwt_auth:token_refresh"),
+    (Rule("GET POST", open=True), "user-login"),
     (Rule(), "main projects:project-index rgqa-picture current-user-whoami current-user-hotkeys version"),
     (Rule(), "projects:api:project-list projects:api:project-counts-list"),
-    (
-        Rule(names="project"),
-        "data_manager:project-data projects:api:project-detail projects:api:project-next",
-    ),
-    (Rule(names="project"), "projects:api:label-stream-history"),
+    (Rule(names="project"), "data_manager:project-data projects:api:project-detail"),
+    (Rule(names="project"), "projects:api:project-next projects:api:label-stream-history"),
     (Rule(asks="project"), "user-list labels_manager:api-labels:label_link-list ml:api:ml-list"),
     (Rule(asks="project"), "data_manager:dm-project data_manager:dm-columns tasks:api:task-list"),
     (Rule("GET POST", asks="project"), "data_manager:dm-actions data_manager:api:view-list"),
@@ -48,8 +49,8 @@ ALLOWED: Sequence[tuple[Rule, str]] = (
     (Rule("POST", names="annotation"), "tasks:api-annotations:annotation-convert-to-draft"),
     (Rule("GET PATCH DELETE", names="draft"), "tasks:api-drafts:draft-detail"),
 )
-FOR_ALL = {view: Rule(methods) for methods, views in OPEN.items() for view in views.split()}
-LABELLING = {view: rule for rule, views in ALLOWED for view in views.split()}
+RULES = {view: rule for rule, views in ALLOWED for view in views.split()}
+NONE = Rule(methods="")  # of every other view
 # What a number means by its name, in an address, a query or an answer that is sent.
 NAMES = {
     "project": "project project_id",
@@ -71,23 +72,19 @@ class RequestRefused(Exception):
 
 
 def check(view: str, method: str, query: Mapping[str, list[str]], body: Mapping[str, Any]) -> Rule:
-    """The rule of LABELLING that a request of an annotator falls under.
+    """The rule that a request of an annotator falls under.
 
     Raises:
         RequestRefused: there is none, or the method or a query that it needs is not the one allowed.
     """
-    rule = LABELLING.get(view)
-    if rule is None or not allows(rule, method):
+    rule = RULES.get(view, NONE)
+    if not rule.allows(method):
         raise RequestRefused(403, "annotators may only label; ask the study leader")
     if rule.asks and not any(query.get(rule.asks, [])) and not body.get(rule.asks):
         raise RequestRefused(404, f"the query {rule.asks} is missing")
     if view == "data_manager:dm-actions" and method == "POST" and query.get("id") != ["next_task"]:
         raise RequestRefused(403, "annotators may only ask for their next task")
     return rule
-
-
-def allows(rule: Rule, method: str) -> bool:
-    return ("GET" if method == "HEAD" else method) in rule.methods.split()
 
 
 def references(
@@ -98,14 +95,14 @@ def references(
     Raises:
         RequestRefused: a name comes with something that is no number.
     """
-    named = [
-        (KINDS.get(name, names), value) for name, value in address.items() if name == "pk" or name in KINDS
-    ]
-    named += [(KINDS[name], value) for name, values in query.items() if name in KINDS for value in values]
-    named += [(KINDS[name], value) for name, value in body.items() if name in KINDS and value is not None]
-    numbers = {(kind, number(value)) for kind, value in named if value != ""}
+    kinds = KINDS | {"pk": names}
+    asked = [(name, value) for name, values in query.items() for value in values]
+    given = [*address.items(), *asked, *body.items()]
+    named = {
+        (kinds[name], number(value)) for name, value in given if name in kinds and value not in ("", None)
+    }
     # 0 is none: the data manager before it has a view.
-    return {(kind, value) for kind, value in numbers if value}
+    return {(kind, value) for kind, value in named if value}
 
 
 def skips(query: Mapping[str, list[str]], body: Mapping[str, Any]) -> bool:

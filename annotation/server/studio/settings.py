@@ -21,34 +21,28 @@ os.environ.update(
 
 # The second reads settings of the first through Django while it is loaded, so they must be here by then.
 from core.settings.base import *  # isort: skip
+from core.settings import label_studio as theirs  # isort: skip
 from core.settings.label_studio import *
-from core.settings.label_studio import (
-    BASE_DATA_DIR,
-    DATABASES,
-    DJANGO_DB,
-    DJANGO_DB_SQLITE,
-    MIDDLEWARE,
-    TEMPLATES,
-)
 
 RGQA_DATA = Path(os.environ["RGQA_DATA"])
 ROOT_URLCONF = "annotation.server.studio.picture_view"
-PROJECT_MIXIN = "annotation.server.studio.projects.ProjectMixin"
-MIDDLEWARE = [*MIDDLEWARE, "annotation.server.studio.gate.Gate"]
-TEMPLATES[0]["DIRS"] = [TEMPLATES[0]["DIRS"][0], str(Path(__file__).parent / "templates")]
+PROJECT_MIXIN = "annotation.server.studio.gate.ProjectMixin"
+MIDDLEWARE = [*theirs.MIDDLEWARE, "annotation.server.studio.gate.Gate"]
+theirs.TEMPLATES[0]["DIRS"].append(str(Path(__file__).parent / "templates"))
 ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
 # Label Studio keeps sessions in signed cookies: an answer still under way would log in again who has just logged out.
 SESSION_ENGINE = "django.contrib.sessions.backends.file"
-SESSION_FILE_PATH = str(Path(BASE_DATA_DIR) / "sessions")
+SESSION_FILE_PATH = str(Path(theirs.BASE_DATA_DIR) / "sessions")
 Path(SESSION_FILE_PATH).mkdir(mode=0o700, exist_ok=True)
 
-if DJANGO_DB == DJANGO_DB_SQLITE:
+database = theirs.DATABASES["default"]
+if theirs.DJANGO_DB == theirs.DJANGO_DB_SQLITE:
     # Readers do not wait for the writer; a writer waits for another instead of failing; an answer that was
     # acknowledged survives a power cut (FULL).
-    DATABASES["default"]["OPTIONS"] = {
+    database["OPTIONS"] = {
         "timeout": 30,  # seconds
         "transaction_mode": "IMMEDIATE",
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
     }
 else:
-    DATABASES["default"]["CONN_MAX_AGE"] = 600  # seconds
+    database["CONN_MAX_AGE"] = 600  # seconds

@@ -5,18 +5,15 @@ fetch goes on where it stopped, and a cache that is kept serves without a networ
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TypeVar
+from typing import BinaryIO
+
+from rich.filesize import decimal
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import opened, read_json, write_json
-from pipeline.sources.fetching.disk_space import room
-from pipeline.sources.fetching.web_files import FileVersion, Web, WebFile
-
-T = TypeVar("T")
-R = TypeVar("R")
+from pipeline.sources.fetching.web_files import Again, FileVersion, Web
 
 
 class LocalFile:
@@ -40,110 +37,134 @@ class LocalFile:
 
 
 class RemoteFile:
-    """A file of a web server. Each range that was read lies in a file of `folder`, named `<start>-<stop>`.
+    """A file of a web server. Each range that was read lies in a file of `folder`, named `<start>-<stop>`; once the range
+    that is all of it is there, every other one is read from that.
 
-    Args:
-        web_file: None without a network: only what is in the folder can be had.
-        keep: leave the ranges in the folder when they are dropped.
+    Attributes:
+        version: what the server says of the file; without a network, what it said when the cache was made.
+
+    Raises:
+        UserError: there is no such file on the server, or without a network in the cache.
     """
 
-    def __init__(self, web_file: WebFile | None, folder: Path, keep: bool) -> None:
-        self.web_file, self.folder, self.keep = web_file, folder, keep
-        self.address = web_file.url if web_file else folder.as_posix()
-        known = folder / "facts.json"
-        if web_file is None:
-            if not known.exists():
-                raise UserError(
-                    f"{folder.name}: not in the cache {folder.parent}, and --offline forbids to ask the server"
-                )
-            self.size = read_json(known, FileVersion).size
-            return
-        self.size = web_file.version.size
-        if folder.exists() and not (
-            known.exists() and read_json(known, FileVersion).agrees(web_file.version)
-        ):
-            shutil.rmtree(folder)  # ranges of another version
-        write_json(known, web_file.version)
+    def __init__(self, web: Web, name: str, url: str, headers: Mapping[str, str] | None = None) -> None:
+        self.web, self.address, self.headers = web, url, headers or {}
+        self.folder = web.cache / name
+        known = self.folder / "facts.json"
+        if not web.offline:
+            self.version = web.again(url, self._first)
+            if not (known.exists() and read_json(known, FileVersion).agrees(self.version)):
+                shutil.rmtree(self.folder, ignore_errors=True)  # ranges of another version
+            write_json(known, self.version)
+        elif known.exists():
+            self.version = read_json(known, FileVersion)
+        else:
+            raise UserError(f"{name}: not in the cache {web.cache}, and --offline forbids to ask the server")
+        self.size = self.version.size
 
     def open(self, start: int, stop: int) -> BinaryIO:
-        """Bytes [start, stop), as a file that begins there."""
+        """Bytes [start, stop), received if they are not there: a file that stands at its byte `start`."""
+        if self._is_there(0, self.size):
+            return LocalFile(self._path(0, self.size)).open(start, stop)
         return self.file(start, stop).open("rb")
 
     def file(self, start: int, stop: int) -> Path:
-        """The file with bytes [start, stop); received if it is not there."""
-        path = self.folder / f"{start}-{stop}"
-        if self.missing(start, stop):
-            if self.web_file is None:
-                raise UserError(
-                    f"{self.folder.name}, bytes {path.name}: not in the cache {self.folder.parent}"
-                )
-            self.web_file.save(start, stop, path)
-        return path
+        """The file with bytes [start, stop) alone, received if it is not there; what an earlier process received of them
+        is continued. A server without ranges can give the whole file alone; each try starts anew there.
+
+        Raises:
+            Unreachable, UserError (without a network; the file changed meanwhile; single ranges cannot be had).
+        """
+        path, size, ranges = self._path(start, stop), stop - start, self.version.ranges
+        if self._is_there(start, stop):
+            return path
+        if self.web.offline:
+            raise UserError(f"{self.folder.name}, bytes {path.name}: not in the cache {self.folder.parent}")
+        partial = path.with_name(f"{path.name}.part")  # not fsynced: what a crash damages is known by its sum
+        with partial.open("ab", buffering=0) as file:
+
+            def once() -> None:
+                if not ranges or file.tell() > size:
+                    file.seek(0)
+                    file.truncate()
+                if file.tell() < size:
+                    for chunk in self._content(start + file.tell(), stop):
+                        file.write(chunk[: size - file.tell()])
+                if file.tell() < size:
+                    raise Again(f"cut off after {file.tell():,} of {size:,} bytes")
+
+            self.web.again(self.address, once, file.tell if ranges else lambda: 0)
+        return partial.replace(path)
 
     def whole(self) -> Path:
-        """All of the file in one.
+        """The file with all bytes.
 
         Raises:
             UserError: the disk has no room for it.
         """
         missing = self.missing(0, self.size)
         room({self.folder: missing})
-        if self.web_file is None:
-            return self.file(0, self.size)
-        with self.web_file.web.progress(f"fetch: {self.folder.name}", missing):
+        with self.web.progress(f"fetch: {self.folder.name}", missing):
             return self.file(0, self.size)
 
     def missing(self, start: int, stop: int) -> int:
         """How many of bytes [start, stop) are still to be received."""
-        path = self.folder / f"{start}-{stop}"
-        return 0 if path.exists() and path.stat().st_size == stop - start else stop - start
+        return 0 if self._is_there(start, stop) or self._is_there(0, self.size) else stop - start
 
     def drop(self, start: int, stop: int) -> None:
         """Remove a range that is no longer needed, unless it is to be kept."""
-        if not self.keep:
+        if not self.web.keep:
             self.forget(start, stop)
 
     def forget(self, start: int, stop: int) -> None:
         """Remove a range that turned out to be damaged."""
-        if self.web_file:
-            (self.folder / f"{start}-{stop}").unlink(missing_ok=True)
+        if not self.web.offline:
+            self._path(start, stop).unlink(missing_ok=True)
+
+    def _path(self, start: int, stop: int) -> Path:
+        return self.folder / f"{start}-{stop}"
+
+    def _is_there(self, start: int, stop: int) -> bool:
+        path = self._path(start, stop)
+        return path.exists() and path.stat().st_size == stop - start
+
+    def _first(self) -> FileVersion:
+        """What the server says of the file when it is asked for the first byte."""
+        with self.web.ask(self.address, {**self.headers, "Range": "bytes=0-0"}) as (_, version, _):
+            return version
+
+    def _content(self, start: int, stop: int) -> Iterator[bytes]:
+        """Bytes [start, stop) as they come; possibly fewer or more."""
+        url = self.address
+        wanted = {"Range": f"bytes={start}-{stop - 1}"} if self.version.ranges else {}
+        with self.web.ask(url, {**self.headers, **wanted}) as (first, version, chunks):
+            if not self.version.agrees(version):
+                raise UserError(
+                    f"{url}: the file changed on the server while it was read ({self.size:,} bytes, now "
+                    f"{version.size:,}); run the same command again"
+                )
+            if not version.ranges and (start, stop) != (0, version.size):
+                raise UserError(f"{url}: the server sends the whole file only")
+            if first != start:
+                raise UserError(f"{url}: asked for bytes from {start}, got them from {first}")
+            yield from chunks
 
 
-class Store(NamedTuple):
-    """What was received from web servers.
+def room(needed: dict[Path, int]) -> None:
+    """Check that folders have room for so many bytes more; folders of one disk are added up.
 
-    Attributes:
-        cache: the folder that it lies in.
-        keep: leave all of it there for later runs (without a network: `offline`).
-        all_of_it: fetch archives whole, from servers that ignore byte ranges.
-        jobs: requests at the same time.
+    Raises:
+        UserError: it is not enough; says how much is missing.
     """
-
-    cache: Path
-    web: Web
-    keep: bool
-    offline: bool
-    all_of_it: bool
-    jobs: int
-
-    def open(self, name: str, url: str, headers: Mapping[str, str] | None = None) -> RemoteFile:
-        """The file at an address; `name` is that of its folder in the cache."""
-        web_file = None if self.offline else WebFile(self.web, url, headers)
-        return RemoteFile(web_file, self.cache / name, self.keep)
-
-    def clear(self) -> None:
-        """Remove what is only needed until all is done, unless it is to be kept."""
-        if not self.keep:
-            shutil.rmtree(self.cache, ignore_errors=True)
-
-    def parallel(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-        """Results of `work` as they come. An error or Ctrl-C stops the other threads before it goes on."""
-        with ThreadPoolExecutor(self.jobs) as pool:
-            futures = [pool.submit(work, item) for item in items]
-            try:
-                for future in as_completed(futures):
-                    yield future.result()
-            except BaseException:
-                self.web.stop.set()
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+    disks: dict[int, tuple[Path, int]] = {}
+    for folder, size in needed.items():
+        there = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+        disk = there.stat().st_dev
+        disks[disk] = there, disks.get(disk, (there, 0))[1] + size
+    short = [
+        f"{there}: {decimal(size)} needed, {decimal(free)} free; make room for {decimal(size - free)} more"
+        for there, size in disks.values()
+        if size > (free := shutil.disk_usage(there).free)
+    ]
+    if short:
+        raise UserError(["not enough room on the disk; nothing was fetched", *short])

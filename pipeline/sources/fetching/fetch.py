@@ -7,35 +7,38 @@ with what was seen before, and the disk's room is checked; then it is fetched. W
 
 from __future__ import annotations
 
+import shutil
 import time
+import zlib
 from collections.abc import Callable
+from contextlib import closing
+from functools import partial
 from pathlib import Path
+
+from rich.filesize import decimal
 
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.params import PARAMS_FILE
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
-from pipeline.core.records import Record
-from pipeline.sources.fetching.addresses import (
+from pipeline.core.records import Record, Split
+from pipeline.sources.fetching.byte_ranges import room
+from pipeline.sources.fetching.hub_copy import Hub, as_png, is_picture
+from pipeline.sources.fetching.manifest import SPLITS, Manifest, SeenRemote, WantedFile, named_pictures, needs
+from pipeline.sources.fetching.official_archives import (
+    CHOICES,
     GRAPHS,
     OFFICIAL,
     PICTURES,
     QUESTIONS,
-    SPLITS,
-    checked,
-    is_web,
+    STATED,
+    Official,
 )
-from pipeline.sources.fetching.byte_ranges import Store
-from pipeline.sources.fetching.disk_space import room, spoken
-from pipeline.sources.fetching.dry_run import tell, tell_whole
-from pipeline.sources.fetching.hub_copy import Hub, as_png
-from pipeline.sources.fetching.manifest import Manifest, SeenRemote
-from pipeline.sources.fetching.needed import Needs, named_pictures, needs
-from pipeline.sources.fetching.official_archives import Official
-from pipeline.sources.fetching.wanted_files import Door, WantedFile
 from pipeline.sources.fetching.web_files import PATIENT, Patience, Unreachable, Web
+from pipeline.sources.ingesting import IngestParams
+from pipeline.sources.json_members import mapped
 
-MANY = 1000  # files from which on looking at them shows its progress
+TESTDEV_PICTURES = 398
 
 
 class FetchOptions(Record):
@@ -56,7 +59,7 @@ class FetchOptions(Record):
     """
 
     data_set: str = "gqa"
-    split: str | None = None
+    split: Split | None = None
     origin: str = "official"
     archives: str | None = None
     jobs: int = 8
@@ -68,10 +71,8 @@ class FetchOptions(Record):
     accept_changed: bool = False
 
 
-def fetch(
-    what: str, options: FetchOptions, say: Callable[[str], None] = print, patience: Patience = PATIENT
-) -> None:
-    """Fetch what a data set needs of GQA.
+def fetch(what: str, options: FetchOptions, patience: Patience = PATIENT) -> None:
+    """Fetch what a data set needs of GQA, and say what was done.
 
     Raises:
         UserError: everything that is wrong, at once.
@@ -83,34 +84,23 @@ def fetch(
     wanted, folders = needs(options.data_set, options.split), Folders(options.data_set)
     if options.offline and options.cache is None:
         raise UserError("--offline takes all from a cache; name it with --cache")
-    begun, web = time.monotonic(), Web(patience)
-    store = Store(
-        options.cache or folders.home / "fetching",
-        web,
-        keep=options.cache is not None,
-        offline=options.offline,
-        all_of_it=options.all_of_it,
-        jobs=options.jobs,
-    )
-    fresh = not store.cache.exists()
-    try:
-        job = _Fetch(folders.source, store, wanted, options, say)
-        say(f"fetch: GQA for {folders.home}, pictures of {wanted.split}, from {job.address}")
-        if options.dry_run:
-            job.tell()
-        else:
-            job.fetch()
-        if fresh or not options.dry_run:
-            store.clear()
-    except Unreachable as error:
-        raise UserError(
-            [*error.problems, "what was received is kept; run the same command again to go on"]
-        ) from error
-    finally:
-        web.close()
+    begun, cache = time.monotonic(), options.cache or folders.home / "fetching"
+    fresh = not cache.exists()
+    keep = options.cache is not None
+    with closing(Web(cache, patience, keep, options.offline, options.jobs)) as web:
+        try:
+            job = _Fetch(folders.source, web, wanted, options)
+            print(f"fetch: GQA for {folders.home}, pictures of {wanted.split}, from {job.address}")
+            job.run()
+        except Unreachable as error:
+            raise UserError(
+                [*error.problems, "what was received is kept; run the same command again to go on"]
+            ) from error
+        if not keep and (fresh or not options.dry_run):
+            shutil.rmtree(cache, ignore_errors=True)
     if not options.dry_run:
-        say(
-            f"fetch: {len(job.manifest.files):,} files in {folders.source}, {spoken(web.received)} received in "
+        print(
+            f"fetch: {len(job.manifest.files):,} files in {folders.source}, {decimal(web.received)} received in "
             f"{time.monotonic() - begun:,.0f} s. Set `dataset: {options.data_set}` in {PARAMS_FILE}"
             + (f" and `split: {wanted.split}` in its section `ingest`" if options.split else "")
             + ", and run dvc repro"
@@ -120,85 +110,70 @@ def fetch(
 class _Fetch:
     """One fetch: doors, manifest, and what was found wrong so far."""
 
-    def __init__(
-        self, source: Path, store: Store, wanted: Needs, options: FetchOptions, say: Callable[[str], None]
-    ) -> None:
-        self.source, self.store, self.wanted, self.options, self.say = source, store, wanted, options, say
-        address = options.archives or (OFFICIAL if options.origin in ("official", "hub") else options.origin)
-        self.official = Official(store, checked(address))
-        self.hub = self._hub()
-        self.address = self.hub.address if self.hub else self.official.address
+    def __init__(self, source: Path, web: Web, wanted: IngestParams, options: FetchOptions) -> None:
+        self.source, self.web, self.wanted, self.options = source, web, wanted, options
+        origin = Path(options.origin)
+        of_authors = options.origin in ("official", "hub")
+        archives = options.archives or (OFFICIAL if of_authors else options.origin)
+        self.official = Official(web, archives, options.all_of_it)
+        self.hub = Hub(web) if options.origin == "hub" else None
+        if (origin / f"{wanted.split}_{wanted.questions}_instructions").is_dir():
+            self.hub = Hub(web, origin)
+        self.address = (self.hub or self.official).address
         self.manifest = Manifest(source)
         self.problems = Problems(str(source))
         self.accepted: dict[str, SeenRemote] = {}  # put into the manifest when all is done, not before
-        self._asking = f"questions1.2/{wanted.split}_"  # questions that name the pictures
 
-    def _hub(self) -> Hub | None:
-        """The hub's door: to the hub itself, or to a folder that has the hub's folders."""
-        origin = self.options.origin
-        if origin == "hub":
-            return Hub(self.store)
-        folder = Path(origin) / f"{self.wanted.split}_{self.wanted.which}_instructions"
-        return Hub(self.store, Path(origin)) if not is_web(origin) and folder.is_dir() else None
-
-    def fetch(self) -> None:
-        """Fetch all that is missing."""
-        texts = self._texts()
-        missing = self._missing(texts)
-        if self._names_pictures(missing):  # they must be there before the pictures are known
-            self._get(missing)
-            missing = []
-        ids = named_pictures(self.source, self._asking, texts, self.problems)
-        self._get(missing + self._missing(self._pictures(ids)))
-        self.manifest.remotes.update(self.accepted)
-        self.manifest.save()
-
-    def tell(self) -> None:
-        """Say what would be fetched."""
-        if self.options.all_of_it:
-            tell_whole(
-                [GRAPHS] if self.hub else [QUESTIONS, GRAPHS, PICTURES], self.options.choices, self.say
-            )
+    def run(self) -> None:
+        """Fetch all that is missing; in a dry run, only say what that is."""
+        dry = self.options.dry_run
+        if dry and self.options.all_of_it:  # no server is asked
+            archives = [GRAPHS] if self.hub else [QUESTIONS, GRAPHS, PICTURES]
+            for name in [*archives, CHOICES] if self.options.choices else archives:
+                print(f"  {name}: all of it, {STATED[name]} as its authors state")
             return
         texts = self._texts()
+        asking = [file.path for file in texts if file.path.startswith(f"questions1.2/{self.wanted.split}_")]
         missing = self._missing(texts)
-        ids, mean = None, 0
-        if not self._names_pictures(missing):
-            ids = named_pictures(self.source, self._asking, texts, self.problems)
-        elif not self.hub:
-            mean = self.official.archive(PICTURES).mean
-        # As long as nobody knows the pictures, one of the hub's stands for all of them, and none of the archive's.
-        pictures = self._missing(self._pictures(ids or ([""] if self.hub else [])))
-        self.problems.raise_if_any()
-        tell(missing, pictures, ids, self.wanted.split, mean, self.say)
-
-    def _names_pictures(self, files: list[WantedFile]) -> bool:
-        return any(file.path.startswith(self._asking) for file in files)
+        unknown = any(file.path in asking for file in missing)
+        if unknown and not dry:
+            self._get(missing)  # what names the pictures must be there before they are known
+            missing, unknown = [], False
+        ids = None if unknown else named_pictures(self.source, asking, self.problems)
+        pictures = self._missing(self._pictures(ids))
+        if dry:
+            self.problems.raise_if_any()
+            self._tell(missing, pictures, ids)
+        else:
+            self._get(missing + pictures)
+            self.manifest.remotes.update(self.accepted)
+            self.manifest.save()
 
     def _texts(self) -> list[WantedFile]:
         """All files but the pictures."""
-        door: Door = self.hub or self.official
-        texts: list[WantedFile] = []
-        for split in self.wanted.questions:
-            texts += self._listed(lambda split=split: door.questions(split, self.wanted.which))
-        for split in self.wanted.graphs:
-            texts += self._listed(lambda split=split: self.official.graphs(split))
+        door, wanted = self.hub or self.official, self.wanted
+        listings = [partial(door.questions, split, wanted.questions) for split in wanted.question_splits]
+        listings += [partial(self.official.graphs, split) for split in wanted.graph_splits]
         if self.options.choices:
-            texts += self._listed(lambda: self.official.choices(self.wanted.split))
+            listings.append(partial(self.official.choices, wanted.split))
+        texts = [file for listing in listings for file in self._listed(listing)]
         self._compare()
         self.problems.raise_if_any()
         return texts
 
-    def _pictures(self, ids: list[str]) -> list[WantedFile]:
-        door: Door = self.hub or self.official
-        pictures = self._listed(lambda: door.pictures(self.wanted.split, self.wanted.which, ids))
+    def _pictures(self, ids: list[str] | None) -> list[WantedFile]:
+        """Files of these pictures. As long as nobody knows them, one of the hub's stands for all, and none of the archive's."""
+        listing = partial(self.official.pictures, ids or [])
+        if self.hub:
+            listing = partial(self.hub.pictures, self.wanted.split, self.wanted.questions, ids or [""])
+        pictures = self._listed(listing)
         self._compare()
         return pictures
 
-    def _listed(self, files: Callable[[], list[WantedFile]]) -> list[WantedFile]:
-        """The files, or none when the error is noted; an unreachable server ends the search."""
+    def _listed(self, listing: Callable[[], list[WantedFile]]) -> list[WantedFile]:
+        """The files, or none when what is wrong is noted; an unreachable server ends the search."""
         try:
-            return files()
+            return listing()
         except Unreachable:
             raise
         except UserError as error:
@@ -208,12 +183,14 @@ class _Fetch:
     def _compare(self) -> None:
         """Note every remote file that is not what was first seen."""
         for name, now in (self.official.remotes() | (self.hub.remotes() if self.hub else {})).items():
+            reason = self.manifest.changed(name, now)
             self.manifest.remotes.setdefault(name, now)
-            reason = "" if name in self.accepted else self.manifest.changed(name, now)
-            if reason and self.options.accept_changed:
-                self.say(f"  {name}: {reason}; accepted")
+            if not reason or name in self.accepted:
+                continue
+            if self.options.accept_changed:
+                print(f"  {name}: {reason}; accepted")
                 self.accepted[name] = now
-            elif reason:
+            else:
                 self.problems.add(
                     name,
                     f"{reason}; if that is meant to be, take the new one with --accept-changed; "
@@ -222,7 +199,7 @@ class _Fetch:
 
     def _missing(self, files: list[WantedFile]) -> list[WantedFile]:
         """The files that are to be fetched; what stands in the way of one goes to `problems`."""
-        shown = track(files, "fetch: looking at what is there", unit="file") if len(files) > MANY else files
+        shown = track(files, "fetch: looking at what is there", unit="file")
         return [file for file in shown if self._is_missing(file)]
 
     def _is_missing(self, wanted: WantedFile) -> bool:
@@ -231,16 +208,17 @@ class _Fetch:
             return False
         if not path.exists():
             return True
-        intact = seen is not None and self.manifest.intact(wanted.path)
-        if seen and intact and not self._replaced(seen.origin):
+        intact = self.manifest.intact(wanted.path)
+        if seen and intact and not any(f"{name}/".startswith(f"{seen.origin}/") for name in self.accepted):
             return False
-        holds = wanted.door.holds(wanted, path)
-        if holds:
+        if 0 < path.stat().st_size == wanted.size and zlib.crc32(mapped(path)) == wanted.crc:
             self.manifest.note(wanted.path, wanted.origin)
             return False
         if seen and not intact:
-            self.say(f"  {wanted.path}: is not as it was fetched; fetched again")
-        elif not seen and holds is False:
+            print(f"  {wanted.path}: is not as it was fetched; fetched again")
+        elif not seen and not (
+            wanted.crc is None and is_picture(wanted.path)
+        ):  # the hub's are compared later
             self.problems.add(
                 wanted.path,
                 f"is there already and is not what {wanted.origin} has ({path.stat().st_size:,} bytes, expected "
@@ -248,24 +226,47 @@ class _Fetch:
             )
         return True
 
-    def _replaced(self, origin: str) -> bool:
-        """Whether a new version of what an intact file is from was accepted."""
-        return any(name == origin or name.startswith(f"{origin}/") for name in self.accepted)
-
     def _get(self, files: list[WantedFile]) -> None:
         """Make the files, if nothing is wrong and the disk has room for them and for what waits to be unpacked."""
         self.problems.raise_if_any()
-        doors: list[Door] = [self.official, self.hub] if self.hub else [self.official]
-        shares = [(door, [file for file in files if file.door is door]) for door in doors]
-        room(
-            {
-                self.source: sum(file.size for file in files),
-                self.store.cache: sum(door.waiting(share) for door, share in shares),
-            }
-        )
+        members = [file for file in files if file.origin in STATED]
+        parquet = [file for file in files if file.origin not in STATED]
+        # Parquet files stay until all is done, so that a run after a kill finds in them what is missing.
+        received = sorted(file.receive for file in members)
+        waiting = received if self.web.keep else received[-self.web.jobs :]
+        waiting += [file.receive for file in parquet]
+        room({self.source: sum(file.size for file in files), self.web.cache: sum(waiting)})
         try:
-            for door, share in shares:
-                door.fetch(share, self.source, self.manifest, self.problems)
+            self.official.fetch(members, self.manifest, self.problems)
+            if self.hub:
+                self.hub.fetch(parquet, self.manifest, self.problems)
         finally:
             self.manifest.save()
         self.problems.raise_if_any()
+
+    def _tell(self, texts: list[WantedFile], pictures: list[WantedFile], ids: list[str] | None) -> None:
+        """Say what is missing; `ids` are the split's pictures, None when its questions, which name them, are not there yet."""
+        for file in texts:
+            about = "" if file.origin in STATED else "about "
+            print(
+                f"  {file.path}: {decimal(file.receive)} from {file.origin}, {about}{decimal(file.size)} on disk"
+            )
+        split, note = self.wanted.split, ""
+        received = sum(file.receive for file in pictures)
+        if pictures:
+            count = f"{len(pictures):,} of {len(ids):,}" if ids else f"of {split}"
+            print(f"  images/: pictures {count}, {decimal(received)} from {pictures[0].origin}")
+        elif ids is None:
+            note, mean = " and the pictures", self.official.archive(PICTURES).mean
+            about = f"{TESTDEV_PICTURES} pictures, about {decimal(TESTDEV_PICTURES * mean)}"
+            print(
+                f"  images/: {about if split == 'testdev' else 'pictures'} from {PICTURES} ({decimal(mean)} each on "
+                "average); counted once the questions are there"
+            )
+        elif not texts:
+            print("  everything is there")
+        received += sum(file.receive for file in texts)
+        size = sum(file.size for file in [*texts, *pictures])
+        print(
+            f"fetch: nothing done (dry run); to receive: {decimal(received)}{note}; on disk: {decimal(size)}{note}"
+        )

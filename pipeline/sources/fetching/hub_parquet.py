@@ -6,41 +6,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any
 
-import msgspec
+import pyarrow as pa
+from pyarrow.parquet import ParquetFile
 
 from pipeline.core.errors import UserError
 from pipeline.core.progress import track
-
-if TYPE_CHECKING:
-    from pyarrow.parquet import ParquetFile
 
 ID = re.compile(r"[A-Za-z0-9_.-]+")
 IN_PROGRAM = re.compile(r"\((\d+)\)")
 
 
-def write_questions(paths: Iterable[Path], target: BinaryIO) -> int:
-    """Write the questions of Parquet files as GQA's JSON, an object of id -> question; return how many.
+def questions(paths: Iterable[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The questions of Parquet files as GQA writes them, by id.
 
     Raises:
         UserError: columns are missing.
     """
-    encode = msgspec.json.Encoder().encode
-    count = 0
+    needed = {"id", "imageId", "question", "semantic", "types"}
     for path in paths:
-        table = opened(path, {"id", "imageId", "question", "semantic", "types"})
-        objects_first = _objects_first(table)
-        for batch in track(table.iter_batches(batch_size=1024), f"fetch: {path.parent.name}", unit="batch"):
-            for row in batch.to_pylist():
-                question_id = row.pop("id")
-                target.write(b",\n" if count else b"{")
-                target.write(encode(question_id) + b":" + encode(as_gqa(row, objects_first)))
-                count += 1
-    target.write(b"}\n" if count else b"{}\n")
-    return count
+        objects_first = _objects_first(islice(rows(path, needed), 2000))
+        for row in track(rows(path, needed), f"fetch: {path.parent.name}", unit="question"):
+            yield row.pop("id"), as_gqa(row, objects_first)
 
 
 def as_gqa(row: dict[str, Any], objects_first: bool) -> dict[str, Any]:
@@ -63,15 +55,12 @@ def as_gqa(row: dict[str, Any], objects_first: bool) -> dict[str, Any]:
     return question
 
 
-def opened(path: Path, needed: set[str]) -> ParquetFile:
-    """A Parquet file that has the columns needed.
+def rows(path: Path, needed: set[str]) -> Iterator[dict[str, Any]]:
+    """The rows of a Parquet file, a few in memory at a time.
 
     Raises:
-        UserError: it has not, or is no such file.
+        UserError: it lacks columns that are needed, or is no such file.
     """
-    import pyarrow as pa
-    from pyarrow.parquet import ParquetFile
-
     try:
         table = ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as error:
@@ -79,20 +68,17 @@ def opened(path: Path, needed: set[str]) -> ParquetFile:
     columns = table.schema_arrow.names
     if missing := sorted(needed - set(columns)):
         raise UserError(f"{path}: columns {', '.join(missing)} are missing; there are {', '.join(columns)}")
-    return table
+    for batch in table.iter_batches(batch_size=64):
+        yield from batch.to_pylist()
 
 
-def _objects_first(table: ParquetFile, rows: int = 2000) -> bool:
-    """Which of `objectId` and `value` holds the objects: the one that more often is an object of the program. (The
-    other holds the position of the word.)"""
-    votes = {"objectId": 0, "value": 0}
-    first = next(table.iter_batches(batch_size=rows), None)
-    for row in first.to_pylist() if first else []:
-        objects = {
-            number for step in row["semantic"] or [] for number in IN_PROGRAM.findall(step["argument"] or "")
-        }
-        for marks in (row.get("annotations") or {}).values():
-            for mark in marks or []:
-                for name in votes:
-                    votes[name] += mark[name] in objects
+def _objects_first(rows: Iterable[dict[str, Any]]) -> bool:
+    """Which of `objectId` and `value` holds the objects: the one that is more often an object of the program. (The other
+    holds the position of the word.)"""
+    votes = Counter[str]()
+    for row in rows:
+        objects = set(IN_PROGRAM.findall(" ".join(step["argument"] or "" for step in row["semantic"] or [])))
+        marks = (row.get("annotations") or {}).values()
+        for mark in chain.from_iterable(filter(None, marks)):
+            votes.update(name for name in ("objectId", "value") if mark[name] in objects)
     return votes["objectId"] > votes["value"]

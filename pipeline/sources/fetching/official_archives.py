@@ -1,27 +1,51 @@
-"""The door to the official archives: questions, scene graphs, choices, and single pictures of a split."""
+"""The door to the official archives: questions, scene graphs, choices, and single pictures of a split.
+
+Sizes are those that the download pages state; what counts is what the server says when asked.
+https://cs.stanford.edu/people/dorarad/gqa/download.html and evaluate.html
+"""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path, PurePosixPath
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.filesize import decimal
 
 from pipeline.core.errors import Problems, UserError
-from pipeline.sources.fetching.addresses import CHOICES, GRAPHS, PICTURES, QUESTIONS, is_web
-from pipeline.sources.fetching.byte_ranges import LocalFile, RemoteFile, Store
-from pipeline.sources.fetching.disk_space import spoken
-from pipeline.sources.fetching.manifest import Manifest, SeenRemote
-from pipeline.sources.fetching.wanted_files import WantedFile
-from pipeline.sources.fetching.web_files import RangesIgnored
-from pipeline.sources.fetching.zip_members import Archive, Damaged, crc32
+from pipeline.sources.fetching.byte_ranges import LocalFile, RemoteFile
+from pipeline.sources.fetching.manifest import Manifest, SeenRemote, WantedFile
+from pipeline.sources.fetching.web_files import Web
+from pipeline.sources.fetching.zip_members import Archive, Damaged
 
+OFFICIAL = "https://downloads.cs.stanford.edu/nlp/data/gqa"
+QUESTIONS, GRAPHS, PICTURES, CHOICES = "questions1.2.zip", "sceneGraphs.zip", "images.zip", "eval.zip"
+STATED = {QUESTIONS: "1.4 GB", GRAPHS: "42.7 MB", PICTURES: "20.3 GB", CHOICES: "784 MB"}
+MB = 1_000_000
+# A member that claims to be larger is not what GQA has: it is not unpacked.
+LARGEST = {QUESTIONS: 16_000 * MB, GRAPHS: 2_000 * MB, PICTURES: 50 * MB, CHOICES: 16_000 * MB}
 SAVE_EVERY = 1000  # files between two writings of the manifest
 
 
-class Official:
-    """`address` is a web address or a folder."""
+def is_web(address: str) -> bool:
+    return address.startswith(("https://", "http://"))
 
-    def __init__(self, store: Store, address: str) -> None:
-        self.store, self.address = store, address
+
+class Official:
+    """`address` is a web address or a folder; `all_of_it`: archives are fetched whole, from servers that ignore byte ranges.
+
+    Raises:
+        UserError: it is neither.
+    """
+
+    def __init__(self, web: Web, address: str, all_of_it: bool = False) -> None:
+        if not is_web(address) and not Path(address).is_dir():
+            raise UserError(
+                f"{address!r}: neither `official`, `hub`, a web address (https://...) nor a folder that is there; "
+                f"a folder or server holds the archives {', '.join(STATED)}, or folders of Parquet files as on the hub"
+            )
+        self.web, self.address = web, address.rstrip("/") if is_web(address) else address
+        self.all_of_it = all_of_it
         self._archives: dict[str, Archive] = {}
 
     def archive(self, name: str) -> Archive:
@@ -31,10 +55,11 @@ class Official:
             UserError: it is not there, or no archive.
         """
         if name not in self._archives:
-            self._archives[name] = Archive(self._opened(name), name)
+            self._archives[name] = Archive(self._opened(f"{self.address}/{name}", name), name, LARGEST[name])
         return self._archives[name]
 
     def remotes(self) -> dict[str, SeenRemote]:
+        """The archives that were asked about so far, by name."""
         return {
             name: SeenRemote(address=archive.file.address, size=archive.file.size, sum=archive.sum)
             for name, archive in self._archives.items()
@@ -42,89 +67,74 @@ class Official:
 
     def questions(self, split: str, which: str) -> list[WantedFile]:
         name = f"{split}_{which}_questions"
-        parts = self._matching(QUESTIONS, rf"{name}_\d+\.json")
-        if parts:  # all questions of train are a folder of files
-            return [self._wanted(QUESTIONS, f"questions1.2/{name}/{part}") for part in parts]
-        return [self._wanted(QUESTIONS, f"questions1.2/{name}.json")]
+        if parts := self._matching(QUESTIONS, rf"{name}_\d+\.json"):
+            return self._wanted(
+                QUESTIONS, f"questions1.2/{name}", parts
+            )  # all of train are a folder of files
+        return self._wanted(QUESTIONS, "questions1.2", [f"{name}.json"])
 
     def graphs(self, split: str) -> list[WantedFile]:
-        return [self._wanted(GRAPHS, f"sceneGraphs/{split}_sceneGraphs.json")]
+        return self._wanted(GRAPHS, "sceneGraphs", [f"{split}_sceneGraphs.json"])
 
     def choices(self, split: str) -> list[WantedFile]:
         """The answers that are valid and plausible, for the scores of those names."""
         members = self._matching(CHOICES, rf"{split}_choices.*\.json")
         if not members:
             raise UserError(f"{CHOICES}: there are no choices of {split}; leave out --choices")
-        return [self._wanted(CHOICES, f"eval/{member}") for member in members]
+        return self._wanted(CHOICES, "eval", members)
 
-    def pictures(self, split: str, which: str, ids: list[str]) -> list[WantedFile]:
-        """The pictures of these ids, whatever the split.
+    def pictures(self, ids: Iterable[str]) -> list[WantedFile]:
+        return self._wanted(PICTURES, "images", [f"{picture_id}.jpg" for picture_id in ids])
 
-        Raises:
-            UserError: names every one that the archive lacks.
-        """
-        self.archive(PICTURES)
-        wanted, missing = [], []
-        for picture_id in ids:
-            try:
-                wanted.append(self._wanted(PICTURES, f"images/{picture_id}.jpg"))
-            except UserError as error:
-                missing += error.problems
-        if missing:
-            raise UserError(missing)
-        return wanted
-
-    def holds(self, wanted: WantedFile, path: Path) -> bool:
-        info = self.archive(wanted.origin).find(path.name)
-        return path.stat().st_size == info.file_size and crc32(path) == info.CRC
-
-    def waiting(self, wanted: list[WantedFile]) -> int:
-        received = sorted(file.receive for file in wanted)
-        return sum(received if self.store.keep else received[-self.store.jobs :])
-
-    def fetch(self, wanted: list[WantedFile], source: Path, manifest: Manifest, problems: Problems) -> None:
+    def fetch(self, wanted: list[WantedFile], manifest: Manifest, problems: Problems) -> None:
         """Fetch the files in parallel; a damaged one does not keep the others."""
 
-        def extract(file: WantedFile) -> tuple[WantedFile, list[str]]:
+        def extract(file: WantedFile) -> None:
             try:
-                self.archive(file.origin).extract(_base(file.path), source / file.path)
+                path = manifest.source / file.path
+                self.archive(file.origin).extract(path.name, path)
+                manifest.note(file.path, file.origin)
             except Damaged as error:
-                return file, error.problems
-            return file, []
+                problems.lines += error.problems
 
-        with self.store.web.progress("fetch: from the archives", sum(file.receive for file in wanted)):
-            for number, (file, faults) in enumerate(self.store.parallel(extract, wanted), 1):
-                problems.lines += faults
-                if not faults:
-                    manifest.note(file.path, file.origin)
+        with self.web.progress("fetch: from the archives", sum(file.receive for file in wanted)):
+            for number, _ in enumerate(self.web.parallel(extract, wanted), 1):
                 if number % SAVE_EVERY == 0:
                     manifest.save()
 
-    def _opened(self, name: str) -> LocalFile | RemoteFile:
-        store, url = self.store, f"{self.address}/{name}"
+    def _opened(self, url: str, name: str) -> LocalFile | RemoteFile:
         if not is_web(self.address):
             if not Path(url).is_file():
                 raise UserError(
                     f"{url}: no such file; put it there, or name the archives' place with --archives"
                 )
             return LocalFile(Path(url))
-        if store.all_of_it or (store.offline and (store.cache / "whole" / name).exists()):
-            return LocalFile(store.open(f"whole/{name}", url).whole())
-        remote = store.open(name, url)
-        if remote.web_file and not remote.web_file.ranges:
-            raise RangesIgnored(
+        remote = RemoteFile(self.web, name, url)
+        if self.all_of_it:
+            remote.whole()
+        elif not remote.version.ranges and remote.missing(0, remote.size):
+            raise UserError(
                 f"{url}: the server ignores byte ranges, so single members cannot be read; all of it is "
-                f"{spoken(remote.size)}: fetch it with --whole, or name another server with --archives"
+                f"{decimal(remote.size)}: fetch it with --whole, or name another server with --archives"
             )
         return remote
 
     def _matching(self, archive: str, pattern: str) -> list[str]:
         return sorted(name for name in self.archive(archive).members if re.fullmatch(pattern, name))
 
-    def _wanted(self, origin: str, path: str) -> WantedFile:
-        archive, name = self.archive(origin), _base(path)
-        return WantedFile(path, origin, archive.missing(name), archive.find(name).file_size, self)
-
-
-def _base(path: str) -> str:
-    return PurePosixPath(path).name
+    def _wanted(self, origin: str, folder: str, names: list[str]) -> list[WantedFile]:
+        """The members of these names as files in a folder; an error names all that are not there or not to be unpacked."""
+        archive = self.archive(origin)
+        files: list[WantedFile] = []
+        faults: list[str] = []
+        for name in names:
+            try:
+                info = archive.find(name)
+            except UserError as error:
+                faults += error.problems
+            else:
+                receive = archive.missing(info)
+                files.append(WantedFile(f"{folder}/{name}", origin, receive, info.file_size, info.CRC))
+        if faults:
+            raise UserError(faults)
+        return files

@@ -17,26 +17,17 @@ from pathlib import Path, PurePosixPath
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import replacing
-from pipeline.sources.fetching.addresses import LARGEST, LARGEST_RATIO
 from pipeline.sources.fetching.byte_ranges import LocalFile, RemoteFile
 
 CHUNK = 1 << 20  # bytes unpacked at a time
-HEADER = (
-    30  # bytes of a member before its name; the last four are the lengths of the name and of what follows it
+NAME_LENGTHS = (
+    26  # a member's header has here, in its last 4 bytes, the lengths of its name and of what follows that
 )
+LARGEST_RATIO = 200  # a member that claims to unpack to more times its size is not unpacked
 
 
 class Damaged(UserError):
     """A member whose bytes are not what the directory announces."""
-
-
-def crc32(path: Path) -> int:
-    """CRC-32 of a file, as ZIP archives state it."""
-    crc = 0
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            crc = zlib.crc32(chunk, crc)
-    return crc
 
 
 class _View(io.RawIOBase):
@@ -45,9 +36,6 @@ class _View(io.RawIOBase):
     def __init__(self, file: LocalFile | RemoteFile) -> None:
         self.file, self.position = file, 0
         self.ranges: list[tuple[int, int]] = []
-
-    def seekable(self) -> bool:
-        return True
 
     def seek(self, offset: int, whence: int = 0) -> int:
         self.position = (0, self.position, self.file.size)[whence] + offset
@@ -73,14 +61,20 @@ class _View(io.RawIOBase):
 class Archive:
     """A ZIP archive, known by its directory.
 
+    Args:
+        largest: bytes; a member that claims to be larger is not unpacked.
+
     Attributes:
         sum: SHA-256 over the directory: names, sizes, CRC-32 of all members; changes when any member does.
         members: base name -> members of that name.
         mean: mean unpacked size of a member in bytes.
+
+    Raises:
+        UserError: it is no ZIP archive.
     """
 
-    def __init__(self, file: LocalFile | RemoteFile, name: str) -> None:
-        self.file, self.name = file, name
+    def __init__(self, file: LocalFile | RemoteFile, name: str, largest: int) -> None:
+        self.file, self.name, self.largest = file, name, largest
         self._view = _View(file)
         directory = self._directory()
         files = [info for info in directory.infolist() if not info.is_dir()]
@@ -93,19 +87,17 @@ class Archive:
         self.mean = sum(info.file_size for info in files) // max(1, len(files))
         self._starts = sorted({directory.start_dir, *(info.header_offset for info in directory.infolist())})
 
-    def _directory(self) -> zipfile.ZipFile:
+    def _directory(self, last: bool = False) -> zipfile.ZipFile:
         """The directory; read once more when it makes no sense, for it may be damaged on our disk."""
-        for last in (False, True):
-            try:
-                return zipfile.ZipFile(self._view)
-            except (zipfile.BadZipFile, ValueError, OSError) as error:
-                self._view.forget()
-                if last or isinstance(self.file, LocalFile):
-                    raise UserError(
-                        f"{self.file.address}: not a ZIP archive, or cut off ({error}); "
-                        f"it has {self.file.size:,} bytes"
-                    ) from error
-        raise AssertionError
+        try:
+            return zipfile.ZipFile(self._view)
+        except (zipfile.BadZipFile, ValueError, OSError) as error:
+            self._view.forget()
+            if not last:
+                return self._directory(last=True)
+            raise UserError(
+                f"{self.file.address}: not a ZIP archive, or cut off ({error}); it has {self.file.size:,} bytes"
+            ) from error
 
     def find(self, name: str) -> zipfile.ZipInfo:
         """The one member of this base name.
@@ -117,13 +109,26 @@ class Archive:
         where = f"{self.name}, {name}"
         if len(candidates) != 1:
             raise UserError(f"{where}: expected one such member, there are {len(candidates)}")
-        if reason := self._fault(candidates[0]):
-            raise UserError(f"{where}: {reason}; not unpacked")
-        return candidates[0]
+        info = candidates[0]
+        start, stop = self._range(info)
+        size, packed, method = info.file_size, info.compress_size, info.compress_type
+        faults = {
+            "it is encrypted": info.flag_bits & 1,
+            "it is a link": stat.S_ISLNK(info.external_attr >> 16),
+            f"it is packed by method {method}, which GQA does not use": method
+            not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED),
+            f"it would have {size:,} bytes, more than {self.largest:,}": size > self.largest,
+            f"it would unpack {packed:,} bytes to {size:,}": size > LARGEST_RATIO * max(packed, 4096),
+            "its bytes overlap with another member's": packed > stop - start,
+        }
+        for fault, holds in faults.items():
+            if holds:
+                raise UserError(f"{where}: {fault}; not unpacked")
+        return info
 
-    def missing(self, name: str) -> int:
+    def missing(self, info: zipfile.ZipInfo) -> int:
         """How many bytes of a member are still to be received."""
-        return self.file.missing(*self._range(self.find(name)))
+        return self.file.missing(*self._range(info))
 
     def extract(self, name: str, path: Path) -> None:
         """Unpack a member and check its size and CRC-32. What is damaged is received once more.
@@ -137,8 +142,8 @@ class Archive:
             try:
                 with self.file.open(start, stop) as packed, replacing(path) as file:
                     # Not by ZipFile.open, which would read the range through the view.
-                    name_and_extra = struct.unpack("<HH", packed.read(HEADER)[-4:])
-                    packed.seek(sum(name_and_extra), io.SEEK_CUR)
+                    packed.seek(NAME_LENGTHS, io.SEEK_CUR)
+                    packed.seek(sum(struct.unpack("<HH", packed.read(4))), io.SEEK_CUR)
                     with zipfile.ZipExtFile(packed, "r", info) as member:
                         shutil.copyfileobj(member, file, CHUNK)
                     if file.tell() != info.file_size:
@@ -158,20 +163,3 @@ class Archive:
         """The bytes of the archive that a member lies in: up to the next entry, or to the directory."""
         start, number = info.header_offset, bisect.bisect_right(self._starts, info.header_offset)
         return start, self._starts[number] if number < len(self._starts) else start
-
-    def _fault(self, info: zipfile.ZipInfo) -> str:
-        largest = LARGEST.get(self.name, max(LARGEST.values()))
-        start, stop = self._range(info)
-        if info.flag_bits & 1:
-            return "it is encrypted"
-        if stat.S_ISLNK(info.external_attr >> 16):
-            return "it is a link"
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            return f"it is packed by method {info.compress_type}, which GQA does not use"
-        if info.file_size > largest:
-            return f"it would have {info.file_size:,} bytes, more than {largest:,}"
-        if info.file_size > LARGEST_RATIO * max(info.compress_size, 4096):
-            return f"it would unpack {info.compress_size:,} bytes to {info.file_size:,}"
-        if info.compress_size > stop - start:
-            return "its bytes overlap with another member's"
-        return ""

@@ -22,7 +22,7 @@ from annotation.study.exports import ExportedTask
 from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.records import Scene, Task, TaskQuestion, Verdict, Vocabulary
 from pipeline.sources import gqa_files
-from simulation.annotators import view
+from simulation.annotators import ANSWERED_BY_EVERY_PHOTO, view
 from simulation.word_senses import WordSenses
 from tests.annotation.browser.hands import answer, sent, texts
 from tests.tiny.project import PARAMS
@@ -103,7 +103,9 @@ class Eyes:
 
     def judge(self, picture: str, text: str) -> dict[str, str]:
         """The choice, and why if it is invalid."""
-        seen = view(self.programs[picture, text], self.scenes[picture], self.words)
+        seen = view(self.scenes, self.words, self.programs[picture, text], picture)
+        if text in ANSWERED_BY_EVERY_PHOTO:
+            seen = ""
         if not seen:
             return {"": "valid"}
         return {"": "unsure"} if seen == "unclear" else {"": "invalid", "_reason": seen}

@@ -3,7 +3,6 @@ import pytest
 from annotation.client.credentials import (
     HOME,
     SECRETS,
-    Connection,
     Login,
     Secrets,
     connection,
@@ -17,6 +16,11 @@ OURS = Secrets(
     admin=Login(email="admin@rgqa.local", password="a", token="admin's"),
     annotators={"ann": Login(email="ann@rgqa.local", password="b", token="ann's")},
 )
+
+
+def opened(annotator=None):
+    server = connection(annotator)
+    return server.url, server.token, server.own
 
 
 @pytest.fixture(autouse=True)
@@ -44,8 +48,8 @@ def test_secrets_that_others_may_read_are_refused():
 
 def test_on_our_server_everybody_has_a_token_of_their_own():
     write_secrets(OURS)
-    assert connection("ann") == Connection(url=OURS.url, token="ann's", own=True)
-    assert connection() == Connection(url=OURS.url, token="admin's", own=True)
+    assert opened("ann") == (OURS.url, "ann's", True)
+    assert opened() == (OURS.url, "admin's", True)
 
 
 def test_who_has_no_account_is_told_how_to_get_one():
@@ -58,9 +62,7 @@ def test_the_environment_comes_before_our_server(monkeypatch):
     write_secrets(OURS)
     monkeypatch.setenv("LABEL_STUDIO_URL", "https://label.example.org/")
     monkeypatch.setenv("LABEL_STUDIO_TOKEN", "t")
-    assert (
-        connection("ann") == connection() == Connection(url="https://label.example.org", token="t", own=False)
-    )
+    assert opened("ann") == opened() == ("https://label.example.org", "t", False)
 
 
 @pytest.mark.parametrize("name", ["LABEL_STUDIO_URL", "LABEL_STUDIO_TOKEN"])

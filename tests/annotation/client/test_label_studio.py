@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from annotation.client.credentials import connection
-from annotation.client.label_studio import LabelStudio, same
+from annotation.client.label_studio import same
 from annotation.client.push import push
 from pipeline.core.errors import UserError
 
@@ -12,7 +12,7 @@ OK = (200, "application/json")
 
 @pytest.fixture
 def server(fake):
-    return LabelStudio(connection())
+    return connection()
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_pictures_that_cannot_be_served_are_told_with_both_ways_out(server, fake
         else None
     )
     with pytest.raises(UserError) as caught:
-        server.serve_pictures(project, [Path("/pictures")])
+        server.serve_pictures(project, Path("/pictures"))
     first, reason, advice = caught.value.problems
     assert first == f"{fake.url} cannot show the pictures of /pictures:"
     assert "serving is off" in reason

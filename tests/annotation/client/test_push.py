@@ -1,12 +1,14 @@
 import json
+import re
 from collections import Counter
 
+import msgspec
 import pytest
 
-from annotation.client.pull import add, content, earlier
+from annotation.client.pull import content, pull
 from annotation.client.push import push
 from annotation.client.task_screen import interface
-from annotation.study.exports import ExportedAnnotation, ExportedTask
+from annotation.study.exports import ExportedAnnotation
 from annotation.study.plan import Assignment
 from annotation.study.roster import read_roster, write_roster
 from pipeline.core.errors import UserError
@@ -15,6 +17,7 @@ from pipeline.core.paths import Folders
 from pipeline.core.records import Verdict
 from tests.annotation.conftest import made_task, people, write_batch
 from tests.annotation.fake_label_studio import TOKEN
+from tests.annotation.study.conftest import quality
 
 TITLES = {f"annotator-0{number}": f"RGQA tiny: annotator-0{number}" for number in (1, 2, 3)}
 ANN, BEN, CYD = TITLES.values()
@@ -42,8 +45,6 @@ def message(caught):
 
 
 def leave(name):
-    import msgspec
-
     write_roster(
         Folders(),
         [msgspec.structs.replace(p, active=p.active and p.name != name) for p in read_roster(Folders())],
@@ -78,6 +79,13 @@ def test_a_project_is_set_up_for_independent_verdicts_in_the_planned_order(study
     assert (project["enable_empty_annotation"], project["show_collab_predictions"]) == (False, False)
     assert (project["sampling"], project["maximum_annotations"]) == ("Sequential sampling", 1)
     assert "valid" in project["expert_instruction"]
+
+
+def test_the_study_leaders_own_texts_are_the_instructions(study):
+    Folders().study.mkdir(parents=True, exist_ok=True)
+    (Folders().study / "consent.md").write_text("Ask Ann.")
+    push()
+    assert "Ask Ann." in study.project(ANN)["expert_instruction"]
 
 
 def test_a_second_push_changes_nothing(study):
@@ -127,7 +135,7 @@ def test_in_a_shared_project_what_was_touched_is_not_put_in_again(study):
 
 @pytest.mark.parametrize("carried_out", [False, True])
 def test_a_push_that_broke_off_is_finished_by_the_next(study, monkeypatch, carried_out):
-    monkeypatch.setattr("annotation.client.contents.BATCH", 7)
+    monkeypatch.setattr("annotation.client.queues.BATCH", 7)
     number = 0
 
     def drop(method, path, _):
@@ -300,13 +308,9 @@ def test_verdicts_that_were_pulled_count_even_when_the_project_is_gone(study):
     push()
     key = planned()[ANN][0]
     path = Folders().annotations / "pulled.json"
-    kept = earlier(path)
-    add(
-        kept,
-        ExportedTask(data={"task": key}, annotations=[ExportedAnnotation(id=1, completed_by="annotator-01")]),
-    )
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content(kept))
+    given = ExportedAnnotation(id=1, completed_by="annotator-01")
+    path.write_bytes(content({(key, msgspec.json.encode(given))}))
     number = study.project(ANN)["id"]
     del study.projects[number]
     study.tasks = {task["id"]: task for task in study.tasks.values() if task["project"] != number}
@@ -322,10 +326,7 @@ def test_tasks_that_need_another_vote_are_offered_to_somebody_else(study):
     for title in had:
         study.annotate(task_of(study, title, key))
     home = Folders().stage("collect")
-    write_json(
-        home / "collect.json",
-        {"simulated": False, "annotators": {"annotator-01": {"excluded": False, "right": 1}}},
-    )
+    write_json(home / "quality.json", quality())
     write_jsonl(
         home / "verdicts.jsonl",
         [
@@ -475,3 +476,55 @@ def test_nothing_secret_is_printed(study, capsys, monkeypatch):
     out = capsys.readouterr()
     assert TOKEN not in out.out + out.err + message(caught)
     assert "example.org" not in out.out + out.err
+
+
+ROUND = "RGQA tiny: annotator-{:02}: qualification"
+
+
+def answer_round(study, number: int, as_known: bool) -> None:
+    """Judge the whole round of an annotator: "Is there a dog 7?" is known to be invalid, of even numbers valid."""
+    for task in study.in_project(ROUND.format(number)):
+        known = [
+            "invalid" if int(re.findall(r"\d+", task["data"][name])[0]) % 2 else "valid"
+            for name in ("first", "second")
+        ]
+        said = known if as_known else ["valid" if one == "invalid" else "invalid" for one in known]
+        study.annotate(task, *said)
+
+
+def real(study, number: int) -> list[str]:
+    title = f"RGQA tiny: annotator-{number:02}"
+    return study.keys(title) if any(row["title"] == title for row in study.projects.values()) else []
+
+
+def test_real_tasks_come_to_those_who_passed_the_round_and_to_nobody_before(study, set_params, capsys):
+    set_params("annotate", qualification=2, qualification_share=0.8)
+    push()
+    assert [len(study.keys(ROUND.format(number))) for number in (1, 2, 3)] == [2, 2, 2]
+    assert [real(study, number) for number in (1, 2, 3)] == [[], [], []]
+    answer_round(study, 1, as_known=True)
+    answer_round(study, 2, as_known=False)
+    capsys.readouterr()
+    push()
+    assert (
+        len(real(study, 1)) == 40 and real(study, 2) == [] and real(study, 3) == []
+    )  # alone, she gets every task once
+    said = capsys.readouterr().out
+    assert "annotator-01: qualification: passed, 4 of 4 questions as known" in said
+    assert "annotator-02: qualification: not passed, 0 of 4 questions as known" in said
+    assert "annotator-03: qualification: 0 of 4 questions answered" in said
+
+
+def test_answers_of_the_round_are_no_verdicts(study, set_params):
+    set_params("annotate", qualification=2)
+    push()
+    answer_round(study, 1, as_known=True)
+    push()
+    pull()
+    assert not (Folders().annotations / "pulled.json").exists()
+
+
+def test_without_the_parameter_there_is_no_round(study):
+    push()
+    assert not [row for row in study.projects.values() if "qualification" in row["title"]]
+    assert real(study, 1)

@@ -5,8 +5,8 @@ import pytest
 
 from annotation.client.push import push
 from annotation.client.status import pace, status
-from annotation.study.accuracy import wilson
 from annotation.study.roster import write_roster
+from annotation.study.weighing import wilson
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
 from tests.annotation.client.test_push import ANN, BEN, leave

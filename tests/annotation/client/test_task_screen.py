@@ -11,7 +11,6 @@ from PIL import Image
 from annotation.client.task_screen import HOME, HOTKEYS, instructions, interface
 from annotation.study.exports import CHOICES
 from pipeline.core.errors import UserError
-from pipeline.core.paths import Folders
 from pipeline.core.records import Category
 
 TREE = ElementTree.parse(HOME / "interface.xml").getroot()
@@ -60,14 +59,6 @@ class Seen(HTMLParser):
             self.text += data
 
 
-@pytest.fixture
-def folders(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    folders = Folders("birds")
-    folders.study.mkdir(parents=True)
-    return folders
-
-
 def test_the_interface_is_the_file_beside_the_code():
     assert interface() == (HOME / "interface.xml").read_text()
 
@@ -106,58 +97,58 @@ def test_instructions_are_small_enough_to_be_fetched_with_every_project():
     assert len(instructions()) < 200_000
 
 
-def test_a_wide_picture_is_shown_as_wide_as_fits_and_in_proportion(folders):
+def test_a_wide_picture_is_shown_as_wide_as_fits_and_in_proportion(tmp_path):
     # 896 x 300 at 448 wide is 150 high
-    Image.new("RGB", (896, 300)).save(folders.study / "wide.png")
-    (folders.study / "consent.md").write_text("![wide](wide.png)")
+    Image.new("RGB", (896, 300)).save(tmp_path / "wide.png")
+    (tmp_path / "consent.md").write_text("![wide](wide.png)")
     assert "width: 448px; height: 150px; background-image: url(data:image/png;base64," in instructions(
-        folders
+        tmp_path
     )
 
 
-def test_the_study_leader_replaces_a_text_by_a_file_in_the_study_folder(folders):
-    (folders.study / "consent.md").write_text("# Our own consent\n\nAsk Ann.")
-    text = Seen(instructions(folders)).text
+def test_the_study_leader_replaces_a_text_by_a_file_in_the_study_folder(tmp_path):
+    (tmp_path / "consent.md").write_text("# Our own consent\n\nAsk Ann.")
+    text = Seen(instructions(tmp_path)).text
     assert "Our own consent" in text
     assert "free will" not in text
     assert "When in doubt, say valid." in text
 
 
-def test_html_and_dangerous_addresses_in_a_text_show_as_text(folders):
-    (folders.study / "consent.md").write_text(
+def test_html_and_dangerous_addresses_in_a_text_show_as_text(tmp_path):
+    (tmp_path / "consent.md").write_text(
         "<script>alert(1)</script> <b>x</b> [link](javascript:alert(1)) {{x}} $first"
     )
-    seen = Seen(instructions(folders))
+    seen = Seen(instructions(tmp_path))
     assert seen.tags <= TAGS
     assert "<script>alert(1)</script> <b>x</b>" in seen.text
     assert "{{x}} $first" in seen.text
     assert "href" not in seen.attributes
 
 
-def test_a_caption_cannot_break_out_of_its_place(folders):
-    Image.new("RGB", (4, 3)).save(folders.study / "a.png")
-    (folders.study / "consent.md").write_text('![x" onclick="y <b>](a.png)')
-    seen = Seen(instructions(folders))
+def test_a_caption_cannot_break_out_of_its_place(tmp_path):
+    Image.new("RGB", (4, 3)).save(tmp_path / "a.png")
+    (tmp_path / "consent.md").write_text('![x" onclick="y <b>](a.png)')
+    seen = Seen(instructions(tmp_path))
     assert seen.attributes <= ATTRIBUTES
     assert 'x" onclick="y <b>' in seen.text
 
 
-def test_all_pictures_that_cannot_be_shown_are_told_at_once(folders):
-    (folders.study / "broken.jpg").write_bytes(b"no picture")
-    Image.new("RGB", (4, 3)).save(folders.study / "old.bmp")
-    (folders.study / "consent.md").write_text("![a](missing.png) ![b](broken.jpg) ![c](old.bmp)")
+def test_all_pictures_that_cannot_be_shown_are_told_at_once(tmp_path):
+    (tmp_path / "broken.jpg").write_bytes(b"no picture")
+    Image.new("RGB", (4, 3)).save(tmp_path / "old.bmp")
+    (tmp_path / "consent.md").write_text("![a](missing.png) ![b](broken.jpg) ![c](old.bmp)")
     with pytest.raises(UserError) as caught:
-        instructions(folders)
+        instructions(tmp_path)
     assert caught.value.problems[0] == "instructions: 3 problems"
     for line, name in zip(caught.value.problems[1:], ("missing.png", "broken.jpg", "old.bmp"), strict=True):
         assert name in line
         assert "put a JPEG, PNG, GIF or WEBP file there" in line
 
 
-def test_a_text_that_is_not_utf_8_is_told(folders):
-    (folders.study / "guidelines.md").write_bytes("schön".encode("latin-1"))
+def test_a_text_that_is_not_utf_8_is_told(tmp_path):
+    (tmp_path / "guidelines.md").write_bytes("schön".encode("latin-1"))
     with pytest.raises(UserError, match="guidelines.md: .*write it in UTF-8"):
-        instructions(folders)
+        instructions(tmp_path)
 
 
 def test_the_style_sheet_holds_no_sign_that_label_studio_escapes():

@@ -16,7 +16,6 @@ import psutil
 import pytest
 
 from annotation.client.credentials import connection, read_secrets
-from annotation.client.label_studio import LabelStudio
 from annotation.client.pull import pull
 from annotation.client.push import push
 from annotation.client.queues import open_queues
@@ -110,7 +109,7 @@ def whole(found: dict[str, list[str]]) -> bool:
 
 def answered(name: str, tasks: int, first: str = "valid") -> list[int]:
     """Answers through the API, as the service account; the numbers of the tasks."""
-    server = LabelStudio(connection(name))
+    server = connection(name)
     project = server.project("RGQA tiny")
     numbers = [task.id for task in server.tasks(project) if not task.total_annotations][:tasks]
     result = [
@@ -124,9 +123,9 @@ def answered(name: str, tasks: int, first: str = "valid") -> list[int]:
 
 @pytest.mark.parametrize("seconds", [0, 0.02, 0.1])
 def test_a_push_during_which_the_server_is_killed_is_finished_by_the_next(project, monkeypatch, seconds):
-    monkeypatch.setattr("annotation.client.contents.BATCH", 100)
+    monkeypatch.setattr("annotation.client.queues.BATCH", 100)
     for name in ("ann", "ben", "cyd"):  # from nothing each time
-        server = LabelStudio(connection(name))
+        server = connection(name)
         if found := server.project("RGQA tiny"):
             server.sdk.projects.delete(found)
     with killing("/import", 9, seconds), pytest.raises(UserError) as caught:
@@ -146,7 +145,7 @@ def test_a_second_push_changes_nothing(project):
 
 def test_what_was_deleted_and_copied_by_hand_is_mended(project):
     push()
-    server = LabelStudio(connection("ann"))
+    server = connection("ann")
     found = server.project("RGQA tiny")
     rows = list(server.tasks(found))
     server.put(found, [{"data": row.data} for row in rows[:30]])
@@ -157,7 +156,7 @@ def test_what_was_deleted_and_copied_by_hand_is_mended(project):
 
 def test_a_label_that_was_renamed_by_hand_is_put_right(project):
     push()
-    server = LabelStudio(connection("ben"))
+    server = connection("ben")
     found = server.project("RGQA tiny")
     ours = server.sdk.projects.get(found).label_config
     server.sdk.projects.update(found, label_config=ours.replace('value="valid"', 'value="okay"'))
@@ -167,7 +166,7 @@ def test_a_label_that_was_renamed_by_hand_is_put_right(project):
 
 def test_answers_and_drafts_are_never_deleted(project):
     push()
-    server = LabelStudio(connection("cyd"))
+    server = connection("cyd")
     found = server.project("RGQA tiny")
     judged = answered("cyd", 2)
     begun = next(task.id for task in server.tasks(found) if task.id not in judged)

@@ -17,7 +17,7 @@ import requests
 
 from annotation.client.credentials import Secrets
 from annotation.server import accounts, environment, process
-from annotation.server.invite import join
+from annotation.server.accounts import join
 from annotation.study.roster import read_roster
 from pipeline.core.paths import Folders
 
@@ -119,7 +119,7 @@ def run_inside(studio: Studio, lines: str) -> Any:
     code = "import json, os, sys\nout = os.dup(1); os.dup2(2, 1)\nfrom annotation.server.studio.inside import set_up\nset_up()\n"
     done = subprocess.run(
         [studio.python, "-c", f"{code}{lines}\nos.write(out, json.dumps(answer).encode())"],
-        env=process.environment(),
+        env=environment.variables(),
         capture_output=True,
         check=True,
     )
@@ -148,16 +148,16 @@ def asked(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict]:
     """What Label Studio's Python is asked for; it gives `token of <e-mail>` to whoever has none."""
     questions: list[dict] = []
 
-    def ask(python: Path, command: str, question: bytes) -> bytes:
-        wanted = msgspec.json.decode(question)
-        questions.append(msgspec.json.decode(question))
+    def call(command: list[str], failed: str, **options: Any) -> bytes:
+        wanted = msgspec.json.decode(options["input"])
+        questions.append(msgspec.json.decode(options["input"]))
         for login in [wanted["admin"], *wanted["annotators"].values()]:
             login["token"] = login["token"] or f"token of {login['email']}"
             login.pop("active", None)
             login.pop("hotkeys", None)
         return msgspec.json.encode(wanted)
 
-    monkeypatch.setattr(process, "ask", ask)
+    monkeypatch.setattr(environment, "call", call)
     monkeypatch.setattr(environment, "ensure", lambda: Path("python"))
     for name in ("LABEL_STUDIO_URL", "LABEL_STUDIO_TOKEN", "RGQA_ANNOTATE_DATABASE"):
         monkeypatch.delenv(name, raising=False)

@@ -1,4 +1,5 @@
-"""When Label Studio's environment is made, and what is said when it cannot be. No package is installed here."""
+"""When Label Studio's environment is made, what is said when it cannot be, its database and what else it sees of ours. No
+package is installed here."""
 
 from __future__ import annotations
 
@@ -7,8 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from annotation.client.credentials import HOME
 from annotation.server import environment
 from pipeline.core.errors import UserError
+
+DATABASE = "RGQA_ANNOTATE_DATABASE"
+POSTGRES = "postgresql://rgqa:p%40ss@db.example.org:5433/study"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The server's folder of a project in which nothing runs."""
+    monkeypatch.chdir(tmp_path)
+    HOME.mkdir(parents=True)
+    return HOME.absolute()
 
 
 @pytest.fixture
@@ -23,10 +36,10 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The steps of a set-up, which make just the file that shows that they ran."""
     found: list[list[str]] = []
 
-    def call(command: list[str], folder: Path) -> None:
+    def call(command: list[str], failed: str) -> None:
         found.append(command)
         if "venv" in command:
-            python = folder / "bin" / "python"
+            python = Path(command[-1]) / "bin" / "python"
             python.parent.mkdir(parents=True, exist_ok=True)
             python.write_text("#!/bin/sh\n")
             python.chmod(0o755)
@@ -82,11 +95,30 @@ def test_without_uv_it_says_what_to_run(tmp_path: Path, lock: Path, monkeypatch:
         environment.ensure(tmp_path / "environment", lock)
 
 
-def test_what_the_installer_said_is_shown(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="run the same command again(?s:.)*no such package"):
-        environment.call(["sh", "-c", "echo 'no such package' >&2; exit 1"], tmp_path)
-    with pytest.raises(UserError, match="sh ended with code 7"):
-        environment.call(["sh", "-c", "exit 7"], tmp_path)
+def test_a_set_up_that_fails_says_why(tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    uv = tmp_path / "uv"
+    uv.write_text("#!/bin/sh\necho 'no such package' >&2\nexit 1\n")
+    uv.chmod(0o755)
+    monkeypatch.setattr(environment.shutil, "which", lambda *_, **__: str(uv))
+    with pytest.raises(
+        UserError, match="cannot be set up in .* run the same command again:\nno such package"
+    ):
+        environment.ensure(tmp_path / "environment", lock)
+
+
+def test_what_a_program_said_when_it_failed_is_shown() -> None:
+    with pytest.raises(UserError, match="mend this:\nno such package"):
+        environment.call(["sh", "-c", "echo 'no such package' >&2; exit 1"], "mend this:")
+    with pytest.raises(UserError, match="mend this:\nsh ended with code 7"):
+        environment.call(["sh", "-c", "exit 7"], "mend this:")
+    assert environment.call(["cat"], "mend this:", input=b"{}") == b"{}"
+
+
+def test_of_a_traceback_the_message_alone_is_shown() -> None:
+    said = 'warning: x\nTraceback (most recent call last):\n  File "a.py", line 1\n    f()\nOperationalError: password wrong\nfor user "rgqa"\n'
+    with pytest.raises(UserError) as error:
+        environment.call(["sh", "-c", "cat >&2; exit 1"], "mend this:", input=said.encode())
+    assert error.value.problems == ["mend this:", "OperationalError: password wrong", 'for user "rgqa"']
 
 
 def test_the_lock_pins_every_package_and_names_no_index() -> None:
@@ -98,3 +130,76 @@ def test_the_lock_pins_every_package_and_names_no_index() -> None:
     assert all("==" in line for line in lines)
     assert "label-studio==1.23.2" in lines
     assert not [line for line in lines if "://" in line or line.startswith("-")]
+
+
+def test_names_that_label_studio_would_take_for_its_own_are_kept_from_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside = {"HOST": "example.org", "DEBUG": "1", "USERNAME": "me", "LABEL_STUDIO_HOST": "x"}
+    for name, value in ({"PATH": "/bin", "PYTHONPATH": "/elsewhere"} | outside).items():
+        monkeypatch.setenv(name, value)
+    seen = environment.variables()
+    assert seen["PATH"] == "/bin"
+    assert not outside.keys() & seen.keys()
+    assert seen["PYTHONPATH"] == str(Path(__file__).parents[3])
+    assert (seen["LABEL_STUDIO_BASE_DATA_DIR"], seen["RGQA_DATA"]) == (str(home), str(home.parent))
+
+
+def test_sqlite_unless_another_database_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(DATABASE, raising=False)
+    assert environment.database() == {"DJANGO_DB": "sqlite"}
+    monkeypatch.setenv(DATABASE, POSTGRES)
+    assert environment.database() == {
+        "DJANGO_DB": "default",
+        "POSTGRE_HOST": "db.example.org",
+        "POSTGRE_PORT": "5433",
+        "POSTGRE_USER": "rgqa",
+        "POSTGRE_PASSWORD": "p@ss",
+        "POSTGRE_NAME": "study",
+    }
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "port", "password"),
+    [
+        ("postgresql://u:p@h/n", "h", "5432", "p"),
+        ("postgresql://u@h/n", "h", "5432", ""),
+        ("postgresql://u:p@ss@h:/n?sslmode=require", "h", "5432", "p@ss"),
+        ("postgresql://u:a:b@[::1]:99/n", "::1", "99", "a:b"),
+    ],
+)
+def test_what_an_address_leaves_out_is_postgresqls_own(address, host, port, password, monkeypatch) -> None:
+    monkeypatch.setenv(DATABASE, address)
+    named = environment.database()
+    assert (named["POSTGRE_HOST"], named["POSTGRE_PORT"], named["POSTGRE_PASSWORD"]) == (host, port, password)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "mysql://u:p@h/n",
+        "postgresql://h/n",
+        "postgresql://u@h",
+        "postgresql://u@h:port/n",
+        "postgresql://u@h:99999/n",
+        "study",
+        "postgresql:///n",
+    ],
+)
+def test_a_database_that_is_written_wrongly_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(DATABASE, address)
+    with pytest.raises(UserError, match="expected postgresql://user:password@host:port/name"):
+        environment.database()
+
+
+def test_a_study_stays_in_its_database(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(DATABASE, POSTGRES)
+    environment.keep_database()
+    environment.keep_database()
+    monkeypatch.delenv(DATABASE)
+    with pytest.raises(
+        UserError,
+        match="lie in postgresql://db.example.org:5433/study, but RGQA_ANNOTATE_DATABASE names sqlite",
+    ):
+        environment.keep_database()
+    assert "p@ss" not in (home / "database.txt").read_text()

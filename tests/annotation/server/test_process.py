@@ -1,4 +1,4 @@
-"""The server's process without a server: pid files, ports, databases, what Label Studio's Python sees."""
+"""The server's process without a server: pid files, ports, one command at a time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ from annotation.server.process import Server
 from pipeline.core.errors import UserError
 from pipeline.core.files import write_json
 from tests.annotation.server.conftest import Studio
-
-DATABASE = "RGQA_ANNOTATE_DATABASE"
-POSTGRES = "postgresql://rgqa:p%40ss@db.example.org:5433/study"
 
 
 @pytest.fixture
@@ -112,93 +109,6 @@ def test_the_end_of_the_log_is_shown_when_the_server_does_not_start(home: Path) 
     with pytest.raises(UserError, match="ended while it started(?s:.)*no such table: htx_user"):
         process.start(broken, port)
     assert process.running() is None
-
-
-def test_a_question_that_fails_shows_what_was_said(home: Path) -> None:
-    broken = home / "python"
-    broken.write_text("#!/bin/sh\necho 'connection refused' >&2\nexit 1\n")
-    broken.chmod(0o755)
-    with pytest.raises(UserError, match=r"could not do it \(accounts\)(?s:.)*connection refused"):
-        process.ask(broken, "accounts", b"{}")
-
-
-def test_of_a_traceback_the_message_alone_is_shown() -> None:
-    said = 'warning: x\nTraceback (most recent call last):\n  File "a.py", line 1\n    f()\nOperationalError: password wrong\nfor user "rgqa"\n'
-    assert process.reason(said) == ["OperationalError: password wrong", 'for user "rgqa"']
-    assert process.reason("no python here") == ["no python here"]
-
-
-def test_names_that_label_studio_would_take_for_its_own_are_kept_from_it(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    outside = {"HOST": "example.org", "DEBUG": "1", "USERNAME": "me", "LABEL_STUDIO_HOST": "x"}
-    for name, value in ({"PATH": "/bin", "PYTHONPATH": "/elsewhere"} | outside).items():
-        monkeypatch.setenv(name, value)
-    seen = process.environment()
-    assert seen["PATH"] == "/bin"
-    assert not outside.keys() & seen.keys()
-    assert seen["PYTHONPATH"] == str(Path(__file__).parents[3])
-    assert (seen["LABEL_STUDIO_BASE_DATA_DIR"], seen["RGQA_DATA"]) == (str(home), str(home.parent))
-
-
-def test_sqlite_unless_another_database_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(DATABASE, raising=False)
-    assert process.database() == {"DJANGO_DB": "sqlite"}
-    monkeypatch.setenv(DATABASE, POSTGRES)
-    assert process.database() == {
-        "DJANGO_DB": "default",
-        "POSTGRE_HOST": "db.example.org",
-        "POSTGRE_PORT": "5433",
-        "POSTGRE_USER": "rgqa",
-        "POSTGRE_PASSWORD": "p@ss",
-        "POSTGRE_NAME": "study",
-    }
-
-
-@pytest.mark.parametrize(
-    ("address", "host", "port", "password"),
-    [
-        ("postgresql://u:p@h/n", "h", "5432", "p"),
-        ("postgresql://u@h/n", "h", "5432", ""),
-        ("postgresql://u:p@ss@h:/n?sslmode=require", "h", "5432", "p@ss"),
-        ("postgresql://u:a:b@[::1]:99/n", "::1", "99", "a:b"),
-    ],
-)
-def test_what_an_address_leaves_out_is_postgresqls_own(address, host, port, password, monkeypatch) -> None:
-    monkeypatch.setenv(DATABASE, address)
-    named = process.database()
-    assert (named["POSTGRE_HOST"], named["POSTGRE_PORT"], named["POSTGRE_PASSWORD"]) == (host, port, password)
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "mysql://u:p@h/n",
-        "postgresql://h/n",
-        "postgresql://u@h",
-        "postgresql://u@h:port/n",
-        "postgresql://u@h:99999/n",
-        "study",
-        "postgresql:///n",
-    ],
-)
-def test_a_database_that_is_written_wrongly_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(DATABASE, address)
-    with pytest.raises(UserError, match="expected postgresql://user:password@host:port/name"):
-        process.database()
-
-
-def test_a_study_stays_in_its_database(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(DATABASE, POSTGRES)
-    process.keep_database()
-    process.keep_database()
-    monkeypatch.delenv(DATABASE)
-    with pytest.raises(
-        UserError,
-        match="lie in postgresql://db.example.org:5433/study, but RGQA_ANNOTATE_DATABASE names sqlite",
-    ):
-        process.keep_database()
-    assert "p@ss" not in (home / "database.txt").read_text()
 
 
 def test_only_one_command_at_a_time(home: Path) -> None:

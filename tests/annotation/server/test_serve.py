@@ -6,7 +6,7 @@ import pytest
 
 from annotation.client.credentials import read_secrets
 from annotation.server import serve
-from annotation.server.invite import invite, join
+from annotation.server.accounts import invite, join
 from annotation.study.roster import read_roster
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders

@@ -2,10 +2,9 @@
 
 import msgspec
 
-from annotation.study.collect_rules import CollectRules
-from annotation.study.judged import judged_tasks
+from annotation.study.judged import CollectRules, judged_tasks
 from annotation.study.quality_figures import summary
-from annotation.study.votes import by_candidate, verify
+from annotation.study.votes import verify
 from annotation.study.weighing import weigh
 from pipeline.core.records import Candidate, Judgement, Screened, Task, TaskQuestion, Verdict
 
@@ -53,7 +52,6 @@ def quality(ann="ann", text="filter", simulated=False, seconds=None):
         )
         for k in "abc"
     ]
-    judged = judged_tasks(tasks, verdicts)
-    weighed = weigh(judged, RULES)
-    verified = verify(screened, by_candidate(judged, weighed.aside_ids), RULES)
+    weighed = weigh(judged_tasks(tasks, verdicts), RULES)
+    verified = verify(screened, weighed.judged, RULES)
     return summary(weighed, verified, [], [], msgspec.structs.asdict(RULES))

@@ -95,5 +95,5 @@ def test_one_annotator_alone_agrees_with_nobody():
 
 
 def test_where_no_verdict_counts_there_is_nothing_to_agree_about():
-    (together,) = agreement([])
+    (together,) = agreement(judged_tasks({"a": task("a")}, [verdict("a", "x", V)])[:0])
     assert (together.candidates, together.verdicts, together.alpha, together.pairs) == (0, 0, None, ())

@@ -1,11 +1,11 @@
 from itertools import groupby, product
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from annotation.study.collect_rules import CollectRules
 from annotation.study.habits import habits, pace, run_probability
-from annotation.study.judged import judged_tasks
+from annotation.study.judged import CollectRules, judged_tasks
 from pipeline.core.records import Task, TaskQuestion, Verdict
 
 V, X, U = "valid", "invalid", "unsure"
@@ -75,9 +75,9 @@ def test_certain_and_impossible_answers_run_for_ever_and_never():
 
 def test_pace_leaves_out_what_is_no_time_and_tells_quartiles():
     # 2, 4, 6, 8, 100: the quartiles are the second, third and fourth; a lunch break moves none of them.
-    row = pace([4, None, 100, 0.0, 2, -1, 8, 6, float("nan")], fast_seconds=4)
+    row = pace(pd.Series([4, None, 100, 0.0, 2, -1, 8, 6, float("nan"), float("inf")]), fast_seconds=4)
     assert (row.known, row.low, row.median, row.high, row.fast) == (5, 4, 6, 8, 1)
-    empty = pace([None, None], 3)
+    empty = pace(pd.Series([None, None], dtype=float), 3)
     assert (empty.known, empty.median, empty.fast) == (0, None, 0)
 
 

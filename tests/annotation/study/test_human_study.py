@@ -3,10 +3,10 @@ from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pandas as pd
 import pytest
 
 from annotation.study import human_study
-from annotation.study.human_scores import STUDY_SCREEN
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl, write_jsonl
 from pipeline.core.records import Item, Picture, Record
@@ -148,11 +148,140 @@ def test_the_screen_shows_what_a_task_holds_and_has_a_key_for_either_answer():
         ("answer", "1"),
         ("reject", "2"),
     ]
-    assert [choice.get("value") for choice in tree.iter("Choice")] == list(STUDY_SCREEN.choices)
-    assert [choices.get("name") for choices in tree.iter("Choices")] == list(STUDY_SCREEN.questions)
+    assert [choice.get("value") for choice in tree.iter("Choice")] == list(human_study.STUDY_SCREEN.choices)
+    assert [choices.get("name") for choices in tree.iter("Choices")] == list(
+        human_study.STUDY_SCREEN.questions
+    )
 
 
 def test_label_studio_accepts_the_screen():
     from label_studio_sdk.label_interface import LabelInterface
 
     LabelInterface(INTERFACE.read_text()).validate()
+
+
+def drawn_of(each):
+    """So many AQs and UQs of one subset, by task."""
+    rows = [
+        human_study.StudyTask(
+            task=f"{n}{'aq' if answerable else 'uq'}",
+            question_id=f"q{n}",
+            subset="clip-hard",
+            picture_id="n1",
+            text=f"What is {n}?",
+            answerable=answerable,
+        )
+        for n in range(each)
+        for answerable in (True, False)
+    ]
+    return {row.task: row for row in rows}
+
+
+def annotation(number, person, choice, **more):
+    result = (
+        [{"from_name": "judgement", "to_name": "image", "type": "choices", "value": {"choices": [choice]}}]
+        if choice
+        else []
+    )
+    return {
+        "id": number,
+        "completed_by": person,
+        "result": result,
+        "was_cancelled": False,
+        "lead_time": 3.0,
+        "created_at": f"2026-01-01T00:00:{number % 60:02}Z",
+    } | more
+
+
+def export(path, rows):
+    path.write_text(
+        json.dumps(
+            [
+                {"id": n, "data": {"task": task, "image": "x", "question": "y"}, "annotations": made}
+                for n, (task, made) in enumerate(rows)
+            ]
+        )
+    )
+    return path
+
+
+def test_the_last_answer_of_each_person_counts_and_what_does_not_is_counted(tmp_path):
+    drawn = drawn_of(1)
+    one, two = sorted(drawn)
+    path = export(
+        tmp_path / "e.json",
+        [
+            (
+                one,
+                [
+                    annotation(2, 1, "reject"),
+                    annotation(1, 1, "answer"),
+                    annotation(3, {"id": 2, "email": "b@x.org"}, "answer"),
+                ],
+            ),
+            (two, [annotation(4, 2, "answer", was_cancelled=True), annotation(5, 1, "")]),
+            ("elsewhere", [annotation(6, 1, "answer")]),
+        ],
+    )
+    given, counts = human_study.read_judgements([path, path], drawn)  # the same export twice changes nothing
+    assert sorted(zip(given["task"], given["accepted"], strict=True)) == [(one, False), (one, True)]
+    assert given["person"].nunique() == 2 and not given["person"].str.contains("b@x.org").any()
+    assert counts == {
+        "complete": 2,
+        "empty": 1,
+        "of another batch": 1,
+        "replaced by a later one": 1,
+        "seen more than once": 6,
+        "skipped": 1,
+    }
+
+
+def test_exports_that_are_none_are_all_named(tmp_path):
+    drawn = drawn_of(1)
+    (tmp_path / "a.json").write_text("{")
+    bad = export(tmp_path / "b.json", [(min(drawn), [annotation(7, 1, "valid")])])
+    with pytest.raises(UserError) as caught:
+        human_study.read_judgements([tmp_path / "a.json", bad], drawn)
+    assert "2 problems" in caught.value.problems[0]
+    assert (
+        "a.json: not" in caught.value.problems[1]
+        and "wanted: Label Studio's export format JSON" in caught.value.problems[1]
+    )
+    assert (
+        "b.json: 1 annotations say `judgement`: 'valid'; wanted are `judgement`, each answer, reject."
+        in caught.value.problems[2]
+    )
+    with pytest.raises(UserError, match="no judgement of this study"):
+        human_study.read_judgements([export(tmp_path / "c.json", [])], drawn)
+
+
+def given_by(drawn, person, accepts):
+    """A person's judgements: `accepts` says of a task whether they answered it."""
+    return [
+        {"subset": row.subset, "answerable": row.answerable, "person": person, "accepted": accepts(row)}
+        for row in drawn.values()
+    ]
+
+
+def test_rates_are_those_of_people():
+    drawn = drawn_of(2)
+    given = given_by(drawn, "p", lambda row: row.answerable) + given_by(drawn, "q", lambda row: True)
+    rates = human_study.rates(pd.DataFrame(given))
+    assert rates.reset_index().to_dict("records") == [
+        {"subset": "clip-hard", "people": 2, "aqs": 4, "accepted": 4, "uqs": 4, "rejected": 2}
+    ]
+    line = human_study.table(rates).splitlines()[1]
+    assert line.split()[:3] == ["clip-hard", "2", "100.0%"]
+    assert " 50.0% [15.0%, 85.0%]" in line  # Wilson 2 of 4
+    assert " 75.0% [" in line  # 6 of 8 right
+
+
+def test_a_rate_of_nothing_is_undefined():
+    aqs = {key: row for key, row in drawn_of(2).items() if row.answerable}
+    rates = human_study.rates(pd.DataFrame(given_by(aqs, "p", lambda row: True)))
+    assert human_study.table(rates).splitlines()[1].count("undefined") == 2  # UQs rejected, UQs accepted
+
+
+def test_nothing_is_scored_before_a_study_was_drawn(tiny):
+    with pytest.raises(UserError, match="no study was drawn; run: rgqa annotate study draw"):
+        human_study.score([Path("x.json")])

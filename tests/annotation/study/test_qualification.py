@@ -1,10 +1,9 @@
 from collections import Counter
 from itertools import permutations
-from math import isnan
 
 import pytest
 
-from annotation.study.qualification import Score, passed, qualification, scores
+from annotation.study.qualification import Score, qualification, score
 from pipeline.batching.tasks import shown
 from pipeline.core.errors import UserError
 from pipeline.core.records import Picture, Task, TaskQuestion, Verdict
@@ -102,17 +101,20 @@ def test_both_questions_count_and_unsure_counts_as_valid():
     # ben calls everything valid: of the two questions of each task, one is valid
     given += [verdict(row.task_id, "valid", "valid", "ben") for row in made]
     given += [verdict("a real task", "invalid", "invalid"), verdict(made[0].task_id, "valid", "valid", "eve")]
-    found = scores(made, given)
+    found = {who: score({row.task_id: row for row in made}, given, who) for who in ("ann", "ben", "eve")}
     assert found == {
         "ann": Score(right=4, answered=4, asked=4),
         "ben": Score(right=2, answered=4, asked=4),
         "eve": Score(right=1, answered=2, asked=4),
     }
-    assert found["ben"].share == 0.5
-    assert passed(found, 0.8) == {"ann"}
-    assert passed(found, 0.5) == {"ann", "ben"}  # eve has not answered all
+    assert {who for who, row in found.items() if row.passed(0.8)} == {"ann"}
+    assert {who for who, row in found.items() if row.passed(0.5)} == {
+        "ann",
+        "ben",
+    }  # eve has not answered all
 
 
-def test_before_the_first_answer_there_is_no_share():
-    assert isnan(Score(right=0, answered=0, asked=4).share)
-    assert passed({"ann": Score(right=0, answered=0, asked=4)}, 0.0) == set()
+def test_who_has_not_begun_has_not_passed():
+    nothing_yet = score({row.task_id: row for row in qualification(TASKS, 2, seed=1)}, [], "ann")
+    assert nothing_yet == Score(right=0, answered=0, asked=4)
+    assert not nothing_yet.passed(0.0)

@@ -7,7 +7,8 @@ from pipeline.balancing.circulation import cheapest_circulation
 
 def flow(*arcs):
     """Each arc: tail, head, capacity, cost."""
-    return cheapest_circulation(*(np.array(column) for column in zip(*arcs, strict=True))).tolist()
+    (found,) = cheapest_circulation(tuple(np.array(column) for column in zip(*arcs, strict=True)))
+    return found.tolist()
 
 
 def test_the_largest_circulation_of_a_small_graph():
@@ -24,7 +25,7 @@ def test_of_two_ways_round_the_cheaper_one_is_taken():
 
 
 def test_no_arcs_carry_no_flow():
-    assert cheapest_circulation(*[np.zeros(0, int)] * 4).tolist() == []
+    assert [found.tolist() for found in cheapest_circulation((np.zeros(0, int),) * 4)] == [[]]
 
 
 @settings(max_examples=50, deadline=None)
@@ -34,6 +35,6 @@ def test_what_flows_in_flows_out(seed):
     tail, head, capacity, cost = (
         rng.integers(low, high, size=25) for low, high in ((0, 6), (0, 6), (0, 4), (-9, 6))
     )
-    found = cheapest_circulation(tail, head, capacity, cost)
+    (found,) = cheapest_circulation((tail, head, capacity, cost))
     assert (np.bincount(tail, found, 6) == np.bincount(head, found, 6)).all()
     assert ((found >= 0) & (found <= capacity)).all()

@@ -1,17 +1,31 @@
+import msgspec
 import numpy as np
 import pytest
 
 from pipeline.batching.filter_questions import (
-    Filter,
-    FilterPool,
     absent_object,
+    by_name,
     existence,
-    halves,
-    of_the_scene,
+    foreign,
+    of_the_picture,
+    templates,
 )
-from pipeline.core.records import Candidate, Relation, Scene, SceneObject, Step
+from pipeline.core.records import (
+    Candidate,
+    Judgement,
+    Question,
+    Relation,
+    Scene,
+    SceneObject,
+    Screened,
+    Step,
+    Verified,
+)
+from pipeline.judge.judgement import evidence_for
+from pipeline.words.lexicon import Lexicon
 from simulation.sight import obstacle
 from simulation.word_senses import WordSenses
+from tests.notation import graphs
 
 EMPTY = WordSenses(categories={}, attribute_types={"red": "color"})
 
@@ -63,74 +77,99 @@ def test_a_filter_on_an_absent_object_asks_for_its_color_by_its_place():
     assert obstacle(found.program, scene(table, jeans), EMPTY) is None
 
 
-def test_the_three_questions_of_the_paper_about_the_scene_are_there():
-    assert [row.text for row in of_the_scene()] == [
+def test_the_three_questions_of_the_paper_about_the_scene_are_there(vocabulary):
+    nameless = msgspec.structs.replace(vocabulary, objects={})
+    made = templates(nameless, None, np.random.default_rng(0))
+    assert [row.text for row in made] == [
         "Is this indoor or outdoor?",
         "Is this a color image?",
         "What place is this?",
     ]
-    assert {row.expected for row in of_the_scene()} == {"valid"}
-    assert of_the_scene()[2].program == (
-        Step(operation="select", argument="scene"),
+    assert {row.expected for row in made} == {"valid"}
+    assert made[2].program == (
+        Step(operation="select", argument="scene", dependencies=()),
         Step(operation="query", argument="place", dependencies=(0,)),
     )
 
 
-def test_half_get_an_invalid_filter_and_only_where_there_is_one():
-    keys = [f"{i:02}" for i in range(20)]
-    chosen = halves(keys, lambda key: int(key < "15"), np.random.default_rng(0))
-    assert len(chosen) == 10
-    assert max(chosen) < "15"
-    assert halves(keys, lambda key: int(key < "03"), np.random.default_rng(0)) == {"00", "01", "02"}
-    better = halves(keys, lambda key: 2 if key < "07" else 1, np.random.default_rng(0))
-    assert len(better) == 10
-    assert set(keys[:7]) <= better
+LEXICON = Lexicon({"animal": ("dog", "cat")}, {"red": "color"})
 
 
-def test_a_pool_that_has_more_than_templates_offers_more():
-    template = Filter(text="t", expected="invalid", source="template")
-    assert [
-        FilterPool(row).offer()
-        for row in ([], filters("a"), [template], [template, *filters("b", expected="invalid")])
-    ] == [0, 0, 1, 2]
+def question(number, picture_id, text, answer, *steps):
+    program = tuple(
+        Step(operation=operation, argument=argument, dependencies=(i - 1,) if i else ())
+        for i, (operation, argument) in enumerate(steps)
+    )
+    return Question(
+        question_id=str(number), picture_id=picture_id, split="val", text=text, answer=answer, program=program
+    )
 
 
-def filters(*texts, expected="valid"):
-    return [Filter(text=text, expected=expected, source="own question") for text in texts]
+def color_of(number, picture_id, name):
+    return question(
+        number, picture_id, f"What color is the {name}?", "red", ("select", f"{name} (1)"), ("query", "color")
+    )
 
 
-CANDIDATE = Candidate(candidate_id="k", subset="pt-hard", picture_id="p", question_id="9", text="asked")
+NO_DOG = question(1, "here", "Is there a dog?", "no", ("select", "dog (-)"), ("exist", "?"))
+TABLE = color_of(2, "here", "table")
+DOGS = [color_of(number, "there", "dog") for number in (3, 4, 5)]
+CUP = color_of(6, "there", "cup")
+FACTS = evidence_for("here", {}, graphs({"here": [NO_DOG, TABLE]}, LEXICON), LEXICON)
 
 
-def test_a_pool_gives_every_filter_once_before_any_twice():
-    pool, rng = FilterPool(filters(*"abcd") + filters("z", expected="invalid")), np.random.default_rng(0)
-    drawn = [pool.draw(CANDIDATE, "valid", False, rng).text for _ in range(8)]
-    assert sorted(drawn[:4]) == sorted(drawn[4:]) == list("abcd")
+def test_own_questions_are_offered_but_for_those_on_existence():
+    (filters,) = of_the_picture([NO_DOG, TABLE], [], [])
+    assert (filters.text, filters.expected, filters.question_id) == ("What color is the table?", "valid", "2")
 
 
-def test_a_pool_gives_the_wanted_verdict_and_kind_first_then_the_verdict_alone():
+def test_a_foreign_question_is_offered_only_where_something_it_names_is_known_to_be_absent():
+    naming = by_name([NO_DOG, TABLE, *DOGS, CUP])
     rng = np.random.default_rng(0)
-    template = Filter(text="t", expected="valid", source="template")
-    rows = [template, *filters("v"), *filters("i", expected="invalid")]
-    assert FilterPool(rows).draw(CANDIDATE, "valid", True, rng).text == "t"
-    assert FilterPool(rows).draw(CANDIDATE, "valid", False, rng).text == "v"
-    assert FilterPool(rows).draw(CANDIDATE, "invalid", True, rng).text == "i"  # there is no invalid template
-    assert FilterPool(rows[:2]).draw(CANDIDATE, "invalid", False, rng).text == "v"  # nor any that is invalid
-    assert FilterPool([]).draw(CANDIDATE, "valid", False, rng) is None
+    filters = foreign("here", naming, FACTS, 10, rng)
+    assert sorted(row.question_id for row in filters) == ["3", "4", "5"]  # of a cup nobody knows
+    assert {row.expected for row in filters} == {"invalid"}
+    assert len(foreign("here", naming, FACTS, 2, rng)) == 2
+    assert foreign("there", naming, FACTS, 10, rng) == []  # its own questions are not foreign
+    assert foreign("here", naming, None, 10, rng) == []
 
 
-def test_a_pool_gives_candidates_of_the_same_subset_first():
-    rows = [
-        Filter(text=subset, expected="valid", source="verified candidate", subset=subset)
-        for subset in ("clip-easy", "pt-easy", "pt-hard")
-    ]
-    pool, rng = FilterPool(rows), np.random.default_rng(0)
-    drawn = [pool.draw(CANDIDATE, "valid", False, rng).text for _ in range(4)]
-    assert drawn[0] == drawn[3] == "pt-hard"  # each once before any twice
-    assert set(drawn) == {row.text for row in rows}
+def test_candidates_are_offered_only_for_something_missing():
+    def row(category):
+        candidate = Candidate(
+            candidate_id="c", subset="pt-hard", picture_id="here", question_id="9", text="?"
+        )
+        return Screened(
+            candidate=candidate, judgement=Judgement(answerability="unanswerable", category=category)
+        )
+
+    assert [f.expected for f in of_the_picture([], [row("missing object")], [])] == ["invalid"]
+    assert of_the_picture([], [row("wrong attribute"), row("underspecified"), row(None)], []) == []
 
 
-def test_a_pool_never_gives_the_same_question_nor_the_one_that_was_edited():
-    same = Filter(text="asked", expected="valid", source="own question")
-    original = Filter(text="?", expected="valid", source="own question", question_id="9")
-    assert FilterPool([same, original]).draw(CANDIDATE, "valid", False, np.random.default_rng(0)) is None
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [("unanswerable", ["invalid"]), ("answerable", ["valid"]), ("doubtful", []), ("unjudged", [])],
+)
+def test_what_annotators_agreed_on_is_offered_as_they_said(status, expected):
+    candidate = Candidate(candidate_id="c", subset="pt-hard", picture_id="here", question_id="9", text="?")
+    row = Verified(
+        candidate=candidate,
+        judgement=Judgement(answerability="unknown"),
+        status=status,
+        votes_invalid=0,
+        votes_valid=0,
+        votes_set_aside=0,
+        verdict_ids=(),
+        simulated=False,
+    )
+    assert [filters.expected for filters in of_the_picture([], [], [row])] == expected
+
+
+def test_templates_ask_for_absent_things_beside_present_ones(vocabulary):
+    made = templates(vocabulary, FACTS, np.random.default_rng(0))
+    (invalid,) = [row for row in made if row.expected == "invalid"]
+    assert invalid.text.startswith("What color is the dog ")
+    assert invalid.text.endswith(" the table?")
+    assert len(made) == 3 + 3 + 1  # on the scene, on existence, on the dog
+    assert {row.expected for row in templates(vocabulary, None, np.random.default_rng(0))} == {"valid"}

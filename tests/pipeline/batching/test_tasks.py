@@ -1,9 +1,10 @@
 import json
 
+import numpy as np
 import pytest
 
-from pipeline.batching.filter_questions import Filter, FilterPool
-from pipeline.batching.tasks import make_tasks, shown
+from pipeline.batching.filter_questions import Filter
+from pipeline.batching.tasks import FilterPool, halves, make_tasks, shown
 from pipeline.core.errors import UserError
 from pipeline.core.records import Candidate, Judgement, Picture, Screened
 
@@ -107,3 +108,63 @@ def test_the_browser_gets_a_key_a_picture_and_two_texts_and_nothing_else():
     }
     for secret in ("candidate", "filter", "valid", "cliphard", "judged", task.first.key, task.second.key):
         assert secret not in json.dumps(row)
+
+
+def test_half_get_an_invalid_filter_and_only_where_there_is_one():
+    keys = [f"{i:02}" for i in range(20)]
+    chosen = halves(keys, lambda key: int(key < "15"), np.random.default_rng(0))
+    assert len(chosen) == 10
+    assert max(chosen) < "15"
+    assert halves(keys, lambda key: int(key < "03"), np.random.default_rng(0)) == {"00", "01", "02"}
+    better = halves(keys, lambda key: 2 if key < "07" else 1, np.random.default_rng(0))
+    assert len(better) == 10
+    assert set(keys[:7]) <= better
+
+
+def test_a_pool_that_has_more_than_templates_offers_more():
+    template = Filter(text="t", expected="invalid", source="template")
+    assert [
+        FilterPool(row).offer()
+        for row in ([], filters("a"), [template], [template, *filters("b", expected="invalid")])
+    ] == [0, 0, 1, 2]
+
+
+def filters(*texts, expected="valid"):
+    return [Filter(text=text, expected=expected, source="own question") for text in texts]
+
+
+ASKED = Candidate(candidate_id="k", subset="pt-hard", picture_id="p", question_id="9", text="asked")
+
+
+def test_a_pool_gives_every_filter_once_before_any_twice():
+    pool, rng = FilterPool(filters(*"abcd") + filters("z", expected="invalid")), np.random.default_rng(0)
+    drawn = [pool.draw(ASKED, "valid", False, rng).text for _ in range(8)]
+    assert sorted(drawn[:4]) == sorted(drawn[4:]) == list("abcd")
+
+
+def test_a_pool_gives_the_wanted_verdict_and_kind_first_then_the_verdict_alone():
+    rng = np.random.default_rng(0)
+    template = Filter(text="t", expected="valid", source="template")
+    rows = [template, *filters("v"), *filters("i", expected="invalid")]
+    assert FilterPool(rows).draw(ASKED, "valid", True, rng).text == "t"
+    assert FilterPool(rows).draw(ASKED, "valid", False, rng).text == "v"
+    assert FilterPool(rows).draw(ASKED, "invalid", True, rng).text == "i"  # there is no invalid template
+    assert FilterPool(rows[:2]).draw(ASKED, "invalid", False, rng).text == "v"  # nor any that is invalid
+    assert FilterPool([]).draw(ASKED, "valid", False, rng) is None
+
+
+def test_a_pool_gives_candidates_of_the_same_subset_first():
+    rows = [
+        Filter(text=subset, expected="valid", source="verified candidate", subset=subset)
+        for subset in ("clip-easy", "pt-easy", "pt-hard")
+    ]
+    pool, rng = FilterPool(rows), np.random.default_rng(0)
+    drawn = [pool.draw(ASKED, "valid", False, rng).text for _ in range(4)]
+    assert drawn[0] == drawn[3] == "pt-hard"  # each once before any twice
+    assert set(drawn) == {row.text for row in rows}
+
+
+def test_a_pool_never_gives_the_same_question_nor_the_one_that_was_edited():
+    same = Filter(text="asked", expected="valid", source="own question")
+    original = Filter(text="?", expected="valid", source="own question", question_id="9")
+    assert FilterPool([same, original]).draw(ASKED, "valid", False, np.random.default_rng(0)) is None

@@ -61,7 +61,7 @@ def test_votes_are_counted_after_failed_filters_are_set_aside():
         ("cc", "doubtful"),
         ("cd", "unjudged"),  # x failed the filter
     ]
-    assert result.unanswerable == 1
+    assert result.quality.unanswerable == 1
     assert [row.verdict_id for row in result.set_aside] == ["dx"]
     assert [(row.task_id, row.reason) for row in result.another_vote] == [
         ("c", "one more vote decides"),

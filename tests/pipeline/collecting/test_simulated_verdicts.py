@@ -11,7 +11,7 @@ from pipeline.core.records import Step, Task, TaskQuestion
 
 def color_of(name, picture_id):
     steps = (
-        Step(operation="select", argument=f"{name} (-)"),
+        Step(operation="select", argument=f"{name} (-)", dependencies=()),
         Step(operation="query", argument="color", dependencies=(0,)),
     )
     candidate = TaskQuestion(key="c", text=f"What color is the {name}?", role="candidate", program=steps)

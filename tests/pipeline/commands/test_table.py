@@ -72,7 +72,7 @@ def test_what_cannot_be_written_is_refused_with_one_message(tiny_run, monkeypatc
 
 
 def test_more_rows_than_a_sheet_has_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("pipeline.commands.table.EXCEL_ROWS", 3)
+    monkeypatch.setattr("pipeline.reporting.score_frame.EXCEL_ROWS", 3)
     source = tmp_path / "rows.jsonl"
     source.write_text('{"a": 1}\n' * 3)
     code, output = table(source, "--out", tmp_path / "rows.xlsx")

@@ -18,7 +18,7 @@ CANDIDATE = Candidate(
     question_id="002",
     text="What color is the bus?",
     program=(
-        Step(operation="select", argument="bus (17)"),
+        Step(operation="select", argument="bus (17)", dependencies=()),
         Step(operation="query", argument="color", dependencies=(0,)),
     ),
     edits=(Edit(start=18, end=21, kind="object", old="cup", new="bus", step=0),),
@@ -77,3 +77,10 @@ def test_two_vocabularies_never_share_a_table():
         for _ in range(2)
     ]
     assert empty[0].asked is not empty[1].asked
+
+
+def test_a_candidate_that_is_dropped_keeps_its_ids_and_text():
+    dropped = CANDIDATE.dropped("screen", "repeated", "of another one")
+    for name in ("candidate_id", "subset", "picture_id", "question_id", "text"):
+        assert getattr(dropped, name) == getattr(CANDIDATE, name)
+    assert (dropped.stage, dropped.reason, dropped.detail) == ("screen", "repeated", "of another one")

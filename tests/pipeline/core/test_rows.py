@@ -7,7 +7,7 @@ import pytest
 from pipeline.core.errors import UserError
 from pipeline.core.files import write_jsonl
 from pipeline.core.records import Question
-from pipeline.core.rows import Groups, Records, Singles
+from pipeline.core.rows import Groups, Singles, grouped
 
 ASKED = [
     ("03", "n2"),
@@ -70,11 +70,6 @@ def test_of_several_files_the_one_with_the_wrong_line_is_named(file, tmp_path):
         groups["n7"]
 
 
-def test_all_records_can_be_gone_through_again(file):
-    records = Records(file, Question)
-    assert [q.question_id for q in records] == [q.question_id for q in records] == ["03", "01", "02", "04"]
-
-
 def alive() -> int:
     gc.collect()
     return sum(type(thing) is Question for thing in gc.get_objects())
@@ -109,3 +104,8 @@ def test_a_record_that_is_none_is_named_when_it_is_read(file):
 def test_a_missing_file_is_told(tmp_path):
     with pytest.raises(UserError, match="no such file; run the stage that writes it"):
         Singles(tmp_path / "none.jsonl", Question, "text")
+
+
+def test_rows_in_memory_are_grouped_in_their_order_and_an_unknown_key_has_none():
+    groups = grouped(["b1", "a1", "b2"], lambda row: row[0])
+    assert (groups["b"], groups["a"], groups["c"]) == (["b1", "b2"], ["a1"], [])

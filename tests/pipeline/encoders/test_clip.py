@@ -40,7 +40,7 @@ def pictures(folder: Path, count: int) -> list[Path]:
 
 
 def test_all_vectors_have_length_one(tiny_clip: Path, tmp_path: Path) -> None:
-    encoder = clip.load(f"local-dir:{tiny_clip}")
+    encoder = clip.Encoder(f"local-dir:{tiny_clip}")
     texts = vectors(encoder.texts(QUESTIONS, 2), 3)
     images = vectors(encoder.pictures(pictures(tmp_path, 3), 2), 3)
     np.testing.assert_allclose(np.linalg.norm(texts, axis=1), 1, atol=1e-6)
@@ -59,7 +59,7 @@ def test_vectors_are_those_of_the_model_itself_at_full_context(tiny_clip: Path) 
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # cutting must have been found harmless
         np.testing.assert_allclose(
-            vectors(clip.load(f"local-dir:{tiny_clip}").texts(QUESTIONS, 1), 3), expected, atol=1e-6
+            vectors(clip.Encoder(f"local-dir:{tiny_clip}").texts(QUESTIONS, 1), 3), expected, atol=1e-6
         )
 
 
@@ -72,12 +72,12 @@ def test_pictures_are_prepared_as_the_configuration_says(tiny_clip: Path, tmp_pa
     with torch.inference_mode():
         expected = network.eval().encode_image(prepare(Image.open(path))[None], normalize=True).numpy()
     np.testing.assert_allclose(
-        vectors(clip.load(f"local-dir:{tiny_clip}").pictures([path], 1), 1), expected, atol=1e-6
+        vectors(clip.Encoder(f"local-dir:{tiny_clip}").pictures([path], 1), 1), expected, atol=1e-6
     )
 
 
 def test_vectors_do_not_depend_on_the_batch(tiny_clip: Path, tmp_path: Path) -> None:
-    encoder, paths = clip.load(f"local-dir:{tiny_clip}"), pictures(tmp_path, 7)
+    encoder, paths = clip.Encoder(f"local-dir:{tiny_clip}"), pictures(tmp_path, 7)
     np.testing.assert_allclose(
         vectors(encoder.pictures(paths, 1), 7), vectors(encoder.pictures(paths, 7), 7), atol=1e-6
     )
@@ -87,14 +87,14 @@ def test_vectors_do_not_depend_on_the_batch(tiny_clip: Path, tmp_path: Path) -> 
 
 
 def test_a_table_has_the_rows_in_the_order_of_the_input(tiny_clip: Path, tmp_path: Path) -> None:
-    encoder, paths = clip.load(f"local-dir:{tiny_clip}"), pictures(tmp_path, 3)
+    encoder, paths = clip.Encoder(f"local-dir:{tiny_clip}"), pictures(tmp_path, 3)
     np.testing.assert_allclose(
-        encoder.picture_table(paths, 2), vectors(encoder.pictures(paths, 1), 3), atol=1e-6
+        encoder.table(encoder.pictures(paths, 2), 3), vectors(encoder.pictures(paths, 1), 3), atol=1e-6
     )
     np.testing.assert_allclose(
-        encoder.text_table(QUESTIONS, 2), vectors(encoder.texts(QUESTIONS, 1), 3), atol=1e-6
+        encoder.table(encoder.texts(QUESTIONS, 2), 3), vectors(encoder.texts(QUESTIONS, 1), 3), atol=1e-6
     )
-    assert encoder.text_table([], 2).shape == (0, 16)
+    assert encoder.table(encoder.texts([], 2), 0).shape == (0, 16)
 
 
 def test_a_tower_that_looks_at_the_padding_gets_the_full_context_and_a_warning(
@@ -114,7 +114,7 @@ def test_a_tower_that_looks_at_the_padding_gets_the_full_context_and_a_warning(
             .numpy()
         )
     with pytest.warns(UserWarning, match="cannot be cut"):
-        got = vectors(clip.load(f"local-dir:{folder}").texts(QUESTIONS, 1), 3)
+        got = vectors(clip.Encoder(f"local-dir:{folder}").texts(QUESTIONS, 1), 3)
     np.testing.assert_allclose(got, expected, atol=1e-6)
 
 
@@ -122,13 +122,13 @@ def test_a_separate_causal_text_tower_is_cut_too(make_clip: Make, tmp_path: Path
     folder = make_clip(tmp_path, custom_text=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert np.isfinite(vectors(clip.load(f"local-dir:{folder}").texts(QUESTIONS, 1), 3)).all()
+        assert np.isfinite(vectors(clip.Encoder(f"local-dir:{folder}").texts(QUESTIONS, 1), 3)).all()
 
 
 def test_every_text_longer_than_the_context_is_named(tiny_clip: Path) -> None:
     # start + 18 words + end = 20 tokens just fit; 19 words do not
     fits, over, far_over = " ".join(["red"] * 18), " ".join(["red"] * 19), " ".join(["dog"] * 300)
-    encoder = clip.load(f"local-dir:{tiny_clip}")
+    encoder = clip.Encoder(f"local-dir:{tiny_clip}")
     assert len(vectors(encoder.texts([fits], 1), 1)) == 1
     with pytest.raises(UserError) as caught:
         list(encoder.texts([fits, over, QUESTIONS[0], far_over], 2))
@@ -147,7 +147,7 @@ def test_every_unreadable_picture_is_named_after_the_others_are_encoded(
     text.write_text("not a picture")
     seen: list[int] = []
     with pytest.raises(UserError) as caught:
-        for indices, _ in clip.load(f"local-dir:{tiny_clip}").pictures(
+        for indices, _ in clip.Encoder(f"local-dir:{tiny_clip}").pictures(
             [good[0], empty, good[1], cut, text, good[2]], 2
         ):
             seen.extend(indices)
@@ -156,7 +156,7 @@ def test_every_unreadable_picture_is_named_after_the_others_are_encoded(
 
 
 def test_the_record_names_weights_and_preprocessing(tiny_clip: Path) -> None:
-    record = clip.load(f"local-dir:{tiny_clip}").record
+    record = clip.Encoder(f"local-dir:{tiny_clip}").record
     assert (
         record.weights_sha256
         == hashlib.sha256((tiny_clip / "open_clip_model.safetensors").read_bytes()).hexdigest()
@@ -168,5 +168,5 @@ def test_the_record_names_weights_and_preprocessing(tiny_clip: Path) -> None:
 def test_another_activation_is_another_model(make_clip: Make, tiny_clip: Path, tmp_path: Path) -> None:
     # the same weights with QuickGELU give other vectors, so a cache must not mix them
     folder = make_clip(tmp_path, quick_gelu=True, weights={})
-    one, other = clip.load(f"local-dir:{tiny_clip}").record, clip.load(f"local-dir:{folder}").record
+    one, other = clip.Encoder(f"local-dir:{tiny_clip}").record, clip.Encoder(f"local-dir:{folder}").record
     assert one.weights_sha256 == other.weights_sha256 and one.fingerprint != other.fingerprint

@@ -6,14 +6,14 @@ import numpy as np
 
 from pipeline.core.files import sha256_file
 from pipeline.encoders import clip
-from pipeline.encoders.cache import keys, read_seed
+from pipeline.encoders.embedding import keys, read_seed
 from tests.closure import ROOT
 
 HOME = ROOT / "data/sample"
 
 
 def test_computing_them_again_agrees_within_a_hundred_thousandth():
-    encoder = clip.load(f"local-dir:{HOME / 'clip'}", device="cpu")
+    encoder = clip.Encoder(f"local-dir:{HOME / 'clip'}", device="cpu")
     rows = dict(zip(*read_seed(HOME / "vectors/clip.safetensors"), strict=True))
     questions = json.loads((HOME / "source/questions1.2/testdev_balanced_questions.json").read_text())
     texts = sorted({q["question"] for q in questions.values()})

@@ -70,7 +70,7 @@ def hub(tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def test_a_model_is_loaded_by_its_hub_name(hub: Path, tiny_clip: Path) -> None:
-    fetched, local = clip.load("hf-hub:owner/name"), clip.load(f"local-dir:{tiny_clip}")
+    fetched, local = clip.Encoder("hf-hub:owner/name"), clip.Encoder(f"local-dir:{tiny_clip}")
     assert fetched.record.weights_sha256 == local.record.weights_sha256
     assert fetched.record.fingerprint == local.record.fingerprint
     ((_, one),), ((_, other),) = fetched.texts(["Is it red?"], 1), local.texts(["Is it red?"], 1)
@@ -80,7 +80,7 @@ def test_a_model_is_loaded_by_its_hub_name(hub: Path, tiny_clip: Path) -> None:
 def test_a_hub_model_without_weights_says_how_to_do_without_the_hub(hub: Path) -> None:
     (hub / "open_clip_model.safetensors").unlink()
     with pytest.raises(UserError, match="could not be fetched") as caught:
-        clip.load("hf-hub:owner/name")
+        clip.Encoder("hf-hub:owner/name")
     assert "model: local-dir:FOLDER" in caught.value.problems[-1]
 
 
@@ -97,40 +97,40 @@ def test_a_hub_model_without_weights_says_how_to_do_without_the_hub(hub: Path) -
 def test_weights_of_another_shape_are_refused(make_clip: Make, tmp_path: Path, weights: dict) -> None:
     make_clip(tmp_path, weights=weights)
     with pytest.raises(UserError, match="the weights do not fit the configuration"):
-        clip.load(f"local-dir:{tmp_path}")
+        clip.Encoder(f"local-dir:{tmp_path}")
 
 
 def test_a_cut_off_weights_file_is_refused(make_clip: Make, tmp_path: Path) -> None:
     weights = make_clip(tmp_path) / "open_clip_model.safetensors"
     weights.write_bytes(weights.read_bytes()[:100_000])
     with pytest.raises(UserError, match="do not fit"):
-        clip.load(f"local-dir:{tmp_path}")
+        clip.Encoder(f"local-dir:{tmp_path}")
 
 
 def test_random_weights_are_never_used(make_clip: Make, tmp_path: Path) -> None:
     (make_clip(tmp_path) / "open_clip_model.safetensors").unlink()
     with pytest.raises(UserError, match="expected one weights file .* found none"):
-        clip.load(f"local-dir:{tmp_path}")
+        clip.Encoder(f"local-dir:{tmp_path}")
     with pytest.raises(UserError, match="'' is neither one of its pretrained tags"):
-        clip.load("ViT-B-32")
+        clip.Encoder("ViT-B-32")
 
 
 def test_names_that_open_clip_does_not_know_are_answered_with_near_ones() -> None:
     with pytest.raises(UserError, match="knows no model 'ViT-B-23'; near it: .*ViT-B-32"):
-        clip.load("ViT-B-23", "openai")
+        clip.Encoder("ViT-B-23", "openai")
     with pytest.raises(UserError, match="'laion' is neither one of its pretrained tags .*laion2b_s34b_b79k"):
-        clip.load("ViT-B-32", "laion")
+        clip.Encoder("ViT-B-32", "laion")
 
 
 def test_weights_trained_with_quick_gelu_are_refused_by_a_model_without() -> None:
     # OpenAI trained with QuickGELU; the plain configuration ViT-B-32 uses GELU. Refused before any download.
     with pytest.raises(UserError, match="ask for model 'ViT-B-32-quickgelu'"):
-        clip.load("ViT-B-32", "openai")
+        clip.Encoder("ViT-B-32", "openai")
 
 
 def test_a_hub_out_of_reach_says_how_to_do_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(UserError) as caught:
-        clip.load("ViT-B-32", "laion2b_s34b_b79k")
+        clip.Encoder("ViT-B-32", "laion2b_s34b_b79k")
     assert "could not be fetched" in caught.value.problems[0]
     assert "model: local-dir:FOLDER" in caught.value.problems[-1]

@@ -1,12 +1,299 @@
-"""The judge on incomplete evidence: what is not listed is unknown, and "unanswerable" needs something against it."""
+"""The judge. On complete scenes: which questions have one right answer, and why the others have not. On incomplete evidence:
+what is not listed is unknown, and "unanswerable" needs something against it.
+
+Rows are (program, outcome): an answer, or a category when there is none. Expected outcomes follow from looking at
+the scene, which is written out above the rows.
+"""
 
 from __future__ import annotations
 
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.judge.judgement import evidence_for, judge
-from tests.notation import LEXICON, answered_question, facts, scene, steps
+from pipeline.core.files import write_jsonl
+from pipeline.core.paths import Folders
+from pipeline.core.records import Scene
+from pipeline.judge.judgement import evidence_files, evidence_for, execute, judge
+from pipeline.programs.operations import parse
+from tests.notation import LEXICON, answered_question, facts, graphs, scene, steps
+
+CATEGORIES = ("missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified")
+
+# A kitchen of 1000 x 1000, everything that is true of it. Two tables: a red one of wood on the left with a blue cup
+# and an apple on it, a green metal one on the right with a blue cup on it. A man in jeans sits on the only chair.
+KITCHEN = (
+    "table 1 at 200 700: red, wood, large; to the left of 2, to the left of 6",
+    "table 2 at 800 700: green, metal; to the right of 1, to the right of 6",
+    "cup 3 at 180 600: blue; on 1, near 5",
+    "cup 4 at 820 600: blue; on 2",
+    "apple 5 at 250 600: green, small; on 1, near 3",
+    "chair 6 at 500 700: blue, wood; to the right of 1, to the left of 2",
+    "man 7 at 500 500: sitting; on 6, sitting on 6, wearing 8",
+    "jeans 8 at 500 560: blue",
+    "shelf 9 at 430 200: wood",  # 0.43 of the width: within 0.04 of the border 0.4, so left or middle
+)
+OUTDOORS = (
+    "dog 1 at 100 100: standing; in front of 2",
+    "cat 2 at 300 100: standing; behind 1",
+    "dog 3 at 900 900: sitting",
+)
+
+
+def outcome(program: str, known) -> str:
+    result = execute(parse(steps(program)), known)
+    if result.answerability == "answerable":
+        assert result.category is None
+        return result.answers[0] if result.answers else "answer not known"
+    assert result.detail
+    return result.category or result.answerability
+
+
+IN_THE_KITCHEN = [
+    # select, and category and plural names in it
+    ("select: apple (5)->query: color [0]", "green"),
+    ("select: fruit (5)->query: name [0]", "apple"),
+    ("select: apples (5)->query: color [0]", "green"),
+    ("select: people (7)->query: name [0]", "man"),
+    ("select: jeans (8)->query: color [0]", "blue"),
+    ("select: lamp (5)->query: color [0]", "missing object"),
+    ("select: animal (5)->query: name [0]", "missing object"),
+    # several that agree, several that do not
+    ("select: cup (3)->query: color [0]", "blue"),
+    ("select: table (1)->query: color [0]", "underspecified"),
+    ("select: furniture (1)->query: name [0]", "underspecified"),
+    # filter
+    ("select: table (1)->filter color: red [0]->query: material [1]", "wood"),
+    ("select: table (1)->filter: red [0]->query: material [1]", "wood"),
+    ("select: table (1)->filter color: not(red) [0]->query: material [1]", "metal"),
+    ("select: cup (3)->filter color: red [0]->query: material [1]", "wrong attribute"),
+    ("select: cup (3)->filter color: not(blue) [0]->query: material [1]", "wrong attribute"),
+    ("select: lamp (3)->filter color: red [0]->query: material [1]", "missing object"),
+    ("select: furniture (1)->filter material: wood [0]->filter size: large [1]->query: name [2]", "table"),
+    ("select: table (1)->filter hposition: left [0]->query: color [1]", "red"),
+    ("select: table (1)->filter hposition: middle [0]->query: color [1]", "wrong attribute"),
+    ("select: shelf (9)->filter vposition: top [0]->query: material [1]", "wood"),
+    # relate, as subject and as object
+    ("select: table (1)->filter color: red [0]->relate: cup,on,s (3) [1]->query: color [2]", "blue"),
+    ("select: man (7)->relate: _,wearing,o (8) [0]->query: name [1]", "jeans"),
+    ("select: chair (6)->relate: _,sitting on,s (7) [0]->query: name [1]", "man"),
+    ("select: chair (6)->relate: table,to the left of,s (1) [0]->query: color [1]", "red"),
+    ("select: chair (6)->relate: table,to the left of,o (2) [0]->query: color [1]", "green"),
+    ("select: apple (5)->relate: cup,beside,s (3) [0]->query: color [1]", "blue"),
+    ("select: apple (5)->relate: dishes,near,s (3) [0]->query: name [1]", "missing object"),
+    ("select: chair (6)->relate: apple,on,s (5) [0]->query: color [1]", "wrong relation"),
+    ("select: chair (6)->relate: lamp,on,s (5) [0]->query: color [1]", "missing object"),
+    ("select: lamp (6)->relate: apple,on,s (5) [0]->query: color [1]", "missing object"),
+    ("select: apple (5)->relate: _,on,s (5) [0]->query: name [1]", "wrong relation"),
+    ("select: table (1)->relate: _,on,s (3) [0]->query: name [1]", "underspecified"),
+    (
+        "select: table (1)->relate: furniture,same material,s (6) [0]->filter color: blue [1]->query: name [2]",
+        "chair",
+    ),
+    ("select: apple (5)->relate: _,same color,s (2) [0]->query: name [1]", "table"),  # not the apple itself
+    # query
+    ("select: cup (3)->query: material [0]", "no valid answer"),
+    ("select: furniture (1)->query: size [0]", "underspecified"),  # one is large, the others are neither
+    ("select: apple (5)->query: hposition [0]", "left"),
+    ("select: chair (6)->query: hposition [0]", "middle"),
+    ("select: shelf (9)->query: hposition [0]", "unknown"),
+    ("select: shelf (9)->query: vposition [0]", "top"),
+    ("select: scene->query: place [0]", "kitchen"),
+    ("select: scene->query: room [0]", "kitchen"),
+    ("select: scene->query: weather [0]", "no valid answer"),
+    # verify
+    ("select: apple (5)->verify color: green [0]", "yes"),
+    ("select: apple (5)->verify color: red [0]", "no"),
+    ("select: apple (5)->verify size: not(small) [0]", "no"),
+    ("select: table (1)->verify color: red [0]", "underspecified"),
+    ("select: table (1)->verify color: blue [0]", "no"),
+    ("select: lamp (5)->verify color: red [0]", "missing object"),
+    ("select: apple (5)->verify hposition: right [0]", "no"),
+    ("select: shelf (9)->verify hposition: right [0]", "no"),
+    ("select: shelf (9)->verify hposition: left [0]", "answer not known"),  # an answer there is, but which
+    ("select: scene->verify location: indoors [0]", "yes"),
+    ("select: scene->verify place: beach [0]", "no"),
+    ("select: scene->verify weather: sunny [0]", "no valid answer"),
+    # verify rel: both must be there; any thing worn will do, every one asked of must agree
+    ("select: man (7)->verify rel: jeans,wearing,o (8) [0]", "yes"),
+    ("select: man (7)->verify rel: apple,holding,o (5) [0]", "no"),
+    ("select: man (7)->verify rel: hat,wearing,o (-) [0]", "missing object"),
+    ("select: hat (7)->verify rel: man,wearing,s (7) [0]", "missing object"),
+    ("select: apple (5)->verify rel: table,on,o (1) [0]", "yes"),
+    ("select: apple (5)->verify rel: cup,near,s (3) [0]", "underspecified"),
+    ("select: cup (3)->verify rel: chair,on,o (6) [0]", "no"),
+    # choose: exactly one option true
+    ("select: apple (5)->choose color: green|red [0]", "green"),
+    ("select: apple (5)->choose: small|large [0]", "small"),
+    ("select: apple (5)->choose color: blue|red [0]", "no valid answer"),
+    ("select: apple (5)->choose: green|small [0]", "no valid answer"),
+    ("select: apple (5)->choose color: green|green [0]", "no valid answer"),
+    ("select: table (1)->choose color: green|red [0]", "underspecified"),
+    ("select: table (1)->choose color: red|blue [0]", "underspecified"),
+    ("select: lamp (5)->choose color: green|red [0]", "missing object"),
+    ("select: apple (5)->choose hposition: left|right [0]", "left"),
+    ("select: chair (6)->choose hposition: left|right [0]", "no valid answer"),
+    ("select: shelf (9)->choose hposition: left|right [0]", "unknown"),
+    ("select: chair (6)->choose rel: man,to the left of|to the right of,s (7) [0]", "no valid answer"),
+    ("select: chair (6)->choose rel: table,to the left of|to the right of,s (1) [0]", "underspecified"),
+    (
+        "select: table (1)->filter color: red [0]->choose rel: chair,to the left of|to the right of,s (6) [1]",
+        "right",
+    ),
+    (
+        "select: table (1)->filter color: red [0]->choose rel: chair,to the left of|to the right of,o (6) [1]",
+        "left",
+    ),
+    ("select: chair (6)->choose rel: lamp,to the left of|to the right of,s (1) [0]", "missing object"),
+    ("select: fruit (5)->choose name: pear|apple [0]", "apple"),
+    ("select: fruit (5)->choose name: pears|apples [0]", "apples"),
+    ("select: fruit (5)->choose name: pear|pizza [0]", "no valid answer"),
+    ("select: furniture (1)->choose name: table|dog [0]", "table"),
+    ("select: furniture (1)->choose name: table|chair [0]", "no valid answer"),
+    ("select: scene->choose location: outdoors|indoors [0]", "indoors"),
+    ("select: scene->choose place: kitchen|office [0]", "kitchen"),
+    ("select: scene->choose place: park|office [0]", "no valid answer"),
+    # exist: the phrase asked for may be missing, what it hangs on may not
+    ("select: lamp (-)->exist: ? [0]", "no"),
+    ("select: apple (5)->exist: ? [0]", "yes"),
+    ("select: apple (5)->filter color: red [0]->exist: ? [1]", "no"),
+    ("select: table (1)->filter color: red [0]->relate: lamp,on,s (-) [1]->exist: ? [2]", "no"),
+    (
+        "select: table (1)->filter color: red [0]->relate: cup,on,s (3) [1]->filter color: red [2]->exist: ? [3]",
+        "no",
+    ),
+    ("select: table (1)->filter color: blue [0]->relate: cup,on,s (3) [1]->exist: ? [2]", "wrong attribute"),
+    ("select: lamp (1)->relate: cup,on,s (3) [0]->exist: ? [1]", "missing object"),
+    # same, different, common
+    ("select: chair (6)->select: cup (3)->same color:  [0, 1]", "yes"),
+    ("select: chair (6)->select: apple (5)->same color:  [0, 1]", "no"),
+    ("select: chair (6)->select: apple (5)->different color:  [0, 1]", "yes"),
+    ("select: chair (6)->select: table (1)->same material:  [0, 1]", "underspecified"),
+    ("select: chair (6)->select: cup (3)->same material:  [0, 1]", "no valid answer"),
+    ("select: chair (6)->select: lamp (3)->same color:  [0, 1]", "missing object"),
+    ("select: cup (3)->same: color [0]", "yes"),
+    ("select: table (3)->same: color [0]", "no"),
+    ("select: table (3)->different: color [0]", "yes"),
+    ("select: chair (3)->same: color [0]", "missing object"),
+    ("select: chair (6)->select: cup (3)->common:  [0, 1]", "color"),
+    ("select: chair (6)->select: shelf (9)->common:  [0, 1]", "material"),
+    ("select: chair (6)->select: apple (5)->common:  [0, 1]", "no valid answer"),
+    # and, or of attributes: each presupposes its thing
+    ("select: apple (5)->verify color: green [0]->verify size: small [0]->and:  [1, 2]", "yes"),
+    ("select: apple (5)->verify color: green [0]->verify size: large [0]->and:  [1, 2]", "no"),
+    ("select: apple (5)->verify color: red [0]->verify size: small [0]->or:  [1, 2]", "yes"),
+    (
+        "select: apple (5)->verify color: red [0]->select: lamp (1)->verify size: small [2]->or:  [1, 3]",
+        "missing object",
+    ),
+    ("select: lamp (-)->exist: ? [0]->select: apple (5)->exist: ? [2]->or:  [1, 3]", "yes"),
+    ("select: lamp (-)->exist: ? [0]->select: apple (5)->exist: ? [2]->and:  [1, 3]", "no"),
+]
+
+
+@pytest.mark.parametrize(("program", "expected"), IN_THE_KITCHEN)
+def test_a_complete_scene_decides_every_question_but_those_of_a_border(program, expected):
+    assert outcome(program, facts(*KITCHEN)) == expected
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("select: scene->query: weather [0]", "sunny"),
+        ("select: scene->choose weather: rainy|sunny [0]", "sunny"),
+        ("select: scene->choose weather: rainy|cloudy [0]", "no valid answer"),
+        ("select: scene->verify weather: rainy [0]", "no"),
+        ("select: scene->choose location: outdoors|indoors [0]", "outdoors"),
+        ("select: animal (1)->filter pose: standing [0]->query: name [1]", "underspecified"),
+        ("select: animal (1)->filter pose: sitting [0]->query: name [1]", "dog"),
+        ("select: animal (1)->same: type [0]", "no"),
+        ("select: dog (1)->same: pose [0]", "no"),
+        ("select: cat (2)->relate: dog,in front of,s (1) [0]->query: pose [1]", "standing"),
+        (
+            "select: cat (2)->choose rel: dog,in front of|behind,s (1) [0]",
+            "underspecified",
+        ),  # the sitting one is neither
+    ],
+)
+def test_a_complete_scene_outdoors(program, expected):
+    assert outcome(program, facts(*OUTDOORS, place="park", weather="sunny")) == expected
+
+
+def test_every_category_and_every_operation_is_in_the_tables():
+    assert set(CATEGORIES) <= {expected for _, expected in IN_THE_KITCHEN}
+    verbs = {operation.verb for program, _ in IN_THE_KITCHEN for operation in parse(steps(program))}
+    assert verbs == {
+        "select",
+        "filter",
+        "relate",
+        "query",
+        "verify",
+        "choose",
+        "exist",
+        "and",
+        "or",
+        "same",
+        "different",
+        "common",
+    }
+
+
+@pytest.mark.parametrize(
+    ("program", "category"),
+    [
+        # Both the lamp and the red cup are missing: the lamp comes first.
+        (
+            "select: lamp (1)->relate: cup,on,s (3) [0]->filter color: red [1]->query: size [2]",
+            "missing object",
+        ),
+        # There is no red cup, and no lamp: the attribute comes first.
+        (
+            "select: cup (3)->filter color: red [0]->relate: lamp,near,s (1) [1]->query: color [2]",
+            "wrong attribute",
+        ),
+        # An apple on the chair there is not, and red it would not be.
+        (
+            "select: chair (6)->relate: apple,on,s (5) [0]->filter color: red [1]->query: size [2]",
+            "wrong relation",
+        ),
+    ],
+)
+def test_the_first_step_that_fails_gives_the_category(program, category):
+    assert outcome(program, facts(*KITCHEN)) == category
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("select: umbrella (1)->query: color [0]", "no umbrella in the picture"),
+        ("select: cup (3)->filter color: red [0]->query: size [1]", "no cup is red"),
+        (
+            "select: table (1)->filter color: red [0]->filter size: small [1]->query: material [2]",
+            "no red table is small",
+        ),
+        ("select: chair (6)->relate: apple,on,s (5) [0]->query: color [1]", "no apple on chair"),
+        ("select: man (7)->relate: apple,holding,o (5) [0]->query: color [1]", "no apple (man holding it)"),
+        ("select: apple (5)->choose color: blue|red [0]", "apple: neither blue nor red"),
+        ("select: apple (5)->choose: green|small [0]", "apple: both green and small"),
+        ("select: cup (3)->query: material [0]", "there is no material of cup"),
+        ("select: table (1)->query: color [0]", "several answers for the color of table: green, red"),
+    ],
+)
+def test_the_reason_is_given_in_words(program, reason):
+    assert execute(parse(steps(program)), facts(*KITCHEN)).detail == reason
+
+
+def test_what_each_step_finds_is_told():
+    found = execute(
+        parse(steps("select: table (1)->filter color: red [0]->relate: _,on,s (3) [1]->exist: ? [2]")),
+        facts(*KITCHEN),
+    ).found
+    assert [[thing.object_id for thing in things] for things in found] == [["1", "2"], ["1"], ["3", "5"], []]
+
+
+def test_ids_in_a_program_mean_nothing_to_a_reader():
+    assert outcome("select: apple (99)->query: color [0]", facts(*KITCHEN)) == "green"
+    assert outcome("select: apple (-)->query: color [0]", facts(*KITCHEN)) == "green"
+
 
 # A published graph: what it says is so, but it does not say everything.
 LISTED = (
@@ -137,7 +424,22 @@ def test_evidence_is_the_scene_graph_else_the_other_questions_else_none():
         "p": [answered_question("select: cup (2)->query: color [0]", "blue")],
         "silent": [answered_question("select: cup (2)->query: color [0]", "")],
     }
-    assert evidence_for("p", scenes, asked, LEXICON).source == "scene graph"
-    assert evidence_for("p", {}, asked, LEXICON).source == "other questions"
-    assert evidence_for("silent", {}, asked, LEXICON) is None
-    assert evidence_for("unheard of", scenes, asked, LEXICON) is None
+    told = graphs(asked)
+    assert evidence_for("p", scenes, told, LEXICON).source == "scene graph"
+    assert evidence_for("p", {}, told, LEXICON).source == "other questions"
+    assert evidence_for("silent", {}, told, LEXICON) is None
+    assert evidence_for("unheard of", scenes, told, LEXICON) is None
+
+
+def test_evidence_is_read_from_what_stages_wrote_and_in_a_rehearsal_taken_as_complete(
+    tmp_path, monkeypatch, vocabulary
+):
+    monkeypatch.chdir(tmp_path)
+    folders = Folders("d")
+    write_jsonl(folders.file(Scene), [scene("cup 1 at 500 500: red", complete=False)])
+    write_jsonl(folders.stage("vocabulary") / "reconstructed.jsonl", [])
+    dog = steps("select: dog (-)->query: color [0]")
+    for complete, answerability in ((False, "unknown"), (True, "unanswerable")):
+        facts_of = evidence_files(folders, vocabulary, complete)
+        assert judge(dog, facts_of("p")).answerability == answerability  # no dog is listed
+        assert facts_of("q") is None

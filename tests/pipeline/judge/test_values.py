@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.judge.execute import execute
+from pipeline.judge.judgement import execute
 from pipeline.judge.values import Void, agreed, any_of, one_option, one_value, unless
 from pipeline.programs.operations import parse
 from tests.notation import facts, steps

@@ -7,18 +7,13 @@ import numpy as np
 
 from pipeline.core.records import Candidate, Dropped, Tagged, Vocabulary
 from pipeline.judge.judgement import evidence_for
-from pipeline.perturbing.edit_case import EditCase
-from pipeline.perturbing.perturb_picture import (
-    PerturbInputs,
-    PerturbParams,
-    perturb_picture,
-    replacements_for,
-    word_factors,
-)
+from pipeline.perturbing.perturb_picture import PerturbInputs, perturb_picture, word_factors
+from pipeline.perturbing.replacements import PerturbParams, Replacements
+from pipeline.perturbing.slots import EditCase
 from pipeline.programs.alignment import align
 from pipeline.programs.operations import parse
 from pipeline.words.lexicon import Lexicon
-from tests.notation import steps
+from tests.notation import graphs, steps
 
 NO_WORDS = Vocabulary(
     objects={}, attributes={}, attribute_types={}, relations={}, categories={}, places={}, weathers={}
@@ -31,9 +26,9 @@ def perturb(questions, tags, vocabulary, params):
     for question in questions:
         asked[question.picture_id].append(question)
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    facts = partial(evidence_for, scenes={}, told=asked, lexicon=lexicon)
+    facts = partial(evidence_for, scenes={}, told=graphs(asked, lexicon), lexicon=lexicon)
     tagged = {text: Tagged(text=text, words=words) for text, words in tags.items()}
-    inputs = PerturbInputs(asked, facts, tagged, replacements_for(vocabulary, params), params)
+    inputs = PerturbInputs(asked, facts, tagged, Replacements(vocabulary, params))
     inputs.replacements.factors = word_factors(inputs, asked)
     rows = sorted(
         (row for p in asked for row in perturb_picture(inputs, p)), key=lambda row: row.candidate_id
@@ -45,5 +40,5 @@ def case_of(text, semantic, words=(), random=0.0):
     """A question with its program, of a picture of which nothing is known; all its random numbers are alike."""
     program = parse(steps(semantic))
     sentence = align(text, program, {}, words)
-    nothing = replacements_for(NO_WORDS, PerturbParams())
-    return EditCase(sentence, program, words, None, np.zeros(0, bool), nothing, [(random, random)] * 12)
+    nothing = Replacements(NO_WORDS, PerturbParams())
+    return EditCase(sentence, program, None, np.zeros(0, bool), nothing, [(random, random)] * 12)

@@ -1,7 +1,7 @@
 """Vocabularies that leave one choice, so that what is expected is certain."""
 
 from pipeline.core.records import ObjectEntry, Vocabulary
-from pipeline.perturbing.perturb_picture import PerturbParams
+from pipeline.perturbing.replacements import PerturbParams
 from pipeline.words.word_classes import WordClasses
 from tests.notation import question
 from tests.pipeline.perturbing.in_memory import perturb

@@ -1,5 +1,5 @@
 from pipeline.perturbing.edit_kinds import edit
-from pipeline.perturbing.perturb_picture import PerturbParams
+from pipeline.perturbing.replacements import PerturbParams
 from tests.notation import question
 from tests.pipeline.perturbing.in_memory import case_of, perturb
 from tests.pipeline.perturbing.small_vocabulary import vocabulary

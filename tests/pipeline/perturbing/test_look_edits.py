@@ -1,9 +1,12 @@
 import pytest
 
 from pipeline.core.records import Candidate
-from pipeline.perturbing.perturb_picture import PerturbParams
-from tests.notation import question
-from tests.pipeline.perturbing.in_memory import perturb
+from pipeline.perturbing.fitting import edited, rewrite
+from pipeline.perturbing.look_edits import affirm, deny, leave_the_middle
+from pipeline.perturbing.replacements import PerturbParams
+from pipeline.programs.operations import parse
+from tests.notation import question, steps
+from tests.pipeline.perturbing.in_memory import case_of, perturb
 from tests.pipeline.perturbing.small_vocabulary import CHOICES, LOOKS, made, vocabulary
 
 HARD = [  # text, program, answer, looks that the vocabulary knows of a cup, expected
@@ -294,3 +297,139 @@ def test_two_looks_of_one_thing_do_not_become_the_same():
         "Where is the cup that is blue and green?",
         "Where is the cup that is green and blue?",
     }
+
+
+MIDDLE = [  # question, type of position, the number drawn, the question out of the middle; "" if it stays
+    (
+        "What color is the cup in the middle of the photo?",
+        "hposition",
+        0.2,
+        "What color is the cup on the left of the photo?",
+    ),
+    (
+        "What color is the cup in the middle of the photo?",
+        "hposition",
+        0.7,
+        "What color is the cup on the right of the photo?",
+    ),
+    ("What color is the cup in the middle?", "vposition", 0.2, "What color is the cup at the top?"),
+    # "in the left PART"; GQA says "in the top OF the photo"
+    (
+        "What color is the cup in the middle part?",
+        "hposition",
+        0.2,
+        "What color is the cup in the left part?",
+    ),
+    (
+        "What color is the cup in the middle of the photo?",
+        "vposition",
+        0.7,
+        "What color is the cup in the bottom of the photo?",
+    ),
+]
+
+
+@pytest.mark.parametrize("text, position, random, expected", MIDDLE)
+def test_what_is_in_the_middle_goes_to_an_edge(text, position, random, expected):
+    semantic = f"select: cup (1)->filter {position}: middle [0]->query: color [1]"
+    case = case_of(text, semantic, random=random)
+    swaps = leave_the_middle(case)
+    assert rewrite(case.sentence, swaps) == expected
+    edge = edited(steps(semantic), case.program, swaps)[1].argument
+    assert edge in expected
+
+
+def test_a_middle_that_is_asked_for_or_denied_stays():
+    asked = case_of("Is the cup in the middle?", "select: cup (1)->verify hposition: middle [0]")
+    denied = case_of(
+        "What color is the cup that is not in the middle?",
+        "select: cup (1)->filter hposition: not(middle) [0]->query: color [1]",
+    )
+    assert leave_the_middle(asked) == leave_the_middle(denied) == []
+
+
+NEGATED = [  # how, question, program, text after it, what the filter then says ("" and no swap: stays)
+    (
+        affirm,
+        "What is the cup that is not red on?",
+        "select: cup (1)->filter color: not(red) [0]->relate: _,on,o (2) [1]->query: name [2]",
+        "What is the cup that is red on?",
+        "red",
+    ),
+    (
+        affirm,
+        "Which kind of food isn't sliced?",
+        "select: food (1)->filter: not(sliced) [0]->query: name [1]",
+        "Which kind of food is sliced?",
+        "sliced",
+    ),
+    (
+        affirm,
+        "Are the chairs that aren't wooden small?",
+        "select: chairs (1)->filter material: not(wood) [0]->verify size: small [1]",
+        "Are the chairs that are wooden small?",
+        "wood",
+    ),
+    (
+        affirm,
+        "Is there a cup that is not red?",
+        "select: cup (1)->filter color: not(red) [0]->exist: ? [1]",
+        "",
+        "",
+    ),
+    (
+        affirm,
+        "Is the cup that is red large?",
+        "select: cup (1)->filter color: red [0]->verify size: large [1]",
+        "",
+        "",
+    ),
+    (
+        deny,
+        "What is the man that is posing wearing?",
+        "select: man (1)->filter activity: posing [0]->relate: _,wearing,o (2) [1]->query: name [2]",
+        "What is the man that is not posing wearing?",
+        "not(posing)",
+    ),
+    (
+        deny,
+        "What is the posing man wearing?",
+        "select: man (1)->filter activity: posing [0]->relate: _,wearing,o (2) [1]->query: name [2]",
+        "",
+        "",
+    ),
+    (
+        deny,
+        "What is the man that is not posing wearing?",
+        "select: man (1)->filter activity: not(posing) [0]->relate: _,wearing,o (2) [1]->query: name [2]",
+        "",
+        "",
+    ),
+    # "What clothing is not hanging?" nearly always has an answer; race is not to be told by looks
+    (
+        deny,
+        "What kind of laundry is hanging?",
+        "select: laundry (1)->filter: hanging [0]->query: name [1]",
+        "",
+        "",
+    ),
+    (
+        deny,
+        "Is the man that is Asian tall?",
+        "select: man (1)->filter race: asian [0]->verify height: tall [1]",
+        "",
+        "",
+    ),
+    (deny, "Is red the cup?", "select: cup (1)->filter color: red [0]->verify size: large [1]", "", ""),
+]
+
+
+@pytest.mark.parametrize("how, text, semantic, expected, said", NEGATED)
+def test_not_is_taken_away_and_put_in(how, text, semantic, expected, said):
+    case = case_of(text, semantic)
+    swaps = how(case)
+    assert (rewrite(case.sentence, swaps) if swaps else "") == expected
+    if swaps:
+        changed = edited(steps(semantic), case.program, swaps)
+        assert changed[1].argument == said
+        assert parse(changed)[1].negated is said.startswith("not")

@@ -1,4 +1,4 @@
-from pipeline.perturbing.perturb_picture import PerturbParams
+from pipeline.perturbing.replacements import PerturbParams
 from tests.notation import question
 from tests.pipeline.perturbing.in_memory import perturb
 from tests.pipeline.perturbing.small_vocabulary import made, vocabulary

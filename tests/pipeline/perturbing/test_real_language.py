@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.core.records import Candidate, ObjectEntry, Vocabulary
 from pipeline.perturbing.edit_kinds import ALWAYS
-from pipeline.perturbing.perturb_picture import PerturbParams
+from pipeline.perturbing.replacements import PerturbParams
 from pipeline.perturbing.slots import attribute_slots, object_slots, relation_slots
 from pipeline.words.tagger import Tagger
 from pipeline.words.word_classes import WordClasses
@@ -756,7 +756,7 @@ def test_only_what_is_taken_for_granted_may_be_edited(text, semantic, things, lo
     program, sentence = case.program, case.sentence
     said_things = [sentence.said(slot.span) for slot in object_slots(program, sentence)[0]]
     assert said_things == [*filter(None, things.split(";"))]
-    slots = [*attribute_slots(program, sentence)[0], *relation_slots(program, sentence)[0]]
+    slots = [*attribute_slots(program, sentence)[0], *relation_slots(program, sentence)]
     slots += [swap.slot for kind in ALWAYS["pt-hard"] for swap in kind(case)]
     said = sorted(sentence.said(slot.span) for slot in slots)
     assert said == sorted(filter(None, looks.split(";")))

@@ -2,7 +2,7 @@ from collections import Counter
 
 import msgspec
 
-from pipeline.perturbing.perturb_picture import PerturbParams
+from pipeline.perturbing.replacements import PerturbParams
 from tests.notation import question
 from tests.pipeline.perturbing.in_memory import perturb
 from tests.pipeline.perturbing.small_vocabulary import vocabulary

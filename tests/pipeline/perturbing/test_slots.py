@@ -1,3 +1,8 @@
+import dataclasses
+
+import pytest
+
+from tests.pipeline.perturbing.in_memory import case_of
 from tests.pipeline.perturbing.small_vocabulary import made, vocabulary
 
 
@@ -34,3 +39,9 @@ def test_a_verb_that_the_tagger_takes_for_a_noun_ends_no_compound():
         tags=tags,
     )
     assert row.text == "Does the kite look red?"
+
+
+def test_a_kind_of_edit_can_change_nothing_of_what_the_next_one_sees():
+    case = case_of("What color is the cup?", "select: cup (1)->query: color [0]")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        case.program = ()

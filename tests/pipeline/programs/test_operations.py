@@ -6,8 +6,18 @@ import msgspec
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.records import Step
-from pipeline.programs.operations import parse
+from pipeline.core.records import Question, Step
+from pipeline.programs.operations import (
+    NO_LOOK,
+    OVERLAPPING,
+    POSITIONS,
+    ZONES,
+    clause,
+    is_existence,
+    name_of,
+    parse,
+    phrase,
+)
 from tests.notation import steps
 
 # (program of which the last step counts, the fields of its operation that are not their defaults)
@@ -198,7 +208,7 @@ def test_a_malformed_program_is_refused_with_its_question_and_fault(program, com
 
 def test_all_faults_of_a_program_are_told_at_once():
     program = (
-        Step(operation="find", argument="dog"),
+        Step(operation="find", argument="dog", dependencies=()),
         Step(operation="choose color", argument="red", dependencies=(0,)),
     )
     with pytest.raises(UserError) as error:
@@ -213,3 +223,99 @@ def test_which_of_two_things_is_older_compares_them():
     assert (older.verb, older.type, older.values, older.inputs) == ("compare", "older", (), (0, 1))
     with pytest.raises(UserError, match="takes 2 earlier steps, got 1"):
         parse(steps("select: man (1)->choose older: ? [0]"))
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("select: cup (1)->query: color [0]", "cup"),
+        ("select: _ (1)->query: color [0]", "object"),
+        ("select: cup (1)->filter color: red [0]->query: size [1]", "red cup"),
+        ("select: cup (1)->filter color: not(red) [0]->query: size [1]", "not red cup"),
+        (
+            "select: table (1)->filter color: red [0]->relate: cup,on,s (2) [1]->query: size [2]",
+            "cup on red table",
+        ),
+        ("select: man (1)->relate: hat,wearing,o (2) [0]->query: color [1]", "hat (man wearing it)"),
+    ],
+)
+def test_what_a_program_asks_of_is_said_in_words(program, words):
+    operations = parse(steps(program))
+    assert phrase(operations, operations[-1].inputs[0]) == words
+
+
+def test_a_clause_takes_any_of_the_relations_that_are_offered():
+    program = parse(steps("select: table (1)->choose rel: cup,on|under,s (2) [0]"))
+    assert name_of(program[1]) == "cup"
+    assert [clause(program, program[1], value) for value in program[1].values] == [
+        "cup on table",
+        "cup under table",
+    ]
+
+
+def test_positions_are_thirds_of_the_picture():
+    assert {type_: len(values) for type_, values in ZONES.items()} == dict.fromkeys(POSITIONS, 3)
+    assert all("middle" in values for values in ZONES.values())
+
+
+def test_a_type_is_one_thing():
+    assert not NO_LOOK & POSITIONS and not OVERLAPPING & POSITIONS and not NO_LOOK & OVERLAPPING
+
+
+def test_a_thing_has_one_colour_and_one_size_at_a_time():
+    assert OVERLAPPING.isdisjoint({"color", "size", "material", "pose"})
+
+
+def question(question_id="1", picture_id="a", text="What color is the cup?", detailed="", steps=()):
+    program = tuple(
+        Step(operation=operation, argument="", dependencies=dependencies) for operation, dependencies in steps
+    )
+    return Question(
+        question_id=question_id,
+        picture_id=picture_id,
+        split="testdev",
+        text=text,
+        answer="x",
+        detailed=detailed,
+        program=program,
+    )
+
+
+@pytest.mark.parametrize(
+    ("detailed", "steps", "expected"),
+    [
+        ("existRelSC", (("select", ()), ("exist", (0,))), True),  # the type alone is enough
+        ("", (("select", ()), ("exist", (0,))), True),
+        ("", (("select", ()), ("exist", (0,)), ("select", ()), ("exist", (2,)), ("or", (1, 3))), True),
+        ("", (("select", ()), ("exist", (0,)), ("select", ()), ("exist", (2,)), ("and", (1, 3))), True),
+        (
+            "verifyAttrsC",
+            (("select", ()), ("verify color", (0,)), ("verify size", (0,)), ("and", (1, 2))),
+            False,
+        ),
+        (
+            "",
+            (("select", ()), ("exist", (0,)), ("verify size", (0,)), ("and", (1, 2))),
+            False,
+        ),  # one side presupposes
+        ("relVerify", (("select", ()), ("verify rel", (0,))), False),
+        ("", (("select", ()), ("query", (0,))), False),
+    ],
+)
+def test_existence_is_told_by_the_type_or_the_end_of_the_program(detailed, steps, expected):
+    assert is_existence(question(detailed=detailed, steps=steps)) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Is there a dog?", True),
+        ("Are there any cats in the photo?", True),
+        ("Do you see forks?", True),
+        ("Is the dog there?", False),
+        ("What is there?", False),
+    ],
+)
+def test_without_type_and_program_the_first_words_tell_existence(text, expected):
+    assert is_existence(question(text=text)) is expected
+    assert not is_existence(question(text=text, detailed="query", steps=(("select", ()), ("query", (0,)))))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pipeline.core.records import Question, Step
-from pipeline.ranking.clip_vectors import Vectors
+from pipeline.ranking.rank_inputs import Vectors
 
 PICTURES, EACH = 12, 8
 
@@ -30,7 +30,10 @@ def world():
                     text=text,
                     answer="x",
                     detailed="exist" if i == 0 else "what",
-                    program=(Step(operation="select", argument="x (1)"), Step(operation=last, argument="?")),
+                    program=(
+                        Step(operation="select", argument="x (1)", dependencies=()),
+                        Step(operation=last, argument="?", dependencies=()),
+                    ),
                 )
             )
     ids, texts = sorted({q.picture_id for q in questions}), sorted({q.text for q in questions})

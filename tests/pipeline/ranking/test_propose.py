@@ -1,10 +1,14 @@
 from collections import Counter
 
+import numpy as np
 import pytest
 
-from pipeline.balancing.dev_test import parts
 from pipeline.core.errors import UserError
-from pipeline.ranking.propose import RankParams, own_scores, propose
+from pipeline.core.records import Question
+from pipeline.ranking.draw import Drawn
+from pipeline.ranking.propose import RankParams, own_scores, pair_counts, parts, propose, quantiles, spread
+from pipeline.ranking.rank_inputs import question_table
+from pipeline.ranking.topk import End
 from tests.pipeline.ranking.small_world import world
 
 EVEN = RankParams(hard_draw=4, hard_pool=25, easy_last=3, easy_pool=25, cap=2, dev_share=0.0)
@@ -77,9 +81,9 @@ def test_the_cap_is_never_exceeded_and_pictures_give_as_many_as_they_are_asked()
         rows = [c for c in candidates if c.subset == subset]
         assert max(Counter(c.question_id for c in rows).values()) <= 2
         assert Counter(c.picture_id for c in rows) == Counter(owner[c.question_id] for c in rows)
-        assert report.subsets[subset].asked_minus_given == {"largest": 0, "sum": 0}
+        assert report["subsets"][subset]["asked_minus_given"] == {"largest": 0, "sum": 0}
     # 12 pictures with 6 questions that may be proposed, each twice: room for 12 a picture, 3 and 4 are wanted.
-    assert (report.subsets["clip-easy"].candidates, report.subsets["clip-hard"].candidates) == (
+    assert tuple(report["subsets"][subset]["candidates"] for subset in ("clip-easy", "clip-hard")) == (
         36,
         48,
     )
@@ -98,7 +102,7 @@ def test_pairs_left_out_are_counted_by_reason():
     _, _, _, report = proposed(EVEN)
     # 12 pictures x 96 questions. Existence: 12 each. Own: 7 x 12. "Which place is it?": 11 others each, 132.
     # The texts i = 3 and 6 are shared by the pictures 2k and 2k + 1: two other questions each, 24.
-    assert report.pairs == {
+    assert report["pairs"] == {
         "all": 1152,
         "existence question": 144,
         "own question": 84,
@@ -123,3 +127,59 @@ def test_a_set_of_existence_questions_alone_is_refused():
     questions, vectors = world()
     with pytest.raises(UserError, match="no question can be proposed"):
         propose([q for q in questions if q.detailed == "exist"], vectors, {}, PAPER)
+
+
+IDS = [f"n{i}" for i in range(2000)]
+
+
+def test_the_share_of_dev_is_about_what_was_asked_for():
+    # 2,000 pictures, share 0.2: 400 expected, standard deviation 18.
+    assert 330 < sum(part == "dev" for part in parts(IDS, 0.2, 0).values()) < 470
+    assert set(parts(IDS, 0.0, 0).values()) == {"test"}
+    assert set(parts(IDS, 1.0, 0).values()) == {"dev"}
+
+
+def test_a_pictures_part_depends_on_its_id_and_the_seed_alone():
+    whole = parts(IDS, 0.2, 0)
+    assert all(part == whole[picture] for picture, part in parts(IDS[500:700], 0.2, 0).items())
+    assert whole != parts(IDS, 0.2, 1)
+
+
+ASKED = [("1", "a", "x"), ("2", "a", "y"), ("3", "b", "z"), ("4", "c", "x")]
+QUESTIONS = [
+    Question(question_id=i, picture_id=p, split="testdev", text=t, answer="x", detailed="query")
+    for i, p, t in ASKED
+]
+TABLE = question_table(QUESTIONS, ["a", "b", "c"], ["x", "y", "z"])
+
+
+def test_how_evenly_candidates_are_spread():
+    # Candidates: question 3 at a; 1 and 2 at b.
+    end = End(np.array([[2, -1], [0, 1], [-1, -1]]), np.array([[100_000, 0], [200_000, 300_000], [0, 0]]))
+    drawn = Drawn(np.array([0, 1, 1]), np.array([0, 0, 1]), "exact", 4)
+    figures = spread(drawn, end, TABLE, 2)
+    # Asked: a once, b twice, c never. Given: a twice, b once, c never.
+    assert figures["asked"] == {"least": 0, "mean": 1.0, "most": 2} == figures["given"]
+    assert figures["asked_minus_given"] == {"largest": 1, "sum": 2}
+    assert figures["pictures_with_fewer_than_wanted"] == 2 and figures["questions_by_uses"] == {"1": 3}
+    assert (figures["bound"], figures["short_of_bound"], figures["distinct_texts"]) == (
+        4,
+        0.25,
+        3,
+    )  # 1 of 4 is missing
+    assert figures["score_quantiles"]["0.50"] == 0.2
+
+
+def test_pairs_left_out_and_admissible_are_all_pairs():
+    # 3 pictures x 4 questions; 4 are a picture's own, and x of a and c is the text of an own question once each.
+    assert pair_counts(TABLE) == {
+        "all": 12,
+        "existence question": 0,
+        "own question": 4,
+        "text of an own question": 2,
+        "admissible": 6,
+    }
+
+
+def test_nothing_has_no_quantiles():
+    assert quantiles([]) == {}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pipeline.core.records import Question
 from pipeline.ranking import topk
-from pipeline.ranking.admissible import question_table
+from pipeline.ranking.rank_inputs import question_table
 from pipeline.ranking.topk import ends, scores_of
 
 

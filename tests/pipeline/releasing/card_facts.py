@@ -1,18 +1,24 @@
 """What the card of a small release says."""
 
-from pipeline.releasing.card import CardFacts
+from datetime import date
+from typing import Any
 
-FACTS = CardFacts(
+from pipeline.releasing.provenance import ReleaseParams
+
+P = ReleaseParams(
     title="Tiny",
-    version="1.0.0",
-    licence="CC BY 4.0",
     origin="Drawn.",
-    canary="RGQA-CANARY x",
-    balance_rule="image_and_text",
-    model="m",
-    weights="ab",
-    pictures_included=True,
-    fetch_recipe="",
-    warnings=(),
-    audit_table="| a |",
+    licence="CC BY 4.0",
+    licence_url="u",
+    published=date(2026, 1, 1),
+    pictures=True,
 )
+FACTS: dict[str, Any] = {
+    "balance_rule": "image_and_text",
+    "version": "1.0.0",
+    "canary": "RGQA-CANARY x",
+    "model": "m",
+    "weights": "ab",
+    "warnings": [],
+    "audit_table": "| a |",
+}

@@ -1,23 +1,28 @@
+import json
+
 from huggingface_hub import DatasetCard
 from msgspec.structs import replace
 
-from pipeline.releasing.card import card
-from tests.pipeline.releasing.card_facts import FACTS
+from pipeline.core.records import Item
+from pipeline.releasing.card import card, counted, mean_words
+from tests.pipeline.releasing.card_facts import FACTS, P
 
 
 def test_the_card_says_that_verdicts_are_simulated_and_warns(items):
-    text = card(items, replace(FACTS, warnings=("clip-hard: too easy",)))
+    text = card(items, P, **FACTS | {"warnings": ["clip-hard: too easy"]})
     assert "verdicts of this release are simulated" in text
     assert "> **Warning.** clip-hard: too easy" in text
     assert (
         "| `clip-hard` | questions of other pictures, among the most similar by CLIP | 4 | 4 | 4 | 2 |"
         in text
     )
-    assert "verdicts of this release are simulated" not in card([i for i in items if not i.simulated], FACTS)
+    assert "verdicts of this release are simulated" not in card(
+        [i for i in items if not i.simulated], P, **FACTS
+    )
 
 
 def test_the_hub_reads_the_front_matter(items):
-    data = DatasetCard(card(items, FACTS)).data.to_dict()
+    data = DatasetCard(card(items, P, **FACTS)).data.to_dict()
     assert data["pretty_name"] == "Tiny 1.0.0" and data["language"] == ["en"]
     assert data["tags"] == ["unanswerable questions", "simulated annotation"]
     assert data["task_categories"] == ["visual-question-answering"]
@@ -26,14 +31,60 @@ def test_the_hub_reads_the_front_matter(items):
 
 
 def test_where_the_pictures_are_not_there_the_card_says_how_to_get_them(items):
-    text = card(items, replace(FACTS, pictures_included=False, fetch_recipe="Ask for them."))
+    text = card(items, replace(P, pictures=False, fetch_recipe="Ask for them."), **FACTS)
     assert "The pictures are not in this release. Ask for them." in text
-    assert "Ask for them." not in card(items, replace(FACTS, fetch_recipe="Ask for them."))
+    assert "Ask for them." not in card(items, replace(P, fetch_recipe="Ask for them."), **FACTS)
 
 
 def test_a_rehearsal_says_so_before_anything_else(items):
-    text = card([replace(item, rehearsal=True) for item in items], FACTS)
+    text = card([replace(item, rehearsal=True) for item in items], P, **FACTS)
     assert (
         "THIS IS A REHEARSAL, NO BENCHMARK" in text
         and "rehearsal" in DatasetCard(text).data.to_dict()["tags"]
     )
+
+
+def test_a_subset_is_counted_without_the_others(items):
+    others = [replace(item, subset="pt-easy") for item in items]
+    found = counted("clip-hard", [*items, *others[:3]])
+    assert (found.uqs, found.aqs, found.texts, found.pictures) == (4, 4, 4, 2)
+    assert found.words == 3  # 3, 3, 2 and 4 words
+
+
+def test_length_is_counted_in_words():
+    # 5 and 2 words
+    rows = [
+        Item(
+            item_id=str(i),
+            subset="pt-hard",
+            picture_id="n1",
+            question_id="1",
+            text=text,
+            unanswerable=True,
+            answer="",
+            pair_id="p",
+            part="test",
+        )
+        for i, text in enumerate(("What color is the cup?", "Is it?"))
+    ]
+    assert mean_words(rows) == 3.5
+
+
+def test_croissant_names_every_table_with_its_sum(release):
+    described = {
+        row["contentUrl"]: row["sha256"]
+        for row in json.loads((release / "croissant.json").read_text())["distribution"]
+    }
+    sums = {line[66:]: line[:64] for line in (release / "CHECKSUMS.sha256").read_text().splitlines()}
+    assert described == {path: digest for path, digest in sums.items() if path.startswith("data/")}
+
+
+def test_the_columns_are_those_of_the_tables_and_no_lists_or_pictures(release):
+    described = json.loads((release / "croissant.json").read_text())
+    kinds = {field["name"]: field["dataType"] for field in described["recordSet"][0]["field"]}
+    assert (
+        kinds["label"] == "sc:Integer"
+        and kinds["clip_score"] == "sc:Float"
+        and kinds["simulated"] == "sc:Boolean"
+    )
+    assert kinds["question"] == kinds["canary"] == "sc:Text" and not {"edits", "image"} & kinds.keys()

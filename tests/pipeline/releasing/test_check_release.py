@@ -1,14 +1,14 @@
+import hashlib
 import json
 import shutil
+import subprocess
 
 import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl, write_jsonl
-from pipeline.releasing.check_release import check_release
-from pipeline.releasing.checksums import write_checksums
+from pipeline.releasing.check_release import check_checksums, check_release, publish, write_checksums
 from pipeline.releasing.provenance import Provenance
-from pipeline.releasing.publish import publish
 
 
 def test_the_release_passes_its_check_and_a_changed_one_does_not(release, tmp_path):
@@ -44,3 +44,53 @@ def test_scores_that_are_not_reached_are_noticed_though_all_sums_are_right(copy)
     write_checksums(copy)
     with pytest.raises(UserError, match=f"sanity/{path.parent.name}/constant.json: scores are"):
         check_release(copy)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.txt").write_text("abc")
+    (tmp_path / "sub" / "b.txt").write_text("b")
+    write_checksums(tmp_path)
+    return tmp_path
+
+
+def test_the_sums_are_those_of_the_standard_tool(folder):
+    assert check_checksums(folder) == 2
+    assert (folder / "CHECKSUMS.sha256").read_text().splitlines()[
+        0
+    ] == f"{hashlib.sha256(b'abc').hexdigest()}  a.txt"
+    assert (
+        subprocess.run(
+            ["sha256sum", "-c", "CHECKSUMS.sha256"], cwd=folder, capture_output=True, check=False
+        ).returncode
+        == 0
+    )
+
+
+def test_changed_missing_and_added_files_are_all_told(folder):
+    (folder / "a.txt").write_text("abd")
+    (folder / "sub" / "b.txt").unlink()
+    (folder / "c.txt").write_text("c")
+    with pytest.raises(UserError) as caught:
+        check_checksums(folder)
+    assert caught.value.problems[1:] == [
+        "a.txt: its bytes have changed",
+        "c.txt: not listed in CHECKSUMS.sha256",
+        "sub/b.txt: missing",
+    ]
+
+
+def test_publishing_the_same_bytes_again_does_nothing_and_files_are_read_only(release, tmp_path):
+    assert publish(release, tmp_path).startswith("published -> ")
+    assert publish(release, tmp_path).startswith("already published")
+    files = [path for path in (tmp_path / "tiny/0.1.0").rglob("*") if path.is_file()]
+    assert files and all(path.stat().st_mode & 0o777 == 0o444 for path in files)
+
+
+def test_a_published_version_never_changes(release, tmp_path):
+    place = tmp_path / "tiny/0.1.0"
+    place.mkdir(parents=True)
+    (place / "CHECKSUMS.sha256").write_text("other bytes\n")
+    with pytest.raises(UserError, match="published with different bytes"):
+        publish(release, tmp_path)

@@ -1,10 +1,25 @@
 import json
+from datetime import date
 
+import datasets
+import pytest
+from PIL import Image
+
+from pipeline.core.records import Picture
+from pipeline.releasing.card import card
 from pipeline.releasing.provenance import ReleaseParams
-from pipeline.releasing.subset_files import write_subset
+from pipeline.releasing.subset_files import (
+    Prediction,
+    rgqa_rows,
+    sanity_predictions,
+    score_predictions,
+    write_subset,
+    write_table,
+)
+from tests.pipeline.releasing import card_facts
 
 P = ReleaseParams(
-    title="T", origin="o", licence="l", licence_url="u", published="2026-01-01", pictures=False, folds=2
+    title="T", origin="o", licence="l", licence_url="u", published=date(2026, 1, 1), pictures=False, folds=2
 )
 
 
@@ -25,3 +40,96 @@ def test_a_subset_has_rows_tables_and_predictions_with_their_scores(items, tmp_p
 def test_a_part_without_items_has_no_table(items, tmp_path):
     write_subset(tmp_path, "clip-hard", [i for i in items if i.part == "dev"], {}, "canary", P)
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["clip-hard-dev.parquet"]
+
+
+def test_the_rows_are_in_rgqas_own_format(release):
+    # RGQA's released files: a UQ is {"label": {"UQ": 1.0}} with an id like clipeasy_n460556+202082119, an AQ has its GQA id.
+    for path in sorted((release / "rgqa").glob("*.json")):
+        for row in json.loads(path.read_text()):
+            assert set(row) == {"img_id", "question_id", "sent", "label", "canary"}
+            if row["label"] == {"UQ": 1.0}:
+                prefix, question = row["question_id"].split("+")
+                assert prefix == f"{path.stem.replace('-', '')}_{row['img_id']}" and question.isalnum()
+            else:
+                assert "+" not in row["question_id"] and list(row["label"].values()) == [1.0]
+
+
+def test_rows_keep_the_order_of_the_items_and_carry_the_canary(items):
+    rows = rgqa_rows(items, "canary")
+    assert [row.question_id for row in rows] == [item.item_id for item in items]
+    assert [row.label for row in rows[:2]] == [{"yes": 1.0}, {"UQ": 1.0}]
+    assert {row.canary for row in rows} == {"canary"}
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    found = {}
+    for name, color in (("a", "red"), ("b", "blue")):
+        Image.new("RGB", (8, 6), color).save(tmp_path / f"{name}.png")
+        found[name] = Picture(
+            picture_id=name, split="testdev", path=str(tmp_path / f"{name}.png"), width=8, height=6, sha256=""
+        )
+    return found
+
+
+def test_a_subset_opens_offline_by_name_with_its_pictures(tmp_path, items, pictures, monkeypatch):
+    home = tmp_path / "release"
+    for part in ("dev", "test"):
+        write_table(
+            home / "data" / f"clip-hard-{part}.parquet",
+            [i for i in items if i.part == part],
+            pictures,
+            "canary",
+            True,
+        )
+    (home / "README.md").write_text(card(items, card_facts.P, **card_facts.FACTS))
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    found = datasets.load_dataset(str(home), "clip-hard", cache_dir=str(tmp_path / "cache"))
+    assert {part: len(found[part]) for part in found} == {"dev": 4, "test": 4}
+    row = found["test"][0]
+    assert (row["item_id"], row["label"], row["clip_rank"], row["canary"]) == (
+        "cliphard_a+00",
+        1,
+        3,
+        "canary",
+    )
+    assert row["image"].getpixel((0, 0)) == (255, 0, 0)
+
+
+def test_a_picture_shown_in_many_rows_is_stored_once(tmp_path, items, pictures):
+    noise = Image.effect_noise((200, 200), 90)
+    noise.save(pictures["a"].path)
+    once, often = tmp_path / "once.parquet", tmp_path / "often.parquet"
+    row = next(i for i in items if i.picture_id == "a")
+    write_table(once, [row], pictures, "c", True)
+    write_table(often, [row] * 50, pictures, "c", True)
+    assert often.stat().st_size < 1.2 * once.stat().st_size
+
+
+def test_the_constant_prediction_gets_half_the_share_of_yes(items):
+    # One of four AQs is answered by "yes": FACC = 1/4. All confidences tie, so the curve is the straight line from
+    # (0, 0) to (1, 1/4): AUAF = 1/8, and 95 % of FACC is reached at FPR 0.95.
+    found = score_predictions(items, sanity_predictions(items, folds=2, seed=0)["constant"])
+    assert (found.auaf, found.facc, found.auroc, found.aqs, found.uqs) == (0.125, 0.25, 0.5, 4, 4)
+    assert found.ff95 == pytest.approx(0.95)
+
+
+def test_the_clip_score_is_the_confidence_of_its_prediction(items):
+    rows = sanity_predictions(items, folds=2, seed=0)["clip_score"]
+    assert score_predictions(items, rows).auroc == 1.0  # every AQ has 0.5, every UQ 0.25
+    assert [row.confidence for row in rows] == [0.5, 0.25] * 4
+
+
+def test_predictions_are_joined_by_id_not_by_order(items):
+    rows = [
+        Prediction(questionId=i.item_id, prediction=i.answer or "x", confidence=float(not i.unanswerable))
+        for i in items
+    ]
+    assert score_predictions(items, rows[::-1]) == score_predictions(items, rows)
+    assert score_predictions(items, rows).auaf == 1.0
+
+
+def test_answers_of_the_same_picture_do_not_reach_the_blind_prediction(items):
+    # "Is it ..." is asked of two pictures; each gets the other's answer.
+    rows = {row.questionId: row.prediction for row in sanity_predictions(items, folds=2, seed=0)["blind"]}
+    assert (rows["00"], rows["03"]) == ("no", "yes")

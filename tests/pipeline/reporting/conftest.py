@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import shutil
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from pipeline.core.params import version
 from pipeline.core.paths import Folders
-from pipeline.reporting.run_files import Run, read_run
+from pipeline.reporting.run_files import Run
 from tests.tiny.project import PARAMS, TINY, lay_out, run_stages
 
 
@@ -31,4 +32,11 @@ def here(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(here: Path) -> Run:
-    return read_run(Folders(), version())
+    return Run(Folders(), version())
+
+
+def changed(run: Run, **fields: object) -> Run:
+    """The run with other content in some fields."""
+    other = copy.copy(run)
+    vars(other).update(fields)
+    return other

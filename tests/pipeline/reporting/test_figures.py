@@ -1,17 +1,24 @@
+import re
+from itertools import pairwise
+from xml.etree import ElementTree
+
 import msgspec
 import pytest
 
+from pipeline.auditing.subset_audit import histograms
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS
 from pipeline.core.records import Edit, Item
 from pipeline.reporting.figures import (
+    AQ,
     ATTACKERS,
     RGQA_SIZES,
     TABLE_1,
-    EditedWord,
+    UQ,
+    AttackRow,
     attack_rows,
+    attack_svg,
     edits,
-    mean_words,
-    sizes,
+    histogram_svg,
     this_set,
 )
 
@@ -51,31 +58,12 @@ def test_edits_are_counted_by_kind_by_item_and_by_words():
     found = edits(rows)
     assert (found.items, found.per_item) == (3, {1: 2, 2: 1})
     assert found.swaps == [
-        EditedWord(kind="attribute", old="red", new="blue", count=2),
-        EditedWord(kind="attribute", old="small", new="large", count=1),
-        EditedWord(kind="relation", old="left", new="right", count=1),
+        ("attribute", "red", "blue", 2),
+        ("attribute", "small", "large", 1),
+        ("relation", "left", "right", 1),
     ]
     assert (found.taken_out, found.put_in) == (3, 3)  # red, small, left; blue, large, right
     assert edits([uq("4")]) is None
-
-
-def test_length_is_counted_in_words():
-    # 5 and 2 words
-    rows = [
-        Item(
-            item_id=str(i),
-            subset="pt-hard",
-            picture_id="n1",
-            question_id="1",
-            text=text,
-            unanswerable=True,
-            answer="",
-            pair_id="p",
-            part="test",
-        )
-        for i, text in enumerate(("What color is the cup?", "Is it?"))
-    ]
-    assert mean_words(rows) == 3.5
 
 
 def test_the_row_of_a_run_counts_its_items(run):
@@ -83,7 +71,6 @@ def test_the_row_of_a_run_counts_its_items(run):
     row = this_set(run)
     assert (row.pairs, row.annotation) == (len(items), "simulated")
     assert row.uq_percent == pytest.approx(100 * len([i for i in items if i.answer == ""]) / len(items))
-    assert sum(size.all for size in sizes(run).values()) == len(items)
 
 
 def test_what_attackers_reach_is_the_audits_with_the_papers_rules_and_limits_beside(run):
@@ -101,3 +88,85 @@ def test_attackers_stand_in_one_order_and_new_ones_last(run):
     more = msgspec.structs.replace(audit, attacks={"a new one": audit.attacks["length"]} | audit.attacks)
     rows = attack_rows(msgspec.structs.replace(run.audit, subsets={"clip-easy": more}), {})["clip-easy"]
     assert [row.attacker for row in rows] == [*ATTACKERS, "a new one"]
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(svg):
+    return ["".join(element.itertext()) for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def bars(svg, colour):
+    """x of the left edge and height of every bar of a colour that is not empty: the upper edges of its area."""
+    (area,) = [
+        element.get("d")
+        for element in ElementTree.fromstring(svg).iter(f"{SVG}path")
+        if element.get("fill") == colour
+    ]
+    points = [(float(x), float(y)) for x, y in re.findall(r"([\d.]+),([\d.]+)", area)]
+    base = max(y for _, y in points)
+    return [
+        (pytest.approx(x, abs=0.01), base - y) for (x, y), after in pairwise(points) if y == after[1] < base
+    ]
+
+
+def test_a_bar_stands_where_its_bin_is_and_is_as_high_as_its_share():
+    # 50 bins over 470 px are 9.4 px each. AQ: half in bin 0, a quarter in 25 and 49; UQ: one half in 5 (0.1), one in 10 (0.2),
+    # so both of its bars are as high as the highest of AQ.
+    svg = histogram_svg(histograms([0.0, 0.0, 0.5, 1.0], [0.1, 0.2]), (0.0, 1.0))
+    assert svg.startswith('<svg aria-hidden="true" focusable="false"')
+    aq, uq = bars(svg, AQ), bars(svg, UQ)
+    assert ([x for x, _ in aq], [x for x, _ in uq]) == ([0, 235, 460.6], [47, 94])
+    top = aq[0][1]
+    assert [height / top for _, height in aq + uq] == pytest.approx(
+        [1, 0.5, 0.5, 1, 1], abs=1e-5
+    )  # SVG rounds
+    assert "share of its kind" in texts(svg)
+
+
+def test_histograms_share_one_axis():
+    low, high = histograms([-0.2, 0.1], [0.0]), histograms([0.3], [0.9])
+    ticks = [
+        [text for text in texts(histogram_svg(drawn, (-0.2, 0.9))) if re.fullmatch(r"[−-]?\d\.\d+", text)]
+        for drawn in (low, high)
+    ]
+    assert ticks[0] == ticks[1] and ticks[0]
+
+
+ROWS = [
+    AttackRow(attacker="text <b>", auroc=0.7, low=0.6, high=0.8, groups=9, paper=0.9, limit=0.65),
+    AttackRow(attacker="picture", auroc=None, low=None, high=None, groups=9),
+]
+
+
+def test_an_attacker_is_a_dot_with_a_bar_a_diamond_and_a_stroke():
+    svg = attack_svg(ROWS)
+    root = ElementTree.fromstring(svg)  # well-formed, so the name is escaped
+    assert "text <b>" in texts(svg) and "picture" not in texts(svg)
+    described = {element.get("class", "") for element in root.iter()}
+    assert {"mark-rule", "mark-symbol", "mark-rect"} <= {
+        word for names in described for word in names.split()
+    }
+
+
+def places(svg, mark):
+    """x of the shapes of one kind of mark, in the order drawn."""
+    found = []
+    for group in ElementTree.fromstring(svg).iter(f"{SVG}g"):
+        if mark in group.get("class", "").split():
+            found += [
+                float(re.search(r"translate\(([\d.]+)", shape.get("transform"))[1])
+                for shape in group.iter()
+                if shape.get("transform")
+            ]
+    return found
+
+
+def test_a_figure_is_drawn_where_its_axis_says():
+    # From 0.45 to 1 over 370 px: 0.7 lies at 0.25/0.55, 0.9 at 0.45/0.55 of it.
+    dot, diamond = places(attack_svg(ROWS), "mark-symbol")
+    assert (dot, diamond) == (
+        pytest.approx(370 * 0.25 / 0.55, abs=0.6),
+        pytest.approx(370 * 0.45 / 0.55, abs=0.6),
+    )

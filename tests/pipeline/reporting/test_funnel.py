@@ -45,7 +45,7 @@ def reports() -> dict:
     }
 
 
-RELEASED = {"clip-easy": (2, 2), "clip-hard": (2, 2), "pt-easy": (4, 4), "pt-hard": (4, 4)}
+RELEASED = {"clip-easy": 2, "clip-hard": 2, "pt-easy": 4, "pt-hard": 4}
 
 
 def test_a_funnel_goes_from_all_pairs_to_the_release():
@@ -86,19 +86,19 @@ def test_what_is_left_after_each_step_stands_side_by_side():
 @pytest.mark.parametrize(
     ("steps", "told"),
     [
-        ([FunnelStep(stage="screen", what="", entered=6, kept=5, dropped={"a": 1})], []),
+        ([FunnelStep("screen", "", 6, 5, {"a": 1})], []),
         (
-            [FunnelStep(stage="screen", what="", entered=6, kept=5)],
+            [FunnelStep("screen", "", 6, 5)],
             ["clip-easy, screen: 6 in, but 5 kept and 0 dropped"],
         ),
         (
-            [FunnelStep(stage="screen", what="", entered=6, kept=5, dropped={"a": 1, "b": 1})],
+            [FunnelStep("screen", "", 6, 5, {"a": 1, "b": 1})],
             ["clip-easy, screen: 6 in, but 5 kept and 2 dropped"],
         ),
         (
             [
-                FunnelStep(stage="screen", what="", entered=6, kept=6),
-                FunnelStep(stage="batch", what="", entered=5, kept=5),
+                FunnelStep("screen", "", 6, 6),
+                FunnelStep("batch", "", 5, 5),
             ],
             ["clip-easy, batch: 5 in, but screen kept 6"],
         ),
@@ -115,7 +115,7 @@ def test_every_contradiction_is_told_at_once():
     wrong["screen"]["clip-easy"]["dropped"] = {}
     wrong["batch"]["tasks"]["pt-hard"] = 6
     with pytest.raises(UserError) as caught:
-        funnels(wrong, {**RELEASED, "pt-easy": (3, 4)})
+        funnels(wrong, {**RELEASED, "pt-easy": 3})
     assert caught.value.problems == [
         "the reports of the stages contradict each other; run dvc repro, so that all are of one run: 4 problems",
         "clip-easy, screen: 6 in, but 5 kept and 0 dropped",

@@ -5,33 +5,25 @@ import pytest
 from openpyxl import load_workbook
 
 from pipeline.reporting.score_frame import COLUMNS, score_frame, table_problems, write_frame
+from pipeline.scorers.model_report import Change, Difference, ModelReport, Report
 
-REPORT = {
-    "models": [
-        {
-            "name": "=m",
-            "subsets": {
-                "x": {
-                    "counts": {"items": 4},
-                    "realistic": {"auaf": 0.1 + 0.2, "ff95": math.nan},
-                    "pairs": {"dual_accuracy": 0.5, "threshold": math.inf, "threshold_from": "dev"},
-                    "selective": {"auc": 0.25, "coverage_at_risk": {"0.01": 0.75}},
-                    "calibration": {"absent": "no probabilities"},
-                    "intervals": {"auaf": [0.2, 0.4], "dual_accuracy": [0.0, 1.0]},
-                }
-            },
-            "mean": {"realistic": {"auaf": 0.5}, "intervals": {"auaf": [0.45, 0.55]}},
-            "efficiency": {"requests": 3},
-        }
-    ],
-    "differences": [
-        {
-            "model": "n",
-            "against": "=m",
-            "scores": {"x": {"auaf": {"difference": -0.1, "interval": [-0.2, 0.1], "share_better": 0.125}}},
-        }
-    ],
+GROUPS = {
+    "counts": {"items": 4},
+    "realistic": {"auaf": 0.1 + 0.2, "ff95": math.nan},
+    "pairs": {"dual_accuracy": 0.5, "threshold": math.inf, "threshold_from": "dev"},
+    "selective": {"auc": 0.25, "coverage_at_risk": {"0.01": 0.75}},
+    "calibration": {"absent": "no probabilities"},
+    "intervals": {"auaf": (0.2, 0.4), "dual_accuracy": (0.0, 1.0)},
 }
+MEAN = {"realistic": {"auaf": 0.5}, "intervals": {"auaf": (0.45, 0.55)}}
+CHANGE = Change(-0.1, (-0.2, 0.1), 0.125)
+REPORT = Report(
+    {},
+    {},
+    {},
+    [ModelReport("=m", "", {"x": GROUPS}, MEAN, {"requests": 3})],
+    [Difference("n", "=m", {"x": {"auaf": CHANGE}})],
+)
 ROWS = [
     ("=m", "x", "counts", "items", 4.0, None, None),
     ("=m", "x", "realistic", "auaf", 0.1 + 0.2, 0.2, 0.4),
@@ -73,7 +65,7 @@ def test_a_table_is_read_back_as_it_was_written(tmp_path, name, read):
 
 def test_a_name_that_begins_like_a_formula_stays_a_name_in_excel(tmp_path):
     write_frame(score_frame(REPORT), tmp_path / "t.xlsx")
-    sheet = load_workbook(tmp_path / "t.xlsx")["scores"]
+    sheet = load_workbook(tmp_path / "t.xlsx")["table"]
     assert {cell.data_type for row in sheet.iter_rows() for cell in row} <= {"inlineStr", "s", "n"}
     assert sheet["A2"].value == "=m" and sheet.freeze_panes == "A2"
 

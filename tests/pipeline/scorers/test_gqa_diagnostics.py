@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from pipeline.scorers.gqa_diagnostics import covered, gqa_diagnostics, gqa_group, steps
-from pipeline.scorers.items import BenchmarkItem, Extras, Options
+from pipeline.scorers.items import BenchmarkItem, Options
 from pipeline.scorers.join import join
 from tests.pipeline.scorers.conftest import answered, model
 
@@ -150,6 +150,6 @@ def test_entailed_questions_are_answered_in_the_same_file_of_predictions():
     asked = question("red", entailed=["other"])
     items = [BenchmarkItem("a", "n1", {"red": 1.0}, question=asked)]
     joined = join(items, model({"a": ("red", 1.0), "other": ("no", 1.0)}), Options())
-    found = gqa_group(joined, Options(extras=Extras(all_questions={"other": question("yes")})))
+    found = gqa_group(joined, Options(all_questions={"other": question("yes")}))
     assert found["accuracy"]["value"] == 1.0 and found["consistency"] == {"value": 0.0, "items": 1}
     assert "needs GQA's questions file" in gqa_group(answered(), Options())["absent"]

@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.scorers import human_rejection, rejection_at_tpr
 from pipeline.scorers.human import human_group, read_judgements
-from pipeline.scorers.items import Extras, Options
+from pipeline.scorers.items import Options
 from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import answered, predictions, scored, write
 
@@ -46,15 +46,15 @@ def test_people_are_compared_on_their_own_items(release, tmp_path):
 def test_each_judgement_of_an_item_counts():
     # a1 is taken by one of two people, u1 rejected by one of three: 1/2 and 1/3, on 2 items of 5 judgements.
     study = {"u1": [True, False, True], "a1": [True, False], "elsewhere": [True]}
-    found = human_group(answered(), Options(extras=Extras(human=study)))
+    found = human_group(answered(), Options(human=study))
     assert (found["aqs"], found["uqs"], found["items"]) == (2, 3, 2)
     assert found["true_positive_rate"] == 0.5 and found["rejection_accuracy"] == pytest.approx(1 / 3)
 
 
 def test_without_judgements_there_is_nothing_to_compare():
     assert "--human" in human_group(answered(), Options())["absent"]
-    study = Extras(human={"elsewhere": [True]})
-    assert "no item of this subset" in human_group(answered(), Options(extras=study))["absent"]
+    study = {"elsewhere": [True]}
+    assert "no item of this subset" in human_group(answered(), Options(human=study))["absent"]
 
 
 def test_judgements_are_gathered_by_item_and_every_faulty_one_is_listed(tmp_path):

@@ -1,7 +1,7 @@
 import numpy as np
 
 from pipeline.scorers.items import Benchmark, BenchmarkItem
-from tests.pipeline.scorers.conftest import answered
+from tests.pipeline.scorers.conftest import ROWS, answered
 
 
 def test_the_right_answers_are_peoples_one_by_one_or_the_labels():
@@ -17,6 +17,11 @@ def test_the_words_of_a_benchmark_are_peoples():
 
 def test_items_know_their_part():
     dev, test = answered().parts()
-    assert dev.tolist() == [True, True, False, False, False, False] and (dev | test).all()
-    assert answered().at(test).confidence.tolist() == [0.8, 0.7, 0.6, 0.1]
-    assert answered().at(np.flatnonzero(dev)).items == answered().at(dev).items
+    assert [item.id for item in dev.items] == ["a1", "u1"]
+    assert test.confidence.tolist() == [0.8, 0.7, 0.6, 0.1]
+    assert answered().at(np.array([0, 1])).items == dev.items
+
+
+def test_items_are_paired_where_each_names_its_pair():
+    assert answered().paired[-1].tolist() == ["p1", "p1", "p2", "p2", "p3", "p3"]
+    assert not answered([(*ROWS[0][:3], "", *ROWS[0][4:]), *ROWS[1:]]).paired[-1].all()

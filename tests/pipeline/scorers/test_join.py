@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pipeline.scorers.items import Benchmark, BenchmarkItem, Extras, Options
+from pipeline.scorers.items import Benchmark, BenchmarkItem, Options
 from pipeline.scorers.join import faults, join
 from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import ROWS, answered, model, predictions, refused, scored, write
@@ -94,7 +94,7 @@ def test_ids_of_subsets_not_chosen_and_of_the_unbalanced_file_are_known():
     assert [*faults(benchmark, said, Options())] == [
         "1 ids are not in the benchmark (is it another version or subset?): entailed"
     ]
-    assert [*faults(benchmark, said, Options(extras=Extras(all_questions={"entailed": {}})))] == []
+    assert [*faults(benchmark, said, Options(all_questions={"entailed": {}}))] == []
 
 
 def test_of_many_ids_twenty_are_shown():

@@ -3,8 +3,9 @@ import pytest
 from scipy.stats import wasserstein_distance
 
 from pipeline.scorers import majority, masses, semantic_subjectivity, subjectivity
-from pipeline.scorers.items import Extras, Options
-from pipeline.scorers.masses import masses_group
+from pipeline.scorers.items import Options
+from pipeline.scorers.masses import masses_group, read_vectors, spacy_vectors, vectors_of
+from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import answered, vqa_answered
 
 # MaSSeS, Table 2: frequencies, those that SeS groups, prediction, MA, S, SeS, MaSSeS. The paper cuts off some values
@@ -140,10 +141,54 @@ def test_a_report_has_masses_with_and_without_word_vectors():
     assert "--vectors" in plain["ses"]["absent"]
     # Cosine with the centroid of red and blue is 1 / sqrt(2) = 0.707: they merge at 0.7 and not at 0.9.
     vectors = {"red": np.array([1.0, 0.0]), "blue": np.array([0.0, 1.0])}
-    merged = masses_group(joined, Options(extras=Extras(vectors=vectors)))
+    merged = masses_group(joined, Options(vectors=vectors))
     assert merged["ses_0.7"] == merged["masses_0.7"] == 1.0
     assert merged["ses_0.9"] == pytest.approx(5 / 9) and merged["masses_0.9"] == plain["ma_x_s"]
 
 
 def test_without_people_there_is_nobody_to_agree():
     assert "several people's answers" in masses_group(answered(), Options())["absent"]
+
+
+def test_word_vectors_are_read_with_and_without_word2vecs_first_line(tmp_path):
+    for first in ("", "2 3\n"):
+        (tmp_path / "v.txt").write_text(first + "cat 1 0 0.5\ndog 0 1 2\n")
+        found = read_vectors(tmp_path / "v.txt", {"cat", "dog", "cow"})
+        assert {word: vector.tolist() for word, vector in found.items()} == {
+            "cat": [1, 0, 0.5],
+            "dog": [0, 1, 2],
+        }
+    assert list(read_vectors(tmp_path / "v.txt", {"dog"})) == ["dog"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cat 1 2\ndog 1\n", "line 2: 1 numbers"),
+        ("", "holds no vectors"),
+        ("cat 1 x\n", "line 1: not a word"),
+    ],
+)
+def test_broken_vector_files_are_refused(tmp_path, text, expected):
+    (tmp_path / "v.txt").write_text(text)
+    with pytest.raises(InputError, match=expected):
+        read_vectors(tmp_path / "v.txt", {"cat", "dog"})
+
+
+def test_vectors_are_a_file_or_a_model_of_spacy(tmp_path):
+    (tmp_path / "v.txt").write_text("cat 1 0\ndog 0 1\n")
+    assert list(vectors_of(str(tmp_path / "v.txt"), {"cat", "cow"})) == ["cat"]
+    with pytest.raises(InputError, match=r"no-such-model: no such spaCy model|needs spacy"):
+        vectors_of("no-such-model", set())
+
+
+def test_of_a_spacy_model_the_words_with_a_vector_are_taken(tmp_path):
+    spacy = pytest.importorskip("spacy")
+    model = spacy.blank("en")
+    model.vocab.set_vector("cat", np.array([1.0, 0.0], np.float32))
+    model.to_disk(tmp_path / "model")
+    vectors = vectors_of(str(tmp_path / "model"), {"cat", "dog"})
+    assert {word: vector.tolist() for word, vector in vectors.items()} == {"cat": [1.0, 0.0]}
+    spacy.blank("en").to_disk(tmp_path / "bare")
+    with pytest.raises(InputError, match="this spaCy model has no word vectors"):
+        spacy_vectors(str(tmp_path / "bare"), {"cat"})

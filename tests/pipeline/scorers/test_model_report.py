@@ -4,7 +4,7 @@ import math
 import pytest
 
 from pipeline.scorers.items import Benchmark, BenchmarkItem, Options
-from pipeline.scorers.model_report import GROUPS, main_scores, score
+from pipeline.scorers.model_report import GROUPS, ModelReport, score
 from pipeline.scorers.validation import InputError
 from pipeline.scorers.version import VERSION
 from tests.pipeline.scorers.conftest import ROWS, model, predictions, refused, run, scored, write
@@ -144,8 +144,8 @@ def test_models_are_compared_by_the_scores_that_suit_the_benchmark():
         "b": {"answers": {"anls": 0.25}},
         "c": {"by": {}},
     }
-    report = {"subsets": parts, "mean": {"realistic": {"auaf": 1.0}}}
-    assert main_scores(report) == {"a": {"auaf": 0.5}, "b": {"anls": 0.25}, "c": {}, "mean": {"auaf": 1.0}}
+    report = ModelReport("m", "", parts, {"realistic": {"auaf": 1.0}})
+    assert report.main_scores() == {"a": {"auaf": 0.5}, "b": {"anls": 0.25}, "c": {}, "mean": {"auaf": 1.0}}
 
 
 def test_subsets_without_pairs_do_not_stop_the_mean():
@@ -154,9 +154,9 @@ def test_subsets_without_pairs_do_not_stop_the_mean():
     subsets = {"x": items, "y": [item._replace(pair="") for item in items]}
     benchmark = Benchmark("rgqa", "b", "", {}, subsets, frozenset(item.id for item in items))
     found = score(benchmark, [model({row[0]: (row[-2], row[-1]) for row in ROWS})], Options(bootstrap=5))
-    report = found["models"][0]
-    assert "dual_accuracy" in report["subsets"]["x"]["intervals"]
-    assert set(report["mean"]["intervals"]) == set(report["subsets"]["y"]["intervals"])
+    (report,) = found.models
+    assert "dual_accuracy" in report.subsets["x"]["intervals"]
+    assert set(report.mean["intervals"]) == set(report.subsets["y"]["intervals"])
 
 
 def test_every_group_is_in_the_documentation():

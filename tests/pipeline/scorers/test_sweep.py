@@ -29,7 +29,7 @@ def test_booleans_are_counted_in_whole_numbers():
 def test_without_items_nothing_is_accepted():
     swept = sweep([], [], [])
     assert [swept.right.tolist(), swept.aqs.tolist(), swept.uqs.tolist()] == [[0], [0], [0]]
-    assert not len(swept.thresholds)
+    assert not len(order(np.array([])).thresholds)
 
 
 def test_weights_of_one_are_the_plain_sweep_and_weights_of_two_count_twice():

@@ -1,13 +1,13 @@
 import math
 
+from pipeline.scorers.model_report import Change, Difference, ModelReport, Report
 from pipeline.scorers.text_table import text_of
 
 
 def report(groups, **more):
     counts = {"items": 3, "aqs": 2, "uqs": 1, "pictures": 1, "missing": 0, "says_uq": 0}
-    model = {"name": "m", "subsets": {"x": {"counts": counts | more, **groups}}}
-    benchmark = {"name": "b", "version": "1.0.0"}
-    return {"benchmark": benchmark, "options": {"mode": "strict"}, "models": [model], "differences": []}
+    model = ModelReport("m", "", {"x": {"counts": counts | more, **groups}})
+    return Report({}, {"mode": "strict"}, {"name": "b", "version": "1.0.0"}, [model], [])
 
 
 def lines(*arguments, **more):
@@ -78,10 +78,10 @@ def test_slices_are_a_table():
 
 def test_models_stand_side_by_side_after_their_differences():
     two = report({"realistic": {"auaf": 0.5}, "intervals": {}})
-    other = {"name": "n", "subsets": {"x": two["models"][0]["subsets"]["x"] | {"realistic": {"auaf": 0.75}}}}
-    two["models"].append(other)
-    change = {"difference": 0.25, "interval": [0.125, math.nan], "share_better": 1.0}
-    two["differences"] = [{"model": "n", "against": "m", "scores": {"x": {"auaf": change}}}]
+    (first,) = two.models
+    other = ModelReport("n", "", {"x": first.subsets["x"] | {"realistic": {"auaf": 0.75}}})
+    change = Change(0.25, (0.125, math.nan), 1.0)
+    two = two._replace(models=[first, other], differences=[Difference("n", "m", {"x": {"auaf": change}})])
     text = text_of(two).splitlines()
     assert [line.split() for line in text[-5:]] == [
         ["n", "minus", "m,", "points"],

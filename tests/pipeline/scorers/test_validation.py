@@ -1,8 +1,17 @@
-import numpy as np
 import pytest
 
 from pipeline.scorers import vqa_accuracy
-from pipeline.scorers.validation import InputError, arrays, fractions, strings
+from pipeline.scorers.validation import (
+    InputError,
+    arrays,
+    each,
+    fractions,
+    parse_json,
+    parse_lines,
+    read_bytes,
+    read_mapping,
+    strings,
+)
 
 
 def test_arrays_come_back_in_the_order_named():
@@ -28,9 +37,22 @@ def test_wrong_arrays_are_refused_with_everything_that_is_wrong(arguments, expec
 
 
 def test_fractions_lie_between_0_and_1():
-    assert fractions("accuracy", np.array([True, False])).tolist() == [1.0, 0.0]
+    (accuracy,) = fractions(accuracy=[True, False])
+    assert accuracy.dtype.kind == "f" and accuracy.tolist() == [1.0, 0.0]
     with pytest.raises(ValueError, match="accuracy has 2 values outside"):
-        fractions("accuracy", np.array([-0.1, 0.5, 1.1]))
+        fractions(accuracy=[-0.1, 0.5, 1.1])
+    with pytest.raises(ValueError, match="a has 1 NaN"):
+        fractions(a=[float("nan")])
+
+
+def test_rows_are_made_one_by_one_and_every_fault_says_where():
+    def make(row):
+        if row < 0:
+            raise InputError(["below 0", "no good"])
+        return 2 * row
+
+    assert each([1, 2], "row", make) == ([2, 4], [])
+    assert each([1, -1, 3], "file, row", make) == ([2, 6], ["file, row 2: below 0", "file, row 2: no good"])
 
 
 @pytest.mark.parametrize(
@@ -52,3 +74,25 @@ def test_wrong_answers_are_refused(predictions, answers, expected):
 def test_an_error_of_the_input_keeps_its_lines_apart():
     assert InputError("one").problems == ["one"]
     assert InputError(line for line in "ab").problems == ["a", "b"] and str(InputError(["a", "b"])) == "a\nb"
+
+
+def test_what_cannot_be_read_is_said_in_one_line(tmp_path):
+    with pytest.raises(InputError, match=r"none\.json: no such file$"):
+        read_bytes(tmp_path / "none.json")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_bytes(tmp_path)
+    with pytest.raises(InputError, match=r"x\.json: not valid JSON .* the file may be cut off"):
+        parse_json(b'{"a": ', "x.json")
+    assert parse_json(b'{"a": [1]}', "x.json") == {"a": [1]}
+
+
+def test_lines_are_numbered_and_empty_ones_passed_over():
+    assert list(parse_lines(b'1\n\n{"a": 2}\r\n  \n', "x.jsonl")) == [(1, 1), (3, {"a": 2})]
+    with pytest.raises(InputError, match=r"x\.jsonl, line 2: not valid JSON"):
+        list(parse_lines(b"1\n{", "x.jsonl"))
+
+
+def test_a_file_that_should_map_ids_and_does_not_is_refused(tmp_path):
+    (tmp_path / "choices.json").write_text("[1]")
+    with pytest.raises(InputError, match="choices.json: wanted an object by id, got a list"):
+        read_mapping(tmp_path / "choices.json")

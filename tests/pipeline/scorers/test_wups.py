@@ -1,7 +1,7 @@
 import pytest
 
 from pipeline.scorers import wups
-from pipeline.scorers.items import Extras, Options
+from pipeline.scorers.items import Options
 from pipeline.scorers.validation import InputError
 from pipeline.scorers.wups import Taxonomy, read_wordnet, wups_group
 from tests.pipeline.scorers.conftest import vqa_answered
@@ -79,7 +79,7 @@ def test_a_folder_without_wordnet_is_refused(tmp_path):
 
 def test_a_report_has_both_means_at_both_thresholds(taxonomy):
     joined = vqa_answered([["dog", "cat"]], ["dog"])
-    scores = wups_group(joined, Options(extras=Extras(wordnet=taxonomy)))
+    scores = wups_group(joined, Options(wordnet=taxonomy))
     # dog - dog 1, dog - cat 4/6, a tenth of it below 0.9.
     assert scores == pytest.approx(
         {"acm_0.9": (1 + 0.4 / 6) / 2, "acm_0.0": (1 + 4 / 6) / 2, "mcm_0.9": 1, "mcm_0.0": 1}

@@ -15,9 +15,9 @@ from pipeline.core.records import (
 )
 from pipeline.core.records import Relation as To
 from pipeline.judge.judgement import evidence_for
-from pipeline.screening.screen_picture import ScreenInputs, screen_picture
+from pipeline.screening.screen_rules import ScreenInputs, screen_picture
 from pipeline.words.lexicon import Lexicon
-from tests.notation import question, steps
+from tests.notation import graphs, question, steps
 
 VOCABULARY = Vocabulary(
     objects={"cup": ObjectEntry(name="cup", count=1, number="singular", attributes={})},
@@ -66,7 +66,7 @@ def screen(candidates, questions, scenes, vocabulary):
         for record in records:
             groups[record.picture_id].append(record)
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    facts = partial(evidence_for, scenes=scenes, told=asked, lexicon=lexicon)
+    facts = partial(evidence_for, scenes=scenes, told=graphs(asked, lexicon), lexicon=lexicon)
     inputs = ScreenInputs(proposed, asked, facts, vocabulary)
     rows = [row for picture_id in proposed for row in screen_picture(inputs, picture_id)]
     return [[row for row in rows if isinstance(row, kind)] for kind in (Screened, Dropped)]

@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 
 import pytest
 
@@ -60,7 +61,7 @@ def test_a_question_keeps_its_leading_zeros_and_every_field(tmp_path):
     assert problems == []
     assert (row.question_id, row.picture_id, row.split, row.answer) == ("00200000", "n54424", "val", "couch")
     assert row.program == (
-        Step(operation="select", argument="furniture (17)"),
+        Step(operation="select", argument="furniture (17)", dependencies=()),
         Step(operation="query", argument="name", dependencies=(0,)),
     )
     assert (row.structural, row.semantic, row.detailed) == ("query", "cat", "categoryThat")
@@ -164,6 +165,20 @@ def test_a_scene_graph_keeps_objects_boxes_and_the_direction_of_relations(tmp_pa
         attributes=("small", "yellow"),
         relations=(Relation(name="to the left of", object_id="681262"),),
     )
+
+
+def test_a_relation_to_no_object_of_the_scene_goes_and_is_counted_and_the_others_stay(tmp_path):
+    banana, spot = SCENE["objects"].values()
+    two = banana | {"relations": [*banana["relations"], {"object": "9", "name": "on"}]}
+    write(
+        tmp_path,
+        sceneGraphs__val_sceneGraphs={"1": SCENE | {"objects": {"681267": two, "681262": spot}}, "2": SCENE},
+    )
+    dangling = Counter()
+    found = gqa_files.scenes(tmp_path / "sceneGraphs", ("val",), Problems("x"), dangling=dangling)
+    (first, _), (second, _) = (scene.objects for scene in found)
+    assert first == second
+    assert dangling == {"val": 1}
 
 
 def test_the_truth_is_marked_complete(tmp_path):

@@ -3,10 +3,12 @@ import json
 import msgspec
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
+from pipeline.cli import app
 from pipeline.core.errors import UserError
-from pipeline.core.records import Question, Relation, Scene, SceneObject, Step
-from pipeline.sources.ingesting import IngestParams, SourceFolder, faults, format_of, without_dangling
+from pipeline.core.records import Question, Step
+from pipeline.sources.ingesting import IngestParams, SourceFolder, faults, format_of, target
 
 SOUND = Question(question_id="1", picture_id="n1", split="val", text="What?", answer="dog")
 PARAMS = IngestParams(split="val", question_splits=("val",), graph_splits=())
@@ -20,7 +22,7 @@ def changed(**fields):
     ("question", "reasons"),
     [
         (SOUND, []),
-        (changed(program=(Step(operation="select", argument="x"),)), []),
+        (changed(program=(Step(operation="select", argument="x", dependencies=()),)), []),
         (changed(question_id="a/b"), ["the id may hold letters, digits, '.', '-' and '_' only"]),
         (changed(text=" ", answer="\n"), ["the question is empty", "it has no answer"]),
         (
@@ -45,18 +47,6 @@ def test_the_format_goes_by_what_lies_there_unless_it_is_said(tmp_path):
     (tmp_path / "questions1.2").mkdir()
     assert format_of(tmp_path, "auto") == "gqa"
     assert format_of(tmp_path, "table") == "table"
-
-
-def thing(object_id, *to):
-    relations = tuple(Relation(name="on", object_id=other) for other in to)
-    return SceneObject(object_id=object_id, name="dog", x=0, y=0, w=1, h=1, relations=relations)
-
-
-def test_a_relation_to_no_object_of_the_scene_goes_and_the_others_stay():
-    scene = Scene(
-        picture_id="1", split="val", width=9, height=9, objects=(thing("1", "2", "9"), thing("2", "1"))
-    )
-    assert without_dangling(scene).objects == (thing("1", "2"), thing("2", "1"))
 
 
 @pytest.fixture
@@ -107,3 +97,36 @@ def test_what_is_wrong_with_questions_and_pictures_comes_in_one_message(source):
         "question 1: it has no answer",
         "picture a: images/a.png: the file is empty",
     ]
+
+
+@pytest.fixture
+def birds(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "data/birds/source"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_a_file_is_made_in_the_source_of_its_data_set(birds):
+    assert target("birds", "a/b.json").absolute() == birds / "a/b.json"
+
+
+def test_another_data_set_is_refused(birds):
+    with pytest.raises(UserError, match="data/bees/source: no such folder; run: rgqa init bees"):
+        target("bees", "a.json")
+
+
+@pytest.mark.parametrize("kind", ["vqa", "visual-genome"])
+def test_another_split_is_refused(birds, kind):
+    result = CliRunner().invoke(
+        app, ["convert", kind, "a.json", "b.json", "--into", "birds", "--split", "dev"]
+    )
+    assert result.exit_code != 0
+    assert "'dev' is not one of 'testdev', 'train', 'val', 'test'" in " ".join(result.output.split())
+    assert list(birds.iterdir()) == []
+
+
+def test_a_file_that_is_there_is_not_replaced(birds):
+    (birds / "a.json").touch()
+    with pytest.raises(UserError, match="a.json: is there already; move it away"):
+        target("birds", "a.json")

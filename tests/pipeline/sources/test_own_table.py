@@ -35,7 +35,7 @@ def test_a_csv_may_carry_split_and_program(tmp_path):
         ("1", "v1.2", "test"),
         ("2", "a", "val"),
     ]
-    assert rows[1].program == (Step(operation="select", argument="dog (1)"),)
+    assert rows[1].program == (Step(operation="select", argument="dog (1)", dependencies=()),)
 
 
 def test_jsonl_does_the_same(tmp_path):
@@ -165,7 +165,7 @@ def test_a_program_may_be_a_list_or_a_text(tmp_path, ending):
         (row,), problems = read_table(tmp_path, ending, [ROWS[0] | {"program": program}])
         assert problems == []
         assert row.program == (
-            Step(operation="select", argument="dog (1)"),
+            Step(operation="select", argument="dog (1)", dependencies=()),
             Step(operation="query", argument="name", dependencies=(0,)),
         )
 

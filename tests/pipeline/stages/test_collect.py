@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from annotation.study.another_vote import AnotherVote
-from annotation.study.posteriors import Posterior
+from annotation.study.dawid_skene import Posterior
 from annotation.study.quality_figures import Quality
+from annotation.study.votes import AnotherVote
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.records import AqCheck, Screened, Task, Verdict, Verified

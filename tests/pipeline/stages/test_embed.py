@@ -108,7 +108,7 @@ def test_rows_are_pictures_by_id_and_distinct_texts(world: Path) -> None:
 
 def test_each_row_is_the_vector_of_its_own_picture_and_text(world: Path, tiny_clip: Path) -> None:
     embed.main()
-    encoder = clip.load(f"local-dir:{tiny_clip}", device="cpu")
+    encoder = clip.Encoder(f"local-dir:{tiny_clip}", device="cpu")
     for row, name in enumerate("abcd"):
         ((_, expected),) = encoder.pictures([f"data/world/source/images/{name}.png"], 1)
         np.testing.assert_allclose(np.load(OUT / "pictures.npy")[row], expected[0], atol=1e-6)

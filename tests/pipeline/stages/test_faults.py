@@ -61,7 +61,7 @@ def project(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """A copy of the tiny project in which every stage has run; it is the working directory."""
     shutil.copytree(tiny_run, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(clip, "load", lambda *_, **__: Encoder())
+    monkeypatch.setattr(clip, "Encoder", lambda *_, **__: Encoder())
     return tmp_path
 
 

@@ -87,7 +87,7 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
             judgements,
         ]
         found = score(*read(parser().parse_args([str(word) for word in words])))
-        row = found["models"][0]["subsets"][subset]["human"]
+        row = found.models[0].subsets[subset]["human"]
         assert (row["aqs"], row["uqs"], row["true_positive_rate"], row["rejection_accuracy"]) == (
             2 * half,
             2 * half,

@@ -1,6 +1,6 @@
 from collections import Counter
 
-from pipeline.perturbing.perturb_picture import PerturbParams
+from pipeline.perturbing.replacements import PerturbParams
 from pipeline.stages.perturb import keys, report
 from tests.notation import question
 from tests.pipeline.perturbing.in_memory import perturb

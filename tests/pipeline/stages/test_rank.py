@@ -3,10 +3,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pipeline.balancing.dev_test import parts
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.records import Candidate, OwnScore, Question
+from pipeline.ranking.propose import parts
 from pipeline.stages import rank
 from tests.pipeline.ranking.small_world import world
 

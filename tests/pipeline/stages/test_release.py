@@ -10,9 +10,8 @@ from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Item, Verdict
-from pipeline.releasing.check_release import check_release
+from pipeline.releasing.check_release import check_release, publish
 from pipeline.releasing.provenance import Provenance, canary
-from pipeline.releasing.publish import publish
 from pipeline.stages import release as release_stage
 
 

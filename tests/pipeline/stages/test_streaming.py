@@ -14,7 +14,7 @@ from pipeline.core import by_picture as core_candidates
 from pipeline.core.files import read_jsonl, write_jsonl
 from pipeline.core.parallel import ordered_map
 from pipeline.core.records import Candidate, Picture, Question, Screened, Tagged
-from pipeline.counting import partial_graphs
+from pipeline.counting import vocabulary_counts
 from pipeline.judge.reconstruct import Reconstructed
 from pipeline.stages import ingest, perturb, screen, tag, vocabulary
 
@@ -66,7 +66,7 @@ def again(row, copy: int):
 
 def in_processes(number: int, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ordered_map, "__defaults__", (3,))  # items in a piece
-    for module in (partial_graphs, tag, core_candidates):
+    for module in (vocabulary_counts, tag, core_candidates):
         patch.setattr(module, "processes", lambda *_: number)
 
 
@@ -111,7 +111,7 @@ def most_alive(stage: ModuleType, place: ModuleType, name: str, kind: type, patc
 @pytest.mark.parametrize(
     "stage, place, work, kinds",
     [
-        (vocabulary, partial_graphs, "graph_of", [Question, Reconstructed]),
+        (vocabulary, vocabulary_counts, "graph_of", [Question, Reconstructed]),
         (perturb, perturb, "perturb_picture", [Question, Candidate]),
         (screen, screen, "screen_picture", [Question, Candidate]),
     ],

@@ -1,13 +1,15 @@
-"""Words that mean the same to a reader of a question."""
+"""Words that mean the same to a reader of a question; and the table of kinds as the project ships it: what names of pictures it
+knows, and which it keeps silent on."""
 
 from __future__ import annotations
 
 import pytest
 
 from pipeline.judge.judgement import evidence_for
-from pipeline.words.lexicon import Lexicon
+from pipeline.words.lexicon import TABLE, Lexicon, kinds, members, standard, synonyms, wordnet
 from pipeline.words.nouns import lemma
-from tests.notation import LEXICON, answered_question
+from studies.kinds.derivation_choices import KINDS, pairs
+from tests.notation import LEXICON, answered_question, graphs
 
 
 def test_names_that_are_always_plural_stay_as_they_are():
@@ -108,7 +110,7 @@ def test_the_data_set_comes_first():
 )
 def test_without_a_kind_there_is_none_of_it_but_without_one_of_it_there_may_be_others(absent, asked, there):
     told = {"p": [answered_question(f"select: {absent} (-)->exist: ? [0]", "no")]}
-    facts = evidence_for("p", {}, told, BARE)
+    facts = evidence_for("p", {}, graphs(told, BARE), BARE)
     assert facts is not None
     assert bool(facts.named(asked)) is there
 
@@ -118,6 +120,141 @@ def test_without_a_kind_there_is_none_of_it_but_without_one_of_it_there_may_be_o
 )
 def test_what_is_there_is_there_by_its_more_general_names(present, asked):
     told = {"p": [answered_question(f"select: {present} (1)->query: color [0]", "red")]}
-    facts = evidence_for("p", {}, told, BARE)
+    facts = evidence_for("p", {}, graphs(told, BARE), BARE)
     assert facts is not None
     assert [thing.object_id for thing in facts.named(asked).sure] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("woman", "person"),
+        ("skateboarder", "person"),
+        ("bus driver", "person"),
+        ("toddler", "child"),
+        ("mother", "woman"),
+        ("couch", "furniture"),
+        ("sofa", "furniture"),
+        ("coffee table", "table"),
+        ("bookshelf", "shelf"),
+        ("car", "vehicle"),
+        ("train", "vehicle"),
+        ("bicycle", "vehicle"),
+        ("canoe", "boat"),
+        ("jet", "airplane"),
+        ("apple", "fruit"),
+        ("apple", "food"),
+        ("carrot", "vegetable"),
+        ("olive", "food"),
+        ("french fry", "fast food"),
+        ("cupcake", "dessert"),
+        ("shirt", "clothing"),
+        ("jeans", "pants"),
+        ("sneaker", "shoe"),
+        ("laptop", "device"),
+        ("computer mouse", "device"),
+        ("microwave", "appliance"),
+        ("duck", "bird"),
+        ("zebra", "animal"),
+        ("polar bear", "bear"),
+        ("palm tree", "tree"),
+        ("tennis ball", "ball"),
+        ("vase", "container"),
+        ("teddy bear", "toy"),
+        ("hammer", "tool"),
+        ("guitar", "instrument"),
+        ("house", "building"),
+        ("coffee", "drink"),
+    ],
+)
+def test_it_knows_what_everyday_things_are(name, kind):
+    assert kind in kinds(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("woman", "animal"),
+        ("person", "animal"),
+        ("teddy bear", "bear"),
+        ("home plate", "plate"),
+        ("guinea pig", "pig"),
+        ("sea lion", "lion"),
+        ("desk", "table"),
+        ("lamp", "furniture"),
+        ("lamp", "device"),
+        ("skateboard", "vehicle"),
+        ("wine", "food"),
+        ("train car", "car"),
+        ("rocking horse", "horse"),
+        ("boy", "man"),
+        ("shorts", "pants"),
+        ("jacket", "coat"),
+        ("dog house", "house"),
+        ("kitchen cabinet", "person"),
+        ("hot dog", "dog"),
+        ("hot dog", "animal"),
+        ("stuffed dog", "dog"),
+        ("toy car", "vehicle"),
+        ("license plate", "plate"),
+        ("glasses", "glass"),
+        ("tie", "person"),
+        ("cabinet", "person"),
+        ("keyboard", "instrument"),
+        ("sneaker", "clothing"),
+    ],
+)
+def test_it_says_nothing_that_gqa_or_people_do_not_say(name, kind):
+    assert kind not in kinds(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["mouse", "bat", "crane", "chicken", "pot", "plate", "pitcher", "star", "arrow", "notebook"]
+)
+def test_it_is_silent_on_names_of_several_things(name):
+    assert kinds(name) == frozenset()
+
+
+def test_a_name_that_is_not_listed_is_of_the_kind_of_its_last_word():
+    assert "velvet jacket" not in wordnet()
+    assert kinds("velvet jacket") == {"jacket", "clothing"}
+    assert kinds("big velvet jacket") == {"velvet jacket", "jacket", "clothing"}
+    assert kinds("toy zebra") == kinds("stuffed zebra") == {"toy"}
+    assert kinds("fake zebra") == kinds("velvet thingamajig") == frozenset()
+
+
+def test_synonyms_stand_for_each_other():
+    assert standard("sofa") == standard("couch") == "couch"
+    assert {"sofa", "couch"} <= synonyms("sofa") == synonyms("couch")
+    assert standard("television") == standard("tv") and standard("trousers") == standard("pants")
+    assert synonyms("velvet jacket") == {"velvet jacket"}
+    assert standard("man") != standard("woman") and standard("boy") != standard("man")
+
+
+def test_the_words_it_generalises_to_are_those_that_were_chosen_or_names_in_it():
+    chosen = {kind for kind, _ in pairs(KINDS)}
+    assert {kind for kind in members() if kind not in chosen and kind not in wordnet()} <= {"sign"}
+
+
+def test_it_is_sound():
+    """Names in the singular; a synonym stands for others itself and is of the same kinds; no circles but of synonyms."""
+    for name, row in wordnet().items():
+        assert lemma(name) == name
+        assert name not in row.kinds
+        if row.same:
+            assert standard(row.same) == row.same
+            assert kinds(row.same) - {name} == row.kinds
+    circles = {
+        frozenset((name, kind))
+        for name, row in wordnet().items()
+        for kind in row.kinds
+        if name in kinds(kind)
+    }
+    assert circles <= {frozenset(("drink", "beverage")), frozenset(("instrument", "musical instrument"))}
+
+
+def test_it_is_small_sorted_and_comes_with_its_licence():
+    body = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    assert body == sorted(body) and len(body) == len(wordnet())
+    assert TABLE.stat().st_size < 300_000
+    assert "WordNet 3.0 Copyright 2006 by Princeton University" in TABLE.with_name("LICENSE").read_text()

@@ -1,6 +1,7 @@
 import pytest
 
-from pipeline.words.relations import ANTONYMS, antonym, implied, spatial
+from pipeline.words.likeness import similar
+from pipeline.words.relations import _EXCLUDED, ANTONYMS, antonym, excluded, implied, location, spatial
 
 
 def test_the_opposite_of_the_opposite_is_the_relation_itself():
@@ -44,3 +45,33 @@ def test_the_spatial_part_of_a_posture_is_its_preposition():
 )
 def test_who_sits_on_something_is_on_it(relation, more):
     assert implied(relation) == more
+
+
+def test_what_excludes_a_look_is_excluded_by_it_unless_it_is_a_doing():
+    for look, others in _EXCLUDED.items():
+        for other in others:
+            assert look in excluded(other) or look.endswith("ing") or other == "light", (look, other)
+
+
+def test_no_look_excludes_itself_or_what_may_be_said_of_the_same_look():
+    alike = [
+        (look, other)
+        for look, others in _EXCLUDED.items()
+        for other in others
+        if look == other or similar(look, other)
+    ]
+    assert [pair for pair in alike if "sleeved" not in pair[0]] == []
+
+
+@pytest.mark.parametrize(
+    ("scene", "where"),
+    [
+        ({"place": "kitchen"}, "indoors"),
+        ({"place": "beach"}, "outdoors"),
+        ({"weather": "sunny"}, "outdoors"),
+        ({"place": "planet"}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_place_or_a_weather_tells_whether_it_is_indoors(scene, where):
+    assert location(scene) == where

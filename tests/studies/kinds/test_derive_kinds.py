@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from pipeline.cli import app
 from pipeline.core.errors import UserError
-from pipeline.words.kinds import TABLE
+from pipeline.words.lexicon import TABLE
 from studies.kinds.derive_kinds import Derivation, derive, table
 from studies.kinds.wordnet_files import WordNet
 
@@ -158,7 +158,7 @@ def test_the_projects_own_lists_add_and_take_away(folder):
         folder,
         SILENT="skater, table house",
         SAME="settee: couch",
-        ALSO="bean bag: seat",
+        ALSO="seat: bean bag",
         NOT="table: furniture",
     )
     assert made["skater"] == made["table house"] == ("", "")

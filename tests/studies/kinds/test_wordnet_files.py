@@ -29,12 +29,11 @@ def test_senses_have_words_and_what_is_above_them(wordnet):
 
 
 def test_a_sense_is_told_by_its_number(wordnet):
-    assert wordnet.has("couch#1") and not wordnet.has("couch#2") and not wordnet.has("lamp#1")
-    assert wordnet.numbered("sofa#1") == "00000001"
+    assert wordnet.numbered == {"couch#1": "00000001", "sofa#1": "00000001", "seat#1": "00000002"}
 
 
 def test_tags_are_counted_for_nouns_by_sense_and_for_the_rest_together(wordnet):
-    assert (wordnet.count("couch", "00000001"), wordnet.count("sofa", "00000001")) == (7, 0)
+    assert (wordnet.counts["couch#1"], wordnet.counts["sofa#1"]) == (7, 0)
     assert wordnet.other["couch"] == 2
 
 

@@ -357,3 +357,12 @@ def test_a_stranger_sees_the_login_and_cannot_sign_up(studio: Studio, inside: Ca
         )
         == 0
     )
+
+
+def test_service_accounts_are_kept_to_their_organisation(studio: Studio) -> None:
+    service = studio.service("ann")
+    for address in (
+        f"/api/tasks/?project={studio.projects['ben']}",
+        f"/api/projects/{studio.projects['ben']}/next/",
+    ):
+        assert service.get(studio.url + address, timeout=60).status_code in {403, 404}

@@ -286,7 +286,9 @@ class NoPauses:
 
 
 @pytest.fixture
-def get(server: Server, project: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+def get(
+    server: Server, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
     """Fetch from the server, with little patience; what was said."""
     monkeypatch.setenv("HF_ENDPOINT", server.url)  # read when the library is imported: by other processes
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", server.url)
@@ -295,14 +297,30 @@ def get(server: Server, project: Path, monkeypatch: pytest.MonkeyPatch) -> Calla
     monkeypatch.setattr("huggingface_hub.utils._http.time", NoPauses)
 
     def run(patience=Patience(silence=20, attempts=6, pause=0.01, longest=3), **options) -> str:  # noqa: B008
-        said: list[str] = []
         given = {"origin": server.url, "jobs": 4} | options
         if given["origin"] == "hub":
             given.setdefault("archives", server.url)
-        fetch("gqa", FetchOptions(**given), said.append, patience)
-        return "\n".join(said)
+        capsys.readouterr()  # what was said before
+        fetch("gqa", FetchOptions(**given), patience)
+        return capsys.readouterr().out.rstrip("\n")
 
     return run
+
+
+class NoWaiting:
+    """Stands for the event of a `Web`: notes the pauses instead of making them."""
+
+    def __init__(self):
+        self.pauses = []
+
+    def wait(self, seconds):
+        self.pauses.append(seconds)
+        return False
+
+    def is_set(self):
+        return False
+
+    def set(self): ...
 
 
 def wait_until(true: Callable[[], bool], seconds: float = 10) -> None:

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.filesize import decimal as spoken
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl
 from pipeline.core.records import Picture, Question, Scene
-from pipeline.sources.fetching.disk_space import spoken
 from pipeline.sources.fetching.web_files import Patience
 from pipeline.stages import ingest
 from tests.pipeline.sources.fetching.conftest import (
@@ -152,8 +152,36 @@ def test_a_dry_run_says_what_and_how_much_and_leaves_nothing(get, server):
     assert "everything is there" in get(dry_run=True)
 
 
+def test_the_sum_of_a_dry_run_is_of_all_that_it_lists(get, server):
+    get()
+    for name in (TEXTS[1], TESTDEV[1]):
+        (SOURCE / name).unlink()
+    *_, told = get(dry_run=True).splitlines()
+    size = len(json.dumps(JSONS[Path(TEXTS[1]).name])) + len(jpeg(1))
+    assert re.fullmatch(
+        rf"fetch: nothing done \(dry run\); to receive: [\d.]+ \w+; on disk: {spoken(size)}", told
+    )
+
+
+def test_a_dry_run_estimates_what_is_made_from_parquet_and_pictures_that_nobody_knows_yet(get, server):
+    said = get(origin="hub", dry_run=True).splitlines()
+    assert re.search(r": [\d.]+ kB from testdev_balanced_instructions, about [\d.]+ kB on disk", said[1])
+    assert "  images/: pictures of testdev, " in said[-2]
+    said = get(split="val", dry_run=True).splitlines()  # of val nobody knows the number before
+    assert said[-2].startswith("  images/: pictures from images.zip (")
+    assert said[-2].endswith(" each on average); counted once the questions are there")
+    assert said[-1].count("and the pictures") == 2
+
+
 def test_a_dry_run_of_whole_archives_gives_their_stated_sizes(get, server):
-    assert "images.zip: all of it, 20.3 GB" in get(dry_run=True, all_of_it=True)
+    assert get(dry_run=True, all_of_it=True, choices=True).splitlines()[1:] == [
+        "  questions1.2.zip: all of it, 1.4 GB as its authors state",
+        "  sceneGraphs.zip: all of it, 42.7 MB as its authors state",
+        "  images.zip: all of it, 20.3 GB as its authors state",
+        "  eval.zip: all of it, 784 MB as its authors state",
+    ]
+    said = get(dry_run=True, all_of_it=True, origin="hub")
+    assert "sceneGraphs.zip" in said and "images.zip" not in said
     assert server.log == []
 
 
@@ -455,7 +483,7 @@ def test_a_picture_id_that_is_a_path_is_refused(get, server):
     server.files["/questions1.2.zip"] = packed(
         members | {"testdev_balanced_questions.json": json.dumps(bad).encode()}
     )
-    assert wrong(get)[1] == "questions1.2/testdev_...: picture '../n1' is no plain name"
+    assert wrong(get)[1] == f"{TEXTS[0]}, question 1: picture '../n1' is no plain name"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 import hashlib
 import io
 import json
+import shutil
 
 import pytest
 from PIL import Image
@@ -120,7 +121,7 @@ def test_a_list_that_is_none_is_told(get, server):
         get(origin="hub")
 
 
-def test_after_a_break_only_the_parquet_files_not_yet_written_out_are_fetched(get, server, project):
+def test_after_a_break_only_the_parquet_files_not_yet_received_are_fetched(get, server, project):
     second = "/datasets/lmms-lab/GQA/resolve/main/testdev_balanced_images/testdev-00001-of-00002.parquet"
     server.faults[second] = [500] * 9
     with pytest.raises(UserError, match="the server answers 500"):
@@ -129,8 +130,17 @@ def test_after_a_break_only_the_parquet_files_not_yet_written_out_are_fetched(ge
     server.faults.clear()
     count = len(server.log)
     get(origin="hub")
-    assert {path for path, _ in server.log[count:] if "resolve" in path} == {second}
+    content = [path for path, wanted in server.log[count:] if "resolve" in path and wanted != "bytes=0-0"]
+    assert set(content) == {second}
     assert len(list((project / "data/gqa/source/images").iterdir())) == 3
+
+
+def test_what_lies_in_the_cache_is_not_told_as_to_be_received(get, project):
+    cache = project / "cache"
+    assert "to receive: 0 bytes" not in get(origin="hub", cache=cache, dry_run=True)
+    get(origin="hub", cache=cache)
+    shutil.rmtree(project / "data/gqa/source")
+    assert "to receive: 0 bytes" in get(origin="hub", cache=cache, dry_run=True)
 
 
 def test_a_picture_lost_after_a_break_is_fetched_all_the_same(get, server, project):

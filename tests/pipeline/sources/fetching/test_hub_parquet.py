@@ -4,7 +4,8 @@ import json
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.sources.fetching.hub_parquet import write_questions
+from pipeline.sources.fetching.hub_parquet import questions
+from pipeline.sources.json_members import write_members
 from tests.pipeline.sources.fetching.conftest import JSONS, on_hub, parquet, question
 
 ROWS = JSONS["testdev_balanced_questions.json"]
@@ -16,7 +17,7 @@ def converted(folder, *files):
     for path, data in zip(paths, files, strict=True):
         path.write_bytes(data)
     target = io.BytesIO()
-    count = write_questions(paths, target)
+    count = write_members(target, questions(paths))
     return count, json.loads(target.getvalue())
 
 

@@ -4,10 +4,9 @@ import zlib
 import pytest
 
 from pipeline.core.errors import Problems, UserError
-from pipeline.sources.fetching.byte_ranges import Store
 from pipeline.sources.fetching.manifest import Manifest
-from pipeline.sources.fetching.official_archives import Official
-from pipeline.sources.fetching.web_files import Web
+from pipeline.sources.fetching.official_archives import Official, is_web
+from pipeline.sources.fetching.web_files import PATIENT, Web
 from tests.pipeline.sources.fetching.conftest import JSONS, archives, jpeg, packed
 
 
@@ -16,11 +15,32 @@ def official(tmp_path):
     """The archives in a folder."""
     for name, data in archives().items():
         (tmp_path / name).write_bytes(data)
-    web = Web()
-    yield Official(
-        Store(tmp_path / "cache", web, keep=False, offline=False, all_of_it=False, jobs=2), str(tmp_path)
-    )
+    web = Web(tmp_path / "cache", PATIENT, jobs=2)
+    yield Official(web, str(tmp_path))
     web.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "web"),
+    [
+        ("https://x/y", True),
+        ("http://127.0.0.1:80", True),
+        ("ftp://x", False),
+        ("/data/gqa", False),
+        ("", False),
+    ],
+)
+def test_a_web_address_begins_with_http(address, web):
+    assert is_web(address) is web
+
+
+def test_an_address_is_of_the_web_or_a_folder_that_is_there(official, tmp_path):
+    assert Official(official.web, "https://x/gqa/").address == "https://x/gqa"
+    assert official.address == str(tmp_path)
+    with pytest.raises(
+        UserError, match="neither `official`, `hub`, a web address .* nor a folder that is there"
+    ):
+        Official(official.web, str(tmp_path / "not there"))
 
 
 def paths(files):
@@ -42,20 +62,16 @@ def test_choices_are_of_the_split_alone(official):
 
 def test_each_picture_that_the_archive_lacks_is_told(official):
     with pytest.raises(UserError) as caught:
-        official.pictures("testdev", "balanced", ["n1", "x1", "x2"])
+        official.pictures(["n1", "x1", "x2"])
     assert caught.value.problems == [
         f"images.zip, {name}.jpg: expected one such member, there are 0" for name in ("x1", "x2")
     ]
 
 
-def test_a_file_is_what_the_archive_has_when_size_and_checksum_agree(official, tmp_path):
-    (wanted,) = official.pictures("testdev", "balanced", ["n1"])
-    path = tmp_path / "n1.jpg"
-    path.write_bytes(jpeg(0))
-    assert official.holds(wanted, path)
-    path.write_bytes(jpeg(0)[:-1] + b"x")
-    assert zlib.crc32(path.read_bytes()) != zlib.crc32(jpeg(0))
-    assert not official.holds(wanted, path)
+def test_a_file_is_listed_with_the_size_and_the_checksum_that_the_archive_states(official):
+    (wanted,) = official.pictures(["n1"])
+    assert (wanted.origin, wanted.receive) == ("images.zip", 0)  # a folder is read in place
+    assert (wanted.size, wanted.crc) == (len(jpeg(0)), zlib.crc32(jpeg(0)))
 
 
 def test_files_are_unpacked_and_noted_and_a_damaged_one_does_not_keep_the_others(official, tmp_path):
@@ -64,8 +80,8 @@ def test_files_are_unpacked_and_noted_and_a_damaged_one_does_not_keep_the_others
     (tmp_path / "images.zip").write_bytes(data)
     source = tmp_path / "source"
     manifest, problems = Manifest(source), Problems("x")
-    wanted = official.pictures("testdev", "balanced", ["n1", "n2"]) + official.questions("val", "balanced")
-    official.fetch(wanted, source, manifest, problems)
+    wanted = official.pictures(["n1", "n2"]) + official.questions("val", "balanced")
+    official.fetch(wanted, manifest, problems)
     assert (source / "images/n2.jpg").read_bytes() == jpeg(1)
     text = (source / "questions1.2/val_balanced_questions.json").read_text()
     assert json.loads(text) == JSONS["val_balanced_questions.json"]

@@ -1,5 +1,6 @@
 import random
 import socket
+import threading
 import time
 from email.utils import formatdate
 
@@ -7,71 +8,46 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.sources.fetching.web_files import (
+    PATIENT,
+    Again,
     FileVersion,
     Patience,
-    RangesIgnored,
     Unreachable,
     Web,
-    WebFile,
-    _Again,
     _retry_after,
 )
+from tests.pipeline.sources.fetching.conftest import NoWaiting
 
 DATA = random.Random(1).randbytes(10_000)
 
 
-class NoWaiting:
-    """Stands for the event of a `Web`: notes the pauses instead of making them."""
-
-    def __init__(self):
-        self.pauses = []
-
-    def wait(self, seconds):
-        self.pauses.append(seconds)
-        return False
-
-    def is_set(self):
-        return False
-
-    def set(self): ...
-
-
 @pytest.fixture
-def web(server):
+def web(server, tmp_path):
     server.files = {"/a.bin": DATA}
-    found = Web(Patience(silence=20, slowest=1000, attempts=4, pause=1, longest=100))
+    found = Web(tmp_path, Patience(silence=20, slowest=1000, attempts=4, pause=1, longest=100))
     found.stop = NoWaiting()
     yield found
     found.close()
 
 
-def saved(file, folder, start, stop):
-    file.save(start, stop, folder / "a.bin")
-    return (folder / "a.bin").read_bytes()
+def version(web, place):
+    """What is learned of a file by asking until the server answers."""
+    url = f"{place}/a.bin"
+
+    def once():
+        with web.ask(url, {}) as (_, of, _):
+            return of
+
+    return web.again(url, once)
 
 
-def asked(server):
-    return [wanted.removeprefix("bytes=") for _, wanted in server.log]
-
-
-def test_a_range_is_read_exactly_and_nothing_else(web, server, tmp_path):
-    file = WebFile(web, f"{server.url}/a.bin")
-    assert (file.version.size, file.ranges) == (10_000, True)
-    assert saved(file, tmp_path, 10, 30) == DATA[10:30]
-    assert asked(server) == ["0-0", "10-29"]
-    assert web.received == 20
-
-
-@pytest.mark.parametrize("fault", ["cut", "stall"])
-def test_a_broken_answer_is_continued_from_where_it_stopped(web, server, fault, tmp_path):
-    file = WebFile(web, f"{server.url}/a.bin")
-    if fault == "stall":
-        web.client.timeout = 0.5
-    server.faults["/a.bin"] = [fault, fault]
-    assert saved(file, tmp_path, 0, 10_000) == DATA
-    # each time half of what is left comes: 5,000, then 2,500 of the other 5,000
-    assert asked(server)[1:] == ["0-9999", "5000-9999", "7500-9999"]
-    assert web.stop.pauses == [1, 1]  # something new came each time, so the pause does not grow
+@pytest.mark.parametrize("ranges", [True, False])
+def test_an_answer_tells_its_first_byte_the_size_and_whether_ranges_are_sent(web, server, ranges):
+    server.ranges = ranges
+    with web.ask(f"{server.url}/a.bin", {"Range": "bytes=7-9"}) as (first, of, _):
+        pass
+    assert (first, of.size, of.ranges) == (7 if ranges else 0, 10_000, ranges)
+    assert of.etag and of.modified
 
 
 class Drip:
@@ -91,12 +67,12 @@ class Drip:
         return self.seconds
 
 
-def test_an_answer_that_merely_drips_counts_as_a_stall(monkeypatch):
+def test_an_answer_that_merely_drips_counts_as_a_stall(monkeypatch, tmp_path):
     drip, got = Drip(), []
-    web = Web(Patience(silence=30, slowest=1000))
+    web = Web(tmp_path, Patience(silence=30, slowest=1000))
     monkeypatch.setattr("pipeline.sources.fetching.web_files.time", drip)
-    with pytest.raises(_Again, match="fewer than 1000 bytes a second"):
-        got.extend(web.chunks(drip))
+    with pytest.raises(Again, match="fewer than 1000 bytes a second"):
+        got.extend(web._chunks(drip))
     # after k chunks 10 k seconds are gone and 30 + 0.1 k are allowed: too slow at k = 4
     assert (len(got), web.received) == (4, 400)
     web.close()
@@ -104,14 +80,14 @@ def test_an_answer_that_merely_drips_counts_as_a_stall(monkeypatch):
 
 def test_a_busy_server_is_asked_again_after_growing_pauses(web, server):
     server.faults["/a.bin"] = [500, 503, 502]
-    WebFile(web, f"{server.url}/a.bin")
+    version(web, server.url)
     assert web.stop.pauses == [1, 2, 4]
 
 
 def test_the_pause_that_a_server_asks_for_is_made(web, server):
     in_a_minute = formatdate(time.time() + 60, usegmt=True)
     server.faults["/a.bin"] = [(429, "17"), (503, in_a_minute)]
-    WebFile(web, f"{server.url}/a.bin")
+    version(web, server.url)
     assert web.stop.pauses[0] == 17
     assert 50 < web.stop.pauses[1] <= 60
 
@@ -119,14 +95,14 @@ def test_the_pause_that_a_server_asks_for_is_made(web, server):
 def test_a_pause_too_long_is_told_instead_of_made(web, server):
     server.faults["/a.bin"] = [(429, "3600")]
     with pytest.raises(Unreachable, match="the server answers 429, and asks for a pause of 3,600 s"):
-        WebFile(web, f"{server.url}/a.bin")
+        version(web, server.url)
     assert web.stop.pauses == []
 
 
 def test_a_server_that_never_answers_well_is_given_up(web, server):
     server.faults["/a.bin"] = [500] * 9
     with pytest.raises(Unreachable, match=r"/a\.bin: the server answers 500; tried 4 times"):
-        WebFile(web, f"{server.url}/a.bin")
+        version(web, server.url)
     assert len(server.log) == 4
 
 
@@ -135,7 +111,7 @@ def test_a_server_that_is_not_there_is_given_up(web):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with pytest.raises(Unreachable, match="the connection failed .*; tried 4 times"):
-        WebFile(web, f"http://127.0.0.1:{port}/a.bin")
+        version(web, f"http://127.0.0.1:{port}")
 
 
 @pytest.mark.parametrize(
@@ -145,28 +121,8 @@ def test_a_server_that_is_not_there_is_given_up(web):
 def test_what_cannot_succeed_is_told_at_once(web, server, status, told):
     server.faults["/a.bin"] = [status]
     with pytest.raises(UserError, match=f"{told}.*the server answers {status}"):
-        WebFile(web, f"{server.url}/a.bin")
+        version(web, server.url)
     assert len(server.log) == 1
-
-
-def test_a_file_that_changes_while_it_is_read_is_told(web, server, tmp_path):
-    file = WebFile(web, f"{server.url}/a.bin")
-    server.files["/a.bin"] = DATA[:-1]
-    with pytest.raises(
-        UserError, match="the file changed on the server while it was read .10,000 bytes, now 9,999"
-    ):
-        saved(file, tmp_path, 0, 10)
-
-
-def test_a_server_that_ignores_ranges_is_known_and_can_send_the_whole(web, server, tmp_path):
-    server.ranges = False
-    file = WebFile(web, f"{server.url}/a.bin")
-    assert not file.ranges
-    with pytest.raises(RangesIgnored):
-        saved(file, tmp_path, 0, 10)
-    server.faults["/a.bin"] = ["cut"]
-    assert saved(file, tmp_path, 0, 10_000) == DATA
-    assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
 
 
 @pytest.mark.parametrize(
@@ -189,10 +145,32 @@ def test_two_answers_are_of_one_version_when_size_and_one_mark_agree(one, other,
     assert one.agrees(other) is same
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("3", 3.0), ("", None), ("soon", None), ("-1", None)])
+@pytest.mark.parametrize(("text", "seconds"), [("3", 3.0), ("", 0.0), ("soon", 0.0), ("-1", 0.0)])
 def test_retry_after_is_seconds_or_nothing(text, seconds):
     assert _retry_after(text) == seconds
 
 
 def test_a_date_that_has_passed_asks_for_no_pause():
     assert _retry_after("Mon, 01 Jan 2024 00:00:00 GMT") == 0.0
+
+
+def test_work_is_done_by_several_threads_at_once(tmp_path):
+    together = threading.Barrier(3, timeout=10)  # passes only when three wait for it
+
+    def work(item):
+        together.wait()
+        return item * item
+
+    assert sorted(Web(tmp_path, PATIENT, jobs=3).parallel(work, [1, 2, 3])) == [1, 4, 9]
+
+
+def test_an_error_of_one_thread_stops_the_others(tmp_path):
+    here = Web(tmp_path, PATIENT, jobs=3)
+
+    def work(item):
+        if item:
+            raise UserError("wrong")
+        assert here.stop.wait(10)  # ends when the error has told it to
+
+    with pytest.raises(UserError, match="wrong"):
+        list(here.parallel(work, [0, 1]))

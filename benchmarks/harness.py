@@ -1,0 +1,45 @@
+"""What every benchmark stands on: a command line made of its `main`, times, a table that compares them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+import numpy as np
+import typer
+
+from pipeline.core.errors import run
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def command(main: Callable[..., None]) -> None:
+    """Run a benchmark: its options are the arguments of `main`, its help is the module's docstring."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    paragraphs = (sys.modules["__main__"].__doc__ or "").split("\n\n")
+    app.command(help="\n\n".join(f"\b\n{paragraph}" for paragraph in paragraphs))(main)
+    run(app)
+
+
+def timed(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[T, np.ndarray]:
+    """What comes of it, and seconds [2] on the clock and of this process's processors; on a machine with other work
+    to do the latter say more."""
+    clock, processors = time.perf_counter(), time.process_time()
+    result = work(*args, **kwargs)
+    return result, np.array([time.perf_counter() - clock, time.process_time() - processors])
+
+
+def tell(what: str, ours: np.ndarray, peer: str, its: np.ndarray) -> None:
+    """Compare times as `timed` gives them."""
+    rows = {
+        "ours, seconds": ours,
+        f"{peer}, seconds": its,
+        "ours / its": ours / its,
+        "its / ours": its / ours,
+    }
+    print(f"{what}, on the clock / of processors", flush=True)
+    for name, (clock, processors) in rows.items():
+        print(f"  {name:<40} {clock:8.3g} / {processors:.3g}", flush=True)
