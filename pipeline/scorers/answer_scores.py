@@ -15,11 +15,11 @@ import numpy as np
 
 from .bootstrap import Scoring
 from .items import Answered, Options, ReportedScore, Scores
-from .normalize import Form, fold, normalize_answer, official_punctuation
+from .normalize import Form, fold, normalize_answer, official_punctuation, single_line
 from .sweep import mean_defined, share
 from .validation import TextLists, Texts, strings
 
-VqaForm = Literal["official", "corrected"]
+VqaForm = Literal["official", "official-2017", "corrected"]
 
 
 def exact_match(predictions: Texts, answers: TextLists, *, form: Form | None = None) -> np.ndarray:
@@ -59,9 +59,11 @@ def vqa_accuracy(predictions: Texts, answers: TextLists, *, form: VqaForm = "off
     evaluation tools).
 
     Args:
-        form: "official" normalises as VQA's tools do: the prediction fully, people's answers only their punctuation
-            and only where they differ. "corrected" treats both alike, always; with one person it is NaN
-            (official: 0), as leaving that one out leaves nobody.
+        form: how answers are brought to a common form before they are compared. "official": as VQA's tools do since
+            March 2021 (GT-Vision-Lab/VQA a013f00): prediction and people's answers where the people disagree, neither
+            where they agree. "official-2017": as they did before (a4f1afd): the prediction always, of people's answers
+            only the punctuation and only where they disagree. "corrected": both, always; what matches under `official`
+            matches here, too; with one person it is NaN (official: 0), as leaving that one out leaves nobody.
 
     >>> vqa_accuracy(["red", "blue"], [["red"] * 3 + ["blue"] * 2 + ["green"] * 5] * 2).round(9).tolist()
     [0.9, 0.6]
@@ -119,26 +121,45 @@ def _similarity(said: str, right: str) -> float:
 def _matches(predictions: Texts, answers: TextLists, form: VqaForm) -> tuple[np.ndarray, np.ndarray]:
     """How many people gave the predicted answer, and how many people there are; [n] each."""
     predictions, answers = strings(predictions, answers)
-    if form not in ("official", "corrected"):
-        raise ValueError(f"form is {form!r}, wanted 'official' or 'corrected'")
-    of_people = official_punctuation if form == "official" else partial(normalize_answer, form=form)
-    seen: dict[str, str] = {}
-    counts = np.empty(len(predictions), int)
-    for i, (said, people) in enumerate(zip(predictions, answers, strict=True)):
-        said = normalize_answer(said, form=form)
-        if form == "official" and people.count(people[0]) == len(people):  # left as they wrote it
-            counts[i] = len(people) if people[0] == said else 0
-            continue
-        for text in people:
-            if text not in seen:
-                seen[text] = of_people(text)
-        counts[i] = sum(seen[text] == said for text in people)
+    if form not in VQA_FORMS:
+        raise ValueError(f"form is {form!r}, wanted one of {', '.join(VQA_FORMS)}")
+    pairs = zip(predictions, answers, strict=True)
+    counts = np.array([VQA_FORMS[form](said, people) for said, people in pairs], int)
     return counts, np.array([len(people) for people in answers], int)
 
+
+def _official(said: str, people: list[str]) -> int:
+    if people.count(people[0]) < len(people):
+        lines = [single_line(text) for text in people]
+        if lines.count(lines[0]) < len(lines):
+            said = normalize_answer(said)
+            return sum(normalize_answer(text) == said for text in people)
+    return len(people) * (single_line(people[0]) == single_line(said))
+
+
+def _official_2017(said: str, people: list[str]) -> int:
+    said = normalize_answer(said)
+    if people.count(people[0]) == len(people):
+        return len(people) * (people[0] == said)
+    return sum(official_punctuation(text) == said for text in people)
+
+
+def _corrected(said: str, people: list[str]) -> int:
+    ours, theirs = normalize_answer(said, form="corrected"), normalize_answer(said)
+    return sum(
+        normalize_answer(text, form="corrected") == ours or normalize_answer(text) == theirs
+        for text in people
+    )
+
+
+VQA_FORMS = {"official": _official, "official-2017": _official_2017, "corrected": _corrected}
 
 # What a report gives, NaN where undefined; one that is added here stands in every report, with an interval.
 SCORES = {
     "vqa_accuracy": ReportedScore("VQA accuracy", vqa_accuracy, of_people=True),
+    "vqa_accuracy_2017": ReportedScore(
+        "vqa accuracy of 2017", partial(vqa_accuracy, form="official-2017"), of_people=True
+    ),
     "vqa_accuracy_corrected": ReportedScore(
         "vqa accuracy corrected", partial(vqa_accuracy, form="corrected"), of_people=True
     ),

@@ -127,8 +127,10 @@ def _rgqa_item(row: Any) -> BenchmarkItem:
         raise InputError("wanted an object with question_id and label")
     name, label = str(row["question_id"]), row["label"]
     worths = label.values() if isinstance(label, dict) else []
-    if not worths or not all(isinstance(worth, int | float) for worth in worths):
-        raise InputError(f'{name}: label is {label!r}, wanted {{answer: 1.0}} or {{"UQ": 1.0}}')
+    if not worths or not all(isinstance(worth, int | float) and 0 <= worth <= 1 for worth in worths):
+        raise InputError(
+            f'{name}: label is {label!r}, wanted {{answer: 1.0}} (each worth 0 to 1) or {{"UQ": 1.0}}'
+        )
     if any(answer != UNANSWERABLE and answer.strip().upper() == UNANSWERABLE for answer in label):
         raise InputError(f'{name}: label {label!r} is neither an answer nor "UQ"; write UQ in capitals')
     if UNANSWERABLE in label and len(label) > 1:

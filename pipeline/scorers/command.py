@@ -22,7 +22,7 @@ from .masses import vectors_of
 from .model_report import NAMES, Report, score
 from .predictions import read_predictions
 from .text_table import text_of
-from .validation import InputError, read_mapping
+from .validation import InputError, read_attention, read_mapping
 from .version import VERSION
 from .wups import read_wordnet
 
@@ -31,7 +31,8 @@ SHOWN = 100  # problems
 # What some options must be, and whether a value is.
 WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "mode": ("strict or parity", lambda mode: mode in ("strict", "parity")),
-    "match": ("case or exact", lambda match: match in ("case", "exact")),
+    "match": ("exact, vqa or squad", lambda match: match in ("exact", "vqa", "squad")),
+    "missing": ("refuse, wrong or drop", lambda missing: missing in ("refuse", "wrong", "drop")),
     "bootstrap": ("0 or more", lambda count: count >= 0),
     "seed": ("0 or more", lambda seed: seed >= 0),
     "threshold": ("a number", lambda threshold: not math.isnan(threshold)),
@@ -53,11 +54,16 @@ def parser(program: str = "rgqa-score") -> argparse.ArgumentParser:
     add("--scores", help=f"groups to compute, comma between: {', '.join(NAMES)} (default: all that fit)")
     add("--subset", action="append", default=[], help="subset of a release; may be repeated")
     add("--mode", help="strict, or parity: the numbers of RGQA's published script (default: strict)")
-    add("--match", help="how answers are compared: case (letter case aside) or exact (default: case)")
+    add(
+        "--match",
+        help="what answers lose before they are compared: exact (nothing), vqa or squad (default: vqa)",
+    )
+    add("--synonyms", help="JSON object: answer -> one that counts as the same")
     add("--bootstrap", type=int, help=f"repetitions for intervals, 0 for none (default: {default.bootstrap})")
     add("--seed", type=int, help=f"of the bootstrap (default: {default.seed})")
     add("--threshold", type=float, help=f"for scores at one fixed threshold (default: {default.threshold})")
-    add("--allow-missing", action="store_true", help="count items without a prediction as rejected")
+    add("--missing", help="items without a prediction: refuse, wrong (accepted) or drop (default: refuse)")
+    add("--allow-missing", action="store_const", const="wrong", dest="missing", help="as --missing wrong")
     add("--free-text", action="store_true", help="read abstentions from the answers instead of confidences")
     add("--json", type=Path, default=None, help="write every number, unrounded")
     add("--out", type=Path, default=None, help="folder for scores.json and scores.txt")
@@ -89,6 +95,9 @@ def read(
         except InputError as error:
             problems.extend(error.problems)
 
+    for name, is_wrong, wanted in (("json", Path.is_dir, "a file"), ("out", Path.is_file, "a folder")):
+        if given.get(name) and is_wrong(given[name]):
+            problems.append(f"--{name} {given[name]}: wanted {wanted}")
     options = attempt(options_of, given)
     benchmark = attempt(read_benchmark, arguments.benchmark, arguments.subset)
     models = [attempt(read_predictions, path) for path in arguments.predictions]
@@ -97,11 +106,18 @@ def read(
         "wordnet": read_wordnet,
         "human": read_judgements,
         "run_log": read_run_log,
+        "attention": read_attention,
     }
     files = {name: attempt(readers.get(name, read_mapping), given[name]) for name in FILES if given.get(name)}
     if problems or options is None or benchmark is None:
         raise InputError([*problems, *(fault for model in models if model for fault in model.faults)])
-    return benchmark, [model for model in models if model], options._replace(**files)
+    read_models = [model for model in models if model]
+    names = [model.name for model in read_models]
+    if len(set(names)) < len(names):  # of one name: told apart by their folders
+        for number, path in enumerate(arguments.predictions):
+            name = f"{path.resolve().parent.name}/{names[number]}"
+            read_models[number] = read_models[number]._replace(name=name)
+    return benchmark, read_models, options._replace(**files)
 
 
 def options_of(arguments: Mapping[str, Any]) -> Options:

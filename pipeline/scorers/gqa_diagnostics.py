@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from .items import Answered, Options
+from .validation import InputError
 
 Questions = Mapping[str, Mapping[str, Any]]  # also choices and scene graphs: an object of GQA's for each id
-Attention = Mapping[str, Sequence[Sequence[float]]]
 Answers = Mapping[str, str]
-Box = tuple[float, float, float, float]  # left, top, right, bottom as shares of the picture
 Score = dict[str, Any]
+SUM_SLACK = 1e-3  # weights written with four decimals still sum to 1
 COMMON = ("color", "material", "shape")  # what "what do both have in common" may be answered with
 
 
@@ -25,27 +25,31 @@ def gqa_diagnostics(
     all_questions: Questions | None = None,
     choices: Questions | None = None,
     scenes: Questions | None = None,
-    attention: Attention | None = None,
+    attention: Any = None,
 ) -> dict[str, Score]:
     """Each score with how many items it rests on, or {"absent": why} where a file that it needs is not there.
 
     Args:
-        questions: GQA's balanced questions by id, the ones to score. predictions: answer by question id.
+        questions: GQA's questions by id; those marked `isBalanced: false` are not scored, as in GQA's own script.
+        predictions: answer by question id.
         all_questions: the unbalanced file, where entailed questions stand that `questions` has not; predictions are
             needed for them too.
         choices: by question id `valid` and `plausible` answers (GQA's *_choices.json).
-        scenes: scene graphs by picture id. attention: by question id a square grid of attention, row by row from the
-            top, that sums to 1.
+        scenes: scene graphs by picture id.
+        attention: by question id weights that sum to 1, either of the cells of a square grid, [x][y] in GQA's order, or
+            of regions, each [x0, y0, x1, y1, weight] with corners as shares of the picture. Five rows of five are a grid.
 
     Scores: accuracy, binary and open (is it a `query`?), by structural and semantic type and number of steps;
-    consistency; validity; plausibility; grounding; distribution (chi-square per group, lower is better; the rest are
-    fractions, higher is better).
+    consistency; validity; plausibility; grounding; distribution (chi-square per group / 100, lower is better; the rest
+    are fractions, higher is better). What each is: GQA's eval.py.
 
     Raises:
-        ValueError: a question of `questions` has no prediction.
+        InputError: a balanced question has no prediction, or attention is not as it should be: all that is wrong.
     """
+    everything = {**(all_questions or {}), **questions}
+    questions = {name: question for name, question in questions.items() if question.get("isBalanced", True)}
     if lost := [name for name in questions if name not in predictions]:
-        raise ValueError(f"{len(lost)} questions have no prediction: {', '.join(lost[:20])}")
+        raise InputError(f"{len(lost)} questions have no prediction: {', '.join(lost[:20])}")
     right = {name: predictions[name] == question["answer"] for name, question in questions.items()}
     types = {name: question.get("types") or {} for name, question in questions.items()}
     structural = {name: kinds.get("structural") or "none" for name, kinds in types.items()}
@@ -57,7 +61,7 @@ def gqa_diagnostics(
         "by_structural": _mean_by(structural, right),
         "by_semantic": _mean_by(semantic, right),
         "by_steps": _mean_by({name: str(steps(question)) for name, question in questions.items()}, right),
-        "consistency": _consistency(questions, predictions, right, all_questions or {}),
+        "consistency": _consistency(questions, predictions, right, everything),
         "validity": _allowed(questions, predictions, choices, "valid"),
         "plausibility": _allowed(questions, predictions, choices, "plausible"),
         "grounding": _grounding(questions, scenes, attention),
@@ -95,7 +99,7 @@ def _mean_by(kinds: Mapping[str, str], right: Mapping[str, bool]) -> dict[str, S
 
 
 def _consistency(
-    questions: Questions, said: Answers, right: Mapping[str, bool], unbalanced: Questions
+    questions: Questions, said: Answers, right: Mapping[str, bool], everything: Questions
 ) -> Score:
     """Mean accuracy over the entailed questions of each question answered right, averaged over those."""
     scores, lost, entailing = [], 0, 0
@@ -103,11 +107,10 @@ def _consistency(
         others = [other for other in question.get("entailed") or () if other != name]
         entailing += bool(others)
         if others and right[name]:
-            known = [o for o in others if o in said and (o in questions or o in unbalanced)]
+            known = [other for other in others if other in said and other in everything]
             lost += len(others) - len(known)
             if known:
-                answers = [(questions.get(o) or unbalanced[o])["answer"] for o in known]
-                scores.append(np.mean([said[o] == a for o, a in zip(known, answers, strict=True)]))
+                scores.append(np.mean([said[other] == everything[other]["answer"] for other in known]))
     if not entailing:
         return {"absent": "no question of this file names entailed ones (GQA's test splits do not)"}
     if lost:
@@ -133,7 +136,7 @@ def _allowed(questions: Questions, said: Answers, choices: Questions | None, whi
 
 
 def _distribution(questions: Questions, predictions: Answers) -> Score:
-    """Chi-square of predicted against true answers in each global group, weighted by the group's questions."""
+    """Chi-square / 100 of predicted against true answers in each global group, weighted by the group's questions."""
     truth: dict[str, Counter[str]] = defaultdict(Counter)
     said: dict[str, Counter[str]] = defaultdict(Counter)
     for name, question in questions.items():
@@ -148,12 +151,14 @@ def _distribution(questions: Questions, predictions: Answers) -> Score:
         counts.total() * sum((said[group][answer] - n) ** 2 / n for answer, n in counts.items())
         for group, counts in truth.items()
     )
-    return {"value": float(sum(chi_squares) / total), "items": total}
+    return {"value": float(sum(chi_squares) / total / 100), "items": total}
 
 
-def _grounding(questions: Questions, scenes: Questions | None, attention: Attention | None) -> Score:
-    """Attention on the regions that question and answer point to: the share of each cell that they cover together,
-    times its attention, summed; averaged over questions that point somewhere."""
+def _grounding(questions: Questions, scenes: Questions | None, attention: Any) -> Score:
+    """Attention on the boxes that question and answer point to: for every box and cell, the cell's weight times the
+    share of it that lies in the box, summed. As in GQA's script, what two boxes share counts twice, a question
+    without boxes scores 0, and none points to the whole picture (its test for the scene looks among the *keys* of a
+    step, where it never is)."""
     if attention is None:
         return {"absent": "needs the model's attention over the picture (--attention)"}
     if scenes is None:
@@ -161,43 +166,65 @@ def _grounding(questions: Questions, scenes: Questions | None, attention: Attent
     lost = sum(name not in attention or q["imageId"] not in scenes for name, q in questions.items())
     if lost:
         return {"absent": f"{lost} of {len(questions)} questions have no attention or no scene graph"}
-    scores = []
+    scores, faults = [], []
     for name, question in questions.items():
-        boxes = _regions(question, scenes[question["imageId"]])
-        if boxes:
-            cells = np.asarray(attention[name], float)
-            scores.append(float((covered(boxes, len(cells)) * cells).sum()))
-    return _mean(scores) if scores else {"absent": "no question points to a region"}
+        try:
+            cells = _cells(attention[name])
+            scores.append(_on_boxes(cells, _boxes(question, scenes[question["imageId"]])))
+        except ValueError as error:
+            faults.append(f"question {name}: {error}")
+    if faults:
+        raise InputError(
+            [f"attention: {len(faults)} of {len(questions)} questions cannot be scored", *faults]
+        )
+    return _mean(scores)
 
 
-def _regions(question: Mapping[str, Any], scene: Mapping[str, Any]) -> list[Box]:
-    """What question and answer point to; the whole picture for a question on the scene."""
-    notes = question.get("annotations") or {}
-    names = {pointer for part in ("question", "fullAnswer") for pointer in (notes.get(part) or {}).values()}
-    boxes = []
-    for name in sorted(names & scene["objects"].keys()):
-        o, width, height = scene["objects"][name], scene["width"], scene["height"]
-        boxes.append((o["x"] / width, o["y"] / height, (o["x"] + o["w"]) / width, (o["y"] + o["h"]) / height))
-    if any("scene" in step["argument"] for step in question.get("semantic") or ()):
-        boxes.append((0.0, 0.0, 1.0, 1.0))
-    return boxes
+def _cells(weights: Any) -> np.ndarray:
+    """[cells, 5]: left, top, right, bottom, weight.
 
-
-def covered(boxes: Sequence[Box], size: int) -> np.ndarray:
-    """How much of each cell of a size x size grid the boxes cover together, each in [0, 1]; [row, column].
-
-    >>> covered([(0.5, 0.5, 0.75, 0.75)], 2).tolist()
-    [[0.0, 0.0], [0.0, 0.25]]
+    Raises:
+        ValueError: what is wrong with the weights.
     """
-    corners = np.array(boxes).reshape(-1, 2, 2)  # [box, start or end, x or y]
-    grid = np.linspace(0, 1, size + 1)
-    edges = [np.unique(np.clip(np.append(grid, corners[:, :, axis]), 0, 1)) for axis in (0, 1)]
-    x, y = ((edge[:-1] + edge[1:]) / 2 for edge in edges)
-    inside = np.zeros((len(y), len(x)), bool)
-    for left, top, right, bottom in boxes:
-        inside |= np.outer((y > top) & (y < bottom), (x > left) & (x < right))
-    area = inside * np.outer(np.diff(edges[1]), np.diff(edges[0]))
-    row, column = (np.minimum((middle * size).astype(int), size - 1) for middle in (y, x))
-    cells = np.zeros((size, size))
-    np.add.at(cells, (row[:, None], column[None]), area)
-    return cells * size * size
+    try:
+        table = np.array(weights, float)
+    except (TypeError, ValueError):
+        raise ValueError("attention is ragged or holds something other than numbers") from None
+    if table.ndim != 2 or not len(table) or table.shape[1] not in (len(table), 5):
+        raise ValueError(f"attention has shape {table.shape}, wanted a square grid or rows of 5")
+    if table.shape[0] == table.shape[1]:
+        x, y = np.divmod(np.arange(table.size), len(table))
+        table = np.stack([x, y, x + 1, y + 1, table.ravel() * len(table)], axis=1) / len(table)
+    if not np.isfinite(table).all():
+        raise ValueError("attention has NaN or infinite values")
+    if (table[:, 4] < 0).any() or abs(table[:, 4].sum() - 1) > SUM_SLACK:
+        raise ValueError(
+            f"weights from {table[:, 4].min():.6g} on, sum {table[:, 4].sum():.6g}; wanted none below 0 and a sum of 1"
+        )
+    if ((table[:, 2] <= table[:, 0]) | (table[:, 3] <= table[:, 1])).any():
+        raise ValueError("a region of the attention is empty or turned round")
+    return table
+
+
+def _boxes(question: Mapping[str, Any], scene: Mapping[str, Any]) -> np.ndarray:
+    """[boxes, 4]: left, top, right, bottom as shares of the picture, of every pointer of question and full answer.
+
+    Raises:
+        ValueError: an object is not in the scene graph.
+    """
+    notes = question.get("annotations") or {}
+    names = [pointer for part in ("question", "fullAnswer") for pointer in (notes.get(part) or {}).values()]
+    if absent := [name for name in names if name not in scene["objects"]]:
+        raise ValueError(f"its scene graph has no object {', '.join(absent)}")
+    objects = [scene["objects"][name] for name in names]
+    corners = [(o["x"], o["y"], o["x"] + o["w"], o["y"] + o["h"]) for o in objects]
+    width, height = scene["width"], scene["height"]
+    return np.array(corners, float).reshape(-1, 4) / [width, height, width, height]
+
+
+def _on_boxes(cells: np.ndarray, boxes: np.ndarray) -> float:
+    """The sum over cells and boxes of weight x share of the cell in the box."""
+    low = np.maximum(cells[:, None, :2], boxes[None, :, :2])
+    high = np.minimum(cells[:, None, 2:4], boxes[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(axis=2)
+    return float((cells[:, 4] / (cells[:, 2:4] - cells[:, :2]).prod(axis=1) @ inside).sum())

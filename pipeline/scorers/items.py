@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 UNANSWERABLE = "UQ"
+Match = Literal["exact", "vqa", "squad"]
 
 # Numbers and texts by name, or the same of several that belong together. What could not be scored is {"absent": why}.
 Scores = dict[str, Any]
@@ -83,7 +84,7 @@ class Answered(NamedTuple):
 
     Attributes:
         said: the predictions, "" where there is none.
-        confidence: higher means "answerable"; a missing prediction has the lowest of all.
+        confidence: higher means "answerable"; a missing prediction has the highest of all, and is wrong.
         correct: the worth of the answer to an answerable question, 0 for an unanswerable one.
         literal: is the prediction letter by letter the first label ("UQ" for an unanswerable question)?
         missing: there is no prediction.
@@ -127,8 +128,11 @@ class Answered(NamedTuple):
 
     @property
     def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Confidence, correct and answerable."""
-        return self.confidence, self.correct, self.answerable
+        """Confidence, correct and answerable, for scores of how well AQs and UQs are told apart: there a missing
+        prediction for an AQ has the lowest confidence, so that leaving out wins nothing."""
+        lost = self.missing & self.answerable
+        confidence = np.where(lost, self.confidence.min(initial=0) - 1, self.confidence)
+        return confidence, self.correct, self.answerable
 
     @property
     def paired(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -142,24 +146,26 @@ class Options(NamedTuple):
     Attributes:
         scores: groups of scores, () for all that the benchmark allows.
         mode: strict definitions, or those of the published RGQA script.
-        match: how answers are compared, letter case aside or exactly.
+        match: how an answer is compared with an RGQA label: both sides brought to VQA's or SQuAD's common form, or exactly
+            (docs/scores.md). `mode` parity always compares exactly.
         bootstrap: repetitions for intervals, 0 for none. seed: of the bootstrap.
         threshold: accept where confidence >= threshold, in the scores that need a fixed one.
-        allow_missing: count items without a prediction as rejected.
+        missing: what an item without a prediction is: refused, accepted with a wrong answer, or left out.
         free_text: the confidence is 0 for an answer that abstains and 1 for any other.
 
-    The rest is what some scores need and no benchmark has: word vectors, WordNet, four of GQA's files, people's
+    The rest is what some scores need and no benchmark has: answers that count as the same as another; word vectors, WordNet, four of GQA's files, people's
     judgements by item, and the costs of the run.
     """
 
     scores: tuple[str, ...] = ()
     mode: Literal["strict", "parity"] = "strict"
-    match: Literal["case", "exact"] = "case"
+    match: Match = "vqa"
     bootstrap: int = 1000
     seed: int = 0
     threshold: float = 0.5
-    allow_missing: bool = False
+    missing: Literal["refuse", "wrong", "drop"] = "refuse"
     free_text: bool = False
+    synonyms: Mapping[str, str] | None = None
     vectors: Mapping[str, np.ndarray] | None = None
     wordnet: Any = None
     all_questions: Mapping[str, Any] | None = None
@@ -170,7 +176,7 @@ class Options(NamedTuple):
     run_log: Mapping[str, float] | None = None
 
 
-FILES = Options._fields[Options._fields.index("vectors") :]  # the options that are read from files
+FILES = Options._fields[Options._fields.index("synonyms") :]  # the options that are read from files
 
 
 class ReportedScore(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 
 from .abstention import is_abstention
 from .items import UNANSWERABLE, Answered, Benchmark, BenchmarkItem, Options, Predictions
-from .normalize import fold
+from .matching import verdicts
 from .validation import InputError
 
 SHOWN = 20
@@ -22,11 +22,14 @@ def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> 
     known = benchmark.ids | (options.all_questions or {}).keys()
     if unknown := sorted(predictions.answers.keys() - known):
         yield f"{len(unknown)} ids are not in the benchmark (is it another version or subset?): {_some(unknown)}"
-    wanted = {item.id for items in benchmark.subsets.values() for item in items}
-    if (missing := sorted(wanted - predictions.answers.keys())) and not options.allow_missing:
+    subsets = {name: {item.id for item in items} for name, items in benchmark.subsets.items()}
+    wanted = frozenset().union(*subsets.values())
+    whole = [name for name, ids in subsets.items() if ids <= predictions.answers.keys()]
+    meant = f"; did you mean --subset {' --subset '.join(whole)}?" if 0 < len(whole) < len(subsets) else ""
+    if (missing := sorted(wanted - predictions.answers.keys())) and options.missing == "refuse":
         yield (
-            f"{len(missing)} of {len(wanted)} items have no prediction"
-            f" (--allow-missing counts them as rejected): {_some(missing)}"
+            f"{len(missing)} of {len(wanted)} items have no prediction (--missing wrong counts them as accepted with a "
+            f"wrong answer, --missing drop leaves them out){meant}: {_some(missing)}"
         )
     needs_confidences = benchmark.kind == "rgqa" and not options.free_text
     if needs_confidences and predictions.confidence is None and not predictions.faults:
@@ -39,6 +42,8 @@ def join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) -
     Raises:
         InputError: no item of the subset has a prediction.
     """
+    if options.missing == "drop":
+        items = [item for item in items if item.id in model.answers]
     missing = np.array([item.id not in model.answers for item in items], bool)
     if missing.all():
         raise InputError(f"{model.name}: no item of the subset has a prediction")
@@ -50,9 +55,8 @@ def join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) -
     else:
         confidence = np.array([model.confidence.get(item.id, 0.0) for item in items])
     if missing.any():
-        confidence[missing] = confidence[~missing].min() - 1
-    exact = options.match == "exact"
-    correct = [_worth(item, text, exact) for item, text in zip(items, said, strict=True)]
+        confidence[missing] = confidence[~missing].max() + 1
+    answers = [item.answers for item in items]
     labels = [next(iter(item.answers), UNANSWERABLE) for item in items]
     literal = [text == label for text, label in zip(said, labels, strict=True)]
     return Answered(
@@ -61,18 +65,11 @@ def join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) -
         said,
         confidence,
         answerable=np.array([bool(item.answers) for item in items], bool),
-        correct=np.where(missing, 0.0, correct),
+        correct=np.where(missing, 0.0, verdicts(said, answers, options.match, options.synonyms)),
         literal=np.array(literal, bool) & ~missing,
         missing=missing,
         confident=options.free_text or model.confidence is not None,
     )
-
-
-def _worth(item: BenchmarkItem, said: str, exact: bool) -> float:
-    """What the answer is worth, 0 if it is none of the right ones."""
-    said = said if exact else fold(said)
-    worths = (worth for answer, worth in item.answers.items() if (answer if exact else fold(answer)) == said)
-    return min(float(next(worths, 0.0)), 1.0)
 
 
 def _some(ids: Sequence[str]) -> str:

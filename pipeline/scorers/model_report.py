@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from . import answer_scores, realistic
 from .abstention import abstention_group
 from .bootstrap import Replicates, interval, replicates
 from .calibration import calibration_group
+from .cautions import cautions
 from .dual_accuracy import pairs_group
 from .gqa_diagnostics import gqa_group
 from .human import human_group
@@ -68,6 +70,7 @@ class ModelReport(NamedTuple):
         sha256: of the predictions file. efficiency: what the run cost, None where no log was given.
         subsets: by name, the groups of scores; before them "counts", after them "intervals" by score.
         mean: of several subsets, the mean of their group "realistic", and "intervals".
+        warnings: by subset, what looks as if something went wrong.
     """
 
     name: str
@@ -75,6 +78,7 @@ class ModelReport(NamedTuple):
     subsets: dict[str, dict[str, Scores]]
     mean: dict[str, Scores] | None = None
     efficiency: Mapping[str, float] | None = None
+    warnings: Mapping[str, list[str]] = MappingProxyType({})
 
     def main_scores(self) -> dict[str, Scores]:
         """The scores by which models are compared, of each subset and, as "mean", on average."""
@@ -100,6 +104,8 @@ def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options)
     Raises:
         InputError: everything that is wrong with the benchmark or any predictions file.
     """
+    if options.mode == "parity":
+        options = options._replace(match="exact")
     problems = list(_unfit(benchmark, options))
     for model in models:
         problems += [*model.faults, *(f"{model.name}: {line}" for line in faults(benchmark, model, options))]
@@ -152,22 +158,25 @@ def _scored(benchmark: Benchmark, model: Predictions, options: Options) -> tuple
     subsets = {}
     for name, answered in joined.items():
         groups = {group: GROUPS[group][0](answered, options) for group in chosen}
-        subsets[name] = {"counts": _counts(answered), **groups, "intervals": _intervals(repeated, name)}
+        counts = _counts(answered, len(benchmark.subsets[name]))
+        subsets[name] = {"counts": counts, **groups, "intervals": _intervals(repeated, name)}
     mean = None
     if len(subsets) > 1 and "realistic" in chosen:
         rows = [groups["realistic"] for groups in subsets.values()]
         means = {score: float(np.mean([row[score] for row in rows])) for score in rows[0]}
         mean = {"realistic": means, "intervals": _intervals(repeated, "mean")}
-    return ModelReport(model.name, model.sha256, subsets, mean, options.run_log), repeated
+    warnings = {name: texts for name, answered in joined.items() if (texts := cautions(answered, options))}
+    return ModelReport(model.name, model.sha256, subsets, mean, options.run_log, warnings), repeated
 
 
-def _counts(answered: Answered) -> Scores:
+def _counts(answered: Answered, all_items: int) -> Scores:
     return {
         "items": len(answered.items),
         "aqs": int(answered.answerable.sum()),
         "uqs": int((~answered.answerable).sum()),
         "pictures": len({item.picture for item in answered.items}),
         "missing": int(answered.missing.sum()),
+        "left_out": all_items - len(answered.items),
         "says_uq": sum(text.strip().upper() == "UQ" for text in answered.said),
     }
 

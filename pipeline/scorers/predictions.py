@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import math
+from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,35 @@ from .validation import InputError, parse_json, parse_lines, read_bytes
 
 ID = ("questionId", "question_id", "id")
 ANSWER = ("prediction", "answer")
+# Where one of these stands beside `answer`, nobody knows which of the two the model said.
+RIVALS = frozenset(
+    [
+        "response",
+        "responses",
+        "resps",
+        "filtered_resps",
+        "output",
+        "outputs",
+        "pred",
+        "predicted",
+        "model_answer",
+        "model_output",
+        "model_response",
+        "generated",
+        "generation",
+        "completion",
+        "target",
+        "targets",
+        "label",
+        "labels",
+        "gold",
+        "gold_answer",
+        "gt",
+        "gt_answer",
+        "ground_truth",
+        "reference",
+    ]
+)
 VERSION = ("benchmark_version", "version")
 
 
@@ -37,6 +67,7 @@ def read_predictions(path: Path | str) -> Predictions:
     answers: dict[str, str] = {}
     confidence: dict[str, float] = {}
     faults: list[str] = []
+    unclear: dict[str, list[int]] = defaultdict(list)
     unsure = 0
     for number, row in enumerate(rows, 1):
         name, said, value = _first(row, ID), _first(row, ANSWER), row.get("confidence")
@@ -47,6 +78,8 @@ def read_predictions(path: Path | str) -> Predictions:
             )
             continue
         name = str(name)
+        if "prediction" not in row and (rivals := sorted(RIVALS & row.keys())):
+            unclear[", ".join(rivals)].append(number)
         if name in answers:
             faults.append(f"row {number}: id {name} stands there twice")
             continue
@@ -60,6 +93,11 @@ def read_predictions(path: Path | str) -> Predictions:
             faults.append(f"row {number} ({name}): confidence is {value}")
         else:
             confidence[name] = value
+    for rivals, numbers in unclear.items():
+        faults.append(
+            f"{len(numbers)} rows, from row {numbers[0]} on, have `answer` beside {rivals}: is it the model's or the right one? "
+            "Call the model's `prediction`"
+        )
     if not answers and not faults:
         faults.append("no rows")
     if unsure and len(answers) > unsure:
@@ -72,13 +110,17 @@ def read_predictions(path: Path | str) -> Predictions:
 
 def _rows(path: Path, data: bytes) -> tuple[list[dict[str, Any]], str]:
     """The rows of a file, and the benchmark's version if the file names it beside them."""
-    kind, version = path.suffix.lower(), ""
+    kind, version = Path(path.name.removesuffix(".gz")).suffix.lower(), ""
     if kind == ".csv":
         rows = _csv_rows(path, data)
     elif kind in (".jsonl", ".ndjson"):
         rows = [row for _, row in parse_lines(data, path)]
     elif kind == ".parquet":
         rows = _parquet_rows(path, data)
+    elif kind in (".tsv", ".xlsx", ".xls", ".pkl", ".pickle", ".npy", ".npz"):
+        raise InputError(
+            f"{path}: {kind} is not read; wanted .json, .jsonl, .csv or .parquet (also .gz of these)"
+        )
     else:
         rows = parse_json(data, path)
         if isinstance(rows, dict) and isinstance(rows.get("predictions"), list):
@@ -92,7 +134,9 @@ def _csv_rows(path: Path, data: bytes) -> list[dict[str, Any]]:
     try:
         return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text ({error})") from None
+        raise InputError(
+            f"{path}: not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8"
+        ) from None
 
 
 def _parquet_rows(path: Path, data: bytes) -> list[dict[str, Any]]:
@@ -114,9 +158,12 @@ def _first(row: dict[str, Any], keys: tuple[str, ...]) -> Any:
 
 def _number(value: object, path: Path) -> float | str:
     """A confidence, or what it is instead of one."""
-    if path.suffix.lower() == ".csv":
+    if isinstance(value, str) and ".csv" in path.suffixes:
         with suppress(ValueError):
             value = float(str(value))
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         return f"{value!r}, wanted a number"
-    return float(value) if math.isfinite(value) else f"{value}, wanted a finite number"
+    try:
+        return float(value) if math.isfinite(value) else f"{value}, wanted a finite number"
+    except OverflowError:
+        return "a whole number of more than 300 digits, wanted one that a float can hold"

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from .answer_scores import vqa_accuracy
 from .items import Answered, Options, Scores
+from .published_selective import published_selective_scores
 from .sweep import SLACK, order
 from .validation import arrays, fractions
 
@@ -59,30 +60,26 @@ def threshold_at_risk(confidence: ArrayLike, accuracy: ArrayLike, risk: float) -
     return float(thresholds[within[-1]]) if len(within) else float("inf")
 
 
-def risk_coverage_auc(confidence: ArrayLike, accuracy: ArrayLike, *, published: bool = False) -> float:
-    """Area under risk over coverage; in [0, 1], lower is better. NaN without items.
+def risk_coverage_auc(confidence: ArrayLike, accuracy: ArrayLike) -> float:
+    """Area under risk over coverage by trapezoids between the items, one by one, from coverage 1/n on; in [0, 1], lower
+    is better. Items of equal confidence come in random order: this is the mean over all their orders, so that ties win
+    nothing. NaN with fewer than two items.
 
-    Items of equal confidence come in random order: at a coverage between two thresholds the risk is what is then
-    expected. So ties win nothing, and doubling a data set changes nothing. `published` takes the trapezoids between
-    thresholds from the first one on, as the authors' script does (without ties; it takes those in the file's order).
-
-    >>> confidence, accuracy = [0.9, 0.8, 0.7, 0.1], [1, 1, 0, 0]
-    >>> round(risk_coverage_auc(confidence, accuracy, published=True), 4)  # (1/3 / 2 + (1/3 + 1/2) / 2) / 4
+    >>> round(risk_coverage_auc([0.9, 0.8, 0.7, 0.1], [1, 1, 0, 0]), 4)  # (1/3 / 2 + (1/3 + 1/2) / 2) / 4
     0.1458
-    >>> round(risk_coverage_auc(confidence, accuracy), 4)  # 1/4 - 1/2 ln(3/2) + 1/4 - 1/2 ln(4/3)
-    0.1534
+    >>> risk_coverage_auc([0.9, 0.5, 0.5], [1, 1, 0])  # risks 0, (0 + 1/2) / 2, 1/3: (1/4 / 2 + (1/4 + 1/3) / 2) / 3
+    0.1388888888888889
     """
-    coverage, risk, _ = risk_coverage_curve(confidence, accuracy)
-    if not len(coverage):
+    confidence, accuracy = arrays(confidence=confidence, accuracy=accuracy)
+    (accuracy,) = fractions(accuracy=accuracy)
+    if len(accuracy) < 2:
         return float("nan")
-    if published:
-        return float(np.trapezoid(risk, coverage))
-    # Losses grow evenly between thresholds, from l0 at coverage c0: the risk there is (l0 + slope (c - c0)) / c.
-    width = np.diff(coverage, prepend=0.0)
-    slope = np.diff(risk * coverage, prepend=0.0) / width
-    c0, l0 = coverage[:-1], (risk * coverage)[:-1]
-    bent = (l0 - slope[1:] * c0) * np.log(coverage[1:] / c0)
-    return float((slope * width).sum() + bent.sum())
+    by = order(confidence)
+    sizes = np.diff(by.last, prepend=-1)
+    losses = np.add.reduceat(1 - accuracy[by.rows], by.last - sizes + 1)
+    expected = np.repeat(losses / sizes, sizes)  # of each item of a tie, in whatever order
+    answered = np.arange(1, len(accuracy) + 1)
+    return float(np.trapezoid(np.cumsum(expected) / answered, answered / len(accuracy)))
 
 
 def best_selection(accuracy: ArrayLike) -> np.ndarray:
@@ -176,6 +173,12 @@ def selective_group(answered: Answered, options: Options) -> Scores:
     if not answered.confident:
         return {"absent": "the predictions give no confidences"}
     confidence, accuracy = answered.confidence, _accuracy(answered)
+    dev, test = answered.parts()
+    parted = dev.items and test.items
+    if options.mode == "parity":
+        if not parted:
+            return published_selective_scores(confidence, accuracy)
+        return published_selective_scores(test.confidence, _accuracy(test), dev.confidence, _accuracy(dev))
     best = best_selection(accuracy)
     scores: Scores = {
         "accuracy": float(np.mean(accuracy)),
@@ -186,8 +189,7 @@ def selective_group(answered: Answered, options: Options) -> Scores:
     }
     if answered.answerable.all():
         return scores
-    dev, test = answered.parts()
-    if not dev.items or not test.items:
+    if not parted:
         absent = {
             "absent": "no dev and test items to choose a threshold on and apply it to (a release folder has them)"
         }

@@ -21,8 +21,9 @@ def text_of(report: Report) -> str:
     """What the command prints: every model, every subset, the differences, and all models side by side."""
     bench = report.benchmark
     version = f" {bench['version']}" if bench["version"] else ""
-    mode = report.options["mode"]
-    lines = [f"benchmark {bench['name']}{version}, mode {mode}; numbers in % unless said otherwise"]
+    mode, match = report.options["mode"], report.options["match"]
+    compared = f", answers compared by {match}" if bench["kind"] == "rgqa" else ""
+    lines = [f"benchmark {bench['name']}{version}, mode {mode}{compared}; numbers in % unless said otherwise"]
     for model in report.models:
         lines += _model(model)
     for difference in report.differences:
@@ -37,6 +38,7 @@ def text_of(report: Report) -> str:
 def _model(model: ModelReport) -> Iterator[str]:
     for subset, groups in model.subsets.items():
         yield from ("", _headline(model.name, subset, groups["counts"]))
+        yield from (f"  WARNING: {text}" for text in model.warnings.get(subset, ()))
         for group, values in groups.items():
             if group == "by":
                 yield from _slices(values)
@@ -54,7 +56,9 @@ def _headline(model: str, subset: str, counts: Scores) -> str:
     kinds = ("aqs", "AQs"), ("uqs", "UQs"), ("pictures", "pictures")
     text = f"{model} on {subset}: " + ", ".join(f"{counts[key]:,} {kind}" for key, kind in kinds)
     if counts["missing"]:
-        text += f"; {counts['missing']:,} MISSING, counted as rejected"
+        text += f"; {counts['missing']:,} MISSING, counted as accepted with a wrong answer"
+    if counts["left_out"]:
+        text += f"; {counts['left_out']:,} without a prediction LEFT OUT"
     if counts["says_uq"]:
         text += f'; {counts["says_uq"]:,} answers read "UQ": never right as an answer (--free-text reads them as abstentions)'
     return text

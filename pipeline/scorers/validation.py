@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -91,13 +93,16 @@ def strings(predictions: Texts, answers: TextLists) -> tuple[list[str], list[lis
 
 
 def read_bytes(path: Path | str) -> bytes:
-    """A file's bytes.
+    """A file's bytes, unpacked if it is packed by gzip.
 
     Raises:
         InputError: no such file, or it cannot be read.
     """
     try:
-        return Path(path).read_bytes()
+        data = Path(path).read_bytes()
+        return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: not a gzip file, or cut off ({error})") from None
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except OSError as error:
@@ -111,7 +116,7 @@ def parse_json(data: bytes, path: Path | str) -> Any:
         InputError: says where it breaks.
     """
     try:
-        return json.loads(data)
+        return _loads(data)
     except ValueError as error:
         raise InputError(f"{path}: not valid JSON ({error}); the file may be cut off") from None
 
@@ -125,9 +130,19 @@ def parse_lines(data: bytes, path: Path | str) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(data.splitlines(), 1):
         if line.strip():
             try:
-                yield number, json.loads(line)
+                yield number, _loads(line)
             except ValueError as error:
                 raise InputError(f"{path}, line {number}: not valid JSON ({error})") from None
+
+
+def _loads(data: bytes) -> Any:
+    """As `json.loads`; whatever it cannot read is a ValueError."""
+    try:
+        return json.loads(data)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
+    except RecursionError:
+        raise ValueError("nested too deep") from None
 
 
 def read_mapping(path: Path | str) -> dict[str, Any]:
@@ -140,6 +155,22 @@ def read_mapping(path: Path | str) -> dict[str, Any]:
     if not isinstance(mapping, dict):
         raise InputError(f"{path}: wanted an object by id, got a {type(mapping).__name__}")
     return mapping
+
+
+def read_attention(path: Path | str) -> dict[str, Any]:
+    """Attention by question id: an object, or GQA's list of {questionId, attention}.
+
+    Raises:
+        InputError: it cannot be read, or is neither.
+    """
+    value = parse_json(read_bytes(path), path)
+    if isinstance(value, list) and all(
+        isinstance(row, dict) and {"questionId", "attention"} <= row.keys() for row in value
+    ):
+        return {str(row["questionId"]): row["attention"] for row in value}
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: wanted an object by id, or a list of {{questionId, attention}}")
+    return value
 
 
 def each(rows: Iterable[Any], where: str, make: Callable[[Any], T]) -> tuple[list[T], list[str]]:

@@ -78,7 +78,7 @@ def test_the_command_line_hands_all_words_on(files, tmp_path):
     done = CliRunner().invoke(app, ["score", *words])
     assert done.exit_code == 0, done.output
     assert done.output.startswith("benchmark b, mode strict")
-    assert json.loads((tmp_path / "s.json").read_text())["options"]["allow_missing"] is True
+    assert json.loads((tmp_path / "s.json").read_text())["options"]["missing"] == "wrong"
 
 
 def test_help_is_complete_and_a_mistake_ends_with_code_1(files):

@@ -69,7 +69,11 @@ def test_edit_distance_is_a_distance(a, b, c):
 WORDS = st.sampled_from(["red", "blue", "dark red"])
 
 
-@given(WORDS, st.lists(WORDS, min_size=2, max_size=10), st.sampled_from(["official", "corrected"]))
+@given(
+    WORDS,
+    st.lists(WORDS, min_size=2, max_size=10),
+    st.sampled_from(["official", "official-2017", "corrected"]),
+)
 def test_vqa_accuracy_is_the_mean_over_all_ways_to_leave_one_person_out(said, people, form):
     left = itertools.combinations(people, len(people) - 1)
     expected = np.mean([min(rest.count(said) / 3, 1) for rest in left])
@@ -83,15 +87,24 @@ def test_with_ten_people_accuracy_is_as_the_papers_say(agree, expected):
     assert vqa3_plus(["red"], people)[0] == pytest.approx(expected)
 
 
-def test_official_leaves_unanimous_people_as_they_wrote_it_and_corrected_does_not():
-    # The prediction loses its article and becomes a digit; people's "the dog", "two" do not.
-    assert vqa_accuracy(["the dog", "two"], [["the dog"] * 10, ["two"] * 10]).tolist() == [0, 0]
-    assert vqa_accuracy(["the dog", "two"], [["the dog"] * 10, ["two"] * 10], form="corrected").tolist() == [
-        1,
-        1,
-    ]
-    # Where people differ only punctuation is treated: "two" is still not "2".
-    assert vqa_accuracy(["two"], [["two"] * 5 + ["3"] * 5]).tolist() == [0]
+def test_where_people_agree_official_compares_letter_by_letter_and_corrected_does_not():
+    people = [["the dog"] * 10, ["two"] * 10]
+    assert vqa_accuracy(["the dog", "two"], people).tolist() == [1, 1]
+    assert vqa_accuracy(["dog", "2"], people).tolist() == [0, 0]
+    assert vqa_accuracy(["dog", "2"], people, form="corrected").tolist() == [1, 1]
+    # Until 2021 the prediction lost its article and became a digit, and people's answers did not.
+    assert vqa_accuracy(["the dog", "two"], people, form="official-2017").tolist() == [0, 0]
+
+
+def test_where_people_differ_both_are_normalised_since_2021():
+    # Five of ten agree: min(4/3, 1) and min(5/3, 1) are both 1.
+    people = [["two"] * 5 + ["3"] * 5]
+    assert vqa_accuracy(["two"], people).tolist() == vqa_accuracy(["2."], people).tolist() == [1]
+    assert vqa_accuracy(["two"], people, form="official-2017").tolist() == [0]
+
+
+def test_corrected_takes_a_full_stop_away_where_official_does():
+    assert vqa_accuracy(["pm"], [["p.m."] * 10], form="corrected").tolist() == [1]
 
 
 def test_one_person_leaves_nobody():

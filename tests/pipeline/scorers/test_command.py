@@ -9,7 +9,7 @@ import pytest
 from pipeline.scorers.command import json_of, options_of
 from pipeline.scorers.items import Options
 from pipeline.scorers.validation import InputError
-from tests.pipeline.scorers.conftest import predictions, refused, run, write
+from tests.pipeline.scorers.conftest import predictions, refused, run, scored, write
 
 
 def test_table_and_json_are_printed_and_written(release, tmp_path, capsys):
@@ -39,7 +39,7 @@ def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, cap
     )
     for expected in (
         "--mode is 'loose', wanted strict or parity",
-        "--match is 'fuzzy', wanted case or exact",
+        "--match is 'fuzzy', wanted exact, vqa or squad",
         "--bootstrap is -1, wanted 0 or more",
         "--seed is -2, wanted 0 or more",
         "no scores called nope; there are abstention, answerability",
@@ -85,3 +85,44 @@ def test_the_command_says_what_it_is(option, capsys):
     assert caught.value.code == 0
     text = capsys.readouterr().out
     assert "rgqa_scorers 1" in text if option == "--version" else "Example: rgqa-score" in text
+
+
+def test_predictions_of_one_subset_are_recognised(release, tmp_path, capsys):
+    rows = json.loads((release / "rgqa" / "pt-hard.json").read_text())
+    for number, row in enumerate(rows):
+        row["question_id"] = f"pt{number}"
+    (release / "rgqa" / "pt-hard.json").write_text(json.dumps(rows))
+    (release / "provenance.jsonl").unlink()
+    text = refused(capsys, release, write(tmp_path / "m.json", predictions()))
+    assert "6 of 12 items have no prediction" in text and "did you mean --subset clip-easy?" in text
+
+
+def test_two_files_of_one_name_are_told_apart_by_their_folders(release, tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder / "m.json", predictions())
+    report = scored(tmp_path, release, tmp_path / "a/m.json", tmp_path / "b/m.json", "--bootstrap", 0)
+    assert [model["name"] for model in report["models"]] == ["a/m", "b/m"]
+
+
+def test_what_is_written_cannot_take_the_place_of_a_folder(release, tmp_path, capsys):
+    path = write(tmp_path / "m.json", predictions())
+    text = refused(capsys, release, path, "--json", tmp_path, "--out", path)
+    assert f"--json {tmp_path}: wanted a file" in text and f"--out {path}: wanted a folder" in text
+
+
+def test_a_list_of_choices_is_refused(release, tmp_path, capsys):
+    text = refused(
+        capsys,
+        release,
+        write(tmp_path / "m.json", predictions()),
+        "--choices",
+        write(tmp_path / "c.json", []),
+    )
+    assert "wanted an object by id, got a list" in text
+
+
+def test_parity_compares_letter_by_letter_and_says_so(release, tmp_path, capsys):
+    report = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--mode", "parity")
+    assert report["options"]["match"] == "exact"
+    assert "mode parity, answers compared by exact" in capsys.readouterr().out

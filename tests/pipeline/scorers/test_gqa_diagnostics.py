@@ -1,9 +1,9 @@
-import numpy as np
 import pytest
 
-from pipeline.scorers.gqa_diagnostics import covered, gqa_diagnostics, gqa_group, steps
+from pipeline.scorers.gqa_diagnostics import gqa_diagnostics, gqa_group, steps
 from pipeline.scorers.items import BenchmarkItem, Options
 from pipeline.scorers.join import join
+from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import answered, model
 
 
@@ -91,7 +91,7 @@ def test_distribution_is_chi_square_weighted_by_group():
         "n": question("cat"),
     }
     found = gqa_diagnostics(questions, {**{str(i): "red" for i in range(4)}, "h": "dog", "n": "dog"})
-    assert found["distribution"] == {"value": pytest.approx(4 / 3 * 4 / 5), "items": 5}
+    assert found["distribution"] == {"value": pytest.approx(4 / 3 * 4 / 5 / 100), "items": 5}
 
 
 def test_validity_and_plausibility_look_answers_up():
@@ -108,25 +108,63 @@ def test_validity_and_plausibility_look_answers_up():
     }
 
 
-def test_grounding_is_the_attention_on_what_is_pointed_to_counted_once():
-    # A picture of 100 x 100 in 2 x 2 cells. Object 1 covers the left half, object 2 the upper left cell, again.
-    scene = {
-        "n1": {
-            "width": 100,
-            "height": 100,
-            "objects": {"1": {"x": 0, "y": 0, "w": 50, "h": 100}, "2": {"x": 0, "y": 0, "w": 50, "h": 50}},
-        }
+# A picture of 200 x 100 in 2 x 2 cells. Object 1 covers the left half, object 2 the upper left cell, again.
+SCENES = {
+    "n1": {
+        "width": 200,
+        "height": 100,
+        "objects": {"1": {"x": 0, "y": 0, "w": 100, "h": 100}, "2": {"x": 0, "y": 0, "w": 100, "h": 50}},
     }
-    attention = {"a": [[0.4, 0.3], [0.2, 0.1]]}  # upper row, lower row
-    found = gqa_diagnostics(
-        {"a": question("red", question={"3": "1"}, full={"4": "2"})},
-        {"a": "red"},
-        scenes=scene,
-        attention=attention,
-    )
-    assert found["grounding"] == {"value": pytest.approx(0.6), "items": 1}
-    # A quarter of the lower right cell.
-    assert covered([(0.5, 0.5, 0.75, 0.75)], 2) == pytest.approx(np.array([[0, 0], [0, 0.25]]))
+}
+
+
+def grounding(attention, **pointers):
+    return gqa_diagnostics(
+        {"a": question("red", **pointers)}, {"a": "red"}, scenes=SCENES, attention=attention
+    )["grounding"]
+
+
+def test_grounding_is_the_attention_on_every_box_that_is_pointed_to():
+    # The first index is x. Left half: 0.4 + 0.3; its upper cell once more, as GQA's script counts overlaps: 0.4.
+    columns = [[0.4, 0.3], [0.2, 0.1]]
+    expected = {"value": pytest.approx(1.1), "items": 1}
+    assert grounding({"a": columns}, question={"3": "1"}, full={"4": "2"}) == expected
+
+
+def test_grounding_of_attention_over_regions():
+    # Half of the first region lies in the left half, none of the second: 0.8 / 2.
+    regions = [[0.25, 0.0, 0.75, 1.0, 0.8], [0.5, 0.0, 1.0, 1.0, 0.2]]
+    assert grounding({"a": regions}, question={"3": "1"}) == {"value": pytest.approx(0.4), "items": 1}
+
+
+def test_a_question_that_points_nowhere_is_not_grounded():
+    assert grounding({"a": [[1.0]]}) == {"value": 0.0, "items": 1}
+
+
+@pytest.mark.parametrize(
+    ("attention", "message"),
+    [
+        ([[0.5, 0.5], [0.5, -0.5]], "weights from -0.5 on, sum 1"),
+        ([[7.02]], "sum 7.02"),
+        ([[float("nan")]], "NaN"),
+        ([0.25, 0.25, 0.25, 0.25], r"shape \(4,\)"),
+        ([[0.5, 0.5], [0.5]], "ragged"),
+        ([["x"]], "ragged or holds something other than numbers"),
+        (None, "shape"),
+        ([[0.5, 0.0, 0.5, 1.0, 1.0]], "empty"),
+    ],
+)
+def test_attention_that_is_none_is_refused(attention, message):
+    with pytest.raises(InputError, match=message):
+        grounding({"a": attention}, question={"3": "1"})
+
+
+def test_unbalanced_questions_are_not_scored_but_can_be_entailed():
+    # a, right, entails u, wrong; u itself, marked as unbalanced, counts nowhere.
+    questions = {"a": question("red", entailed=["u"]), "u": question("no") | {"isBalanced": False}}
+    scores = gqa_diagnostics(questions, {"a": "red", "u": "yes"})
+    assert scores["accuracy"] == {"value": 1.0, "items": 1}
+    assert scores["consistency"] == {"value": 0.0, "items": 1}
 
 
 def test_what_a_split_has_no_files_for_is_said_and_not_zero():
@@ -142,7 +180,7 @@ def test_what_a_split_has_no_files_for_is_said_and_not_zero():
 
 
 def test_a_question_without_prediction_is_refused():
-    with pytest.raises(ValueError, match="1 questions have no prediction: a"):
+    with pytest.raises(InputError, match="1 questions have no prediction: a"):
         gqa_diagnostics({"a": question("red")}, {})
 
 

@@ -19,13 +19,14 @@ def test_predictions_find_their_items_by_id_whatever_the_order():
 @pytest.mark.parametrize(
     ("said", "match", "worth", "literal"),
     [
-        ("dog", "case", 1.0, True),
-        ("Dog ", "case", 1.0, False),
+        ("dog", "vqa", 1.0, True),
+        ("Dog. ", "vqa", 1.0, False),
+        ("the dog", "vqa", 1.0, False),
         ("Dog", "exact", 0.0, False),
-        ("big dog", "case", 0.5, False),  # letter case and spaces aside the second label
+        ("big dog", "vqa", 0.5, False),  # letter case and spaces aside the second label
         ("big dog", "exact", 0.0, False),
-        ("cat", "case", 0.0, False),
-        ("UQ", "case", 0.0, False),
+        ("cat", "vqa", 0.0, False),
+        ("UQ", "vqa", 0.0, False),
     ],
 )
 def test_an_answer_is_worth_what_its_label_says(said, match, worth, literal):
@@ -34,11 +35,22 @@ def test_an_answer_is_worth_what_its_label_says(said, match, worth, literal):
     assert joined.literal.tolist() == [literal, said == "UQ"]
 
 
-def test_missing_predictions_are_wrong_and_accepted_after_all_others():
-    joined = join(ITEMS, model({"u": ("red", -3.0)}), Options(allow_missing=True))
-    assert joined.missing.tolist() == [True, False] and joined.said == ["", "red"]
-    assert joined.confidence.tolist() == [-4.0, -3.0] and joined.correct.tolist() == [0.0, 0.0]
-    assert not joined.literal.any()
+def test_missing_predictions_are_wrong_and_accepted_before_all_others():
+    joined = join(ITEMS, model({"a": ("dog", 3.0)}), Options(missing="wrong"))
+    assert joined.missing.tolist() == [False, True] and joined.said == ["dog", ""]
+    assert joined.confidence.tolist() == [3.0, 4.0] and joined.correct.tolist() == [1.0, 0.0]
+    assert joined.literal.tolist() == [True, False]
+
+
+def test_a_missing_answer_to_an_aq_does_not_help_to_tell_aqs_from_uqs():
+    joined = join(ITEMS, model({"u": ("red", -3.0)}), Options(missing="wrong"))
+    assert joined.confidence.tolist() == [-2.0, -3.0] and joined.correct.tolist() == [0.0, 0.0]
+    assert joined.columns[0][0] < joined.columns[0][1] == -3.0
+
+
+def test_missing_predictions_can_be_left_out():
+    joined = join(ITEMS, model({"u": ("red", -3.0)}), Options(missing="drop"))
+    assert [item.id for item in joined.items] == ["u"] and not joined.missing.any()
 
 
 def test_without_confidences_all_items_are_alike_and_free_text_reads_them_from_the_answers():
@@ -100,7 +112,7 @@ def test_ids_of_subsets_not_chosen_and_of_the_unbalanced_file_are_known():
 def test_of_many_ids_twenty_are_shown():
     benchmark = Benchmark("rgqa", "b", "", {}, {"x": ITEMS}, frozenset({"a", "u"}))
     said = model({f"z{i:02}": ("red", 0.5) for i in range(23)})
-    (unknown,) = faults(benchmark, said, Options(allow_missing=True))
+    (unknown,) = faults(benchmark, said, Options(missing="wrong"))
     assert unknown.startswith("23 ids") and unknown.endswith("z19 and 3 more")
 
 
@@ -112,14 +124,24 @@ def test_confidences_are_needed_where_questions_can_be_rejected():
     assert [*faults(benchmark._replace(kind="gqa"), said, Options())] == []
 
 
-def test_missing_predictions_count_as_rejected_when_allowed_and_the_headline_says_so(
-    release, tmp_path, capsys
-):
-    path = write(tmp_path / "m.json", predictions()[1:])
+@pytest.mark.parametrize(("left_out", "facc", "auroc"), [("a1", 1 / 3, 5 / 9), ("u3", 2 / 3, 5 / 9)])
+def test_leaving_out_wins_nothing(release, tmp_path, capsys, left_out, facc, auroc):
+    # a1 0.9 right, u1 0.2, a2 0.8 wrong, u2 0.7, a3 0.6 right, u3 0.1: AUROC 8/9, FACC 2/3.
+    # Without a1: wrong and last of all: a2 beats 3 UQs, a3 two, a1 none: 5/9. Without u3: accepted before all: 2 + 2 + 1 = 5.
+    rows = [row for row in predictions() if row["questionId"] != left_out]
+    path = write(tmp_path / "m.json", rows)
     words = "--allow-missing", "--bootstrap", 0, "--subset", "clip-easy"
     found = scored(tmp_path, release, path, *words)["models"][0]["subsets"]["clip-easy"]
-    assert "1 MISSING, counted as rejected" in capsys.readouterr().out
-    # a1 is accepted last, and wrong: a2 wrong, u2, a3 right, u1, u3, a1. AUROC: a2 beats 3, a3 2, a1 0 of 9.
-    assert found["realistic"]["auroc"] == pytest.approx(5 / 9)
-    assert found["realistic"]["facc"] == pytest.approx(1 / 3)
+    assert "1 MISSING, counted as accepted with a wrong answer" in capsys.readouterr().out
+    assert found["realistic"]["facc"] == pytest.approx(facc)
+    assert found["realistic"]["auroc"] == pytest.approx(auroc)
     assert len(ROWS) == found["counts"]["items"]
+
+
+def test_what_is_left_out_is_said(release, tmp_path, capsys):
+    path = write(tmp_path / "m.json", predictions()[1:])
+    words = "--missing", "drop", "--bootstrap", 0, "--subset", "clip-easy"
+    found = scored(tmp_path, release, path, *words)["models"][0]["subsets"]["clip-easy"]
+    assert "1 without a prediction LEFT OUT" in capsys.readouterr().out
+    # a2 wrong, u2, a3 right, u1, u3: a2 beats 3, a3 2 of 6.
+    assert found["realistic"]["auroc"] == pytest.approx(5 / 6) and found["counts"]["items"] == 5

@@ -19,7 +19,15 @@ def test_a_release_is_scored_subset_by_subset_and_on_average(release, tmp_path):
     assert easy["realistic"]["auaf"] == pytest.approx(1 / 9 + 4 / 9)
     assert easy["realistic"]["auroc"] == pytest.approx(8 / 9)
     assert report["mean"]["realistic"]["auaf"] == pytest.approx(5 / 9)
-    assert easy["counts"] == {"items": 6, "aqs": 3, "uqs": 3, "pictures": 3, "missing": 0, "says_uq": 0}
+    assert easy["counts"] == {
+        "items": 6,
+        "aqs": 3,
+        "uqs": 3,
+        "pictures": 3,
+        "missing": 0,
+        "left_out": 0,
+        "says_uq": 0,
+    }
     assert easy["pairs"]["dual_accuracy"] == pytest.approx(1 - 1 / 3)  # p2's AQ is wrong
     assert found["benchmark"]["version"] == "1.0.0" and len(report["sha256"]) == 64
     assert found["versions"]["rgqa_scorers"] == VERSION
@@ -95,7 +103,7 @@ def test_a_benchmark_with_one_kind_of_question_is_refused(tmp_path, capsys, labe
 
 def test_two_files_of_one_name_are_refused(release, tmp_path, capsys):
     path = write(tmp_path / "m.json", predictions())
-    assert "two predictions files have the same name: m, m" in refused(capsys, release, path, path)
+    assert "two predictions files have the same name: " in refused(capsys, release, path, path)
 
 
 def test_uq_is_never_silently_an_answer(release, tmp_path, capsys):

@@ -1,6 +1,8 @@
 import csv
+import gzip
 import json
 import math
+import re
 
 import pytest
 
@@ -97,4 +99,44 @@ def test_an_empty_file_is_a_fault(tmp_path):
 def test_files_that_hold_no_rows_are_refused(tmp_path, name, data, expected):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(InputError, match=expected):
+        read_predictions(tmp_path / name)
+
+
+def test_an_answer_beside_what_may_be_the_models_is_refused(tmp_path):
+    # A log whose `answer` is the gold answer scored 100.
+    rows = [{"question_id": str(i), "answer": "red", "response": "blue", "confidence": 0.5} for i in range(3)]
+    faults = read_predictions(write(tmp_path / "log.json", rows)).faults
+    assert "3 rows, from row 1 on, have `answer` beside response" in faults[1]
+    named = [row | {"prediction": row["response"]} for row in rows]
+    read = read_predictions(write(tmp_path / "log.json", named))
+    assert read.faults == () and set(read.answers.values()) == {"blue"}
+
+
+def test_a_file_packed_by_gzip_is_read(tmp_path):
+    rows = [{"id": "a", "prediction": "red", "confidence": 0.5}]
+    (tmp_path / "m.json.gz").write_bytes(gzip.compress(json.dumps(rows).encode()))
+    assert read_predictions(tmp_path / "m.json.gz").answers == {"a": "red"}
+    (tmp_path / "m.csv.gz").write_bytes(gzip.compress(b"id,prediction,confidence\na,red,0.5\n"))
+    assert read_predictions(tmp_path / "m.csv.gz").confidence == {"a": 0.5}
+
+
+def test_a_number_that_no_float_holds_is_refused(tmp_path):
+    (tmp_path / "m.json").write_text(f'[{{"id": "a", "prediction": "red", "confidence": 1{"0" * 400}}}]')
+    assert "a whole number of more than 300 digits" in read_predictions(tmp_path / "m.json").faults[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("m.tsv", b"id\tprediction", ".tsv is not read; wanted .json, .jsonl, .csv or .parquet"),
+        ("m.pkl", b"\x80\x04", ".pkl is not read"),
+        ("m.json", b"[" * 200_000, "nested too deep"),
+        ("m.json", '[{"id": "a", "prediction": "caf\xe9"}]'.encode("latin-1"), "not UTF-8 text"),
+        ("m.csv", "id,prediction\na,caf\xe9".encode("latin-1"), "not UTF-8 text"),
+        ("m.json.gz", b"\x1f\x8b\x08broken", "not a gzip file, or cut off"),
+    ],
+)
+def test_files_of_other_forms_are_refused_with_the_reason(tmp_path, name, data, expected):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(InputError, match=re.escape(expected)):
         read_predictions(tmp_path / name)

@@ -5,9 +5,11 @@ from pipeline.scorers.text_table import text_of
 
 
 def report(groups, **more):
-    counts = {"items": 3, "aqs": 2, "uqs": 1, "pictures": 1, "missing": 0, "says_uq": 0}
+    counts = {"items": 3, "aqs": 2, "uqs": 1, "pictures": 1, "missing": 0, "left_out": 0, "says_uq": 0}
     model = ModelReport("m", "", {"x": {"counts": counts | more, **groups}})
-    return Report({}, {"mode": "strict"}, {"name": "b", "version": "1.0.0"}, [model], [])
+    return Report(
+        {}, {"mode": "strict", "match": "vqa"}, {"name": "b", "kind": "rgqa", "version": "1.0.0"}, [model], []
+    )
 
 
 def lines(*arguments, **more):
@@ -16,7 +18,10 @@ def lines(*arguments, **more):
 
 def test_shares_are_in_percent_and_undefined_is_a_dash():
     text = lines({"realistic": {"auaf": 0.1275, "ff95": math.nan}, "intervals": {"auaf": [0.1, 0.2]}})
-    assert text[0] == "benchmark b 1.0.0, mode strict; numbers in % unless said otherwise"
+    assert (
+        text[0]
+        == "benchmark b 1.0.0, mode strict, answers compared by vqa; numbers in % unless said otherwise"
+    )
     assert text[2:] == [
         "m on x: 2 AQs, 1 UQs, 1 pictures",
         "  realistic",
@@ -56,7 +61,7 @@ def test_scores_that_belong_together_stand_in_a_line_or_below_each_other():
 
 def test_the_headline_names_what_was_not_answered_as_it_should_be():
     (headline,) = lines({"intervals": {}}, missing=1000, says_uq=2)[2:]
-    assert "; 1,000 MISSING, counted as rejected; 2 answers read" in headline
+    assert "; 1,000 MISSING, counted as accepted with a wrong answer; 2 answers read" in headline
 
 
 def test_slices_are_a_table():

@@ -1,0 +1,66 @@
+"""What looks as if something went wrong on the way from the model to its file of predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .items import Answered, Match, Options
+from .matching import FORMS, verdicts
+from .sweep import area, sweep
+
+LOOSER = 0.01  # share of verdicts from which on a looser comparison is pointed out
+SHOWN = 3  # examples
+
+
+def cautions(answered: Answered, options: Options) -> list[str]:
+    """Warnings about one subset's predictions, each with what to check."""
+    found = list(_of_matching(answered, options))
+    if answered.confident and not options.free_text:
+        found += _of_confidences(answered)
+    return found
+
+
+def _of_confidences(answered: Answered) -> Iterator[str]:
+    given = answered.confidence[~answered.missing]
+    levels = np.unique(given)
+    if len(levels) == 1:
+        yield f"all confidences are {levels[0]:g}: nothing can be told apart by them; is it the right column?"
+        return
+    if len(levels) == 2 and set(levels.tolist()) == {0.0, 1.0}:
+        yield "confidences are 0 and 1 alone: the curve has one point between its ends; are there scores before the decision?"
+    if outside := np.count_nonzero((given < 0) | (given > 1)):
+        yield f"{outside:,} confidences lie outside [0, 1]: are they logits? Ranks are scored as they are, calibration is not"
+    swept = sweep(*answered.columns)
+    auroc = float(area(swept.aqs, swept))
+    if auroc < 0.5:
+        yield f"AUROC is {100 * auroc:.1f}, below chance: is the confidence that of being *un*answerable?"
+
+
+def _of_matching(answered: Answered, options: Options) -> Iterator[str]:
+    """The first looser form that would change more than 1 % of the verdicts on AQs."""
+    if answered.people:
+        return
+    answers = [item.answers for item in answered.items]
+    forms: list[Match] = list(FORMS)
+    for form in forms[forms.index(options.match) + 1 :]:
+        worth = verdicts(answered.said, answers, form, options.synonyms)
+        changed = np.flatnonzero((worth > answered.correct) & ~answered.missing)
+        if len(changed) > LOOSER * answered.answerable.sum():
+            examples = ", ".join(
+                f"{answered.said[i]!r} for {next(iter(answers[i]))!r}" for i in changed[:SHOWN].tolist()
+            )
+            yield f"--match {form} would call {len(changed):,} more answers right: {examples}"
+            return
+    wordy = [
+        i
+        for i in np.flatnonzero((answered.correct == 0) & ~answered.missing & answered.answerable).tolist()
+        if any(f" {FORMS['vqa'](label)} " in f" {FORMS['vqa'](answered.said[i])} " for label in answers[i])
+    ]
+    if len(wordy) > LOOSER * answered.answerable.sum():
+        examples = ", ".join(f"{answered.said[i]!r} for {next(iter(answers[i]))!r}" for i in wordy[:SHOWN])
+        yield (
+            f"{len(wordy):,} answers that count as wrong hold the label among other words: {examples}; "
+            "ask the model for a word or a phrase"
+        )
