@@ -31,6 +31,9 @@ SHOWN = 100  # problems
 # What some options must be, and whether a value is.
 WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "mode": ("strict or parity", lambda mode: mode in ("strict", "parity")),
+    "part": ("test, dev or all", lambda part: part in ("test", "dev", "all")),
+    "risks": ("numbers from 0 to 1", lambda risks: all(0 <= risk <= 1 for risk in risks)),
+    "costs": ("numbers of 0 or more", lambda costs: all(0 <= cost < math.inf for cost in costs)),
     "match": ("exact, vqa or squad", lambda match: match in ("exact", "vqa", "squad")),
     "missing": ("refuse, wrong or drop", lambda missing: missing in ("refuse", "wrong", "drop")),
     "bootstrap": ("0 or more", lambda count: count >= 0),
@@ -53,6 +56,16 @@ def parser(program: str = "rgqa-score") -> argparse.ArgumentParser:
     add("predictions", type=Path, nargs="+", help="JSON, JSONL, CSV or Parquet; several are compared")
     add("--scores", help=f"groups to compute, comma between: {', '.join(NAMES)} (default: all that fit)")
     add("--subset", action="append", default=[], help="subset of a release; may be repeated")
+    add("--part", help="test, dev or all items of a release (default: test, thresholds from dev)")
+    add(
+        "--dev",
+        type=Path,
+        action="append",
+        default=[],
+        help="predictions for other items, to choose thresholds on",
+    )
+    add("--risks", type=float, nargs="+", help="of C@R (default: 0.01 0.05 0.1 0.2)")
+    add("--costs", type=float, nargs="+", help="of effective reliability (default: 1 10 100)")
     add("--mode", help="strict, or parity: the numbers of RGQA's published script (default: strict)")
     add(
         "--match",
@@ -101,6 +114,11 @@ def read(
     options = attempt(options_of, given)
     benchmark = attempt(read_benchmark, arguments.benchmark, arguments.subset)
     models = [attempt(read_predictions, path) for path in arguments.predictions]
+    devs = [attempt(read_predictions, path) for path in arguments.dev]
+    if devs and len(devs) != len(models):
+        problems.append(
+            f"--dev is given {len(devs)} times for {len(models)} files of predictions; one for each"
+        )
     readers: dict[str, Callable[[str], Any]] = {
         "vectors": partial(vectors_of, words=benchmark.words() if benchmark else set()),
         "wordnet": read_wordnet,
@@ -112,6 +130,11 @@ def read(
     if problems or options is None or benchmark is None:
         raise InputError([*problems, *(fault for model in models if model for fault in model.faults)])
     read_models = [model for model in models if model]
+    if devs:
+        pairs = zip(read_models, devs, strict=True)
+        read_models = [
+            model._replace(dev=dev, faults=model.faults + (dev.faults if dev else ())) for model, dev in pairs
+        ]
     names = [model.name for model in read_models]
     if len(set(names)) < len(names):  # of one name: told apart by their folders
         for number, path in enumerate(arguments.predictions):
@@ -129,6 +152,9 @@ def options_of(arguments: Mapping[str, Any]) -> Options:
     given = {name: arguments[name] for name in Options._fields if name in arguments and name not in FILES}
     if "scores" in given:
         given["scores"] = tuple(name.strip() for name in given["scores"].split(",") if name.strip())
+    for name in ("risks", "costs"):
+        if name in given:
+            given[name] = tuple(given[name])
     options, problems = Options(**given), []
     for name, (wanted, fits) in WANTED.items():
         if not fits(value := getattr(options, name)):

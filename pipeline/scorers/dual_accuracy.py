@@ -74,15 +74,11 @@ def pairs_group(answered: Answered, options: Options) -> Scores:
         return {
             "absent": "the benchmark does not say which AQ and UQ belong together (a release folder does)"
         }
-    dev, test = answered.parts()
-    if dev.items and test.items:
-        threshold, source, applied = best_dual_threshold(*dev.paired), "dev", test
-    else:
-        threshold, source, applied = options.threshold, "option", answered
+    threshold = best_dual_threshold(*answered.dev.paired) if answered.dev else options.threshold
     return {
         "pairs": len(pairs(*answered.paired)[0]),
         "dual_accuracy": dual_accuracy(*answered.paired),
         "threshold": threshold,
-        "threshold_from": source,
-        "dual_accuracy_at_threshold": dual_accuracy(*applied.paired, threshold=threshold),
+        "threshold_from": "dev" if answered.dev else "option",
+        "dual_accuracy_at_threshold": dual_accuracy(*answered.paired, threshold=threshold),
     }

@@ -69,6 +69,7 @@ class Predictions(NamedTuple):
         confidence: None when no prediction has one.
         version: of the benchmark that the file says it was made for, "" when it does not say.
         faults: what is wrong with the file's rows, a line each: with any, the predictions are not to be scored.
+        dev: predictions for other items of the benchmark, on which thresholds are chosen; they are not scored.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Predictions(NamedTuple):
     confidence: dict[str, float] | None
     version: str = ""
     faults: tuple[str, ...] = ()
+    dev: Predictions | None = None
 
 
 class Answered(NamedTuple):
@@ -89,6 +91,7 @@ class Answered(NamedTuple):
         literal: is the prediction letter by letter the first label ("UQ" for an unanswerable question)?
         missing: there is no prediction.
         confident: does the model give confidences?
+        dev: the items that thresholds are chosen on, None where there are none.
     """
 
     items: Sequence[BenchmarkItem]
@@ -100,6 +103,7 @@ class Answered(NamedTuple):
     literal: np.ndarray
     missing: np.ndarray
     confident: bool
+    dev: Answered | None = None
 
     def at(self, which: np.ndarray) -> Answered:
         """The items at `which` (booleans or places)."""
@@ -110,11 +114,6 @@ class Answered(NamedTuple):
         return self._replace(
             items=[self.items[i] for i in places], said=[self.said[i] for i in places], **arrays
         )
-
-    def parts(self) -> tuple[Answered, Answered]:
-        """The items of the dev part and those of the test part."""
-        parts = np.array([item.part for item in self.items])
-        return self.at(parts == "dev"), self.at(parts == "test")
 
     @property
     def people(self) -> bool:
@@ -145,10 +144,12 @@ class Options(NamedTuple):
 
     Attributes:
         scores: groups of scores, () for all that the benchmark allows.
+        part: which part of a release is scored; thresholds come from dev where test is.
         mode: strict definitions, or those of the published RGQA script.
         match: how an answer is compared with an RGQA label: both sides brought to VQA's or SQuAD's common form, or exactly
             (docs/scores.md). `mode` parity always compares exactly.
         bootstrap: repetitions for intervals, 0 for none. seed: of the bootstrap.
+        risks, costs: of selective prediction.
         threshold: accept where confidence >= threshold, in the scores that need a fixed one.
         missing: what an item without a prediction is: refused, accepted with a wrong answer, or left out.
         free_text: the confidence is 0 for an answer that abstains and 1 for any other.
@@ -158,10 +159,13 @@ class Options(NamedTuple):
     """
 
     scores: tuple[str, ...] = ()
+    part: Literal["test", "dev", "all"] = "test"
     mode: Literal["strict", "parity"] = "strict"
     match: Match = "vqa"
     bootstrap: int = 1000
     seed: int = 0
+    risks: tuple[float, ...] = (0.01, 0.05, 0.1, 0.2)
+    costs: tuple[float, ...] = (1, 10, 100)
     threshold: float = 0.5
     missing: Literal["refuse", "wrong", "drop"] = "refuse"
     free_text: bool = False

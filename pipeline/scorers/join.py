@@ -19,14 +19,22 @@ def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> 
     are not in the benchmark, items without a prediction, no confidences."""
     if predictions.version and benchmark.version and predictions.version != benchmark.version:
         yield f"made for version {predictions.version} of the benchmark, this is {benchmark.version}"
+    said = predictions.answers.keys()
+    dev = predictions.dev.answers.keys() if predictions.dev else said
     known = benchmark.ids | (options.all_questions or {}).keys()
-    if unknown := sorted(predictions.answers.keys() - known):
+    if unknown := sorted((said | dev) - known):
         yield f"{len(unknown)} ids are not in the benchmark (is it another version or subset?): {_some(unknown)}"
-    subsets = {name: {item.id for item in items} for name, items in benchmark.subsets.items()}
+    if predictions.dev and (both := sorted(said & dev)):
+        yield f"{len(both)} ids are both scored and in --dev: {_some(both)}"
+    subsets = {}
+    for name, items in benchmark.subsets.items():
+        scored, chosen_on = split(items, predictions, options)
+        ids = {item.id for item in chosen_on}
+        subsets[name] = {item.id for item in scored} | (ids if ids & dev else set())
     wanted = frozenset().union(*subsets.values())
-    whole = [name for name, ids in subsets.items() if ids <= predictions.answers.keys()]
+    whole = [name for name, ids in subsets.items() if ids <= said]
     meant = f"; did you mean --subset {' --subset '.join(whole)}?" if 0 < len(whole) < len(subsets) else ""
-    if (missing := sorted(wanted - predictions.answers.keys())) and options.missing == "refuse":
+    if (missing := sorted(wanted - said - dev)) and options.missing == "refuse":
         yield (
             f"{len(missing)} of {len(wanted)} items have no prediction (--missing wrong counts them as accepted with a "
             f"wrong answer, --missing drop leaves them out){meant}: {_some(missing)}"
@@ -36,12 +44,32 @@ def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> 
         yield "no confidences; give them, or --free-text to read abstentions from the answers"
 
 
+def split(
+    items: Sequence[BenchmarkItem], model: Predictions, options: Options
+) -> tuple[list[BenchmarkItem], list[BenchmarkItem]]:
+    """The items that are scored, and those that thresholds are chosen on; none where nothing says which."""
+    if model.dev:
+        scored = [item for item in items if item.id not in model.dev.answers]
+        return scored, [item for item in items if item.id in model.dev.answers]
+    if options.part == "all" or not any(item.part for item in items):
+        return list(items), []
+    dev = [item for item in items if item.part == "dev"] if options.part == "test" else []
+    return [item for item in items if item.part == options.part], dev
+
+
 def join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) -> Answered:
-    """Join one subset with the predictions.
+    """Join one subset with the predictions: the items that are scored, with those of dev beside them.
 
     Raises:
-        InputError: no item of the subset has a prediction.
+        InputError: no item that is to be scored has a prediction.
     """
+    scored, dev = split(items, model, options)
+    source = model.dev or model
+    answered = any(item.id in source.answers for item in dev)
+    return _join(scored, model, options)._replace(dev=_join(dev, source, options) if answered else None)
+
+
+def _join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) -> Answered:
     if options.missing == "drop":
         items = [item for item in items if item.id in model.answers]
     missing = np.array([item.id not in model.answers for item in items], bool)

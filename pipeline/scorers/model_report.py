@@ -18,7 +18,7 @@ from .dual_accuracy import pairs_group
 from .gqa_diagnostics import gqa_group
 from .human import human_group
 from .items import FILES, Answered, Benchmark, Options, Predictions, Scores
-from .join import faults, join
+from .join import faults, join, split
 from .masses import masses_group
 from .selective import selective_group
 from .validation import InputError
@@ -105,7 +105,7 @@ def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options)
         InputError: everything that is wrong with the benchmark or any predictions file.
     """
     if options.mode == "parity":
-        options = options._replace(match="exact")
+        options = options._replace(match="exact", part="all")
     problems = list(_unfit(benchmark, options))
     for model in models:
         problems += [*model.faults, *(f"{model.name}: {line}" for line in faults(benchmark, model, options))]
@@ -121,6 +121,9 @@ def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options)
         {
             **{name: value for name, value in benchmark._asdict().items() if name != "ids"},
             "subsets": {name: len(items) for name, items in benchmark.subsets.items()},
+            "parts": sorted(
+                {item.part for items in benchmark.subsets.values() for item in items if item.part}
+            ),
         },
         [report for report, _ in scored],
         [_difference(scored[0], other) for other in scored[1:]],
@@ -158,7 +161,7 @@ def _scored(benchmark: Benchmark, model: Predictions, options: Options) -> tuple
     subsets = {}
     for name, answered in joined.items():
         groups = {group: GROUPS[group][0](answered, options) for group in chosen}
-        counts = _counts(answered, len(benchmark.subsets[name]))
+        counts = _counts(answered, len(split(benchmark.subsets[name], model, options)[0]))
         subsets[name] = {"counts": counts, **groups, "intervals": _intervals(repeated, name)}
     mean = None
     if len(subsets) > 1 and "realistic" in chosen:

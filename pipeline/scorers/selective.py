@@ -16,8 +16,6 @@ from .published_selective import published_selective_scores
 from .sweep import SLACK, order
 from .validation import arrays, fractions
 
-RISKS = (0.01, 0.05, 0.1, 0.2)
-COSTS = (1, 10, 100)
 Columns = tuple[np.ndarray, np.ndarray]  # confidence and accuracy of some items
 
 
@@ -169,35 +167,33 @@ def _earned(accuracy: np.ndarray, cost: float) -> np.ndarray:
 
 
 def selective_group(answered: Answered, options: Options) -> Scores:
-    """Thresholds are chosen on dev items and applied to test items, on benchmarks with unanswerable questions."""
+    """Thresholds are chosen on the items of dev and applied to those that are scored."""
     if not answered.confident:
         return {"absent": "the predictions give no confidences"}
     confidence, accuracy = answered.confidence, _accuracy(answered)
-    dev, test = answered.parts()
-    parted = dev.items and test.items
+    test, dev = (
+        (confidence, accuracy),
+        (answered.dev.confidence, _accuracy(answered.dev)) if answered.dev else None,
+    )
+    risks, costs = options.risks, options.costs
     if options.mode == "parity":
-        if not parted:
-            return published_selective_scores(confidence, accuracy)
-        return published_selective_scores(test.confidence, _accuracy(test), dev.confidence, _accuracy(dev))
+        return published_selective_scores(*test, *(dev or (None, None)), risks=risks, costs=costs)
     best = best_selection(accuracy)
     scores: Scores = {
         "accuracy": float(np.mean(accuracy)),
         "auc": risk_coverage_auc(confidence, accuracy),
         "best_auc": risk_coverage_auc(best, accuracy),
-        "coverage_at_risk": {str(r): float(coverage_at_risk(confidence, accuracy, r)) for r in RISKS},
-        "best_coverage_at_risk": {str(r): float(coverage_at_risk(best, accuracy, r)) for r in RISKS},
+        "coverage_at_risk": {str(r): float(coverage_at_risk(confidence, accuracy, r)) for r in risks},
+        "best_coverage_at_risk": {str(r): float(coverage_at_risk(best, accuracy, r)) for r in risks},
     }
-    if answered.answerable.all():
-        return scores
-    if not parted:
+    if not dev:
         absent = {
-            "absent": "no dev and test items to choose a threshold on and apply it to (a release folder has them)"
+            "absent": "no items to choose a threshold on: a release has a part dev; else give --dev PREDICTIONS"
         }
         return scores | {"effective_reliability": absent, "threshold_transfer": absent}
-    dev, test = ((part.confidence, _accuracy(part)) for part in (dev, test))
     return scores | {
-        "threshold_transfer": {str(risk): threshold_transfer(*dev, *test, risk) for risk in RISKS},
-        "effective_reliability": {str(cost): _reliability_at(dev, test, cost) for cost in COSTS},
+        "threshold_transfer": {str(risk): threshold_transfer(*dev, *test, risk) for risk in risks},
+        "effective_reliability": {f"{cost:g}": _reliability_at(dev, test, cost) for cost in costs},
     }
 
 

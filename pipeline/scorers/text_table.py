@@ -23,7 +23,10 @@ def text_of(report: Report) -> str:
     version = f" {bench['version']}" if bench["version"] else ""
     mode, match = report.options["mode"], report.options["match"]
     compared = f", answers compared by {match}" if bench["kind"] == "rgqa" else ""
-    lines = [f"benchmark {bench['name']}{version}, mode {mode}{compared}; numbers in % unless said otherwise"]
+    part = f", part {report.options['part']}" if bench["parts"] else ""
+    lines = [
+        f"benchmark {bench['name']}{version}{part}, mode {mode}{compared}; numbers in % unless said otherwise"
+    ]
     for model in report.models:
         lines += _model(model)
     for difference in report.differences:

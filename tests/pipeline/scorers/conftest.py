@@ -82,12 +82,14 @@ def scored(tmp_path, *arguments):
 
 
 def answered(rows=ROWS, **options):
-    """Items as in `ROWS` joined with their predictions."""
+    """Items as in `ROWS`, of all parts unless one is named, joined with their predictions."""
     items = [
         BenchmarkItem(i, p, {} if a == "UQ" else {a: 1.0}, category=c or "", part=part, pair=pair)
         for i, p, a, pair, part, c, *_ in rows
     ]
-    return join(items, model({row[0]: (row[-2], row[-1]) for row in rows}), Options(**options))
+    return join(
+        items, model({row[0]: (row[-2], row[-1]) for row in rows}), Options(**{"part": "all"} | options)
+    )
 
 
 def model(said, name="m"):

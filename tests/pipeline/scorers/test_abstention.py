@@ -80,7 +80,7 @@ def test_free_text_reads_abstentions_and_tells_wrong_and_missed_ones_apart(relea
     rows = [{"question_id": row[0], "answer": text} for row, text in zip(ROWS, said, strict=True)]
     path = write(tmp_path / "m.json", rows)
     assert "no confidences; give them, or --free-text" in refused(capsys, release, path)
-    found = scored(tmp_path, release, path, "--free-text", "--bootstrap", 0)
+    found = scored(tmp_path, release, path, "--free-text", "--bootstrap", 0, "--part", "all")
     assert found["models"][0]["subsets"]["clip-easy"]["abstention"] == {
         "abstentions": 3,
         "wrong": 1,

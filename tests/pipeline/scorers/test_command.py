@@ -126,3 +126,24 @@ def test_parity_compares_letter_by_letter_and_says_so(release, tmp_path, capsys)
     report = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--mode", "parity")
     assert report["options"]["match"] == "exact"
     assert "mode parity, answers compared by exact" in capsys.readouterr().out
+
+
+def test_thresholds_come_from_predictions_for_other_items(tmp_path):
+    # VQA has no parts: two people; dev 1 right (0.9), 2 wrong (0.5): at cost 10 the threshold is 0.9.
+    people = [{"question_id": i, "answers": [{"answer": "red"}] * 4} for i in range(4)]
+    benchmark = write(tmp_path / "vqa.json", {"annotations": people})
+    rows = [
+        {"question_id": i, "answer": said, "confidence": c}
+        for i, said, c in [(0, "red", 0.9), (1, "blue", 0.5), (2, "red", 0.95), (3, "red", 0.6)]
+    ]
+    dev, test = write(tmp_path / "dev.json", rows[:2]), write(tmp_path / "test.json", rows[2:])
+    report = scored(tmp_path, benchmark, test, "--dev", dev, "--costs", 10, "--bootstrap", 0)
+    (at_ten,) = report["models"][0]["subsets"]["vqa"]["selective"]["effective_reliability"].values()
+    # Of the two that are scored one is above 0.9, and right: 1/2.
+    assert at_ten["threshold"] == 0.9 and at_ten["phi"] == 0.5
+
+
+def test_each_file_of_predictions_has_its_own_dev_file(release, tmp_path, capsys):
+    path = write(tmp_path / "m.json", predictions())
+    text = refused(capsys, release, path, path, "--dev", path)
+    assert "--dev is given 1 times for 2 files of predictions" in text

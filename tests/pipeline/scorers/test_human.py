@@ -35,7 +35,7 @@ def test_people_are_compared_on_their_own_items(release, tmp_path):
         {"question_id": "a2", "accepted": True},
         {"question_id": "u2", "accepted": False},
     ]
-    words = "--human", write(tmp_path / "h.json", study), "--bootstrap", 0
+    words = "--human", write(tmp_path / "h.json", study), "--bootstrap", 0, "--part", "all"
     found = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), *words)
     people = found["models"][0]["subsets"]["clip-easy"]["human"]
     # People take all AQs and reject u2. On these items the model does too; on all, to take a3 it takes u2: 2 of 3.

@@ -1,5 +1,3 @@
-import numpy as np
-
 from pipeline.scorers.items import Benchmark, BenchmarkItem
 from tests.pipeline.scorers.conftest import ROWS, answered
 
@@ -13,13 +11,6 @@ def test_the_right_answers_are_peoples_one_by_one_or_the_labels():
 def test_the_words_of_a_benchmark_are_peoples():
     items = [BenchmarkItem("1", "n", {}, ("Dark red", "red")), BenchmarkItem("2", "n", {"blue": 1.0})]
     assert Benchmark("vqa", "b", "", {}, {"x": items}, frozenset()).words() == {"dark", "red"}
-
-
-def test_items_know_their_part():
-    dev, test = answered().parts()
-    assert [item.id for item in dev.items] == ["a1", "u1"]
-    assert test.confidence.tolist() == [0.8, 0.7, 0.6, 0.1]
-    assert answered().at(np.array([0, 1])).items == dev.items
 
 
 def test_items_are_paired_where_each_names_its_pair():

@@ -130,7 +130,7 @@ def test_leaving_out_wins_nothing(release, tmp_path, capsys, left_out, facc, aur
     # Without a1: wrong and last of all: a2 beats 3 UQs, a3 two, a1 none: 5/9. Without u3: accepted before all: 2 + 2 + 1 = 5.
     rows = [row for row in predictions() if row["questionId"] != left_out]
     path = write(tmp_path / "m.json", rows)
-    words = "--allow-missing", "--bootstrap", 0, "--subset", "clip-easy"
+    words = "--allow-missing", "--bootstrap", 0, "--subset", "clip-easy", "--part", "all"
     found = scored(tmp_path, release, path, *words)["models"][0]["subsets"]["clip-easy"]
     assert "1 MISSING, counted as accepted with a wrong answer" in capsys.readouterr().out
     assert found["realistic"]["facc"] == pytest.approx(facc)
@@ -140,8 +140,39 @@ def test_leaving_out_wins_nothing(release, tmp_path, capsys, left_out, facc, aur
 
 def test_what_is_left_out_is_said(release, tmp_path, capsys):
     path = write(tmp_path / "m.json", predictions()[1:])
-    words = "--missing", "drop", "--bootstrap", 0, "--subset", "clip-easy"
+    words = "--missing", "drop", "--bootstrap", 0, "--subset", "clip-easy", "--part", "all"
     found = scored(tmp_path, release, path, *words)["models"][0]["subsets"]["clip-easy"]
     assert "1 without a prediction LEFT OUT" in capsys.readouterr().out
     # a2 wrong, u2, a3 right, u1, u3: a2 beats 3, a3 2 of 6.
     assert found["realistic"]["auroc"] == pytest.approx(5 / 6) and found["counts"]["items"] == 5
+
+
+def test_a_release_is_scored_on_its_test_part_with_dev_beside_it():
+    joined = answered(part="test")
+    assert [item.id for item in joined.items] == ["a2", "u2", "a3", "u3"]
+    assert joined.dev and [item.id for item in joined.dev.items] == ["a1", "u1"]
+    dev = answered(part="dev")
+    assert [item.id for item in dev.items] == ["a1", "u1"] and dev.dev is None
+    assert answered(part="all").dev is None and len(answered(part="all").items) == 6
+
+
+def test_items_predicted_for_dev_are_not_scored():
+    said = model({"a": ("dog", 0.9)})._replace(dev=model({"u": ("red", 0.2)}))
+    joined = join(ITEMS, said, Options())
+    assert [item.id for item in joined.items] == ["a"] and joined.dev
+    assert joined.dev.said == ["red"] and joined.dev.confidence.tolist() == [0.2]
+
+
+def test_dev_items_need_no_predictions_unless_some_have_one(release, tmp_path, capsys):
+    without_dev = [row for row in predictions() if row["questionId"] not in ("a1", "u1")]
+    found = scored(tmp_path, release, write(tmp_path / "m.json", without_dev), "--bootstrap", 0)
+    selective = found["models"][0]["subsets"]["clip-easy"]["selective"]
+    assert "no items to choose a threshold on" in selective["threshold_transfer"]["absent"]
+    half = [row for row in predictions() if row["questionId"] != "u1"]
+    assert "1 of 6 items have no prediction" in refused(capsys, release, write(tmp_path / "m.json", half))
+
+
+def test_an_item_cannot_be_scored_and_chosen_on():
+    benchmark = Benchmark("vqa", "b", "", {}, {"x": ITEMS}, frozenset({"a", "u"}))
+    said = model({"a": ("dog", 0.9), "u": ("red", 0.2)})._replace(dev=model({"u": ("red", 0.2)}))
+    assert [*faults(benchmark, said, Options())] == ["1 ids are both scored and in --dev: u"]

@@ -11,7 +11,9 @@ from tests.pipeline.scorers.conftest import ROWS, model, predictions, refused, r
 
 
 def test_a_release_is_scored_subset_by_subset_and_on_average(release, tmp_path):
-    found = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 50)
+    found = scored(
+        tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 50, "--part", "all"
+    )
     report = found["models"][0]
     # By confidence: a1 right, a2 wrong, u2, a3 right (letter case aside), u1, u3. ACC: 1/3 .. at FPR 0; 2/3 from FPR 1/3 on.
     # AUAF = 1/3 (trapezoid 1/3 -> 1/3) / 3 + (2/3) x 2/3; AUROC: a1, a2 beat 3 UQs, a3 beats 2: 8/9.
@@ -51,9 +53,9 @@ def test_models_are_compared_in_pairs(release, tmp_path, capsys):
         {**row, "confidence": row["confidence"] + (row["questionId"][0] == "a")} for row in predictions()
     ]
     first = write(tmp_path / "m.json", predictions())
-    found = scored(tmp_path, release, first, write(tmp_path / "n.json", better), "--bootstrap", 100)[
-        "differences"
-    ]
+    found = scored(
+        tmp_path, release, first, write(tmp_path / "n.json", better), "--bootstrap", 100, "--part", "all"
+    )["differences"]
     row = found[0]["scores"]["clip-easy"]["auroc"]
     assert (found[0]["model"], found[0]["against"]) == ("n", "m")
     assert row["difference"] == pytest.approx(1 / 9)
@@ -64,7 +66,8 @@ def test_models_are_compared_in_pairs(release, tmp_path, capsys):
     assert ff95["difference"] < 0 and ff95["interval"][1] <= 0 and ff95["share_better"] > 0
     # A model against itself: no difference in any repetition.
     same = write(tmp_path / "same.json", predictions())
-    rows = scored(tmp_path, release, first, same, "--bootstrap", 100)["differences"][0]["scores"]["clip-easy"]
+    report = scored(tmp_path, release, first, same, "--bootstrap", 100, "--part", "all")
+    rows = report["differences"][0]["scores"]["clip-easy"]
     assert all(row["difference"] == 0 and row["interval"] == [0, 0] for row in rows.values())
 
 
@@ -108,7 +111,7 @@ def test_two_files_of_one_name_are_refused(release, tmp_path, capsys):
 
 def test_uq_is_never_silently_an_answer(release, tmp_path, capsys):
     path = write(tmp_path / "m.json", [{**row, "prediction": "uq"} for row in predictions()])
-    found = scored(tmp_path, release, path, "--bootstrap", 0)
+    found = scored(tmp_path, release, path, "--bootstrap", 0, "--part", "all")
     assert '6 answers read "UQ": never right as an answer' in capsys.readouterr().out
     assert found["models"][0]["mean"]["realistic"]["facc"] == 0.0
 

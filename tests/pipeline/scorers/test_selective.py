@@ -117,31 +117,30 @@ def test_accuracies_outside_0_and_1_are_refused():
 
 
 def test_thresholds_are_chosen_on_dev_items_and_applied_to_test_items():
-    found = selective_group(answered(), Options())
-    # Right are a1 and a3 of six, UQs answered are wrong.
-    assert found["accuracy"] == pytest.approx(2 / 6)
-    # a1 alone is right at the top: 1 of 6 without risk; the best possible order has both right ones first.
-    assert found["coverage_at_risk"]["0.01"] == pytest.approx(1 / 6)
-    assert found["best_coverage_at_risk"]["0.01"] == pytest.approx(2 / 6)
+    found = selective_group(answered(part="test"), Options(costs=(10,)))
+    # Of a2, u2, a3, u3 a3 is right; UQs answered are wrong.
+    assert found["accuracy"] == pytest.approx(1 / 4)
+    # a2 comes first and is wrong: nothing without risk; the best possible order has a3 first.
+    assert found["coverage_at_risk"]["0.01"] == 0 and found["best_coverage_at_risk"]["0.01"] == 1 / 4
     # dev: a1 (0.9, right), u1 (0.2): the threshold is 0.9, above all test items: nothing is answered there.
-    assert found["effective_reliability"]["10"]["threshold"] == 0.9
-    assert found["effective_reliability"]["10"]["phi"] == 0.0
+    (at_ten,) = found["effective_reliability"].values()
+    assert at_ten["threshold"] == 0.9 and at_ten["phi"] == 0.0
     # Answering all four test items at cost 10, one of them right: (1 - 30) / 4.
-    assert found["effective_reliability"]["10"]["phi_answering_all"] == pytest.approx(-29 / 4)
+    assert at_ten["phi_answering_all"] == pytest.approx(-29 / 4)
     assert found["threshold_transfer"]["0.2"]["coverage"] == 0.0
 
 
 def test_without_dev_items_no_threshold_is_chosen():
     test_only = [(*row[:4], "test", *row[5:]) for row in ROWS]
     found = selective_group(answered(test_only), Options())
-    assert "no dev and test items" in found["threshold_transfer"]["absent"]
+    assert "no items to choose a threshold on" in found["threshold_transfer"]["absent"]
     assert found["effective_reliability"] == found["threshold_transfer"]
 
 
 def test_with_people_the_accuracy_is_vqas():
     joined = vqa_answered([["red"] * 3 + ["blue"] * 7, ["cat"] * 10], ["red", "dog"], [0.9, 0.1])
     found = selective_group(joined, Options())
-    assert found["accuracy"] == pytest.approx(0.45) and "threshold_transfer" not in found
+    assert found["accuracy"] == pytest.approx(0.45) and "absent" in found["threshold_transfer"]
     assert found["coverage_at_risk"]["0.1"] == 0.5
     assert "no confidences" in selective_group(vqa_answered([["red"]], ["red"]), Options())["absent"]
 

@@ -8,7 +8,11 @@ def report(groups, **more):
     counts = {"items": 3, "aqs": 2, "uqs": 1, "pictures": 1, "missing": 0, "left_out": 0, "says_uq": 0}
     model = ModelReport("m", "", {"x": {"counts": counts | more, **groups}})
     return Report(
-        {}, {"mode": "strict", "match": "vqa"}, {"name": "b", "kind": "rgqa", "version": "1.0.0"}, [model], []
+        {},
+        {"mode": "strict", "match": "vqa"},
+        {"name": "b", "kind": "rgqa", "version": "1.0.0", "parts": []},
+        [model],
+        [],
     )
 
 
