@@ -20,7 +20,7 @@ from pipeline.encoders.embedding import EmbedReport
 from pipeline.releasing.card import card, croissant
 from pipeline.releasing.check_release import write_checksums
 from pipeline.releasing.provenance import REHEARSAL, ReleaseParams, all_dropped, canary, provenance
-from pipeline.releasing.subset_files import write_subset
+from pipeline.releasing.subset_files import in_release_order, write_subset
 from pipeline.releasing.wheel import build_wheel
 
 COPIED = ("audit/audit.json", "audit/audit.md", "collect/set_aside.jsonl", "collect/quality.html")
@@ -28,7 +28,7 @@ COPIED = ("audit/audit.json", "audit/audit.md", "collect/set_aside.jsonl", "coll
 
 def main() -> None:
     folders, p, version = Folders(), params.load("release", ReleaseParams), params.version()
-    items = list(folders.rows(Item))
+    items = in_release_order(folders.rows(Item), version)
     if not items:
         raise UserError("no items to release: balance kept none; see its report and the verdicts collected")
     rehearsal = any(item.rehearsal for item in items)

@@ -1,7 +1,9 @@
 import json
 from datetime import date
+from hashlib import sha256
 
 import datasets
+import msgspec
 import pytest
 from PIL import Image
 
@@ -10,6 +12,7 @@ from pipeline.releasing.card import card
 from pipeline.releasing.provenance import ReleaseParams
 from pipeline.releasing.subset_files import (
     Prediction,
+    in_release_order,
     rgqa_rows,
     sanity_predictions,
     score_predictions,
@@ -133,3 +136,26 @@ def test_answers_of_the_same_picture_do_not_reach_the_blind_prediction(items):
     # "Is it ..." is asked of two pictures; each gets the other's answer.
     rows = {row.questionId: row.prediction for row in sanity_predictions(items, folds=2, seed=0)["blind"]}
     assert (rows["00"], rows["03"]) == ("no", "yes")
+
+
+def test_the_first_hundred_items_are_a_fair_sample(items):
+    # 500 AQs, then 500 UQs. Of 100 drawn blindly 50 +- 4.7 are UQs (hypergeometric): 30 to 70 is beyond 4 deviations.
+    aq, uq = items[0], next(item for item in items if item.unanswerable)
+    many = [msgspec.structs.replace(aq, item_id=f"{i:08}") for i in range(500)]
+    many += [msgspec.structs.replace(uq, item_id=f"pthard_n{i}+{i:08}") for i in range(500)]
+    ordered = in_release_order(many, "1.0.0")
+    assert sorted(ordered, key=lambda item: item.item_id) == sorted(many, key=lambda item: item.item_id)
+    assert 30 <= sum(item.unanswerable for item in ordered[:100]) <= 70
+    # The order is the version's: whoever reads the first rows of each never sees the same items alone.
+    assert (
+        in_release_order(many, "1.0.1")[:100]
+        != ordered[:100]
+        == in_release_order(reversed(many), "1.0.0")[:100]
+    )
+
+
+def test_every_file_of_a_release_is_in_that_order(release):
+    for path in sorted((release / "rgqa").glob("*.json")):
+        ids = [row["question_id"] for row in json.loads(path.read_text())]
+        params = json.loads((release / "params.json").read_text())
+        assert ids == sorted(ids, key=lambda name: sha256(f"{params['version']}\x1f{name}".encode()).digest())
