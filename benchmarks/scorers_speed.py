@@ -6,7 +6,8 @@
 Limits: the published script's thirteen numbers, and the eight strict ones, within 4 argsorts of the same confidences
 (one million); files of 11,158 predictions to printed numbers within 0.6 s as a whole process, with 1,000 repetitions of the
 bootstrap, clustered by picture, within 5 s more. Its peer is the plain way: draw
-pictures, gather their items, score them, 1,000 times. VQA accuracy: at least 10 times faster than a loop over answers, the same numbers.
+pictures, gather their items, score them, 1,000 times. VQA accuracy: at least 10 times faster than the loop of VQA's
+own code, the same numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 from benchmarks.harness import command, tell, timed
 from pipeline.scorers import published_scores, realistic_scores, risk_coverage_auc, vqa_accuracy
 from pipeline.scorers.bootstrap import draws
-from pipeline.scorers.normalize import _corrected
+from pipeline.scorers.normalize import _official, single_line
 from pipeline.scorers.realistic import scores_of
 from pipeline.scorers.sweep import order, weighted_sweep
 
@@ -103,15 +104,20 @@ def bootstrap() -> None:
     print(f"AUAF {np.concatenate(areas).mean():.4f}")
 
 
-def one_by_one(said: list[str], people: list[list[str]]) -> np.ndarray:
-    """Each answer normalised where it stands, each left out in its turn."""
+def published(said: list[str], people: list[list[str]]) -> np.ndarray:
+    """The loop of VQA's evaluation (GT-Vision-Lab/VQA a013f00): where people differ every text is normalised where it
+    stands; each person is left out in turn, and those of the others who agree are collected."""
     accuracies = []
-    normalise = _corrected.__wrapped__  # without its cache
+    normalise = _official.__wrapped__  # without its cache
     for text, answers in zip(said, people, strict=True):
-        text, answers = normalise(text), [normalise(answer) for answer in answers]
-        matches = [answer == text for answer in answers]
-        scores = [min((sum(matches) - own) / 3, 1) for own in matches]
-        accuracies.append(sum(scores) / len(scores))
+        text, answers = single_line(text), [single_line(answer) for answer in answers]
+        if len(set(answers)) > 1:
+            text, answers = normalise(text), [normalise(answer) for answer in answers]
+        shares = []
+        for left_out in range(len(answers)):
+            others = [answer for place, answer in enumerate(answers) if place != left_out]
+            shares.append(min(1, len([answer for answer in others if answer == text]) / 3))
+        accuracies.append(sum(shares) / len(shares))
     return np.array(accuracies)
 
 
@@ -123,9 +129,9 @@ def vqa() -> None:
     drawn = rng.choice(len(pool), (QUESTIONS, 3), p=weights / weights.sum())
     people = [[pool[row[k]] for k in rng.integers(0, 3, PEOPLE)] for row in drawn]
     said = [pool[row[0]] for row in drawn]
-    ours, seconds = timed(vqa_accuracy, said, people, form="corrected")
-    theirs, plain_seconds = timed(one_by_one, said, people)
-    tell(f"{QUESTIONS:,} questions of {PEOPLE} answers", seconds, "plain loop", plain_seconds)
+    ours, seconds = timed(vqa_accuracy, said, people)
+    theirs, plain_seconds = timed(published, said, people)
+    tell(f"{QUESTIONS:,} questions of {PEOPLE} answers", seconds, "the published loop", plain_seconds)
     print(f"largest difference {np.abs(ours - theirs).max():.1e}")
 
 
