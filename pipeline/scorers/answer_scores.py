@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal
+from itertools import chain
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -121,38 +122,37 @@ def _similarity(said: str, right: str) -> float:
 def _matches(predictions: Texts, answers: TextLists, form: VqaForm) -> tuple[np.ndarray, np.ndarray]:
     """How many people gave the predicted answer, and how many people there are; [n] each."""
     predictions, answers = strings(predictions, answers)
-    if form not in VQA_FORMS:
-        raise ValueError(f"form is {form!r}, wanted one of {', '.join(VQA_FORMS)}")
-    pairs = zip(predictions, answers, strict=True)
-    counts = np.array([VQA_FORMS[form](said, people) for said, people in pairs], int)
-    return counts, np.array([len(people) for people in answers], int)
+    if form not in get_args(VqaForm):
+        raise ValueError(f"form is {form!r}, wanted one of {', '.join(get_args(VqaForm))}")
+    people = np.array([len(row) for row in answers], int)
+    if not len(people):
+        return people, people
+    # Texts by number, each brought to a form once; forms that are equal have one number.
+    places: dict[str, int] = {}
+    ids = np.array([places.setdefault(text, len(places)) for text in chain(predictions, *answers)], int)
+    numbers: dict[str, int] = {}
 
+    def formed(of: Callable[[str], str]) -> tuple[np.ndarray, np.ndarray]:
+        """The number of each prediction, repeated for each of its people, and of each person's answer."""
+        of_text = np.array([numbers.setdefault(of(text), len(numbers)) for text in places], int)[ids]
+        return np.repeat(of_text[: len(people)], people), of_text[len(people) :]
 
-def _official(said: str, people: list[str]) -> int:
-    if people.count(people[0]) < len(people):
-        lines = [single_line(text) for text in people]
-        if lines.count(lines[0]) < len(lines):
-            said = normalize_answer(said)
-            return sum(normalize_answer(text) == said for text in people)
-    return len(people) * (single_line(people[0]) == single_line(said))
-
-
-def _official_2017(said: str, people: list[str]) -> int:
-    said = normalize_answer(said)
-    if people.count(people[0]) == len(people):
-        return len(people) * (people[0] == said)
-    return sum(official_punctuation(text) == said for text in people)
-
-
-def _corrected(said: str, people: list[str]) -> int:
-    ours, theirs = normalize_answer(said, form="corrected"), normalize_answer(said)
-    return sum(
-        normalize_answer(text, form="corrected") == ours or normalize_answer(text) == theirs
-        for text in people
+    starts = np.cumsum(people) - people
+    raw, (normal, normal_people) = (
+        formed(str if form == "official-2017" else single_line),
+        formed(normalize_answer),
     )
+    agree = np.maximum.reduceat(raw[1], starts) == np.minimum.reduceat(raw[1], starts)
+    if form == "corrected":
+        corrected, corrected_people = formed(partial(normalize_answer, form="corrected"))
+        same = (normal == normal_people) | (corrected == corrected_people)
+    elif form == "official":
+        same = np.where(np.repeat(agree, people), raw[0] == raw[1], normal == normal_people)
+    else:
+        punctuated = formed(official_punctuation)[1]
+        same = np.where(np.repeat(agree, people), normal == raw[1], normal == punctuated)
+    return np.add.reduceat(same.astype(int), starts), people
 
-
-VQA_FORMS = {"official": _official, "official-2017": _official_2017, "corrected": _corrected}
 
 # What a report gives, NaN where undefined; one that is added here stands in every report, with an interval.
 SCORES = {
