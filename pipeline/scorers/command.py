@@ -22,7 +22,7 @@ from .masses import vectors_of
 from .model_report import NAMES, Report, score
 from .predictions import read_predictions
 from .text_table import text_of
-from .validation import InputError, read_attention, read_mapping
+from .validation import InputError, read_attention, read_mapping, read_synonyms
 from .version import VERSION
 from .wups import read_wordnet
 
@@ -125,6 +125,7 @@ def read(
         "human": read_judgements,
         "run_log": read_run_log,
         "attention": read_attention,
+        "synonyms": read_synonyms,
     }
     files = {name: attempt(readers.get(name, read_mapping), given[name]) for name in FILES if given.get(name)}
     if problems or options is None or benchmark is None:

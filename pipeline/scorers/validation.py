@@ -157,6 +157,18 @@ def read_mapping(path: Path | str) -> dict[str, Any]:
     return mapping
 
 
+def read_synonyms(path: Path | str) -> dict[str, str]:
+    """Answers and others that count as the same.
+
+    Raises:
+        InputError: it cannot be read, or is no object of strings.
+    """
+    synonyms = read_mapping(path)
+    if wrong := [answer for answer, other in synonyms.items() if not isinstance(other, str)]:
+        raise InputError(f"{path}: wanted a string for each answer; not so for {', '.join(wrong[:5])}")
+    return synonyms
+
+
 def read_attention(path: Path | str) -> dict[str, Any]:
     """Attention by question id: an object, or GQA's list of {questionId, attention}.
 

@@ -147,3 +147,16 @@ def test_each_file_of_predictions_has_its_own_dev_file(release, tmp_path, capsys
     path = write(tmp_path / "m.json", predictions())
     text = refused(capsys, release, path, path, "--dev", path)
     assert "--dev is given 1 times for 2 files of predictions" in text
+
+
+def test_synonyms_are_read_from_a_file_of_strings(release, tmp_path, capsys):
+    # a2 (yes) is answered "no": with a table that calls the two the same, all three AQs are right.
+    path, words = (
+        write(tmp_path / "m.json", predictions()),
+        ("--bootstrap", 0, "--part", "all", "--subset", "clip-easy"),
+    )
+    same = write(tmp_path / "same.json", {"no": "yes"})
+    scores = scored(tmp_path, release, path, *words, "--synonyms", same)["models"][0]["subsets"]["clip-easy"]
+    assert scores["realistic"]["facc"] == 1.0
+    text = refused(capsys, release, path, "--synonyms", write(tmp_path / "bad.json", {"no": ["yes"]}))
+    assert "wanted a string for each answer; not so for no" in text
