@@ -26,6 +26,11 @@ def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> 
         yield f"{len(unknown)} ids are not in the benchmark (is it another version or subset?): {_some(unknown)}"
     if predictions.dev and (both := sorted(said & dev)):
         yield f"{len(both)} ids are both scored and in --dev: {_some(both)}"
+    held_back = {
+        item.id for items in benchmark.subsets.values() for item in items if item.part == options.part
+    }
+    if predictions.dev and (held_back := sorted(held_back & dev)):
+        yield f"{len(held_back)} ids of --dev are of part {options.part}, which is to be scored: {_some(held_back)}"
     subsets = {}
     for name, items in benchmark.subsets.items():
         scored, chosen_on = split(items, predictions, options)
@@ -48,13 +53,12 @@ def split(
     items: Sequence[BenchmarkItem], model: Predictions, options: Options
 ) -> tuple[list[BenchmarkItem], list[BenchmarkItem]]:
     """The items that are scored, and those that thresholds are chosen on; none where nothing says which."""
+    parted = options.part != "all" and any(item.part for item in items)
+    scored = [item for item in items if not parted or item.part == options.part]
     if model.dev:
-        scored = [item for item in items if item.id not in model.dev.answers]
-        return scored, [item for item in items if item.id in model.dev.answers]
-    if options.part == "all" or not any(item.part for item in items):
-        return list(items), []
-    dev = [item for item in items if item.part == "dev"] if options.part == "test" else []
-    return [item for item in items if item.part == options.part], dev
+        chosen_on = model.dev.answers.keys()
+        return [i for i in scored if i.id not in chosen_on], [i for i in items if i.id in chosen_on]
+    return scored, [item for item in items if item.part == "dev"] if parted and options.part == "test" else []
 
 
 def join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) -> Answered:

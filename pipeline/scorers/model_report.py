@@ -180,6 +180,7 @@ def _counts(answered: Answered, all_items: int) -> Scores:
         "pictures": len({item.picture for item in answered.items}),
         "missing": int(answered.missing.sum()),
         "left_out": all_items - len(answered.items),
+        "dev": len(answered.dev.items) if answered.dev else 0,
         "says_uq": sum(text.strip().upper() == "UQ" for text in answered.said),
     }
 

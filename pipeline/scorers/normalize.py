@@ -49,7 +49,6 @@ def normalize_answer(answer: str, *, form: Form = "official") -> str:
     return _FORMS[form](answer)
 
 
-@lru_cache(maxsize=1 << 20)
 def official_punctuation(text: str) -> str:
     """VQA's `processPunctuation`. A mark becomes nothing where it stands beside a space *anywhere* in the text or
     where the text holds a number with a comma, else a space. Full stops go unless a digit follows, the first 32."""

@@ -62,6 +62,8 @@ def _headline(model: str, subset: str, counts: Scores) -> str:
         text += f"; {counts['missing']:,} MISSING, counted as accepted with a wrong answer"
     if counts["left_out"]:
         text += f"; {counts['left_out']:,} without a prediction LEFT OUT"
+    if counts["dev"]:
+        text += f"; thresholds from {counts['dev']:,} others"
     if counts["says_uq"]:
         text += f'; {counts["says_uq"]:,} answers read "UQ": never right as an answer (--free-text reads them as abstentions)'
     return text

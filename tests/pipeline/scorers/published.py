@@ -9,7 +9,8 @@ import re
 import numpy as np
 from sklearn.metrics import auc, f1_score, precision_recall_curve, roc_curve
 
-# GT-Vision-Lab/VQA, PythonEvaluationTools/vqaEvaluation/vqaEval.py. The tables are the same in a4f1afd and a013f00.
+# GT-Vision-Lab/VQA, PythonEvaluationTools/vqaEvaluation/vqaEval.py. The form of 2021 was read in a fork that has it
+# (st7ma784/VQA 7f14984), the older one in c4e6a0e; the tables are the same in both.
 NUMBER_WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 DIGITS = {word: str(value) for value, word in enumerate(NUMBER_WORDS)} | {"none": "0"}
 MARKS = [*';/[]"{}()=+\\_-><@`,?!']
@@ -283,7 +284,7 @@ def _coverage(rows, risk, tolerance):
 
 
 def gqa(questions, predictions, choices=None, scenes=None, attention=None, size=0):
-    """GQA's eval.py (the one of its download page, as in lxmert's and others' copies): shares, not percent, and
+    """GQA's eval.py, which its download page offers without a commit, as two public copies of it have it: shares, not percent, and
     distribution as it is printed.
 
     Args:

@@ -176,3 +176,19 @@ def test_an_item_cannot_be_scored_and_chosen_on():
     benchmark = Benchmark("vqa", "b", "", {}, {"x": ITEMS}, frozenset({"a", "u"}))
     said = model({"a": ("dog", 0.9), "u": ("red", 0.2)})._replace(dev=model({"u": ("red", 0.2)}))
     assert [*faults(benchmark, said, Options())] == ["1 ids are both scored and in --dev: u"]
+
+
+def test_hard_items_cannot_be_put_aside_as_dev(release, tmp_path, capsys):
+    rows = predictions()
+    test, dev = (
+        write(tmp_path / "m.json", rows[:-1]),
+        write(tmp_path / "dev.json", rows[-1:]),
+    )  # u3 is of part test
+    assert "1 ids of --dev are of part test, which is to be scored: u3" in refused(
+        capsys, release, test, "--dev", dev
+    )
+
+
+def test_the_headline_says_how_many_items_thresholds_are_from(release, tmp_path, capsys):
+    scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 0)
+    assert "4 items" not in (text := capsys.readouterr().out) and "; thresholds from 2 others" in text

@@ -28,6 +28,7 @@ def test_a_release_is_scored_subset_by_subset_and_on_average(release, tmp_path):
         "pictures": 3,
         "missing": 0,
         "left_out": 0,
+        "dev": 0,
         "says_uq": 0,
     }
     assert easy["pairs"]["dual_accuracy"] == pytest.approx(1 - 1 / 3)  # p2's AQ is wrong

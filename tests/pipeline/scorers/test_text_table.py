@@ -5,7 +5,16 @@ from pipeline.scorers.text_table import text_of
 
 
 def report(groups, **more):
-    counts = {"items": 3, "aqs": 2, "uqs": 1, "pictures": 1, "missing": 0, "left_out": 0, "says_uq": 0}
+    counts = {
+        "items": 3,
+        "aqs": 2,
+        "uqs": 1,
+        "pictures": 1,
+        "missing": 0,
+        "left_out": 0,
+        "dev": 0,
+        "says_uq": 0,
+    }
     model = ModelReport("m", "", {"x": {"counts": counts | more, **groups}})
     return Report(
         {},
