@@ -99,7 +99,7 @@ def draw(
 def score(
     exports: Annotated[list[Path], typer.Argument(help="Exports of the study's project, format JSON.")],
 ) -> None:
-    """Write what people said for `rgqa score --human`, and print their rates."""
+    """Write what people said for `rgqa score --extra human=FILE`, and print their rates."""
     from annotation.study.human_study import score
 
     run(lambda: score(exports))

@@ -102,7 +102,7 @@ def init(
 
 @app.command(epilog="Example: rgqa vectors")
 def vectors() -> None:
-    """Write the vectors that `embed` computed to data/<data set>/vectors/clip.safetensors, so that others need not."""
+    """Write the vectors of `embed` and `similarity` to data/<data set>/vectors/clip.safetensors, so that others need not."""
     from pipeline.encoders.embedding import export_vectors
 
     run(lambda: print(f"vectors: -> {export_vectors()}"))

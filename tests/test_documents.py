@@ -7,8 +7,7 @@ import pytest
 import typer
 
 from pipeline.cli import app
-from pipeline.commands import score
-from pipeline.scorers.command import parser
+from pipeline.scorers.options import parser
 from tests.closure import ROOT
 from tests.tables import DOCUMENTS as WITH_TABLES
 from tests.tables import with_tables
@@ -55,8 +54,8 @@ def fault_of_rgqa(words: list[str]) -> str | None:
         if following is None:
             return f"no command {rest[0]!r}"
         command, rest = following, rest[1:]
-    if command.name == "score":  # its options are those of the wheel's command, and more
-        known = {option for action in score.parser()._actions for option in action.option_strings}
+    if command.name == "score":  # its options are those of the wheel's command
+        known = {option for action in parser()._actions for option in action.option_strings}
     else:
         known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
     unknown = [word for word in rest if word.startswith("--") and word.split("=")[0] not in known]

@@ -28,9 +28,7 @@ ROOMS: dict[str, str] = {
     "pipeline/collecting": "judge sources annotation/study simulation",
     "pipeline/auditing": "words programs judge sources scorers screening simulation",
     "pipeline/releasing": "auditing scorers",
-    "pipeline/reporting": (
-        "words programs judge sources encoders ranking auditing releasing scorers annotation/study"
-    ),
+    "pipeline/reporting": "words programs judge sources encoders auditing releasing scorers annotation/study",
     "pipeline/stages": (
         "words judge counting sources encoders balancing ranking perturbing screening batching collecting"
         " auditing releasing annotation/study simulation"

@@ -1,7 +1,7 @@
 """The human study: how well do people reject unanswerable questions? (RGQA, section 5.4)
 
 50 AQs and 50 UQs of each subset of a release, from its test part, as tasks with one question each; then what people said
-of them, as `rgqa score --human` takes it, and their rates.
+of them, as `rgqa score --extra human=FILE` takes it, and their rates.
 
 Writes  data/<data set>/study/human/   git-ignored, as is all of study/
         tasks.json      what Label Studio imports, in an order that tells nothing
@@ -137,7 +137,7 @@ def draw(release: Path | None = None, each: int = 50, seed: int = 0, address: st
 
 
 def score(exports: Sequence[Path]) -> None:
-    """Write people's judgements for `rgqa score --human`, and print their rates.
+    """Write people's judgements for `rgqa score --extra human=FILE`, and print their rates.
 
     Raises:
         UserError: nothing was drawn, or the exports are none of this study's.
@@ -158,7 +158,7 @@ def score(exports: Sequence[Path]) -> None:
     print(f"study: annotations: {', '.join(f'{count:,} {kind}' for kind, count in counts.items())}")
     done("study", f"{len(judgements):,} judgements", home / "judgements")
     print(
-        f"study: beside a model: rgqa score RELEASE model.json --subset SUBSET --human {home / 'judgements'}/SUBSET.json"
+        f"study: beside a model: rgqa score RELEASE model.json --subset SUBSET --extra human={home / 'judgements'}/SUBSET.json"
     )
 
 

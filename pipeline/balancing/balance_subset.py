@@ -201,10 +201,14 @@ def items(
     subset: Subset,
     pairs: Sequence[UqAqPair],
     questions: Mapping[str, Question],
-    own: Mapping[str, float],
+    scores: Mapping[str, float | None],
     part: Mapping[str, str],
 ) -> list[Item]:
-    """Rows of the release, sorted by id. An AQ that several pairs share becomes one row."""
+    """Rows of the release, sorted by id. An AQ that several pairs share becomes one row.
+
+    Args:
+        scores: CLIP scores by the id of a question or an edited candidate; an item whose score is nowhere has None.
+    """
     rows: dict[str, Item] = {}
     for pair in pairs:
         candidate, aq = pair.uq.candidate, pair.aq
@@ -224,13 +228,13 @@ def items(
             answer="",
             category=pair.uq.judgement.category or pair.uq.reason,
             edits=candidate.edits,
-            score=candidate.score,
+            score=scores.get(candidate.candidate_id, candidate.score),
             rank=candidate.rank,
             verdict_ids=pair.uq.verdict_ids,
             **common,
         )
         if aq.question_id not in rows:
-            fields = {"answer": aq.answer, "score": own.get(aq.question_id), **common}
+            fields = {"answer": aq.answer, "score": scores.get(aq.question_id), **common}
             rows[aq.question_id] = _item(aq, aq, part, item_id=aq.question_id, unanswerable=False, **fields)
     return [rows[key] for key in sorted(rows)]
 

@@ -9,7 +9,17 @@ from typing import TypeVar
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl
 from pipeline.core.paths import Folders
-from pipeline.core.records import Candidate, Dropped, Item, Question, Screened, Task, Verdict, Verified
+from pipeline.core.records import (
+    Candidate,
+    Dropped,
+    EditScore,
+    Item,
+    Question,
+    Screened,
+    Task,
+    Verdict,
+    Verified,
+)
 from pipeline.judge.reconstruct import Reconstructed, cite
 from pipeline.words.lexicon import Lexicon
 
@@ -65,6 +75,10 @@ def _fate(candidate: Candidate, folders: Folders) -> Iterator[str]:
         yield f"  dropped    by screen: {row.reason} {row.detail}".rstrip()
     for row in _rows(folders, "screen/screened.jsonl", Screened, key, "candidate.candidate_id"):
         yield from _evidence(row, folders)
+    for scored in _rows(folders, "similarity/edit_scores.jsonl", EditScore, key, "candidate_id"):
+        yield "  CLIP       " + (
+            f"score {scored.score:.4f}" if scored.score is not None else "no score, too long"
+        )
     for task in _rows(folders, "batch/tasks.jsonl", Task, key, "first.candidate_id", "second.candidate_id"):
         asked = {question.role: question for question in (task.first, task.second)}
         if asked["candidate"].candidate_id == key:

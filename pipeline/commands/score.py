@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
+import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from pipeline.core.errors import UserError
 from pipeline.core.progress import done
 from pipeline.reporting.score_frame import score_frame, table_problems, write_frame
 from pipeline.scorers import command
 from pipeline.scorers.model_report import score
+from pipeline.scorers.options import parser
 from pipeline.scorers.validation import InputError
-
-
-def parser() -> argparse.ArgumentParser:
-    """The options of `rgqa-score`, and two more."""
-    parser = command.parser("rgqa score")
-    parser.add_argument("--plots", type=Path, default=None, help="folder for plots, as SVG and PNG")
-    parser.add_argument(
-        "--table", type=Path, default=None, help="every score as a row of a .csv, .xlsx or .parquet"
-    )
-    return parser
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -30,18 +20,20 @@ def main(arguments: Sequence[str]) -> None:
     Raises:
         UserError: lists everything that is wrong with the options and the files.
     """
-    parsed = parser().parse_args(arguments)
+    parsed = parser("rgqa score").parse_args(arguments)
     try:
         benchmark, models, options = command.read(parsed, table_problems(parsed.table))
         report = score(benchmark, models, options)
     except InputError as error:
         raise UserError(error.problems) from error
-    command.write_report(report, parsed.json, parsed.out)
+    command.write_report(report, parsed, options)
     if parsed.table:
         frame = score_frame(report)
         write_frame(frame, parsed.table)
-        done("score", f"{len(frame):,} rows", parsed.table)
+        done("score", f"{len(frame):,} rows", parsed.table, sys.stderr)
     if parsed.plots:
         from pipeline.reporting.score_plots import plot
 
-        done("score", f"{len(plot(benchmark, models, options, parsed.plots))} plots", parsed.plots)
+        done(
+            "score", f"{len(plot(benchmark, models, options, parsed.plots))} plots", parsed.plots, sys.stderr
+        )

@@ -30,6 +30,7 @@ WRITTEN: dict[type[Record], str] = {  # the records that one file of one stage h
     records.OwnScore: "rank/own_scores.jsonl",
     records.Tagged: "tag/tags.jsonl",
     records.Screened: "screen/screened.jsonl",
+    records.EditScore: "similarity/edit_scores.jsonl",
     records.Task: "batch/tasks.jsonl",
     records.Verdict: "collect/verdicts.jsonl",
     records.Verified: "collect/verified.jsonl",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import TextIO, TypeVar
 
 T = TypeVar("T")
 
@@ -19,6 +19,7 @@ def track(items: Iterable[T], label: str, total: int | None = None, unit: str = 
     return iter(tqdm(items, label, total, unit=unit, mininterval=interval, dynamic_ncols=shown))
 
 
-def done(stage: str, what: str, where: Path | str) -> None:
-    """Say what was made and where, in one line: `rank: 12,750 candidates -> data/sample/interim/rank`."""
-    print(f"{stage}: {what} -> {where}")
+def done(stage: str, what: str, where: Path | str, stream: TextIO | None = None) -> None:
+    """Say what was made and where, in one line: `rank: 12,750 candidates -> data/sample/interim/rank`; on stdout, or
+    where that is for something else, on another stream."""
+    print(f"{stage}: {what} -> {where}", file=stream)

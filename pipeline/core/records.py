@@ -163,6 +163,14 @@ class OwnScore(Record):
     score: float
 
 
+class EditScore(Record):
+    """The CLIP cosine, rounded to 6 places, of an edited question with its picture; None where its text is longer than
+    the model's context."""
+
+    candidate_id: str
+    score: float | None
+
+
 class Edit(Record):
     """One replacement: characters [start, end) of the *source question's* text, `old`, became `new`.
     Agreement changes (a/an, is/are, capitals) that follow from it are part of `agreement` edits of the text,
@@ -178,9 +186,9 @@ class Edit(Record):
 
 class Candidate(Record):
     """A pair that may be unanswerable. `question_id` is the source question, `picture_id` the picture it is
-    asked of now. For PT subsets `text` and `program` are the edited ones and `picture_id` is the question's own.
-    CLIP subsets have `score`, the CLIP cosine rounded to 6 places, and `rank`, the place among the picture's
-    admissible questions, 1 = most similar."""
+    asked of now. For PT subsets `text` and `program` are the edited ones and `picture_id` is the question's own; their
+    score is an `EditScore`. CLIP subsets have `score`, the CLIP cosine rounded to 6 places, and `rank`, the place among
+    the picture's admissible questions, 1 = most similar."""
 
     candidate_id: str
     subset: Subset
@@ -301,7 +309,8 @@ class AqCheck(Record):
 
 class Item(Record):
     """A released row. A UQ carries its candidate's id as `item_id`; an AQ its GQA id. `pair_id` joins an AQ and
-    its UQ (dual accuracy). `answer` is empty for a UQ. `simulated`: the pair rests on simulated verdicts."""
+    its UQ (dual accuracy). `answer` is empty for a UQ. `score` is the CLIP cosine of text and picture, None if not known.
+    `simulated`: the pair rests on simulated verdicts."""
 
     item_id: str
     subset: Subset

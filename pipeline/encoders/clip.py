@@ -121,18 +121,28 @@ class Encoder:
                 yield np.array(list(images)), self._checked(rows)
         problems.raise_if_any()
 
-    def texts(self, texts: Sequence[str], batch: int) -> Batches:
+    def texts(self, texts: Sequence[str], batch: int, *, skip_long: bool = False) -> Batches:
         """Yield (indices into `texts`, vectors [len(indices), dimension]) batch by batch, short texts first.
 
         Each batch is cut to its longest text. Whether that changes the vectors is checked on the first batch;
         if it does (some architectures look at the padding), a warning says so and the full context is used.
 
+        Args:
+            skip_long: leave out the texts that are longer than the model's context.
+
         Raises:
             UserError: naming every text that is longer than the model's context, before anything is encoded.
         """
-        tokens, lengths = self._tokens(texts)
+        tokens, lengths, too_long = self._tokens(texts)
+        if not skip_long:
+            problems = Problems(f"texts longer than the model's context of {tokens.shape[1]} tokens")
+            for index, needed in too_long.items():
+                what = f"{needed} tokens; shorten it or take a model with a longer context"
+                problems.add(repr(texts[index]), what)
+            problems.raise_if_any()
         order = np.argsort(lengths, kind="stable")
-        for start in range(0, len(texts), batch):
+        order = order[~np.isin(order, list(too_long))]
+        for start in range(0, len(order), batch):
             indices = order[start : start + batch]
             rows, longest = tokens[indices], int(lengths[indices[-1]])
             if self._cut is None:
@@ -146,8 +156,9 @@ class Encoder:
             rows[indices] = vectors
         return rows
 
-    def _tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Token ids int32 [n, context] and how many of them, from the left, are not padding [n]."""
+    def _tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, dict[int, int]]:
+        """Token ids int32 [n, context]; how many of them, from the left, are not padding [n]; and for each text that is
+        longer than the context, how many it needs."""
         context = self.record.context_length
         tokens = np.empty((len(texts), context), np.int32)
         for start in range(0, len(texts), TOKENIZED):
@@ -158,16 +169,13 @@ class Encoder:
         padding = np.bincount(self._tokenizer([""])[0].numpy()).argmax()
         used = tokens != padding
         lengths = context - used[:, ::-1].argmax(axis=1)
-        problems = Problems(f"texts longer than the model's context of {context} tokens")
+        too_long = {}
         for index in map(int, np.flatnonzero(used[:, -1])):
             roomy = self._tokenizer([texts[index]], context_length=4 * context)[0].numpy()
             needed = int((roomy != padding).sum())
             if needed > used[index].sum():
-                problems.add(
-                    repr(texts[index]), f"{needed} tokens; shorten it or take a model with a longer context"
-                )
-        problems.raise_if_any()
-        return tokens, lengths
+                too_long[index] = needed
+        return tokens, lengths, too_long
 
     def _cut_changes_nothing(self, tokens: np.ndarray, length: int) -> bool:
         try:

@@ -24,7 +24,7 @@ from pipeline.core.files import read_json, replacing
 from pipeline.core.params import Params
 from pipeline.core.paths import DATA, Folders
 from pipeline.core.progress import track
-from pipeline.core.records import Picture, Record
+from pipeline.core.records import Picture, Record, Subset
 from pipeline.encoders.clip import Batches, Device, ModelRecord
 
 CACHE = DATA / "cache" / "vectors.sqlite"
@@ -55,6 +55,17 @@ class EmbedReport(Record):
     pictures: int
     questions: int
     distinct_texts: int
+
+
+class SimilarityReport(Record):
+    """Counts, the model, and quantiles of the scores of each subset. `distinct_texts` <= `candidates`; those of them that
+    are `too_long` for the model have neither vector nor score."""
+
+    model: ModelRecord
+    candidates: int
+    distinct_texts: int
+    too_long: int
+    score_quantiles: dict[Subset, dict[str, float]]
 
 
 def keys(model: ModelRecord, kind: Literal["picture", "text"], contents: Iterable[str]) -> list[bytes]:
@@ -106,11 +117,20 @@ class Cache:
             )
 
     def get(self, wanted: Sequence[bytes]) -> np.ndarray:
-        """Vectors float32 [len(wanted), dimension]; every key must be there."""
+        """Vectors float32 [len(wanted), dimension]; every key must be there.
+
+        Raises:
+            UserError: they have another width, as a seed may bring them.
+        """
         with self._errors_told():
             select = "SELECT vector FROM vectors WHERE key = ?"
-            content = b"".join(self._base.execute(select, (key,)).fetchone()[0] for key in wanted)
-        return np.frombuffer(content, np.float32).reshape(len(wanted), self.dimension)
+            rows = [self._base.execute(select, (key,)).fetchone()[0] for key in wanted]
+        if others := {len(row) // 4 for row in rows} - {self.dimension}:
+            raise UserError(
+                f"{self._path}: vectors of {min(others)} numbers, but the model's have {self.dimension}; delete the file, and "
+                f"vectors/{SEED} of the data set if they came from there, to compute them anew"
+            )
+        return np.frombuffer(b"".join(rows), np.float32).reshape(len(wanted), self.dimension)
 
     def fill(
         self,
@@ -191,13 +211,22 @@ def read_seed(path: Path) -> tuple[list[bytes], np.ndarray]:
 
 
 def export_vectors() -> Path:
-    """Write embed's vectors as the data set's seed, so that they need not (and on another machine, in the last
-    bits, could not) be computed again. Returns the file."""
+    """Write the vectors of embed, and those of edited texts where similarity has run with the same model, as the data set's
+    seed, so that they need not (and on another machine, in the last bits, could not) be computed again. Returns the file."""
     folders = Folders()
-    embed = folders.stage("embed")
+    embed, edited = folders.stage("embed"), folders.stage("similarity")
     model = read_json(embed / "embed.json", EmbedReport).model
-    picture_keys = keys(model, "picture", (picture.sha256 for picture in folders.rows(Picture)))
-    text_keys = keys(model, "text", read_json(embed / "texts.json", list[str]))
-    vectors = np.concatenate([np.load(embed / "pictures.npy"), np.load(embed / "texts.npy")])
-    write_seed(folders.vectors / SEED, [*picture_keys, *text_keys], vectors)
+    pictures = keys(model, "picture", (picture.sha256 for picture in folders.rows(Picture)))
+    tables = [(pictures, embed / "pictures.npy")]
+    report = edited / "similarity.json"
+    same = report.exists() and read_json(report, SimilarityReport).model == model
+    for folder in (embed, edited) if same else (embed,):
+        texts = read_json(folder / "texts.json", list[str])
+        tables.append((keys(model, "text", texts), folder / "texts.npy"))
+    wanted = [key for of_table, _ in tables for key in of_table]
+    vectors = np.concatenate([np.load(path) for _, path in tables])
+    first = list(
+        dict(zip(reversed(wanted), reversed(range(len(wanted))), strict=True)).values()
+    )  # a text may be in both
+    write_seed(folders.vectors / SEED, [wanted[i] for i in first], vectors[first])
     return folders.vectors / SEED

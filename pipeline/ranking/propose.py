@@ -11,12 +11,12 @@ import numpy as np
 from pipeline.core.errors import UserError
 from pipeline.core.files import content_key
 from pipeline.core.params import Params
-from pipeline.core.records import Candidate, OwnScore, Question, Subset, candidate_id
+from pipeline.core.records import Candidate, Question, Subset, candidate_id
 from pipeline.ranking.draw import Drawn, draw_by_the_paper, draw_evenly
-from pipeline.ranking.rank_inputs import QuestionTable, Vectors, numbered, question_table
-from pipeline.ranking.topk import End, ends, scores_of
+from pipeline.ranking.pair_scores import quantiles
+from pipeline.ranking.rank_inputs import QuestionTable, Vectors, question_table
+from pipeline.ranking.topk import End, ends
 
-QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Part = Literal["dev", "test"]
 
@@ -147,18 +147,3 @@ def spread(drawn: Drawn, end: End, table: QuestionTable, wanted: int) -> dict[st
         "distinct_texts": len(np.unique(table.text_rows[questions])),
         "score_quantiles": quantiles(end.scores[drawn.picture, drawn.place] / 1e6),
     }
-
-
-def quantiles(scores: Sequence[float] | np.ndarray) -> dict[str, float]:
-    """Quantiles of scores, rounded to 6 places; nothing of no scores."""
-    values = np.quantile(scores, QUANTILES).tolist() if len(scores) else ()
-    return {f"{q:.2f}": round(value, 6) for q, value in zip(QUANTILES, values, strict=False)}
-
-
-def own_scores(questions: Iterable[Question], vectors: Vectors) -> list[OwnScore]:
-    """The score of every question with its own picture, sorted by question id."""
-    own, pictures, texts = numbered(questions, vectors.picture_ids, vectors.text_list)
-    scores = scores_of(vectors.pictures, vectors.texts, pictures, texts).tolist()
-    return [
-        OwnScore(question_id=q.question_id, score=score / 1e6) for q, score in zip(own, scores, strict=True)
-    ]

@@ -31,41 +31,42 @@ class Vectors(NamedTuple):
     text_list: list[str]
 
 
-def read_vectors(folder: Path) -> Vectors:
+def read_vectors(embed: Path, texts: Path | None = None) -> Vectors:
     """Read the tables of pictures and texts and check that they fit each other.
+
+    Args:
+        embed: the stage's folder. texts: the folder whose texts are read; None: those of embed, too.
 
     Raises:
         UserError: lists everything that does not fit.
     """
-    problems = Problems(f"{folder}: vectors that cannot be used (run embed again)")
-    pictures, picture_ids = _read(folder, "pictures", "picture_ids", problems)
-    texts, text_list = _read(folder, "texts", "texts", problems)
-    if pictures.ndim == texts.ndim == 2 and pictures.shape[1] != texts.shape[1]:
-        problems.add("pictures.npy, texts.npy", f"of {pictures.shape[1]} and {texts.shape[1]} dimensions")
+    problems = Problems("vectors that cannot be used (run embed again)")
+    pictures, picture_ids = _read(embed / "pictures.npy", embed / "picture_ids.json", problems)
+    where = (texts or embed) / "texts.npy"
+    of_texts, text_list = _read(where, where.with_suffix(".json"), problems)
+    if pictures.ndim == of_texts.ndim == 2 and pictures.shape[1] != of_texts.shape[1]:
+        what = f"of {pictures.shape[1]} and {of_texts.shape[1]} dimensions"
+        problems.add(f"{embed / 'pictures.npy'}, {where}", what)
     problems.raise_if_any()
-    return Vectors(np.array(pictures), picture_ids, texts, text_list)
+    return Vectors(np.array(pictures), picture_ids, of_texts, text_list)
 
 
-def _read(folder: Path, table: str, keys: str, problems: Problems) -> tuple[np.ndarray, list[str]]:
-    ids = read_json(folder / f"{keys}.json", list[str])
+def _read(table: Path, names: Path, problems: Problems) -> tuple[np.ndarray, list[str]]:
+    ids = read_json(names, list[str])
     try:
-        array = np.asarray(np.load(folder / f"{table}.npy", mmap_mode="r"))
+        array = np.asarray(np.load(table, mmap_mode="r"))
     except (OSError, ValueError, EOFError) as error:
-        problems.add(f"{table}.npy", str(error))
+        problems.add(str(table), str(error))
         return np.zeros(0), ids
     if array.ndim != 2 or array.dtype != np.float32 or len(array) != len(ids):
-        problems.add(
-            f"{table}.npy",
-            f"{array.dtype} {array.shape}, expected float32 with {len(ids)} rows, one for each of {keys}.json",
-        )
+        what = f"{array.dtype} {array.shape}, expected float32 with {len(ids)} rows, one for each of {names.name}"
+        problems.add(str(table), what)
         return np.zeros(0), ids
     for start in range(0, len(array), AT_ONCE):
         lengths = np.linalg.norm(array[start : start + AT_ONCE], axis=1)
         for row in np.flatnonzero(~(np.abs(lengths - 1) < 0.01)):
-            problems.add(
-                f"{table}.npy, row {start + row}",
-                f"{ids[start + row]!r} has length {lengths[row]:.4g}, expected 1",
-            )
+            what = f"{ids[start + row]!r} has length {lengths[row]:.4g}, expected 1"
+            problems.add(f"{table}, row {start + row}", what)
     return array, ids
 
 

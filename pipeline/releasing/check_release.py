@@ -18,6 +18,7 @@ from pipeline.releasing.provenance import Provenance
 from pipeline.releasing.subset_files import Prediction, RgqaRow, SanityScores, rgqa_rows, score_predictions
 
 SUMS = "CHECKSUMS.sha256"
+COMPILED = "__pycache__"
 TOLERANCE = 1e-6  # the stated scores are rounded to six places
 
 
@@ -52,9 +53,9 @@ def check_checksums(folder: Path) -> int:
 
 
 def _files(folder: Path) -> list[str]:
-    return sorted(
-        p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and p.name != SUMS
-    )
+    """All but the sums, and what Python leaves beside a module that was run."""
+    files = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and path.name != SUMS]
+    return sorted(path.as_posix() for path in files if COMPILED not in path.parts)
 
 
 def released(folder: Path) -> Iterator[Item]:
@@ -116,7 +117,7 @@ def publish(release: Path, target: Path) -> str:
         )
     temporary = place.with_name(f".{place.name}.{os.getpid()}.tmp")
     try:
-        shutil.copytree(release, temporary)
+        shutil.copytree(release, temporary, ignore=shutil.ignore_patterns(COMPILED))
         for path in temporary.rglob("*"):
             if path.is_file():
                 path.chmod(0o444)

@@ -137,7 +137,7 @@ def sanity_predictions(items: Sequence[Item], folds: int, seed: int) -> dict[str
     constant   always "yes" with confidence 0.5: AUAF is half the share of AQs that "yes" answers, AUROC 0.5.
     blind      out-of-fold word n-grams of the text for the confidence; the commonest answer to questions with the
                same first two words, among the other folds' pictures, for the answer.
-    clip_score the CLIP score as confidence (0 where there is none), the same answers.
+    clip_score the CLIP score as confidence, the same answers; only where every item's score is known.
     """
     # Late, as it loads scikit-learn, which checking a release does not need.
     from pipeline.auditing.attackers import Folds, word_ngrams
@@ -149,8 +149,10 @@ def sanity_predictions(items: Sequence[Item], folds: int, seed: int) -> dict[str
     columns: dict[str, tuple[list[str], list[float]]] = {
         "constant": (["yes"] * len(items), [0.5] * len(items)),
         "blind": (answers, np.round(blind, 6).tolist()),
-        "clip_score": (answers, [0.0 if item.score is None else item.score for item in items]),
     }
+    scores = [item.score for item in items if item.score is not None]
+    if len(scores) == len(items):
+        columns["clip_score"] = (answers, scores)
     return {
         name: [
             Prediction(questionId=item.item_id, prediction=answer, confidence=confidence)

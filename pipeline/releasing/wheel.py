@@ -26,6 +26,9 @@ License: MIT
 Requires-Dist: numpy>=2
 Provides-Extra: parquet
 Requires-Dist: pyarrow>=15; extra == "parquet"
+Provides-Extra: logs
+Requires-Dist: openpyxl>=3.1; extra == "logs"
+Requires-Dist: zstandard>=0.23; extra == "logs"
 Provides-Extra: vectors
 Requires-Dist: spacy>=3.7; extra == "vectors"
 Description-Content-Type: text/markdown
@@ -35,7 +38,8 @@ Description-Content-Type: text/markdown
     rgqa-score RELEASE PREDICTIONS --json scores.json
 
 RELEASE is the folder of a release, or one of its `rgqa/*.json`. PREDICTIONS is a list of
-`{{"questionId": ..., "prediction": ..., "confidence": ...}}`, as JSON, JSONL, CSV or (extra `parquet`) Parquet.
+`{{"questionId": ..., "prediction": ..., "confidence": ...}}`, as JSON, JSONL, CSV, TSV or
+(extra `parquet`) Parquet; or a log of lmms-eval, OpenAI's batches or (extra `logs`) inspect_ai or VLMEvalKit.
 In Python: `from rgqa_scorers import auaf, ff95, facc, auroc`.
 """
 WHEEL = "Wheel-Version: 1.0\nGenerator: rgqa-pipeline\nRoot-Is-Purelib: true\nTag: py3-none-any\n"

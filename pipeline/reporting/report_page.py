@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from markupsafe import Markup
 
 from pipeline.auditing.subset_audit import AuditParams, Histograms, histograms
 from pipeline.core import params
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, write_text
+from pipeline.core.files import write_text
 from pipeline.core.pages import render
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
-from pipeline.core.records import SUBSETS, Item
-from pipeline.encoders import clip
-from pipeline.encoders.embedding import CACHE, Cache, EmbedParams, EmbedReport, keys
-from pipeline.ranking.topk import scores_of
+from pipeline.core.records import SUBSETS
 from pipeline.releasing.card import HOW, PAIRING, counted
 from pipeline.reporting import figures, sunburst
 from pipeline.reporting.funnel import funnels, overview
@@ -81,20 +73,15 @@ def page(run: Run, cards: int) -> str:
 
 
 def _clip(run: Run) -> dict[str, Any]:
-    """Histograms of every subset; `clip_missing` says why edited questions have no score, where they have none."""
-    scores = {item.item_id: item.score for item in run.all_items if item.score is not None}
-    missing = ""
-    try:
-        scores |= scores_of_edited(run.all_items, run.folders)
-    except UserError as error:
-        missing = error.problems[0]
-        print(f"warning: edited questions are shown without CLIP scores: {missing}", file=sys.stderr)
+    """Histograms of every subset where both kinds have scores; `unscored` counts the items that have none."""
     drawn: dict[str, Histograms] = {}
     unscored = {}
     for subset, items in run.items.items():
-        scored = [item for item in items if item.item_id in scores]
-        aqs, uqs = ([scores[i.item_id] for i in scored if i.unanswerable == uq] for uq in (False, True))
-        unscored[subset] = len(items) - len(scored)
+        known = [(item.unanswerable, item.score) for item in items if item.score is not None]
+        unscored[subset] = len(items) - len(known)
+        aqs, uqs = (
+            [score for unanswerable, score in known if unanswerable == kind] for kind in (False, True)
+        )
         if made := histograms(aqs, uqs):
             drawn[subset] = made
     # One axis for all, so that they can be compared.
@@ -102,45 +89,10 @@ def _clip(run: Run) -> dict[str, Any]:
     return {
         "histograms": drawn,
         "unscored": unscored,
-        "clip_missing": missing,
         "histogram_svg": {
             subset: figures.histogram_svg(made, (min(edges), max(edges))) for subset, made in drawn.items()
         },
     }
-
-
-def scores_of_edited(items: Sequence[Item], folders: Folders) -> dict[str, float]:
-    """Scores of the items that no stage has scored (edited questions), by the model and rule of embed and rank.
-
-    Vectors that are in the cache are taken from there; for others the model is loaded, and they are kept.
-
-    Raises:
-        UserError: the model cannot be loaded, or is not the one that embed used.
-    """
-    wanted = [item for item in items if item.score is None]
-    if not wanted:
-        return {}
-    folder, chosen = folders.stage("embed"), params.load("embed", EmbedParams)
-    model = read_json(folder / "embed.json", EmbedReport).model
-    texts = sorted({item.text for item in wanted})
-    wanted_keys = keys(model, "text", texts)
-    with closing(Cache(CACHE, model.dimension)) as cache:
-        if cache.missing(wanted_keys):
-            encoder = clip.Encoder(chosen.model, chosen.pretrained, device=chosen.device)
-            if encoder.record.fingerprint != model.fingerprint:
-                raise UserError(f"{chosen.model}: the model is not the one that embed used; run dvc repro")
-            encode = partial(encoder.texts, batch=chosen.text_batch)
-            cache.fill(wanted_keys, texts, encode, "report: texts")
-        vectors = cache.get(wanted_keys)
-    ids = read_json(folder / "picture_ids.json", list[str])
-    picture_rows, text_rows = ({name: row for row, name in enumerate(names)} for names in (ids, texts))
-    scores = scores_of(
-        np.load(folder / "pictures.npy"),
-        vectors,
-        np.array([picture_rows[item.picture_id] for item in wanted]),
-        np.array([text_rows[item.text] for item in wanted]),
-    )
-    return {item.item_id: int(score) / 1e6 for item, score in zip(wanted, scores, strict=True)}
 
 
 def _words(run: Run) -> dict[str, Any]:

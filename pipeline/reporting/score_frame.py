@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import replacing
+from pipeline.scorers.differences import GROUPS, numbers
 from pipeline.scorers.model_report import Report
 
 if TYPE_CHECKING:
@@ -41,11 +42,10 @@ def _rows(report: Report) -> Iterator[tuple[Any, ...]]:
             places[""] = {"efficiency": model.efficiency}
         for subset, groups in places.items():
             intervals = groups.get("intervals", {})
-            # The interval of a score is told by its name; it is of the group by which models are compared.
             for group, scores in groups.items():
                 if group != "intervals":
-                    known = intervals if group in ("realistic", "pairs", "answers") else {}
-                    for name, value in _numbers(scores):
+                    known = _intervals(scores) if group == "by" else intervals if group in GROUPS else {}
+                    for name, value in numbers(scores):
                         yield model.name, subset, group, name, value, *known.get(name, NONE)
     for difference in report.differences:
         model = f"{difference.model} - {difference.against}"
@@ -56,12 +56,15 @@ def _rows(report: Report) -> Iterator[tuple[Any, ...]]:
                     yield model, subset, "share_better", name, change.share_better, *NONE
 
 
-def _numbers(scores: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, float]]:
-    for name, value in scores.items():
-        if isinstance(value, Mapping):
-            yield from _numbers(value, f"{above}{name}/")
-        elif not isinstance(value, str):
-            yield above + name, float(value)
+def _intervals(slices: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
+    """Those of group "by", each by the way to its score."""
+    return {
+        f"{name}/{kind}/{score}": bounds
+        for name, kinds in slices.items()
+        if not isinstance(kinds, str)
+        for kind, row in kinds.items()
+        for score, bounds in row["intervals"].items()
+    }
 
 
 def table_problems(path: Path | None) -> list[str]:

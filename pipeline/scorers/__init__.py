@@ -1,13 +1,12 @@
-"""Scores of models on benchmarks with unanswerable questions: plain functions on arrays, numpy only."""
+"""Scores of models on benchmarks with unanswerable questions: plain functions on arrays, numpy only.
+
+What few need is a module of its own: `masses`, `wups`, `human`, `efficiency`, `gqa_diagnostics`."""
 
 # ruff: noqa: F401 - this is the one list of what the package offers
 from .abstention import is_abstention
 from .answer_scores import anls, exact_match, token_f1, vqa3_plus, vqa_accuracy
 from .calibration import brier_score, expected_calibration_error, reliability_table
 from .dual_accuracy import dual_accuracy
-from .efficiency import efficiency
-from .human import human_rejection, rejection_at_tpr
-from .masses import majority, masses, semantic_subjectivity, subjectivity
 from .normalize import normalize_answer
 from .parity import published_scores
 from .realistic import (
@@ -34,4 +33,3 @@ from .selective import (
     threshold_at_risk,
     threshold_transfer,
 )
-from .wups import wups

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from .items import UNANSWERABLE, Benchmark, BenchmarkItem
-from .validation import InputError, each, parse_json, parse_lines, read_bytes
+from .json_parts import parse_list
+from .validation import InputError, each, no_collection, parse_json, parse_lines, read_bytes
 
 TYPES = ("structural", "semantic", "detailed")  # of questions, as GQA names them
 
@@ -20,7 +22,8 @@ def read_benchmark(path: Path | str, subsets: Collection[str] = ()) -> Benchmark
         InputError: missing, not JSON, of no known form, without a named subset, or faulty rows: all are listed.
     """
     path = Path(path)
-    whole = _release(path) if path.is_dir() else _single_file(path)
+    with no_collection():
+        whole = _release(path) if path.is_dir() else _single_file(path)
     if unknown := [name for name in subsets if name not in whole.subsets]:
         raise InputError(f"{path}: no subset {', '.join(unknown)}; there are {', '.join(whole.subsets)}")
     chosen = {name: items for name, items in whole.subsets.items() if not subsets or name in subsets}
@@ -29,13 +32,18 @@ def read_benchmark(path: Path | str, subsets: Collection[str] = ()) -> Benchmark
 
 def _single_file(path: Path) -> Benchmark:
     data = read_bytes(path)
-    value = parse_json(data, path)
+    rows = parse_list(data, path)
+    value = None if rows else parse_json(data, path)
     questions = value.values() if isinstance(value, dict) else []
-    if isinstance(value, list):
-        kind, items = "rgqa", _items(value, path, "question", _rgqa_item)
+    if rows:
+        kind, items = "rgqa", _items(chain.from_iterable(rows), path, "question", _RgqaItems())
     elif isinstance(value, dict) and isinstance(value.get("annotations"), list):
         kind, items = "vqa", _items(value["annotations"], path, "annotation", _vqa_item)
-    elif questions and all(isinstance(question, dict) and "answer" in question for question in questions):
+    elif (
+        isinstance(value, dict)
+        and questions
+        and all(isinstance(q, dict) and "answer" in q for q in questions)
+    ):
         kind, items = "gqa", [_gqa_item(name, question) for name, question in value.items()]
     else:
         raise InputError(
@@ -59,11 +67,15 @@ def _release(folder: Path) -> Benchmark:
         details = _details(data, provenance)
     subsets: dict[str, list[BenchmarkItem]] = {}
     problems: list[str] = []
+    item_of = _RgqaItems()
     for file in files:
         data, name = read_bytes(file), file.stem
         sums[f"rgqa/{file.name}"] = _sha256(data)
         try:
-            items = _items(parse_json(data, file), file, "question", _rgqa_item)
+            rows = parse_list(data, file)
+            if rows is None:
+                raise InputError(f"{file}: wanted a list of questions")
+            items = _items(chain.from_iterable(rows), file, "question", item_of)
         except InputError as error:
             problems += error.problems
             continue
@@ -98,14 +110,14 @@ def _detailed(item: BenchmarkItem, details: dict[str, Any]) -> BenchmarkItem:
     )
 
 
-def _items(rows: Any, path: Path, noun: str, item_of: Callable[[Any], BenchmarkItem]) -> list[BenchmarkItem]:
+def _items(
+    rows: Iterable[Any], path: Path, noun: str, item_of: Callable[[Any], BenchmarkItem]
+) -> list[BenchmarkItem]:
     """The items of a file's rows.
 
     Raises:
         InputError: lists every row of which none can be made, and every id that stands there twice.
     """
-    if not isinstance(rows, list):
-        raise InputError(f"{path}: wanted a list of {noun}s, got {type(rows).__name__}")
     seen: set[str] = set()
 
     def new_item(row: Any) -> BenchmarkItem:
@@ -121,11 +133,28 @@ def _items(rows: Any, path: Path, noun: str, item_of: Callable[[Any], BenchmarkI
     return items
 
 
-def _rgqa_item(row: Any) -> BenchmarkItem:
-    """A row of RGQA's. A label that looks like "UQ" but is not written so is a fault, never an answer."""
-    if not isinstance(row, dict) or not {"question_id", "label"} <= row.keys():
-        raise InputError("wanted an object with question_id and label")
-    name, label = str(row["question_id"]), row["label"]
+class _RgqaItems:
+    """Makes items of RGQA's rows; labels that are alike are one mapping, as pictures are one text."""
+
+    def __init__(self) -> None:
+        self.labels: dict[tuple[tuple[str, float], ...], dict[str, float]] = {}
+        self.pictures: dict[str, str] = {}
+
+    def __call__(self, row: Any) -> BenchmarkItem:
+        try:
+            name, label, picture = str(row["question_id"]), row["label"], str(row.get("img_id", ""))
+        except (KeyError, TypeError, AttributeError):
+            raise InputError("wanted an object with question_id and label") from None
+        try:
+            answers = self.labels[tuple(label.items())]
+        except (KeyError, TypeError, AttributeError):
+            answers = _answers(name, label)
+            self.labels[tuple(label.items())] = answers
+        return BenchmarkItem(name, self.pictures.setdefault(picture, picture), answers)
+
+
+def _answers(name: str, label: Any) -> dict[str, float]:
+    """The right answers by a label. One that looks like "UQ" but is not written so is a fault, never an answer."""
     worths = label.values() if isinstance(label, dict) else []
     if not worths or not all(isinstance(worth, int | float) and 0 <= worth <= 1 for worth in worths):
         raise InputError(
@@ -135,7 +164,7 @@ def _rgqa_item(row: Any) -> BenchmarkItem:
         raise InputError(f'{name}: label {label!r} is neither an answer nor "UQ"; write UQ in capitals')
     if UNANSWERABLE in label and len(label) > 1:
         raise InputError(f"{name}: label {label!r} is both UQ and an answer")
-    return BenchmarkItem(name, str(row.get("img_id", "")), {} if UNANSWERABLE in label else label)
+    return {} if UNANSWERABLE in label else label
 
 
 def _vqa_item(row: Any) -> BenchmarkItem:

@@ -53,10 +53,11 @@ def _of_matching(answered: Answered, options: Options) -> Iterator[str]:
             )
             yield f"--match {form} would call {len(changed):,} more answers right: {examples}"
             return
+    spaced = {text: f" {FORMS['vqa'](text)} " for text in {*answered.said}.union(*answers)}
     wordy = [
         i
         for i in np.flatnonzero((answered.correct == 0) & ~answered.missing & answered.answerable).tolist()
-        if any(f" {FORMS['vqa'](label)} " in f" {FORMS['vqa'](answered.said[i])} " for label in answers[i])
+        if any(spaced[label] in spaced[answered.said[i]] for label in answers[i])
     ]
     if len(wordy) > LOOSER * answered.answerable.sum():
         examples = ", ".join(f"{answered.said[i]!r} for {next(iter(answers[i]))!r}" for i in wordy[:SHOWN])

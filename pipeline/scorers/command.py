@@ -8,88 +8,24 @@ import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from .benchmark import read_benchmark
-from .efficiency import read_run_log
-from .human import read_judgements
-from .items import FILES, Benchmark, Options, Predictions
-from .masses import vectors_of
-from .model_report import NAMES, Report, score
+from .extras import read_extras, served
+from .items import Benchmark, Options, Predictions
+from .model_report import ON_SCREEN, Report, available, score
+from .one_screen import screen_of
+from .options import options_of, parser
 from .predictions import read_predictions
-from .text_table import text_of
-from .validation import InputError, read_attention, read_mapping, read_synonyms
-from .version import VERSION
-from .wups import read_wordnet
+from .text_table import kinds_of, text_of
+from .validation import InputError, read_synonyms
 
 T = TypeVar("T")
-SHOWN = 100  # problems
-# What some options must be, and whether a value is.
-WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "mode": ("strict or parity", lambda mode: mode in ("strict", "parity")),
-    "part": ("test, dev or all", lambda part: part in ("test", "dev", "all")),
-    "risks": ("numbers from 0 to 1", lambda risks: all(0 <= risk <= 1 for risk in risks)),
-    "costs": ("numbers of 0 or more", lambda costs: all(0 <= cost < math.inf for cost in costs)),
-    "match": ("exact, vqa or squad", lambda match: match in ("exact", "vqa", "squad")),
-    "missing": ("refuse, wrong or drop", lambda missing: missing in ("refuse", "wrong", "drop")),
-    "bootstrap": ("0 or more", lambda count: count >= 0),
-    "seed": ("0 or more", lambda seed: seed >= 0),
-    "threshold": ("a number", lambda threshold: not math.isnan(threshold)),
-}
-
-
-def parser(program: str = "rgqa-score") -> argparse.ArgumentParser:
-    """The options of scoring, for `rgqa-score` and for whatever stands on it. What is not given is not in the
-    parsed namespace: the defaults are those of `Options`."""
-    parser = argparse.ArgumentParser(
-        prog=program,
-        description="Score predictions on a benchmark with unanswerable questions (docs/scores.md defines every score).",
-        epilog=f"Example: {program} data/release/sample/1.0.0 model.json --json scores.json",
-        argument_default=argparse.SUPPRESS,
-    )
-    add, default = parser.add_argument, Options()
-    add("benchmark", type=Path, help="a release's folder, a subset's JSON, or GQA's or VQA's file")
-    add("predictions", type=Path, nargs="+", help="JSON, JSONL, CSV or Parquet; several are compared")
-    add("--scores", help=f"groups to compute, comma between: {', '.join(NAMES)} (default: all that fit)")
-    add("--subset", action="append", default=[], help="subset of a release; may be repeated")
-    add("--part", help="test, dev or all items of a release (default: test, thresholds from dev)")
-    add(
-        "--dev",
-        type=Path,
-        action="append",
-        default=[],
-        help="predictions for other items, to choose thresholds on",
-    )
-    add("--risks", type=float, nargs="+", help="of C@R (default: 0.01 0.05 0.1 0.2)")
-    add("--costs", type=float, nargs="+", help="of effective reliability (default: 1 10 100)")
-    add("--mode", help="strict, or parity: the numbers of RGQA's published script (default: strict)")
-    add(
-        "--match",
-        help="what answers lose before they are compared: exact (nothing), vqa or squad (default: vqa)",
-    )
-    add("--synonyms", help="JSON object: answer -> one that counts as the same")
-    add("--bootstrap", type=int, help=f"repetitions for intervals, 0 for none (default: {default.bootstrap})")
-    add("--seed", type=int, help=f"of the bootstrap (default: {default.seed})")
-    add("--threshold", type=float, help=f"for scores at one fixed threshold (default: {default.threshold})")
-    add("--missing", help="items without a prediction: refuse, wrong (accepted) or drop (default: refuse)")
-    add("--allow-missing", action="store_const", const="wrong", dest="missing", help="as --missing wrong")
-    add("--free-text", action="store_true", help="read abstentions from the answers instead of confidences")
-    add("--json", type=Path, default=None, help="write every number, unrounded")
-    add("--out", type=Path, default=None, help="folder for scores.json and scores.txt")
-    add("--vectors", help="word vectors (a text file) or a spaCy model with vectors, for MaSSeS")
-    add("--wordnet", help="WordNet's folder `dict`, for WUPS")
-    add("--all-questions", help="GQA's unbalanced questions, for consistency")
-    add("--choices", help="GQA's choices, for validity and plausibility")
-    add("--scenes", help="GQA's scene graphs, for grounding")
-    add("--attention", help="the model's attention by question, for grounding")
-    add("--human", help="people's judgements: a list of {question_id, accepted}")
-    add("--run-log", help="JSON lines with seconds, items, memory_bytes")
-    add("--version", action="version", version=f"rgqa_scorers {VERSION}")
-    return parser
+PROBLEMS = 100  # that are shown
+WHOLE = ("table", "plots")  # options that need more than numpy
 
 
 def read(
@@ -119,15 +55,9 @@ def read(
         problems.append(
             f"--dev is given {len(devs)} times for {len(models)} files of predictions; one for each"
         )
-    readers: dict[str, Callable[[str], Any]] = {
-        "vectors": partial(vectors_of, words=benchmark.words() if benchmark else set()),
-        "wordnet": read_wordnet,
-        "human": read_judgements,
-        "run_log": read_run_log,
-        "attention": read_attention,
-        "synonyms": read_synonyms,
-    }
-    files = {name: attempt(readers.get(name, read_mapping), given[name]) for name in FILES if given.get(name)}
+    files = attempt(read_extras, arguments.extra, benchmark) or {}
+    if given.get("synonyms"):
+        files["synonyms"] = attempt(read_synonyms, given["synonyms"])
     if problems or options is None or benchmark is None:
         raise InputError([*problems, *(fault for model in models if model for fault in model.faults)])
     read_models = [model for model in models if model]
@@ -141,30 +71,17 @@ def read(
         for number, path in enumerate(arguments.predictions):
             name = f"{path.resolve().parent.name}/{names[number]}"
             read_models[number] = read_models[number]._replace(name=name)
-    return benchmark, read_models, options._replace(**files)
+    return benchmark, read_models, _with_groups(options._replace(**files), arguments, benchmark)
 
 
-def options_of(arguments: Mapping[str, Any]) -> Options:
-    """The options among a command line's arguments, but for the files.
-
-    Raises:
-        InputError: lists all of them that cannot be.
-    """
-    given = {name: arguments[name] for name in Options._fields if name in arguments and name not in FILES}
-    if "scores" in given:
-        given["scores"] = tuple(name.strip() for name in given["scores"].split(",") if name.strip())
-    for name in ("risks", "costs"):
-        if name in given:
-            given[name] = tuple(given[name])
-    options, problems = Options(**given), []
-    for name, (wanted, fits) in WANTED.items():
-        if not fits(value := getattr(options, name)):
-            problems.append(f"--{name} is {value!r}, wanted {wanted}")
-    if wrong := [name for name in options.scores if name not in NAMES]:
-        problems.append(f"no scores called {', '.join(wrong)}; there are {', '.join(NAMES)}")
-    if problems:
-        raise InputError(problems)
-    return options
+def _with_groups(options: Options, arguments: argparse.Namespace, benchmark: Benchmark) -> Options:
+    """The groups of scores that are to be shown or written: those named, all, or what one screen needs and files serve."""
+    if options.scores or any((arguments.full, arguments.json, arguments.out, arguments.table)):
+        return options
+    needed = ("by",) if options.by else (*ON_SCREEN, *served(options))
+    return options._replace(
+        scores=tuple(name for name in available(benchmark) if name in needed) or options.scores
+    )
 
 
 def json_of(report: Report) -> str:
@@ -185,15 +102,20 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, np.integer) else value
 
 
-def write_report(report: Report, json_file: Path | None, folder: Path | None) -> None:
-    """Print the table; write the JSON and the folder if asked for."""
-    text = text_of(report)
-    sys.stdout.write(text)
-    for path in (json_file, folder and folder / "scores.json"):
+def write_report(report: Report, arguments: argparse.Namespace, options: Options) -> None:
+    """Print what is asked for; write the JSON and the folder."""
+    if options.by and not arguments.full:
+        shown = kinds_of(report)
+    else:
+        shown = (
+            text_of(report) if arguments.full or "scores" in arguments else screen_of(report, served(options))
+        )
+    sys.stdout.write(shown)
+    for path in (arguments.json, arguments.out and arguments.out / "scores.json"):
         if path:
             _write_text(path, json_of(report))
-    if folder:
-        _write_text(folder / "scores.txt", text)
+    if arguments.out:
+        _write_text(arguments.out / "scores.txt", text_of(report))
 
 
 def _write_text(path: Path, text: str) -> None:
@@ -210,13 +132,19 @@ def _write_text(path: Path, text: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of `rgqa-score`; a user's mistake ends it with one message and exit code 1."""
     parsed = parser().parse_args(arguments)
+    alone = [
+        f"--{name}: `rgqa score` of the whole project makes it; this is its part with numpy alone"
+        for name in WHOLE
+        if getattr(parsed, name)
+    ]
     try:
-        write_report(score(*read(parsed)), parsed.json, parsed.out)
+        benchmark, models, options = read(parsed, alone)
+        write_report(score(benchmark, models, options), parsed, options)
     except InputError as error:
         first, *rest = error.problems
-        print(f"error: {first}", *(f"  {line}" for line in rest[:SHOWN]), sep="\n", file=sys.stderr)
-        if len(rest) > SHOWN:
-            print(f"  ... and {len(rest) - SHOWN} more", file=sys.stderr)
+        print(f"error: {first}", *(f"  {line}" for line in rest[:PROBLEMS]), sep="\n", file=sys.stderr)
+        if len(rest) > PROBLEMS:
+            print(f"  ... and {len(rest) - PROBLEMS} more", file=sys.stderr)
         sys.exit(1)
 
 

@@ -160,9 +160,9 @@ def _grounding(questions: Questions, scenes: Questions | None, attention: Any) -
     without boxes scores 0, and none points to the whole picture (its test for the scene looks among the *keys* of a
     step, where it never is)."""
     if attention is None:
-        return {"absent": "needs the model's attention over the picture (--attention)"}
+        return {"absent": "needs the model's attention over the picture (--extra attention=FILE)"}
     if scenes is None:
-        return {"absent": "needs scene graphs, which GQA gives for train and val only (--scenes)"}
+        return {"absent": "needs scene graphs, which GQA gives for train and val only (--extra scenes=FILE)"}
     lost = sum(name not in attention or q["imageId"] not in scenes for name, q in questions.items())
     if lost:
         return {"absent": f"{lost} of {len(questions)} questions have no attention or no scene graph"}

@@ -74,7 +74,7 @@ def human_group(answered: Answered, options: Options) -> Scores:
     """People's rejection accuracy, and the model's where it accepts AQs as often as they do; on the same items."""
     study = options.human
     if study is None:
-        return {"absent": "needs people's judgements (--human)"}
+        return {"absent": "needs people's judgements (--extra human=FILE)"}
     at = answered.at(np.array([item.id in study for item in answered.items]))
     if not at.items:
         return {"absent": "the human study has no item of this subset"}

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 UNANSWERABLE = "UQ"
+SHOWN = 5  # failures that are named
 Match = Literal["exact", "vqa", "squad"]
 
 # Numbers and texts by name, or the same of several that belong together. What could not be scored is {"absent": why}.
@@ -62,23 +63,64 @@ class Benchmark(NamedTuple):
         return {word for text in texts for word in text.lower().split()}
 
 
-class Predictions(NamedTuple):
-    """What a model said, by id of the item.
+class Reading(NamedTuple):
+    """How a file of predictions was read.
 
     Attributes:
+        form: of the file. id, answer, confidence: the fields that these were taken from, "" for none.
+        failed: why there is no answer, by the item's id; such an item has no prediction.
+        notes: what else was chosen.
+    """
+
+    form: str = ""
+    id: str = ""
+    answer: str = ""
+    confidence: str = ""
+    failed: Mapping[str, str] = MappingProxyType({})
+    notes: tuple[str, ...] = ()
+
+    def line(self) -> str:
+        """All of it on one line.
+
+        >>> Reading("lmms-eval", "item_id", "resps", notes=("the first of 2 responses",)).line()
+        'lmms-eval: id from item_id, answer from resps, no confidence; the first of 2 responses'
+        """
+        fields = {"id": self.id, "answer": self.answer, "confidence": self.confidence}
+        parts = [f"{kind} from {field}" if field else f"no {kind}" for kind, field in fields.items()]
+        notes = [*self.notes]
+        if self.failed:
+            reasons = ", ".join(sorted(set(self.failed.values()))[:SHOWN])
+            ids = ", ".join([*self.failed][:SHOWN]) + (", ..." if len(self.failed) > SHOWN else "")
+            notes.append(f"{len(self.failed):,} FAILED ({reasons}): {ids}")
+        return f"{self.form}: " + "; ".join([", ".join(parts), *notes])
+
+
+class Predictions(NamedTuple):
+    """What a model said, in the order of its file.
+
+    Attributes:
+        places: of each item's id the place in the columns `said` and `confidence`, [n].
         confidence: None when no prediction has one.
         version: of the benchmark that the file says it was made for, "" when it does not say.
         faults: what is wrong with the file's rows, a line each: with any, the predictions are not to be scored.
         dev: predictions for other items of the benchmark, on which thresholds are chosen; they are not scored.
+        reading: how the file was read.
     """
 
     name: str
     sha256: str
-    answers: dict[str, str]
-    confidence: dict[str, float] | None
+    places: dict[str, int]
+    said: list[str]
+    confidence: np.ndarray | None
     version: str = ""
     faults: tuple[str, ...] = ()
     dev: Predictions | None = None
+    reading: Reading = Reading()
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """By id of the item."""
+        return dict(zip(self.places, self.said, strict=True))
 
 
 class Answered(NamedTuple):
@@ -107,12 +149,16 @@ class Answered(NamedTuple):
 
     def at(self, which: np.ndarray) -> Answered:
         """The items at `which` (booleans or places)."""
+        if which.dtype == bool and which.all():
+            return self
         places = np.flatnonzero(which) if which.dtype == bool else which
         arrays = {
             name: value[places] for name, value in self._asdict().items() if isinstance(value, np.ndarray)
         }
         return self._replace(
-            items=[self.items[i] for i in places], said=[self.said[i] for i in places], **arrays
+            items=[self.items[i] for i in places.tolist()],
+            said=[self.said[i] for i in places.tolist()],
+            **arrays,
         )
 
     @property
@@ -144,6 +190,7 @@ class Options(NamedTuple):
 
     Attributes:
         scores: groups of scores, () for all that the benchmark allows.
+        by: of group "by", the kinds of items that are told apart, with intervals; () for all, without.
         part: which part of a release is scored; thresholds come from dev where test is.
         mode: strict definitions, or those of the published RGQA script.
         match: how an answer is compared with an RGQA label: both sides brought to VQA's or SQuAD's common form, or exactly
@@ -159,6 +206,7 @@ class Options(NamedTuple):
     """
 
     scores: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
     part: Literal["test", "dev", "all"] = "test"
     mode: Literal["strict", "parity"] = "strict"
     match: Match = "vqa"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -19,34 +19,50 @@ def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> 
     are not in the benchmark, items without a prediction, no confidences."""
     if predictions.version and benchmark.version and predictions.version != benchmark.version:
         yield f"made for version {predictions.version} of the benchmark, this is {benchmark.version}"
-    said = predictions.answers.keys()
-    dev = predictions.dev.answers.keys() if predictions.dev else said
-    known = benchmark.ids | (options.all_questions or {}).keys()
-    if unknown := sorted((said | dev) - known):
+    said = predictions.places.keys()
+    dev = predictions.dev.places.keys() if predictions.dev else frozenset()
+    extra = (options.all_questions or {}).keys()
+    if unknown := sorted({name for name in (*said, *dev) if name not in benchmark.ids} - extra):
         yield f"{len(unknown)} ids are not in the benchmark (is it another version or subset?): {_some(unknown)}"
-    if predictions.dev and (both := sorted(said & dev)):
-        yield f"{len(both)} ids are both scored and in --dev: {_some(both)}"
-    held_back = {
-        item.id for items in benchmark.subsets.values() for item in items if item.part == options.part
-    }
-    if predictions.dev and (held_back := sorted(held_back & dev)):
-        yield f"{len(held_back)} ids of --dev are of part {options.part}, which is to be scored: {_some(held_back)}"
-    subsets = {}
-    for name, items in benchmark.subsets.items():
-        scored, chosen_on = split(items, predictions, options)
-        ids = {item.id for item in chosen_on}
-        subsets[name] = {item.id for item in scored} | (ids if ids & dev else set())
-    wanted = frozenset().union(*subsets.values())
-    whole = [name for name, ids in subsets.items() if ids <= said]
-    meant = f"; did you mean --subset {' --subset '.join(whole)}?" if 0 < len(whole) < len(subsets) else ""
-    if (missing := sorted(wanted - said - dev)) and options.missing == "refuse":
-        yield (
-            f"{len(missing)} of {len(wanted)} items have no prediction (--missing wrong counts them as accepted with a "
-            f"wrong answer, --missing drop leaves them out){meant}: {_some(missing)}"
-        )
+    if predictions.dev:
+        yield from _misplaced(benchmark, said, dev, options)
+    if options.missing == "refuse":
+        yield from _missing(benchmark, predictions, options)
     needs_confidences = benchmark.kind == "rgqa" and not options.free_text
     if needs_confidences and predictions.confidence is None and not predictions.faults:
         yield "no confidences; give them, or --free-text to read abstentions from the answers"
+
+
+def _misplaced(
+    benchmark: Benchmark, said: Collection[str], dev: Collection[str], options: Options
+) -> Iterator[str]:
+    """Items of --dev that are to be scored."""
+    if both := sorted(name for name in dev if name in said):
+        yield f"{len(both)} ids are both scored and in --dev: {_some(both)}"
+    items = (item for items in benchmark.subsets.values() for item in items)
+    if held_back := sorted({item.id for item in items if item.part == options.part and item.id in dev}):
+        yield f"{len(held_back)} ids of --dev are of part {options.part}, which is to be scored: {_some(held_back)}"
+
+
+def _missing(benchmark: Benchmark, predictions: Predictions, options: Options) -> Iterator[str]:
+    """Items that are scored without a prediction; those of dev need one if another of them has one."""
+    said, dev = predictions.places, (predictions.dev or predictions).places
+    needed: dict[str, list[str]] = {}
+    for name, items in benchmark.subsets.items():
+        scored, chosen_on = split(items, predictions, options)
+        ids = [item.id for item in chosen_on]
+        needed[name] = [item.id for item in scored] + (ids if any(one in dev for one in ids) else [])
+    missing = {name: {one for one in ids if one not in said} for name, ids in needed.items()}
+    if lost := sorted(name for name in set().union(*missing.values()) if name not in dev):
+        wanted = set().union(*needed.values())
+        whole = [name for name, ids in missing.items() if not ids]
+        meant = (
+            f"; did you mean --subset {' --subset '.join(whole)}?" if 0 < len(whole) < len(missing) else ""
+        )
+        yield (
+            f"{len(lost)} of {len(wanted)} items have no prediction (--missing wrong counts them as accepted with a "
+            f"wrong answer, --missing drop leaves them out){meant}: {_some(lost)}"
+        )
 
 
 def split(
@@ -54,9 +70,9 @@ def split(
 ) -> tuple[list[BenchmarkItem], list[BenchmarkItem]]:
     """The items that are scored, and those that thresholds are chosen on; none where nothing says which."""
     parted = options.part != "all" and any(item.part for item in items)
-    scored = [item for item in items if not parted or item.part == options.part]
+    scored = [item for item in items if item.part == options.part] if parted else list(items)
     if model.dev:
-        chosen_on = model.dev.answers.keys()
+        chosen_on = model.dev.places
         return [i for i in scored if i.id not in chosen_on], [i for i in items if i.id in chosen_on]
     return scored, [item for item in items if item.part == "dev"] if parted and options.part == "test" else []
 
@@ -69,23 +85,24 @@ def join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) -
     """
     scored, dev = split(items, model, options)
     source = model.dev or model
-    answered = any(item.id in source.answers for item in dev)
+    answered = any(item.id in source.places for item in dev)
     return _join(scored, model, options)._replace(dev=_join(dev, source, options) if answered else None)
 
 
 def _join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) -> Answered:
     if options.missing == "drop":
-        items = [item for item in items if item.id in model.answers]
-    missing = np.array([item.id not in model.answers for item in items], bool)
+        items = [item for item in items if item.id in model.places]
+    places = np.array([model.places.get(item.id, -1) for item in items], int)
+    missing = places < 0
     if missing.all():
         raise InputError(f"{model.name}: no item of the subset has a prediction")
-    said = [model.answers.get(item.id, "") for item in items]
+    said = [model.said[place] if place >= 0 else "" for place in places.tolist()]
     if options.free_text:
         confidence = np.array([float(not is_abstention(text)) for text in said])
     elif model.confidence is None:  # answers alone are scored: all are alike
         confidence = np.ones(len(items))
     else:
-        confidence = np.array([model.confidence.get(item.id, 0.0) for item in items])
+        confidence = model.confidence[places]
     if missing.any():
         confidence[missing] = confidence[~missing].max() + 1
     answers = [item.answers for item in items]

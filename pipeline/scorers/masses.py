@@ -109,7 +109,7 @@ def masses_group(answered: Answered, options: Options) -> Scores:
     ma, s = _factors(said, people)
     scores: Scores = {"ma": mean_defined(ma), "s": mean_defined(s), "ma_x_s": mean_defined(ma * s)}
     if vectors is None:
-        return scores | {"ses": {"absent": "needs word vectors (--vectors)"}}
+        return scores | {"ses": {"absent": "needs word vectors (--extra vectors=FILE)"}}
     for t in THRESHOLDS:
         ma, ses = _factors(said, people, vectors, t)
         scores |= {f"ses_{t}": mean_defined(ses), f"masses_{t}": mean_defined(ma * ses)}

@@ -39,15 +39,17 @@ def verdicts(
     """
     form = FORMS[match]
     same = {form(one): form(other) for one, other in (synonyms or {}).items()}
+    numbers: dict[str, int] = {}  # of the common forms
 
-    def alike(text: str) -> str:
+    def number(text: str) -> int:
         text = form(text)
-        return same.get(text, text)
+        return numbers.setdefault(same.get(text, text), len(numbers))
 
-    return np.array(
-        [_worth(alike(text), labels, alike) for text, labels in zip(said, answers, strict=True)], float
-    )
-
-
-def _worth(said: str, labels: Mapping[str, float], alike: Callable[[str], str]) -> float:
-    return next((worth for label, worth in labels.items() if alike(label) == said), 0.0)
+    number_of = {text: number(text) for text in {*said}.union(*answers)}
+    labels = np.array([number_of[label] for row in answers for label in row], int)
+    worths = np.array([worth for row in answers for worth in row.values()], float)
+    rows = np.repeat(np.arange(len(said)), [len(row) for row in answers])
+    matching = np.flatnonzero(labels == np.array([number_of[text] for text in said], int)[rows])[::-1]
+    worth = np.zeros(len(said))
+    worth[rows[matching]] = worths[matching]  # of several that match, the first: it is written last
+    return worth

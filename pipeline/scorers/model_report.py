@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import platform
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import answer_scores, realistic
+from . import answer_scores, extras, realistic
 from .abstention import abstention_group
 from .bootstrap import Replicates, interval, replicates
+from .by_kind import by_group
 from .calibration import calibration_group
 from .cautions import cautions
+from .differences import GROUPS as COMPARED
+from .differences import Difference, compared, differences
 from .dual_accuracy import pairs_group
-from .gqa_diagnostics import gqa_group
-from .human import human_group
-from .items import FILES, Answered, Benchmark, Options, Predictions, Scores
+from .harnesses import HARNESSES
+from .items import FILES, Answered, Benchmark, Options, Predictions, Reading, Scores
 from .join import faults, join, split
-from .masses import masses_group
 from .selective import selective_group
 from .validation import InputError
 from .version import VERSION
-from .wups import wups_group
 
 UQS, ANSWERS = {"rgqa"}, {"gqa", "vqa"}  # the kinds of benchmarks: with unanswerable questions, and without
 # The groups of scores: what computes them, and for which benchmarks. A report has them in this order.
@@ -31,36 +32,19 @@ GROUPS: dict[str, tuple[Callable[[Answered, Options], Scores], set[str]]] = {
     "realistic": (realistic.realistic_group, UQS),
     "pairs": (pairs_group, UQS),
     "answers": (answer_scores.answers_group, ANSWERS),
-    "masses": (masses_group, ANSWERS),
-    "wups": (wups_group, ANSWERS),
+    "masses": (extras.masses, ANSWERS),
+    "wups": (extras.wups, ANSWERS),
     "selective": (selective_group, UQS | ANSWERS),
     "calibration": (calibration_group, UQS | ANSWERS),
     "answerability": (realistic.answerability_group, UQS),
     "abstention": (abstention_group, UQS),
-    "human": (human_group, UQS),
-    "gqa": (gqa_group, ANSWERS),
-    "by": (realistic.by_group, UQS),
+    "human": (extras.human, UQS),
+    "gqa": (extras.gqa, ANSWERS),
+    "by": (by_group, UQS),
 }
 EFFICIENCY = "efficiency"  # of the whole run, not of a subset
 NAMES = sorted([*GROUPS, EFFICIENCY])
-SCORES = realistic.SCORES | answer_scores.SCORES  # those with intervals, by which models are compared
-
-
-class Change(NamedTuple):
-    """A score of a model minus that of the first; with a bootstrap also the paired interval, and the share of
-    repetitions in which the model is better."""
-
-    difference: float
-    interval: tuple[float, float] | None = None
-    share_better: float | None = None
-
-
-class Difference(NamedTuple):
-    """A model against the first: the change of each score, by subset (and "mean")."""
-
-    model: str
-    against: str
-    scores: dict[str, dict[str, Change]]
+ON_SCREEN = ("realistic", "pairs", "answers")  # the groups that one screen needs
 
 
 class ModelReport(NamedTuple):
@@ -69,8 +53,8 @@ class ModelReport(NamedTuple):
     Attributes:
         sha256: of the predictions file. efficiency: what the run cost, None where no log was given.
         subsets: by name, the groups of scores; before them "counts", after them "intervals" by score.
-        mean: of several subsets, the mean of their group "realistic", and "intervals".
-        warnings: by subset, what looks as if something went wrong.
+        mean: of several subsets, the mean of each score by which models are compared, and "intervals".
+        warnings: by subset, what looks as if something went wrong. reading: how the file was read.
     """
 
     name: str
@@ -79,13 +63,12 @@ class ModelReport(NamedTuple):
     mean: dict[str, Scores] | None = None
     efficiency: Mapping[str, float] | None = None
     warnings: Mapping[str, list[str]] = MappingProxyType({})
+    reading: Reading = Reading()
 
-    def main_scores(self) -> dict[str, Scores]:
-        """The scores by which models are compared, of each subset and, as "mean", on average."""
-        places = self.subsets | ({"mean": self.mean} if self.mean else {})
-        return {
-            name: groups.get("realistic") or groups.get("answers") or {} for name, groups in places.items()
-        }
+    @property
+    def places(self) -> dict[str, dict[str, Scores]]:
+        """The groups of each subset, and of several, first, those of their "mean"."""
+        return ({"mean": self.mean} if self.mean else {}) | self.subsets
 
 
 class Report(NamedTuple):
@@ -108,7 +91,11 @@ def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options)
         options = options._replace(match="exact", part="all")
     problems = list(_unfit(benchmark, options))
     for model in models:
-        problems += [*model.faults, *(f"{model.name}: {line}" for line in faults(benchmark, model, options))]
+        found = [*model.faults, *(f"{model.name}: {line}" for line in faults(benchmark, model, options))]
+        if found and (harness := HARNESSES.get(model.reading.form)):
+            found.append(f"{model.name} was read as {model.reading.line()}")
+            found += [harness.hint] if benchmark.ids.isdisjoint(model.answers) else []
+        problems += found
     names = [model.name for model in models]
     if len(set(names)) < len(names):
         problems.append("two predictions files have the same name: " + ", ".join(names))
@@ -126,17 +113,23 @@ def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options)
             ),
         },
         [report for report, _ in scored],
-        [_difference(scored[0], other) for other in scored[1:]],
+        differences(
+            [
+                (report.name, {place: compared(groups) for place, groups in report.places.items()}, repeated)
+                for report, repeated in scored
+            ]
+        ),
     )
 
 
-def _available(benchmark: Benchmark) -> list[str]:
+def available(benchmark: Benchmark) -> list[str]:
+    """The groups of scores that suit a benchmark."""
     return [name for name, (_, kinds) in GROUPS.items() if benchmark.kind in kinds]
 
 
 def _unfit(benchmark: Benchmark, options: Options) -> Iterator[str]:
     """What the benchmark lacks for the scores asked for."""
-    there = sorted([*_available(benchmark), EFFICIENCY])
+    there = sorted([*available(benchmark), EFFICIENCY])
     for name in options.scores:
         if name not in there:
             yield f"{benchmark.name}: scores `{name}` are not for such a benchmark; there are {', '.join(there)}"
@@ -152,24 +145,34 @@ def _unfit(benchmark: Benchmark, options: Options) -> Iterator[str]:
 
 def _scored(benchmark: Benchmark, model: Predictions, options: Options) -> tuple[ModelReport, Replicates]:
     joined = {name: join(items, model, options) for name, items in benchmark.subsets.items()}
+    chosen = [name for name in available(benchmark) if not options.scores or name in options.scores]
     repeated: Replicates = {}
-    if options.bootstrap and options.mode != "parity":
+    if options.bootstrap and options.mode != "parity" and not set(COMPARED).isdisjoint(chosen):
         of_uqs = benchmark.kind in UQS
         scoring = realistic.resample_realistic if of_uqs else answer_scores.resample_answers
         repeated = replicates(joined, scoring, options)
-    chosen = [name for name in _available(benchmark) if not options.scores or name in options.scores]
     subsets = {}
     for name, answered in joined.items():
         groups = {group: GROUPS[group][0](answered, options) for group in chosen}
         counts = _counts(answered, len(split(benchmark.subsets[name], model, options)[0]))
         subsets[name] = {"counts": counts, **groups, "intervals": _intervals(repeated, name)}
-    mean = None
-    if len(subsets) > 1 and "realistic" in chosen:
-        rows = [groups["realistic"] for groups in subsets.values()]
-        means = {score: float(np.mean([row[score] for row in rows])) for score in rows[0]}
-        mean = {"realistic": means, "intervals": _intervals(repeated, "mean")}
+    mean = _mean(list(subsets.values())) if len(subsets) > 1 else {}
+    if mean:
+        mean["intervals"] = _intervals(repeated, "mean")
     warnings = {name: texts for name, answered in joined.items() if (texts := cautions(answered, options))}
-    return ModelReport(model.name, model.sha256, subsets, mean, options.run_log, warnings), repeated
+    return ModelReport(
+        model.name, model.sha256, subsets, mean or None, options.run_log, warnings, model.reading
+    ), repeated
+
+
+def _mean(subsets: Sequence[Mapping[str, Scores]]) -> dict[str, Scores]:
+    """The mean over subsets of each score by which models are compared, in its group."""
+    means: dict[str, Scores] = {}
+    for group in COMPARED:
+        rows = [compared({group: groups.get(group, {})}) for groups in subsets]
+        if shared := [name for name in rows[0] if all(name in row for row in rows)]:
+            means[group] = {name: float(np.mean([row[name] for row in rows])) for name in shared}
+    return means
 
 
 def _counts(answered: Answered, all_items: int) -> Scores:
@@ -181,25 +184,11 @@ def _counts(answered: Answered, all_items: int) -> Scores:
         "missing": int(answered.missing.sum()),
         "left_out": all_items - len(answered.items),
         "dev": len(answered.dev.items) if answered.dev else 0,
-        "says_uq": sum(text.strip().upper() == "UQ" for text in answered.said),
+        "says_uq": sum(
+            times for text, times in Counter(answered.said).items() if text.strip().upper() == "UQ"
+        ),
     }
 
 
 def _intervals(repeated: Replicates, place: str) -> Scores:
     return {score: interval(values) for score, values in repeated.get(place, {}).items()}
-
-
-def _difference(first: tuple[ModelReport, Replicates], other: tuple[ModelReport, Replicates]) -> Difference:
-    (theirs, their_repeated), (ours, our_repeated) = first, other
-    our_scores = ours.main_scores()
-    rows: dict[str, dict[str, Change]] = {}
-    for place, scores in theirs.main_scores().items():
-        rows[place] = {}
-        for name, value in scores.items():
-            change = Change(our_scores[place][name] - value)
-            if name in our_repeated.get(place, {}):
-                each = our_repeated[place][name] - their_repeated[place][name]
-                better = each < 0 if SCORES[name].lower_is_better else each > 0
-                change = change._replace(interval=interval(each), share_better=float(better.mean()))
-            rows[place][name] = change
-    return Difference(ours.name, theirs.name, rows)

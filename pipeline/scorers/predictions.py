@@ -1,4 +1,4 @@
-"""Reading predictions: JSON, JSONL, CSV, or Parquet where pyarrow is installed."""
+"""Reading predictions: JSON, JSONL, CSV, TSV; Parquet and Excel where what reads them is installed; logs of harnesses."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ import hashlib
 import io
 import math
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .items import Predictions
+from .json_parts import parse_list
+from .logs import recognised, samples_of
 from .validation import InputError, parse_json, parse_lines, read_bytes
 
 ID = ("questionId", "question_id", "id")
@@ -48,11 +52,19 @@ RIVALS = frozenset(
     ]
 )
 VERSION = ("benchmark_version", "version")
+WANTED = "wanted a list of objects with questionId, prediction and confidence"
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+READ = ".json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval (also .gz of these)"
+PICKLED = ", since opening a pickle runs whatever code is in it"
+REFUSED = {".pkl": PICKLED, ".pickle": PICKLED, ".npy": "", ".npz": "", ".xls": ""}
+PART = 1 << 9  # rows that are looked at together
+Rows = list[dict[str, Any]]
+T = TypeVar("T")
 
 
 def read_predictions(path: Path | str) -> Predictions:
     """Read a predictions file. RGQA's `questionId/prediction/confidence` and `question_id/answer/confidence` are
-    both read, as a list, under the key `predictions` of an object, as JSON lines, CSV or Parquet.
+    both read, as a list, under the key `predictions` of an object, as JSON lines or a table; so are logs of harnesses.
 
     Returns:
         The predictions; their `faults` list every row without id or answer, every duplicate id, every confidence
@@ -63,87 +75,167 @@ def read_predictions(path: Path | str) -> Predictions:
     """
     path = Path(path)
     data = read_bytes(path)
+    sha256 = hashlib.sha256(data).hexdigest()
     rows, version = _rows(path, data)
-    answers: dict[str, str] = {}
-    confidence: dict[str, float] = {}
-    faults: list[str] = []
-    unclear: dict[str, list[int]] = defaultdict(list)
-    unsure = 0
-    for number, row in enumerate(rows, 1):
+    rows, reading, faults = recognised(rows, path, ID, ANSWER)
+    read = _Reader(version, numbers_as_text=not DELIMITERS.keys().isdisjoint(path.suffixes))
+    read.faults += faults
+    for part in _in_parts(rows):
+        if not all(isinstance(row, dict) for row in part):
+            raise InputError(f"{path}: {WANTED}")
+        read.add(part)
+    if faults := read.all_faults():
+        faults.insert(0, f"{path}: {len(faults)} faults")
+    return read.predictions(path.stem, sha256, faults)._replace(reading=reading)
+
+
+class _Reader:
+    """What has been read of the rows so far. Answers that are alike are one text in memory."""
+
+    def __init__(self, version: str, numbers_as_text: bool) -> None:
+        self.version, self.numbers_as_text = version, numbers_as_text
+        self.places: dict[str, int] = {}
+        self.said: list[str] = []
+        self.confidence: list[float] = []
+        self.texts: dict[str, str] = {}
+        self.count = self.unsure = 0
+        self.faults: list[str] = []
+        self.unclear: dict[str, list[int]] = defaultdict(list)
+
+    def add(self, rows: Rows) -> None:
+        """Columns at once where nothing is to be said of any row, else row by row."""
+        if not self._add_columns(rows):
+            for number, row in enumerate(rows, self.count + 1):
+                self._add_row(number, row)
+        self.count += len(rows)
+
+    def _add_columns(self, rows: Rows) -> bool:
+        names, said, values = (_column(rows, keys) for keys in (ID, ANSWER, ("confidence",)))
+        keys = set().union(*rows)
+        if (
+            not {*map(type, names)} <= {str, int}
+            or {*map(type, said)} != {str}
+            or not keys.isdisjoint(RIVALS)
+            or not (self.version or keys.isdisjoint(VERSION))
+        ):
+            return False
+        names, confidence = list(map(str, names)), self._numbers(values)
+        places = dict(zip(names, range(len(self.said), len(self.said) + len(rows)), strict=True))
+        if len(places) < len(rows) or not self.places.keys().isdisjoint(places) or not confidence:
+            return False
+        self.places |= places
+        self.said += map(self.texts.setdefault, said, said)
+        self.confidence += confidence
+        self.unsure += len(rows) * math.isnan(confidence[0])
+        return True
+
+    def _numbers(self, values: list[Any]) -> list[float]:
+        """The confidences, NaN where no row has one; nothing where only some have one or any is not what it should be."""
+        kinds = {*map(type, values)}
+        if kinds == {type(None)}:
+            return [math.nan] * len(values)
+        if kinds <= {float, int} or (self.numbers_as_text and kinds == {str}):
+            with suppress(ValueError, OverflowError):
+                values = list(map(float, values))
+                return values if all(map(math.isfinite, values)) else []
+        return []
+
+    def _add_row(self, number: int, row: dict[str, Any]) -> None:
         name, said, value = _first(row, ID), _first(row, ANSWER), row.get("confidence")
         if name is None or said is None:
             keys = ", ".join(map(str, row)) or "nothing"
-            faults.append(
-                f"row {number}: has {keys}; wanted an id ({' or '.join(ID)}) and an answer ({' or '.join(ANSWER)})"
-            )
-            continue
+            wanted = f"an id ({' or '.join(ID)}) and an answer ({' or '.join(ANSWER)})"
+            self.faults.append(f"row {number}: has {keys}; wanted {wanted}")
+            return
         name = str(name)
         if "prediction" not in row and (rivals := sorted(RIVALS & row.keys())):
-            unclear[", ".join(rivals)].append(number)
-        if name in answers:
-            faults.append(f"row {number}: id {name} stands there twice")
-            continue
+            self.unclear[", ".join(rivals)].append(number)
+        if name in self.places:
+            self.faults.append(f"row {number}: id {name} stands there twice")
+            return
         if not isinstance(said, str):
-            faults.append(f"row {number} ({name}): the answer is {said!r}, wanted a string")
-        answers[name] = said if isinstance(said, str) else ""
-        version = version or str(_first(row, VERSION) or "")
+            self.faults.append(f"row {number} ({name}): the answer is {said!r}, wanted a string")
+        self.version = self.version or str(_first(row, VERSION) or "")
+        confidence = math.nan
         if value is None or value == "":
-            unsure += 1
-        elif isinstance(value := _number(value, path), str):
-            faults.append(f"row {number} ({name}): confidence is {value}")
-        else:
-            confidence[name] = value
-    for rivals, numbers in unclear.items():
-        faults.append(
-            f"{len(numbers)} rows, from row {numbers[0]} on, have `answer` beside {rivals}: is it the model's or the right one? "
-            "Call the model's `prediction`"
-        )
-    if not answers and not faults:
-        faults.append("no rows")
-    if unsure and len(answers) > unsure:
-        faults.append(f"{unsure} rows have no confidence, others have one")
-    if faults:
-        faults.insert(0, f"{path}: {len(faults)} faults")
-    sha256 = hashlib.sha256(data).hexdigest()
-    return Predictions(path.stem, sha256, answers, confidence or None, version, tuple(faults))
+            self.unsure += 1
+        elif isinstance(confidence := _number(value, self.numbers_as_text), str):
+            self.faults.append(f"row {number} ({name}): confidence is {confidence}")
+            confidence = math.nan
+        self.places[name] = len(self.said)
+        self.said.append(self.texts.setdefault(said, said) if isinstance(said, str) else "")
+        self.confidence.append(confidence)
+
+    def predictions(self, name: str, sha256: str, faults: list[str]) -> Predictions:
+        confidence = np.array(self.confidence) if self.unsure < len(self.said) else None
+        return Predictions(name, sha256, self.places, self.said, confidence, self.version, tuple(faults))
+
+    def all_faults(self) -> list[str]:
+        """Those of single rows, then those of many."""
+        faults = list(self.faults)
+        for rivals, numbers in self.unclear.items():
+            faults.append(
+                f"{len(numbers)} rows, from row {numbers[0]} on, have `answer` beside {rivals}: is it the model's or the right one? "
+                "Call the model's `prediction`"
+            )
+        if not self.said and not faults:
+            faults.append("no rows")
+        if self.unsure and len(self.said) > self.unsure:
+            faults.append(f"{self.unsure} rows have no confidence, others have one")
+        return faults
 
 
-def _rows(path: Path, data: bytes) -> tuple[list[dict[str, Any]], str]:
-    """The rows of a file, and the benchmark's version if the file names it beside them."""
-    kind, version = Path(path.name.removesuffix(".gz")).suffix.lower(), ""
-    if kind == ".csv":
-        rows = _csv_rows(path, data)
-    elif kind in (".jsonl", ".ndjson"):
-        rows = [row for _, row in parse_lines(data, path)]
-    elif kind == ".parquet":
-        rows = _parquet_rows(path, data)
-    elif kind in (".tsv", ".xlsx", ".xls", ".pkl", ".pickle", ".npy", ".npz"):
-        raise InputError(
-            f"{path}: {kind} is not read; wanted .json, .jsonl, .csv or .parquet (also .gz of these)"
-        )
-    else:
-        rows = parse_json(data, path)
-        if isinstance(rows, dict) and isinstance(rows.get("predictions"), list):
-            rows, version = rows["predictions"], str(_first(rows, VERSION) or "")
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError(f"{path}: wanted a list of objects with questionId, prediction and confidence")
-    return rows, version
+def _rows(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
+    """The rows of a file, read as they are asked for, and the benchmark's version if the file names it beside them."""
+    kind = Path(path.name.removesuffix(".gz")).suffix.lower()
+    if kind in DELIMITERS:
+        return _csv_rows(path, data, DELIMITERS[kind]), ""
+    if kind in (".jsonl", ".ndjson"):
+        return (row for _, row in parse_lines(data, path)), ""
+    if kind == ".parquet":
+        return _parquet_rows(path, data), ""
+    if kind in (".eval", ".xlsx"):
+        from .zipped import eval_samples, xlsx_rows  # late: most files are none
+
+        return (eval_samples if kind == ".eval" else xlsx_rows)(path, data), ""
+    if kind in REFUSED:
+        raise InputError(f"{path}: {kind} is not read{REFUSED[kind]}; wanted {READ}")
+    if parts := parse_list(data, path):
+        return chain.from_iterable(parts), ""
+    value = parse_json(data, path)
+    if (samples := samples_of(value, path)) is not None:
+        return samples, ""
+    if not isinstance(value, dict) or not isinstance(value.get("predictions"), list):
+        raise InputError(f"{path}: {WANTED}")
+    return value["predictions"], str(_first(value, VERSION) or "")
 
 
-def _csv_rows(path: Path, data: bytes) -> list[dict[str, Any]]:
+def _in_parts(rows: Iterable[T]) -> Iterator[list[T]]:
+    left = iter(rows)
+    while part := list(islice(left, PART)):
+        yield part
+
+
+def _csv_rows(path: Path, data: bytes, delimiter: str) -> Iterator[dict[str, Any]]:
     try:
-        return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
+        table = csv.reader(io.StringIO(data.decode("utf-8-sig")), delimiter=delimiter)
+        names = next(table, [])
+        yield from (dict(zip(names, row, strict=False)) for row in table if row)
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8"
         ) from None
+    except csv.Error as error:
+        raise InputError(f"{path}: not a table ({error})") from None
 
 
-def _parquet_rows(path: Path, data: bytes) -> list[dict[str, Any]]:
+def _parquet_rows(path: Path, data: bytes) -> Iterator[dict[str, Any]]:
     try:
         from pyarrow import parquet
 
-        return parquet.read_table(io.BytesIO(data)).to_pylist()
+        for part in parquet.ParquetFile(io.BytesIO(data)).iter_batches(PART):
+            columns = part.to_pydict()
+            yield from (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
     except ImportError:
         raise InputError(
             f"{path}: reading Parquet needs pyarrow, which is not installed: pip install pyarrow"
@@ -152,13 +244,23 @@ def _parquet_rows(path: Path, data: bytes) -> list[dict[str, Any]]:
         raise InputError(f"{path}: not a Parquet file ({error})") from None
 
 
+def _column(rows: Rows, keys: tuple[str, ...]) -> list[Any]:
+    """What `_first` gives of each row."""
+    first, *others = keys
+    found = [row.get(first) for row in rows]
+    for key in others:
+        if None in found:
+            found = [row.get(key) if value is None else value for row, value in zip(rows, found, strict=True)]
+    return found
+
+
 def _first(row: dict[str, Any], keys: tuple[str, ...]) -> Any:
     return next((row[key] for key in keys if row.get(key) is not None), None)
 
 
-def _number(value: object, path: Path) -> float | str:
+def _number(value: object, numbers_as_text: bool) -> float | str:
     """A confidence, or what it is instead of one."""
-    if isinstance(value, str) and ".csv" in path.suffixes:
+    if isinstance(value, str) and numbers_as_text:
         with suppress(ValueError):
             value = float(str(value))
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):

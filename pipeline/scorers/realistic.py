@@ -200,27 +200,6 @@ def answerability_group(answered: Answered, options: Options) -> Scores:
     }
 
 
-def by_group(answered: Answered, options: Options) -> Scores:
-    """Scores for UQs of one category or kind of edit against all AQs, and for AQs and UQs of one question type."""
-    slices: Scores = {}
-    for name in ("category", "edit", "structural", "semantic", "detailed"):
-        kinds = [set(item.edits) if name == "edit" else {getattr(item, name)} for item in answered.items]
-        # Of UQs alone: then the AQs are in every slice, whatever their kind.
-        aqs = answered.answerable & (name in ("category", "edit"))
-        counted = [those for those, everywhere in zip(kinds, aqs, strict=True) if not everywhere]
-        for kind in sorted(set().union(*counted) - {""}):
-            at = answered.at(aqs | [kind in those for those in kinds])
-            scores = realistic_scores(*at.columns)
-            slices.setdefault(name, {})[kind] = {
-                **{score: scores[score] for score in ("auaf", "ff95", "facc", "auroc")},
-                "aqs": int(at.answerable.sum()),
-                "uqs": int((~at.answerable).sum()),
-            }
-    return slices or {
-        "absent": "the benchmark does not say of what kind its items are (a release folder does)"
-    }
-
-
 def resample_realistic(answered: Answered, cluster: np.ndarray) -> Scoring:
     """The realistic scores and dual accuracy of repetitions; `cluster` is the number of each item's picture, [n]."""
     confidence, correct, answerable = answered.columns

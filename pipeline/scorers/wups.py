@@ -122,7 +122,7 @@ def wups(
 
 def wups_group(answered: Answered, options: Options) -> Scores:
     if options.wordnet is None:
-        return {"absent": "needs WordNet's dict folder (--wordnet)"}
+        return {"absent": "needs WordNet's dict folder (--extra wordnet=FOLDER)"}
     columns = answered.said, answered.right, options.wordnet
     thresholds = (0.9, 0.0)
     acm = {f"acm_{t}": mean_defined(wups(*columns, threshold=t, consensus="mean")) for t in thresholds}

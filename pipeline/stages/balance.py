@@ -5,7 +5,8 @@ within dev and within test; PT subsets pair each UQ with its original, and words
 are taken out. Rule `image` is RGQA's: beside each UQ an AQ
 of the same picture (CLIP) or its original (PT), duplicates among the AQs dropped.
 
-Reads   collect/verified.jsonl, collect/aq_checks.jsonl, ingest/questions.jsonl, rank/own_scores.jsonl, rank/parts.json
+Reads   collect/verified.jsonl, collect/aq_checks.jsonl, ingest/questions.jsonl, rank/own_scores.jsonl, rank/parts.json,
+        similarity/edit_scores.jsonl
 Writes  items.jsonl      Item: the UQs and AQs of each subset
         unpaired.jsonl   Dropped: verified UQs that are not in it, each with a reason
         balance.json     what was kept, margins, reasons
@@ -23,7 +24,7 @@ from pipeline.core.errors import Problems, run
 from pipeline.core.files import read_json
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
-from pipeline.core.records import SUBSETS, AqCheck, Dropped, Item, OwnScore, Question, Verified
+from pipeline.core.records import SUBSETS, AqCheck, Dropped, EditScore, Item, OwnScore, Question, Verified
 
 
 def figures(rows: Sequence[Item], verified: int, left: Sequence[tuple[Verified, str]]) -> dict[str, object]:
@@ -64,7 +65,8 @@ def _checked(uqs: Sequence[Verified], questions: Mapping[str, Question], part: M
 def main() -> None:
     folders, p = Folders(), load("balance", BalanceParams)
     part = read_json(folders.stage("rank") / "parts.json", dict[str, Literal["dev", "test"]])
-    own = {row.question_id: row.score for row in folders.rows(OwnScore)}
+    scores: dict[str, float | None] = {row.question_id: row.score for row in folders.rows(OwnScore)}
+    scores |= {row.candidate_id: row.score for row in folders.rows(EditScore)}
     questions = {q.question_id: q for q in sorted(folders.asked(part), key=lambda q: q.question_id)}
     refuted = {check.question_id for check in folders.rows(AqCheck) if check.status == "refuted"}
     verified = [row for row in folders.rows(Verified) if row.status == "unanswerable"]
@@ -77,7 +79,7 @@ def main() -> None:
     for subset in SUBSETS:
         uqs = [row for row in verified if row.candidate.subset == subset]
         pairs, left = balance(subset, uqs, questions, refuted, part, p)
-        rows = items(subset, pairs, questions, own, part)
+        rows = items(subset, pairs, questions, scores, part)
         subsets[subset] = figures(rows, len(uqs), left)
         released += rows
         unpaired += [uq.candidate.dropped("balance", reason) for uq, reason in left]

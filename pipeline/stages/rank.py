@@ -18,7 +18,8 @@ from collections import Counter
 from pipeline.core.errors import Problems, run
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
-from pipeline.ranking.propose import RankParams, own_scores, parts, propose, quantiles
+from pipeline.ranking.pair_scores import own_scores, quantiles
+from pipeline.ranking.propose import RankParams, parts, propose
 from pipeline.ranking.rank_inputs import read_vectors
 
 

@@ -19,6 +19,7 @@ from pipeline.core.records import SUBSETS, Item, Picture, Question, Verdict, Ver
 from pipeline.encoders.embedding import EmbedReport
 from pipeline.releasing.card import card, croissant
 from pipeline.releasing.check_release import write_checksums
+from pipeline.releasing.harness_tasks import write_tasks
 from pipeline.releasing.provenance import REHEARSAL, ReleaseParams, all_dropped, canary, provenance
 from pipeline.releasing.subset_files import in_release_order, write_subset
 from pipeline.releasing.wheel import build_wheel
@@ -51,6 +52,7 @@ def main() -> None:
     )
     write_json(home / "croissant.json", described)
     build_wheel(home / "scorers", version)
+    write_tasks(home, version)
     write_checksums(home)
     done("release", f"{len(items):,} items, {sum(i.unanswerable for i in items):,} unanswerable", home)
 

@@ -1,5 +1,5 @@
 """A project folder with the tiny world in it, and all stages run there: no model is needed, as the vectors that `embed`
-would write are bags of words."""
+would write, and those that `similarity` finds in the cache, are bags of words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import importlib
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ import numpy as np
 import yaml
 
 from pipeline.core.files import read_jsonl, write_json
-from pipeline.core.records import Picture, Question
+from pipeline.core.records import Picture, Question, Screened
 from pipeline.encoders.clip import ModelRecord
-from pipeline.encoders.embedding import EmbedReport
+from pipeline.encoders.embedding import CACHE, Cache, EmbedReport, keys
 from tests.closure import ROOT
 
 TINY = Path(__file__).parent
@@ -78,21 +78,48 @@ def run_stages(home: Path) -> Path:
             if stage == "embed":
                 bags_of_words(home / "data/tiny", home / "data/tiny/interim")
             else:
+                if stage == "similarity":
+                    keep_bags_of_words(home / "data/tiny/interim")
                 importlib.import_module(f"pipeline.stages.{stage}").main()
     return home
+
+
+MODEL = ModelRecord(
+    model="bags of words",
+    pretrained="",
+    weights_sha256="00",
+    fingerprint="bags",
+    preprocessing="",
+    quick_gelu=False,
+    dimension=32,
+    context_length=0,
+    open_clip="",
+    torch="",
+)
+
+
+def bag(words: Iterable[str]) -> np.ndarray:
+    """A unit vector, the sum of one for each word."""
+    seeds = [int.from_bytes(word.encode(), "big") % 2**32 for word in words]
+    total = np.sum([np.random.default_rng(seed).normal(size=MODEL.dimension) for seed in seeds], axis=0)
+    return (total / np.linalg.norm(total)).astype(np.float32)
+
+
+def bag_of(text: str) -> np.ndarray:
+    return bag(re.findall(r"[a-z]+", text.lower()))
+
+
+def keep_bags_of_words(interim: Path) -> None:
+    """Put the vectors of all screened texts into the cache of the working directory."""
+    rows = read_jsonl(interim / "screen/screened.jsonl", Screened)
+    texts = sorted({row.candidate.text for row in rows})
+    with contextlib.closing(Cache(CACHE, MODEL.dimension)) as cache:
+        cache.put(keys(MODEL, "text", texts), np.array([bag_of(text) for text in texts]))
 
 
 def bags_of_words(folder: Path, interim: Path) -> None:
     """Vectors as embed writes them: a text is the sum of its words, a picture the sum of its objects' names."""
     from pipeline.sources import gqa_files
-
-    def vector(words: list[str]) -> np.ndarray:
-        rows = [
-            np.random.default_rng(int.from_bytes(word.encode(), "big") % 2**32).normal(size=32)
-            for word in words
-        ]
-        total = np.sum(rows, axis=0)
-        return (total / np.linalg.norm(total)).astype(np.float32)
 
     pictures = sorted(p.picture_id for p in read_jsonl(interim / "ingest/pictures.jsonl", Picture))
     scenes = gqa_files.truth(folder / "truth", ("testdev",))
@@ -106,24 +133,10 @@ def bags_of_words(folder: Path, interim: Path) -> None:
     (interim / "embed").mkdir(parents=True)
     np.save(
         interim / "embed/pictures.npy",
-        np.array([vector([o.name for o in scenes[p].objects]) for p in pictures]),
+        np.array([bag(o.name for o in scenes[p].objects) for p in pictures]),
     )
-    np.save(
-        interim / "embed/texts.npy", np.array([vector(re.findall(r"[a-z]+", text.lower())) for text in texts])
-    )
+    np.save(interim / "embed/texts.npy", np.array([bag_of(text) for text in texts]))
     write_json(interim / "embed/picture_ids.json", pictures)
     write_json(interim / "embed/texts.json", texts)
-    model = ModelRecord(
-        model="bags of words",
-        pretrained="",
-        weights_sha256="00",
-        fingerprint="bags",
-        preprocessing="",
-        quick_gelu=False,
-        dimension=32,
-        context_length=0,
-        open_clip="",
-        torch="",
-    )
-    report = EmbedReport(model=model, pictures=len(pictures), questions=len(texts), distinct_texts=len(texts))
+    report = EmbedReport(model=MODEL, pictures=len(pictures), questions=len(texts), distinct_texts=len(texts))
     write_json(interim / "embed/embed.json", report)

@@ -70,6 +70,12 @@ def test_the_clip_score_is_an_attacker_too_and_its_overlap_is_counted():
     assert found.categories == {"missing object": 60}
 
 
+def test_an_item_without_a_score_leaves_no_attack_by_it_rather_than_a_wrong_one():
+    first, *others = items("cup")
+    found = audit_subset([msgspec.structs.replace(first, score=None), *others], PICTURES, P)
+    assert found.attacks["CLIP score"].auroc is None
+
+
 def test_the_subsets_are_audited_in_their_order_and_only_those_that_have_items():
     hard = [msgspec.structs.replace(item, subset="pt-hard") for item in items("unicorn")]
     audits = audit_items([*hard, *items("cup")], PICTURES, P, "audit")

@@ -37,9 +37,9 @@ def test_explain_tells_the_story_of_an_item(release):
     ):
         assert part in text
     edited = next(item for item in items(release) if item.edits)
-    assert f"{edited.edits[0].old!r} -> {edited.edits[0].new!r}" in "\n".join(
-        explain(edited.item_id, Folders())
-    )
+    text = "\n".join(explain(edited.item_id, Folders()))
+    assert f"{edited.edits[0].old!r} -> {edited.edits[0].new!r}" in text
+    assert f"CLIP       score {edited.score:.4f}\n" in text
 
 
 def test_explain_of_an_unknown_id_is_an_error_without_traceback(release):

@@ -135,6 +135,8 @@ def test_every_text_longer_than_the_context_is_named(tiny_clip: Path) -> None:
     first, *rest = caught.value.problems
     assert first == "texts longer than the model's context of 20 tokens: 2 problems"
     assert rest[0].startswith(repr(over) + ": 21 tokens") and rest[1].startswith(repr(far_over))
+    batches = list(encoder.texts([far_over, fits, over, QUESTIONS[0]], 1, skip_long=True))
+    assert [indices.tolist() for indices, _ in batches] == [[3], [1]]  # the shorter one first
 
 
 def test_every_unreadable_picture_is_named_after_the_others_are_encoded(

@@ -18,7 +18,13 @@ def test_computing_them_again_agrees_within_a_hundred_thousandth():
     questions = json.loads((HOME / "source/questions1.2/testdev_balanced_questions.json").read_text())
     texts = sorted({q["question"] for q in questions.values()})
     paths = sorted((HOME / "source/images").glob("*.jpg"))
-    assert len(rows) == len(texts) + len(paths)  # nothing is missing, nothing is left over
+    embedded = [
+        *keys(encoder.record, "text", texts),
+        *keys(encoder.record, "picture", map(sha256_file, paths)),
+    ]
+    assert set(embedded) <= set(rows)
+    # Beyond them the texts that perturb and screen leave, most questions in two: only a run tells which.
+    assert len(embedded) < len(rows) < len(embedded) + 2 * len(questions)
     for index, vectors in encoder.texts(texts[::100], 8):
         wanted = keys(encoder.record, "text", (texts[::100][i] for i in index))
         assert np.abs(vectors - [rows[key] for key in wanted]).max() < 1e-5

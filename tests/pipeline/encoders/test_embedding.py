@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -22,6 +23,7 @@ from pipeline.encoders.embedding import (
     Cache,
     EmbedParams,
     EmbedReport,
+    SimilarityReport,
     export_vectors,
     keys,
     read_seed,
@@ -93,6 +95,22 @@ def test_exported_vectors_have_the_keys_of_their_pictures_and_texts(tmp_path, mo
         keys(MODEL, "picture", ["00ff"])[0]: [1, 0],
         keys(MODEL, "text", ["red"])[0]: [0, 1],
     }
+
+    # What similarity encoded goes with it, a text that both have once; unless another model made it.
+    edited = tmp_path / "data/d/interim/similarity"
+    edited.mkdir()
+    write_json(edited / "texts.json", ["blue", "red"])
+    np.save(edited / "texts.npy", np.array([[1, 0], [0, 1]], np.float32))
+    for model, texts in (
+        (MODEL, ["blue", "red"]),
+        (msgspec.structs.replace(MODEL, fingerprint="g"), ["red"]),
+    ):
+        report = SimilarityReport(model=model, candidates=2, distinct_texts=2, too_long=0, score_quantiles={})
+        write_json(edited / "similarity.json", report)
+        found, rows = read_seed(export_vectors())
+        assert sorted(found) == sorted([*keys(MODEL, "picture", ["00ff"]), *keys(MODEL, "text", texts)])
+        exported = dict(zip(found, rows.tolist(), strict=True))
+        assert [exported[key] for key in keys(MODEL, "text", texts)] == [[1, 0], [0, 1]][-len(texts) :]
 
 
 @pytest.mark.parametrize("batch", [0, 5000, "many"])
@@ -206,6 +224,16 @@ def test_a_broken_seed_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "seed").write_bytes(content)
     with pytest.raises(UserError, match="seed: not a file of vectors"):
         Cache(tmp_path / "v.sqlite", 3, seed=tmp_path / "seed")
+
+
+def test_vectors_of_another_width_are_refused_in_one_sentence(tmp_path: Path) -> None:
+    write_seed(tmp_path / "seed", KEYS, ROWS)
+    cache = Cache(tmp_path / "v.sqlite", 4, seed=tmp_path / "seed")
+    with pytest.raises(
+        UserError, match=r"v.sqlite: vectors of 3 numbers, but the model's have 4; delete"
+    ) as caught:
+        cache.get(KEYS[:2])
+    assert len(caught.value.problems) == 1
 
 
 def test_the_cache_is_plain_sqlite(tmp_path: Path) -> None:

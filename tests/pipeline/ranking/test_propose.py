@@ -6,7 +6,7 @@ import pytest
 from pipeline.core.errors import UserError
 from pipeline.core.records import Question
 from pipeline.ranking.draw import Drawn
-from pipeline.ranking.propose import RankParams, own_scores, pair_counts, parts, propose, quantiles, spread
+from pipeline.ranking.propose import RankParams, pair_counts, parts, propose, spread
 from pipeline.ranking.rank_inputs import question_table
 from pipeline.ranking.topk import End
 from tests.pipeline.ranking.small_world import world
@@ -111,18 +111,6 @@ def test_pairs_left_out_are_counted_by_reason():
     }
 
 
-def test_every_question_is_scored_with_its_own_picture():
-    questions, vectors = world()
-    rows = {row.question_id: row.score for row in own_scores(questions, vectors)}
-    assert rows.keys() == {q.question_id for q in questions}
-    q = questions[42]
-    a, b = (
-        vectors.pictures[vectors.picture_ids.index(q.picture_id)],
-        vectors.texts[vectors.text_list.index(q.text)],
-    )
-    assert rows[q.question_id] == round(float(a.astype(float) @ b.astype(float)), 6)
-
-
 def test_a_set_of_existence_questions_alone_is_refused():
     questions, vectors = world()
     with pytest.raises(UserError, match="no question can be proposed"):
@@ -179,7 +167,3 @@ def test_pairs_left_out_and_admissible_are_all_pairs():
         "text of an own question": 2,
         "admissible": 6,
     }
-
-
-def test_nothing_has_no_quantiles():
-    assert quantiles([]) == {}

@@ -44,6 +44,20 @@ def test_vectors_that_do_not_fit_are_all_named(embedded):
         read_vectors(embedded)
 
 
+def test_texts_may_lie_in_another_folder_and_must_fit_all_the_same(embedded, tmp_path):
+    other = tmp_path / "similarity"
+    other.mkdir()
+    write_json(other / "texts.json", ["edited"])
+    np.save(other / "texts.npy", np.eye(1, 24, dtype=np.float32))
+    assert read_vectors(embedded, other).text_list == ["edited"]
+    np.save(other / "texts.npy", np.eye(1, 9, dtype=np.float32))
+    with pytest.raises(UserError, match="similarity/texts.npy: of 24 and 9 dimensions"):
+        read_vectors(embedded, other)
+    np.save(other / "texts.npy", np.zeros((0, 24), np.float32))
+    write_json(other / "texts.json", [])
+    assert read_vectors(embedded, other).texts.shape == (0, 24)
+
+
 def question(question_id="1", picture_id="a", text="What color is the cup?", detailed="", steps=()):
     program = tuple(
         Step(operation=operation, argument="", dependencies=dependencies) for operation, dependencies in steps

@@ -81,6 +81,15 @@ def test_changed_missing_and_added_files_are_all_told(folder):
     ]
 
 
+def test_what_python_leaves_beside_the_tasks_that_were_run_changes_nothing(copy, tmp_path):
+    left = copy / "harness/lmms_eval/__pycache__"
+    left.mkdir()
+    (left / "rgqa_tasks.cpython-311.pyc").write_bytes(b"x")
+    assert "items agree" in check_release(copy)
+    publish(copy, tmp_path / "published")
+    assert not list((tmp_path / "published").rglob("__pycache__"))
+
+
 def test_publishing_the_same_bytes_again_does_nothing_and_files_are_read_only(release, tmp_path):
     assert publish(release, tmp_path).startswith("published -> ")
     assert publish(release, tmp_path).startswith("already published")

@@ -6,10 +6,12 @@ import datasets
 import msgspec
 import pytest
 from PIL import Image
+from sklearn.metrics import roc_auc_score
 
+from pipeline.core.files import read_jsonl
 from pipeline.core.records import Picture
 from pipeline.releasing.card import card
-from pipeline.releasing.provenance import ReleaseParams
+from pipeline.releasing.provenance import Provenance, ReleaseParams
 from pipeline.releasing.subset_files import (
     Prediction,
     in_release_order,
@@ -121,6 +123,25 @@ def test_the_clip_score_is_the_confidence_of_its_prediction(items):
     rows = sanity_predictions(items, folds=2, seed=0)["clip_score"]
     assert score_predictions(items, rows).auroc == 1.0  # every AQ has 0.5, every UQ 0.25
     assert [row.confidence for row in rows] == [0.5, 0.25] * 4
+
+
+def test_where_a_score_is_not_known_there_is_no_prediction_by_it(items, tmp_path):
+    some = [msgspec.structs.replace(item, score=None) if item.item_id == "02" else item for item in items]
+    assert set(sanity_predictions(some, folds=2, seed=0)) == {"constant", "blind"}
+    write_subset(tmp_path, "clip-hard", some, {}, "canary", P)
+    assert {path.stem for path in (tmp_path / "sanity").rglob("*.json")} == {"constant", "blind", "expected"}
+    assert set(json.loads((tmp_path / "sanity/clip-hard/expected.json").read_text())) == {"constant", "blind"}
+
+
+def test_the_stated_auroc_of_the_clip_score_is_scikit_learns_from_the_scores_of_all_items(release):
+    items = [row.item for row in read_jsonl(release / "provenance.jsonl", Provenance)]
+    for subset in ("clip-easy", "clip-hard", "pt-easy", "pt-hard"):
+        rows = [item for item in items if item.subset == subset]
+        found = roc_auc_score([not item.unanswerable for item in rows], [item.score for item in rows])
+        stated = json.loads((release / f"sanity/{subset}/expected.json").read_text())["clip_score"]["auroc"]
+        assert stated == pytest.approx(found, abs=1e-6)
+        # Edited questions have their own scores: no two pairs share one but by chance.
+        assert len({item.score for item in rows if item.edits}) >= sum(bool(item.edits) for item in rows) / 2
 
 
 def test_predictions_are_joined_by_id_not_by_order(items):

@@ -7,20 +7,14 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import msgspec
-import numpy as np
 import pytest
-import yaml
 from typer.testing import CliRunner
 
 from pipeline.cli import app
 from pipeline.core.errors import UserError
-from pipeline.core.files import write_json
 from pipeline.core.params import version
 from pipeline.core.paths import Folders
-from pipeline.core.records import Item
-from pipeline.encoders.clip import ModelRecord
-from pipeline.encoders.embedding import Cache, keys
-from pipeline.reporting.report_page import _clip, page, report, scores_of_edited
+from pipeline.reporting.report_page import _clip, page, report
 from pipeline.reporting.run_files import Run
 from pipeline.reporting.sunburst import arcs, starts
 from tests.pipeline.reporting.conftest import changed
@@ -179,25 +173,24 @@ def test_edits_are_marked_and_boxes_drawn(seen):
     assert boxes
 
 
-def test_histograms_have_the_audits_figures_and_scores_of_edited_questions_where_they_are_missing(
-    run, monkeypatch
-):
-    pt = [item.item_id for item in run.all_items if item.score is None]
-    assert pt and all(item.subset.startswith("pt") for item in run.all_items if item.item_id in pt)
-    monkeypatch.setattr(
-        "pipeline.reporting.report_page.scores_of_edited", lambda *_: dict.fromkeys(pt[1:], 0.5)
-    )
+def test_histograms_have_the_audits_figures(run):
     found = _clip(run)
-    for subset in ("clip-easy", "clip-hard"):
-        audit, drawn = run.audit.subsets[subset], found["histograms"][subset]
+    assert list(found["histograms"]) == list(run.items) and not any(found["unscored"].values())
+    for subset, drawn in found["histograms"].items():
+        audit = run.audit.subsets[subset]
         assert (drawn.area, drawn.distance) == (audit.clip_overlap, audit.clip_distance)
-    assert sum(found["unscored"].values()) == 1 and found["clip_missing"] == ""
-    uqs = [item for item in run.items["pt-hard"] if item.unanswerable]
-    scored = [item for item in uqs if item.item_id in pt[1:]]
-    # What has a score of its own keeps it: here AQs, which were ranked.
-    assert found["histograms"]["pt-hard"].uq_mean == pytest.approx(0.5) and scored
-    own = [item.score for item in run.items["pt-hard"] if not item.unanswerable]
-    assert found["histograms"]["pt-hard"].aq_mean == pytest.approx(sum(own) / len(own))
+
+
+def test_items_without_a_score_are_left_out_of_the_histogram_and_counted(run):
+    rows = run.items["pt-hard"]
+    first, *others = [item for item in rows if item.unanswerable]
+    some = [msgspec.structs.replace(item, score=None) if item is first else item for item in rows]
+    found = _clip(changed(run, items=run.items | {"pt-hard": some}))
+    assert found["unscored"] == {subset: int(subset == "pt-hard") for subset in run.items}
+    scores = [item.score for item in others]
+    assert found["histograms"]["pt-hard"].uq_mean == pytest.approx(sum(scores) / len(scores))
+    html = page(changed(run, items=run.items | {"pt-hard": some}), 0)
+    assert html.count("; 1 items have no score") == 1
 
 
 def test_first_words_are_dashes_of_circles_as_long_as_their_share_and_labels_stand_upright(seen, html, run):
@@ -327,67 +320,3 @@ def test_a_release_of_another_run_is_noticed(here, tmp_path, monkeypatch):
     path.write_text("\n".join(lines[:gone] + lines[gone + 1 :]) + "\n")
     with pytest.raises(UserError, match="pt-easy, release: .* in, but"):
         report()
-
-
-MODEL = {
-    "model": "none",
-    "pretrained": "",
-    "weights_sha256": "00",
-    "fingerprint": "f",
-    "preprocessing": "p",
-    "quick_gelu": False,
-    "dimension": 2,
-    "context_length": 8,
-    "open_clip": "3",
-    "torch": "2",
-}
-
-
-@pytest.fixture
-def embedded(tmp_path, monkeypatch):
-    """Two pictures along the axes, and the vectors of two edited texts in the cache."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump({"dataset": "d", "d": {"embed": {"model": "none"}}}))
-    folder = tmp_path / "data/d/interim/embed"
-    folder.mkdir(parents=True)
-    np.save(folder / "pictures.npy", np.array([[1, 0], [0, 1]], np.float32))
-    write_json(folder / "picture_ids.json", ["n1", "n2"])
-    write_json(folder / "embed.json", {"model": MODEL, "pictures": 2, "questions": 0, "distinct_texts": 0})
-    cache = Cache(tmp_path / "data/cache/vectors.sqlite", 2)
-    cache.put(
-        keys(ModelRecord(**MODEL), "text", ["Is it red?", "Is it blue?"]),
-        np.array([[0.6, 0.8], [1, 0]], np.float32),
-    )
-    cache.close()
-    return Folders("d")
-
-
-def edited(name, text, picture, score=None):
-    return Item(
-        item_id=name,
-        subset="pt-easy",
-        picture_id=picture,
-        question_id="1",
-        text=text,
-        unanswerable=True,
-        answer="",
-        pair_id="p",
-        part="test",
-        score=score,
-    )
-
-
-def test_an_edited_question_is_scored_by_the_cosine_with_its_picture(embedded):
-    rows = [
-        edited("a", "Is it red?", "n1"),
-        edited("b", "Is it red?", "n2"),
-        edited("c", "Is it blue?", "n2"),
-        edited("d", "Never seen", "n1", 0.25),
-    ]
-    # (0.6, 0.8) . (1, 0) = 0.6, . (0, 1) = 0.8; (1, 0) . (0, 1) = 0; d has its score already
-    assert scores_of_edited(rows, embedded) == {"a": 0.6, "b": 0.8, "c": 0.0}
-
-
-def test_a_text_that_needs_a_model_that_is_not_there_is_an_error(embedded):
-    with pytest.raises(UserError, match="none"):
-        scores_of_edited([edited("a", "Not in the cache", "n1")], embedded)

@@ -5,15 +5,17 @@ import pytest
 from openpyxl import load_workbook
 
 from pipeline.reporting.score_frame import COLUMNS, score_frame, table_problems, write_frame
-from pipeline.scorers.model_report import Change, Difference, ModelReport, Report
+from pipeline.scorers.differences import Change, Difference
+from pipeline.scorers.model_report import ModelReport, Report
 
 GROUPS = {
     "counts": {"items": 4},
     "realistic": {"auaf": 0.1 + 0.2, "ff95": math.nan},
     "pairs": {"dual_accuracy": 0.5, "threshold": math.inf, "threshold_from": "dev"},
     "selective": {"auc": 0.25, "coverage_at_risk": {"0.01": 0.75}},
-    "calibration": {"absent": "no probabilities"},
-    "intervals": {"auaf": (0.2, 0.4), "dual_accuracy": (0.0, 1.0)},
+    "calibration": {"absent": "no probabilities", "right": {"ece": 0.25}},
+    "by": {"category": {"odd": {"auroc": 1.0, "uqs": 3, "intervals": {"auroc": (0.3, 1.0)}}}},
+    "intervals": {"auaf": (0.2, 0.4), "dual_accuracy": (0.0, 1.0), "right/ece": (0.125, 0.5)},
 }
 MEAN = {"realistic": {"auaf": 0.5}, "intervals": {"auaf": (0.45, 0.55)}}
 CHANGE = Change(-0.1, (-0.2, 0.1), 0.125)
@@ -32,6 +34,9 @@ ROWS = [
     ("=m", "x", "pairs", "threshold", math.inf, None, None),
     ("=m", "x", "selective", "auc", 0.25, None, None),
     ("=m", "x", "selective", "coverage_at_risk/0.01", 0.75, None, None),
+    ("=m", "x", "calibration", "right/ece", 0.25, 0.125, 0.5),
+    ("=m", "x", "by", "category/odd/auroc", 1.0, 0.3, 1.0),
+    ("=m", "x", "by", "category/odd/uqs", 3.0, None, None),
     ("=m", "mean", "realistic", "auaf", 0.5, 0.45, 0.55),
     ("=m", "", "efficiency", "requests", 3.0, None, None),
     ("n - =m", "x", "difference", "auaf", -0.1, -0.2, 0.1),

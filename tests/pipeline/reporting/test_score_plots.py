@@ -12,10 +12,8 @@ def benchmark():
 
 
 def predictions(name, scale):
-    confidence = np.linspace(0, scale, 20)
-    return Predictions(
-        name, "", {str(i): "red" for i in range(20)}, {str(i): float(confidence[i]) for i in range(20)}
-    )
+    places = {str(i): i for i in range(20)}
+    return Predictions(name, "", places, ["red"] * 20, np.linspace(0, scale, 20))
 
 
 def test_every_plot_is_drawn_as_svg_and_png(benchmark, tmp_path):

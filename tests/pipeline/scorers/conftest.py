@@ -94,8 +94,9 @@ def answered(rows=ROWS, **options):
 
 def model(said, name="m"):
     """Predictions of (answer, confidence) by id; nobody is confident where the confidence is None."""
-    confidence = {i: c for i, (_, c) in said.items() if c is not None}
-    return Predictions(name, "", {i: text for i, (text, _) in said.items()}, confidence or None)
+    places = {i: place for place, i in enumerate(said)}
+    texts, confidence = [text for text, _ in said.values()], [c for _, c in said.values()]
+    return Predictions(name, "", places, texts, None if None in confidence else np.array(confidence, float))
 
 
 def vqa_answered(people, said, confidence=None):

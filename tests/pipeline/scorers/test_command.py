@@ -2,27 +2,46 @@
 
 import json
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from pipeline.scorers.command import json_of, options_of
-from pipeline.scorers.items import Options
-from pipeline.scorers.validation import InputError
+from pipeline.scorers.command import json_of, read
+from pipeline.scorers.model_report import GROUPS, score
+from pipeline.scorers.options import parser
 from tests.pipeline.scorers.conftest import predictions, refused, run, scored, write
 
 
 def test_table_and_json_are_printed_and_written(release, tmp_path, capsys):
     model = write(tmp_path / "m.json", predictions())
-    run(release, model, "--bootstrap", 50, "--json", tmp_path / "s.json", "--out", tmp_path / "out")
+    words = "--bootstrap", 50, "--json", tmp_path / "s.json", "--out", tmp_path / "out"
+    run(release, model, *words, "--full")
     assert (tmp_path / "out" / "scores.json").read_text() == (tmp_path / "s.json").read_text()
     assert capsys.readouterr().out == (tmp_path / "out" / "scores.txt").read_text()
+    run(release, model, *words)
+    assert "dual accuracy" in (screen := capsys.readouterr().out) and "risk-coverage AUC" not in screen
+    assert "risk-coverage AUC" in (tmp_path / "out" / "scores.txt").read_text()
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["scores.json", "scores.txt"]
 
 
 def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, capsys):
     bad = write(tmp_path / "m.json", [{"questionId": "a1", "prediction": "red", "confidence": math.nan}])
-    words = ["--mode", "loose", "--match", "fuzzy", "--scores", "nope", "--bootstrap", -1, "--seed", -2]
+    words = [
+        "--mode",
+        "loose",
+        "--match",
+        "fuzzy",
+        "--scores",
+        "nope",
+        "--by",
+        "weather",
+        "--bootstrap",
+        -1,
+        "--seed",
+        -2,
+    ]
     study = write(tmp_path / "h.json", [{"question_id": "a1", "accepted": "yes"}])
     text = refused(
         capsys,
@@ -31,10 +50,14 @@ def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, cap
         tmp_path / "none.json",
         "--subset",
         "x",
-        "--human",
-        study,
-        "--wordnet",
-        tmp_path,
+        "--extra",
+        f"human={study}",
+        "--extra",
+        f"wordnet={tmp_path}",
+        "--extra",
+        "nothing=x",
+        "--plots",
+        tmp_path / "plots",
         *words,
     )
     for expected in (
@@ -42,7 +65,10 @@ def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, cap
         "--match is 'fuzzy', wanted exact, vqa or squad",
         "--bootstrap is -1, wanted 0 or more",
         "--seed is -2, wanted 0 or more",
-        "no scores called nope; there are abstention, answerability",
+        "--scores: no nope; there are abstention, answerability",
+        "--by: no weather; there are category, edit, structural, semantic, detailed",
+        "--extra nothing=x: wanted NAME=FILE, NAME one of vectors, wordnet",
+        "--plots: `rgqa score` of the whole project makes it",
         "no subset x; there are clip-easy, pt-hard",
         "none.json: no such file",
         "m.json: 1 faults",
@@ -61,16 +87,43 @@ def test_of_many_problems_the_first_hundred_and_one_are_shown(release, tmp_path,
     assert text[-1] == "  ... and 52 more"
 
 
-def test_what_is_not_given_is_as_the_options_have_it():
-    assert options_of({}) == Options()
-    assert options_of(
-        {"scores": "realistic, pairs", "mode": "parity", "match": "exact", "bootstrap": 0}
-    ) == Options(scores=("realistic", "pairs"), mode="parity", match="exact", bootstrap=0)
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ((), {"realistic", "pairs"}),
+        (("--by", "category"), {"by"}),
+        (("--scores", "pairs,selective"), {"pairs", "selective"}),
+        (("--extra", "human=h.json"), {"realistic", "pairs", "human"}),
+        (("--full",), {name for name, (_, kinds) in GROUPS.items() if "rgqa" in kinds}),
+    ],
+)
+def test_only_what_is_shown_is_computed(release, tmp_path, monkeypatch, words, expected):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "h.json", [{"question_id": "a1", "accepted": True}])
+    arguments = parser().parse_args([str(release), str(write(tmp_path / "m.json", predictions())), *words])
+    groups = score(*read(arguments)).models[0].subsets["clip-easy"]
+    assert set(groups) - {"counts", "intervals"} == expected
 
 
-def test_a_threshold_that_is_no_number_is_refused():
-    with pytest.raises(InputError, match="--threshold is nan"):
-        options_of({"threshold": math.nan})
+def test_a_grouping_is_printed_alone(release, tmp_path, capsys):
+    run(release, write(tmp_path / "m.json", predictions()), "--by", "structural,edit", "--bootstrap", 20)
+    text = capsys.readouterr().out
+    assert "by structural" in text and "by edit" in text and "by category" not in text and "FF95" in text
+    # Of part test two AQs and two UQs of one edit: an interval, no number.
+    assert "[" in next(line for line in text.splitlines() if line.split()[:1] == ["object"])
+
+
+def test_what_few_need_is_imported_when_it_is_asked_for(release, tmp_path):
+    code = (
+        "import sys; from pipeline.scorers.command import main; main(sys.argv[1:]);"
+        "print(*sorted(name.rpartition('.')[2] for name in sys.modules if name.startswith('pipeline.scorers.')))"
+    )
+    far = {"masses", "wups", "human", "efficiency", "gqa_diagnostics"}
+    (tmp_path / "log.jsonl").write_text('{"seconds": 2}\n')
+    for words, expected in (((), set()), (("--extra", f"run-log={tmp_path / 'log.jsonl'}"), {"efficiency"})):
+        words = [sys.executable, "-c", code, release, write(tmp_path / "m.json", predictions()), *words]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        assert far & set(done.stdout.splitlines()[-1].split()) == expected
 
 
 def test_json_has_null_for_undefined_and_a_word_for_infinite():
@@ -116,8 +169,8 @@ def test_a_list_of_choices_is_refused(release, tmp_path, capsys):
         capsys,
         release,
         write(tmp_path / "m.json", predictions()),
-        "--choices",
-        write(tmp_path / "c.json", []),
+        "--extra",
+        f"choices={write(tmp_path / 'c.json', [])}",
     )
     assert "wanted an object by id, got a list" in text
 

@@ -3,8 +3,7 @@ import math
 
 import pytest
 
-from pipeline.scorers import efficiency
-from pipeline.scorers.efficiency import read_run_log
+from pipeline.scorers.efficiency import efficiency, read_run_log
 from pipeline.scorers.validation import InputError
 
 

@@ -2,8 +2,7 @@ import math
 
 import pytest
 
-from pipeline.scorers import human_rejection, rejection_at_tpr
-from pipeline.scorers.human import human_group, read_judgements
+from pipeline.scorers.human import human_group, human_rejection, read_judgements, rejection_at_tpr
 from pipeline.scorers.items import Options
 from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import answered, predictions, scored, write
@@ -35,7 +34,7 @@ def test_people_are_compared_on_their_own_items(release, tmp_path):
         {"question_id": "a2", "accepted": True},
         {"question_id": "u2", "accepted": False},
     ]
-    words = "--human", write(tmp_path / "h.json", study), "--bootstrap", 0, "--part", "all"
+    words = "--extra", f"human={write(tmp_path / 'h.json', study)}", "--bootstrap", 0, "--part", "all"
     found = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), *words)
     people = found["models"][0]["subsets"]["clip-easy"]["human"]
     # People take all AQs and reject u2. On these items the model does too; on all, to take a3 it takes u2: 2 of 3.
@@ -52,7 +51,7 @@ def test_each_judgement_of_an_item_counts():
 
 
 def test_without_judgements_there_is_nothing_to_compare():
-    assert "--human" in human_group(answered(), Options())["absent"]
+    assert "--extra human=FILE" in human_group(answered(), Options())["absent"]
     study = {"elsewhere": [True]}
     assert "no item of this subset" in human_group(answered(), Options(human=study))["absent"]
 

@@ -190,5 +190,5 @@ def test_hard_items_cannot_be_put_aside_as_dev(release, tmp_path, capsys):
 
 
 def test_the_headline_says_how_many_items_thresholds_are_from(release, tmp_path, capsys):
-    scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 0)
+    scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 0, "--full")
     assert "4 items" not in (text := capsys.readouterr().out) and "; thresholds from 2 others" in text

@@ -2,9 +2,17 @@ import numpy as np
 import pytest
 from scipy.stats import wasserstein_distance
 
-from pipeline.scorers import majority, masses, semantic_subjectivity, subjectivity
 from pipeline.scorers.items import Options
-from pipeline.scorers.masses import masses_group, read_vectors, spacy_vectors, vectors_of
+from pipeline.scorers.masses import (
+    majority,
+    masses,
+    masses_group,
+    read_vectors,
+    semantic_subjectivity,
+    spacy_vectors,
+    subjectivity,
+    vectors_of,
+)
 from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import answered, vqa_answered
 
@@ -138,7 +146,7 @@ def test_a_report_has_masses_with_and_without_word_vectors():
     plain = masses_group(joined, Options())
     # MA = 4 / 6, S = 5 / 9.
     assert plain["ma"] == pytest.approx(4 / 6) and plain["ma_x_s"] == pytest.approx(4 / 6 * 5 / 9)
-    assert "--vectors" in plain["ses"]["absent"]
+    assert "--extra vectors=FILE" in plain["ses"]["absent"]
     # Cosine with the centroid of red and blue is 1 / sqrt(2) = 0.707: they merge at 0.7 and not at 0.9.
     vectors = {"red": np.array([1.0, 0.0]), "blue": np.array([0.0, 1.0])}
     merged = masses_group(joined, Options(vectors=vectors))

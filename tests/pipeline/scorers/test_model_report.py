@@ -61,7 +61,7 @@ def test_models_are_compared_in_pairs(release, tmp_path, capsys):
     assert (found[0]["model"], found[0]["against"]) == ("n", "m")
     assert row["difference"] == pytest.approx(1 / 9)
     assert row["interval"][0] >= 0 and 0 < row["share_better"] <= 1
-    assert "n minus m" in capsys.readouterr().out
+    assert "2 minus 1" in capsys.readouterr().out
     # FF95 of n is 0 in every repetition, of m 0 or more: lower is better.
     ff95 = found[0]["scores"]["clip-easy"]["ff95"]
     assert ff95["difference"] < 0 and ff95["interval"][1] <= 0 and ff95["share_better"] > 0
@@ -69,7 +69,8 @@ def test_models_are_compared_in_pairs(release, tmp_path, capsys):
     same = write(tmp_path / "same.json", predictions())
     report = scored(tmp_path, release, first, same, "--bootstrap", 100, "--part", "all")
     rows = report["differences"][0]["scores"]["clip-easy"]
-    assert all(row["difference"] == 0 and row["interval"] == [0, 0] for row in rows.values())
+    assert all(row["difference"] == 0 and row.get("interval", [0, 0]) == [0, 0] for row in rows.values())
+    assert "interval" in rows["auaf"] and "interval" in rows["dual_accuracy"]
 
 
 def test_groups_are_computed_when_asked_for(release, tmp_path):
@@ -80,7 +81,7 @@ def test_groups_are_computed_when_asked_for(release, tmp_path):
 
 def test_scores_that_do_not_fit_are_refused(release, tmp_path, capsys):
     path = write(tmp_path / "m.json", predictions())
-    assert "no scores called nonsense" in refused(capsys, release, path, "--scores", "nonsense")
+    assert "--scores: no nonsense" in refused(capsys, release, path, "--scores", "nonsense")
     text = refused(capsys, release, path, "--scores", "masses")
     assert (
         "1.0.0: scores `masses` are not for such a benchmark; there are abstention, answerability, by" in text
@@ -120,7 +121,7 @@ def test_uq_is_never_silently_an_answer(release, tmp_path, capsys):
 def test_what_a_run_cost_stands_beside_its_scores(release, tmp_path, capsys):
     (tmp_path / "log.jsonl").write_text('{"seconds": 2}\n{"seconds": 4}\n')
     path = write(tmp_path / "m.json", predictions())
-    found = scored(tmp_path, release, path, "--bootstrap", 0, "--run-log", tmp_path / "log.jsonl")
+    found = scored(tmp_path, release, path, "--bootstrap", 0, "--extra", f"run-log={tmp_path / 'log.jsonl'}")
     assert found["models"][0]["efficiency"]["latency_mean"] == 3.0
     assert "latency mean                                3\n" in capsys.readouterr().out
 
@@ -130,7 +131,7 @@ def test_gqa_questions_are_a_benchmark_of_answers(tmp_path, capsys):
     question = {"imageId": "n", "question": "?", "answer": "red", "types": types, "entailed": []}
     path = write(tmp_path / "q.json", {str(i): question for i in range(4)})
     rows = [{"questionId": str(i), "prediction": "red" if i else "blue"} for i in range(4)]
-    found = scored(tmp_path, path, write(tmp_path / "m.json", rows), "--bootstrap", 0)["models"][0][
+    found = scored(tmp_path, path, write(tmp_path / "m.json", rows), "--bootstrap", 0, "--full")["models"][0][
         "subsets"
     ]["q"]
     assert found["gqa"]["accuracy"] == {"value": 0.75, "items": 4} and found["answers"]["exact_match"] == 0.75
@@ -142,7 +143,9 @@ def test_vqa_annotations_are_a_benchmark_of_answers(tmp_path):
     path = write(tmp_path / "a.json", {"annotations": [{"question_id": 7, "image_id": 1, "answers": people}]})
     (tmp_path / "v.txt").write_text("red 1 0\nblue 1 0\n")
     rows = write(tmp_path / "m.json", [{"question_id": 7, "answer": "red", "confidence": 0.8}])
-    found = scored(tmp_path, path, rows, "--vectors", tmp_path / "v.txt")["models"][0]["subsets"]["a"]
+    found = scored(tmp_path, path, rows, "--extra", f"vectors={tmp_path / 'v.txt'}")["models"][0]["subsets"][
+        "a"
+    ]
     assert found["answers"]["vqa_accuracy"] == pytest.approx(0.9)
     assert found["masses"]["ma"] == pytest.approx(3 / 7) and found["masses"]["s"] == pytest.approx(6 / 9)
     assert found["masses"]["masses_0.9"] == 1.0
@@ -150,14 +153,20 @@ def test_vqa_annotations_are_a_benchmark_of_answers(tmp_path):
     assert found["calibration"]["right"]["ece"] == pytest.approx(0.8)
 
 
-def test_models_are_compared_by_the_scores_that_suit_the_benchmark():
-    parts = {
-        "a": {"counts": {}, "realistic": {"auaf": 0.5}},
-        "b": {"answers": {"anls": 0.25}},
-        "c": {"by": {}},
+def test_the_mean_stands_before_the_subsets_and_has_the_scores_that_all_have(release, tmp_path):
+    found = scored(
+        tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 0, "--part", "all"
+    )
+    mean = found["models"][0]["mean"]
+    # The same six items twice: the mean is that of either. Without dev no threshold for effective reliability.
+    easy = found["models"][0]["subsets"]["clip-easy"]
+    assert mean["pairs"] == {
+        name: easy["pairs"][name] for name in ("dual_accuracy", "dual_accuracy_at_threshold")
     }
-    report = ModelReport("m", "", parts, {"realistic": {"auaf": 1.0}})
-    assert report.main_scores() == {"a": {"auaf": 0.5}, "b": {"anls": 0.25}, "c": {}, "mean": {"auaf": 1.0}}
+    assert mean["selective"]["coverage_at_risk/0.1"] == easy["selective"]["coverage_at_risk"]["0.1"]
+    assert not [name for name in mean["selective"] if "reliability" in name]
+    report = ModelReport("m", "", {"x": {}}, {"realistic": {"auaf": 1.0}})
+    assert list(report.places) == ["mean", "x"] and list(ModelReport("m", "", {"x": {}}).places) == ["x"]
 
 
 def test_subsets_without_pairs_do_not_stop_the_mean():

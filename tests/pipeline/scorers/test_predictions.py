@@ -65,7 +65,7 @@ def test_confidences_are_given_for_all_rows_or_for_none(tmp_path):
 def test_a_csv_has_numbers_as_text_and_may_begin_with_a_mark(tmp_path):
     (tmp_path / "m.csv").write_text("\ufeffid,answer,confidence\n1,red,0.25\n2,blue,high\n")
     found = read_predictions(tmp_path / "m.csv")
-    assert found.confidence == {"1": 0.25}
+    assert found.places == {"1": 0, "2": 1} and found.confidence is not None and found.confidence[0] == 0.25
     assert "row 2 (2): confidence is 'high', wanted a number" in found.faults
 
 
@@ -117,7 +117,8 @@ def test_a_file_packed_by_gzip_is_read(tmp_path):
     (tmp_path / "m.json.gz").write_bytes(gzip.compress(json.dumps(rows).encode()))
     assert read_predictions(tmp_path / "m.json.gz").answers == {"a": "red"}
     (tmp_path / "m.csv.gz").write_bytes(gzip.compress(b"id,prediction,confidence\na,red,0.5\n"))
-    assert read_predictions(tmp_path / "m.csv.gz").confidence == {"a": 0.5}
+    packed = read_predictions(tmp_path / "m.csv.gz")
+    assert packed.confidence is not None and packed.confidence.tolist() == [0.5]
 
 
 def test_a_number_that_no_float_holds_is_refused(tmp_path):
@@ -128,8 +129,13 @@ def test_a_number_that_no_float_holds_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "expected"),
     [
-        ("m.tsv", b"id\tprediction", ".tsv is not read; wanted .json, .jsonl, .csv or .parquet"),
-        ("m.pkl", b"\x80\x04", ".pkl is not read"),
+        (
+            "m.xls",
+            b"\xd0\xcf",
+            ".xls is not read; wanted .json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval",
+        ),
+        ("m.pkl", b"\x80\x04", ".pkl is not read, since opening a pickle runs whatever code is in it"),
+        ("m.csv", b"id,prediction\na," + b"x" * 140_000, "not a table (field larger than field limit"),
         ("m.json", b"[" * 200_000, "nested too deep"),
         ("m.json", '[{"id": "a", "prediction": "caf\xe9"}]'.encode("latin-1"), "not UTF-8 text"),
         ("m.csv", "id,prediction\na,caf\xe9".encode("latin-1"), "not UTF-8 text"),
@@ -140,3 +146,29 @@ def test_files_of_other_forms_are_refused_with_the_reason(tmp_path, name, data, 
     (tmp_path / name).write_bytes(data)
     with pytest.raises(InputError, match=re.escape(expected)):
         read_predictions(tmp_path / name)
+
+
+def test_rows_are_told_by_number_however_many_stand_before_them(tmp_path):
+    rows = [{"id": i, "answer": "red", "confidence": i / 2000} for i in range(2000)]
+    read = read_predictions(write(tmp_path / "m.json", rows))
+    assert read.faults == () and read.confidence is not None and read.confidence[1999] == 1999 / 2000
+    assert read.places == {str(i): i for i in range(2000)} and read.said == ["red"] * 2000
+    faulty = [
+        *rows,
+        {"id": 3, "answer": "red", "confidence": 1},
+        {"id": "x", "answer": "red", "confidence": "1"},
+    ]
+    assert read_predictions(write(tmp_path / "m.json", faulty)).faults[1:] == (
+        "row 2001: id 3 stands there twice",
+        "row 2002 (x): confidence is '1', wanted a number",
+    )
+
+
+def test_rows_may_name_their_columns_differently(tmp_path):
+    rows = [
+        {"id": "a", "answer": "red", "confidence": 1},
+        {"question_id": "b", "prediction": "blue", "confidence": 0.5},
+        {"questionId": None, "id": "c", "answer": None, "prediction": "x", "confidence": 0},
+    ]
+    read = read_predictions(write(tmp_path / "m.json", rows))
+    assert read.faults == () and read.answers == {"a": "red", "b": "blue", "c": "x"}

@@ -1,7 +1,8 @@
 import math
 
-from pipeline.scorers.model_report import Change, Difference, ModelReport, Report
-from pipeline.scorers.text_table import text_of
+from pipeline.scorers.differences import Change, Difference
+from pipeline.scorers.model_report import ModelReport, Report
+from pipeline.scorers.text_table import kinds_of, table, text_of
 
 
 def report(groups, **more):
@@ -77,21 +78,46 @@ def test_the_headline_names_what_was_not_answered_as_it_should_be():
     assert "; 1,000 MISSING, counted as accepted with a wrong answer; 2 answers read" in headline
 
 
-def test_slices_are_a_table():
-    row = {"auaf": 0.5, "ff95": math.nan, "facc": 1.0, "auroc": 0.25, "aqs": 1000, "uqs": 2}
-    text = lines({"by": {"category": {"missing object": row}}, "intervals": {}})
-    assert text[-1].split() == [
-        "category:",
-        "missing",
-        "object",
-        "50.00",
-        "-",
-        "100.00",
-        "25.00",
-        "1,000",
-        "2",
+def slices(intervals, **counts):
+    row = {"auaf": 0.5, "ff95": math.nan, "facc": 1.0, "auroc": 0.25, "aqs": 1000, "uqs": 20}
+    return {"category": {"missing object": row | counts | {"intervals": intervals}}}
+
+
+def test_kinds_are_a_table_with_intervals():
+    intervals = {"auaf": (0.4, 0.6)}
+    groups = {"by": slices(intervals), "intervals": {}}
+    assert lines(groups)[-2].split() == [
+        "by",
+        "category",
+        "AUAF",
+        "FF95",
+        "(lower)",
+        "FACC",
+        "AUROC",
+        "AQs",
+        "UQs",
     ]
+    expected = "missing object 50.00 [40.0, 60.0] - 100.00 25.00 1,000 20"
+    assert " ".join(lines(groups)[-1].split()) == expected
+    assert " ".join(kinds_of(report(groups)).splitlines()[-1].split()) == expected
     assert lines({"by": {"absent": "nothing known"}, "intervals": {}})[-1] == "  by kind: nothing known"
+
+
+def test_of_few_items_the_interval_stands_alone():
+    # 19 UQs are few for all but FACC, which is of AQs.
+    found = lines({"by": slices({"auaf": (0.1, 0.9), "auroc": (0.0, 1.0)}, uqs=19), "intervals": {}})[-1]
+    assert " ".join(found.split()) == "missing object [10.0, 90.0] - 100.00 [0.0, 100.0] 1,000 19"
+
+
+def test_scores_within_others_have_their_intervals_too():
+    groups = {
+        "selective": {"coverage_at_risk": {"0.1": 0.5}},
+        "intervals": {"coverage_at_risk/0.1": (0.25, 0.75)},
+    }
+    assert [" ".join(line.split()) for line in lines(groups)[4:]] == [
+        "coverage at risk",
+        "0.1 50.00 [25.00, 75.00]",
+    ]
 
 
 def test_models_stand_side_by_side_after_their_differences():
@@ -101,10 +127,34 @@ def test_models_stand_side_by_side_after_their_differences():
     change = Change(0.25, (0.125, math.nan), 1.0)
     two = two._replace(models=[first, other], differences=[Difference("n", "m", {"x": {"auaf": change}})])
     text = text_of(two).splitlines()
-    assert [line.split() for line in text[-5:]] == [
+    assert [line.split() for line in text[-6:]] == [
         ["n", "minus", "m,", "points"],
         ["x", "AUAF", "+25.00"],
+        [
+            "no",
+            "difference",
+            "can",
+            "be",
+            "told:",
+            "AUAF",
+            "on",
+            "x",
+            "of",
+            "n",
+            "or",
+            "m",
+            "is",
+            "undefined",
+            "in",
+            "too",
+            "many",
+            "repetitions",
+        ],
         [],
         ["m", "n"],
         ["x", "AUAF", "50.00", "75.00"],
     ]
+
+
+def test_columns_are_as_wide_as_they_need():
+    assert list(table([["", "AUAF"], ["a b", "-"]], " ")) == ["      AUAF", " a b     -"]

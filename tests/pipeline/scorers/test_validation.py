@@ -1,3 +1,5 @@
+import gc
+
 import pytest
 
 from pipeline.scorers import vqa_accuracy
@@ -6,6 +8,7 @@ from pipeline.scorers.validation import (
     arrays,
     each,
     fractions,
+    no_collection,
     parse_json,
     parse_lines,
     read_bytes,
@@ -96,3 +99,18 @@ def test_a_file_that_should_map_ids_and_does_not_is_refused(tmp_path):
     (tmp_path / "choices.json").write_text("[1]")
     with pytest.raises(InputError, match="choices.json: wanted an object by id, got a list"):
         read_mapping(tmp_path / "choices.json")
+
+
+def test_of_many_lines_the_broken_one_is_named():
+    lines = ['{"a": 1}'] * 2000
+    assert len(list(parse_lines("\n".join(lines).encode(), "x"))) == 2000
+    for broken in ('{"a": 1}, {"a": 1}', "[1", '{"a": 1'):
+        with pytest.raises(InputError, match="x, line 1501: not valid JSON"):
+            list(parse_lines("\n".join([*lines[:1500], broken, *lines]).encode(), "x"))
+
+
+def test_the_collector_is_left_as_it_was():
+    with pytest.raises(ZeroDivisionError), no_collection():
+        assert not gc.isenabled()
+        _ = 1 / 0
+    assert gc.isenabled()

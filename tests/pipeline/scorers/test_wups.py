@@ -1,9 +1,8 @@
 import pytest
 
-from pipeline.scorers import wups
 from pipeline.scorers.items import Options
 from pipeline.scorers.validation import InputError
-from pipeline.scorers.wups import Taxonomy, read_wordnet, wups_group
+from pipeline.scorers.wups import Taxonomy, read_wordnet, wups, wups_group
 from tests.pipeline.scorers.conftest import vqa_answered
 
 # entity - animal - dog - puppy
@@ -84,7 +83,7 @@ def test_a_report_has_both_means_at_both_thresholds(taxonomy):
     assert scores == pytest.approx(
         {"acm_0.9": (1 + 0.4 / 6) / 2, "acm_0.0": (1 + 4 / 6) / 2, "mcm_0.9": 1, "mcm_0.0": 1}
     )
-    assert "--wordnet" in wups_group(joined, Options())["absent"]
+    assert "--extra wordnet=FOLDER" in wups_group(joined, Options())["absent"]
 
 
 def test_the_consensus_is_mean_or_max(taxonomy):

@@ -9,6 +9,7 @@ from pipeline.core.records import (
     Candidate,
     Dropped,
     Edit,
+    EditScore,
     Item,
     Judgement,
     OwnScore,
@@ -88,6 +89,8 @@ def project(tmp_path, monkeypatch):
     write_jsonl(
         interim / "rank/own_scores.jsonl", [OwnScore(question_id=q.question_id, score=0.5) for q in QUESTIONS]
     )
+    edited = [EditScore(candidate_id="pthard_A+A1", score=-0.125)]  # of the other one nothing is known
+    write_jsonl(interim / "similarity/edit_scores.jsonl", edited)
     write_json(interim / "rank/parts.json", PARTS)
     write_jsonl(interim / "collect/verified.jsonl", VERIFIED)
     write_jsonl(
@@ -199,6 +202,13 @@ def test_items_tell_where_they_come_from(project):
         and by_id["pt-hard", "pthard_A+A1"].pair_id == by_id["pt-hard", "A1"].pair_id
     )
     assert [(i.subset, i.item_id) for i in items] == sorted((i.subset, i.item_id) for i in items)
+
+
+def test_an_edited_question_has_the_score_of_similarity_and_none_where_there_is_none(project):
+    items, _, _ = project("image_and_text")
+    edited = {i.item_id: (i.score, i.rank) for i in items if i.edits}
+    assert edited == {"pthard_A+A1": (-0.125, None), "pthard_E+E2": (None, None)}
+    assert {i.score for i in items if i.subset == "clip-easy" and i.unanswerable} == {0.25}  # as rank has it
 
 
 def test_the_papers_rule_keeps_every_uq_and_drops_duplicate_aqs(project):

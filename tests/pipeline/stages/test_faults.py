@@ -48,7 +48,7 @@ class Encoder:
         torch="",
     )
 
-    def texts(self, texts: Sequence[str], batch: int) -> clip.Batches:
+    def texts(self, texts: Sequence[str], batch: int, **_: bool) -> clip.Batches:
         for start in range(0, len(texts), batch):
             rows = [hashlib.sha256(text.encode()).digest()[:8] for text in texts[start : start + batch]]
             yield np.arange(start, start + len(rows)), np.array([list(row) for row in rows], np.float32)

@@ -12,8 +12,9 @@ from annotation.client import show_quality
 from annotation.study import human_study
 from pipeline.core.files import read_jsonl
 from pipeline.releasing.provenance import Provenance
-from pipeline.scorers.command import parser, read
+from pipeline.scorers.command import read
 from pipeline.scorers.model_report import score
+from pipeline.scorers.options import parser
 
 HOME = Path("data/tiny/study/human")
 
@@ -83,8 +84,8 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
             "human",
             "--bootstrap",
             "0",
-            "--human",
-            judgements,
+            "--extra",
+            f"human={judgements}",
         ]
         found = score(*read(parser().parse_args([str(word) for word in words])))
         row = found.models[0].subsets[subset]["human"]

@@ -1,0 +1,58 @@
+"""How lmms-eval asks a model the items of a release. A release has this file in harness/lmms_eval, beside the tasks;
+it stands alone there, and its functions are lmms-eval's to call.
+
+    lmms-eval --include_path RELEASE/harness/lmms_eval --tasks rgqa --model MODEL --log_samples --output_path logs
+    rgqa-score RELEASE logs/MODEL/DATE_samples_rgqa.jsonl --free-text
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+PICTURES = "RGQA_PICTURES"  # names the folder of the pictures, where the release has none in its tables
+
+
+def once(rows: Any) -> Any:
+    """The rows, a `datasets.Dataset`, each item once though several subsets have it, in an order that owes nothing to
+    subset or label: the first hundred are a fair small sample."""
+    places = {item: place for place, item in enumerate(rows["item_id"])}
+    order = sorted(places, key=lambda item: sha256(item.encode()).digest())
+    return rows.select([places[item] for item in order])
+
+
+def pictures(row: Mapping[str, Any]) -> list[Any]:
+    """The item's picture, from its row or else from the folder of pictures.
+
+    Raises:
+        FileNotFoundError: it is in neither.
+    """
+    if "image" in row:
+        return [row["image"].convert("RGB")]
+    from PIL import Image
+
+    folder = Path(os.environ.get(PICTURES, "."))
+    for path in sorted(folder.glob(f"{row['picture_id']}.*")):
+        return [Image.open(path).convert("RGB")]
+    raise FileNotFoundError(
+        f"no picture {row['picture_id']} in {folder.resolve()}; set {PICTURES} to their folder"
+    )
+
+
+def prompt(row: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, str] | None = None) -> str:
+    """The question between the texts that `rgqa_common` names."""
+    around = lmms_eval_specific_kwargs or {}
+    return f"{around.get('pre_prompt', '')}{row['question']}{around.get('post_prompt', '')}"
+
+
+def target(row: Mapping[str, Any]) -> str:
+    """What the model should say."""
+    return row["answer"] or "unanswerable"
+
+
+def results(row: Mapping[str, Any], said: Sequence[str]) -> dict[str, str]:
+    """The item's id, which lmms-eval writes beside the response: by it `rgqa-score` knows what was asked."""
+    return {"item_id": row["item_id"]}

@@ -1,0 +1,90 @@
+"""Logs of evaluation harnesses as rows of predictions, and how any file of predictions was read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from .harnesses import CONFIDENCES, HARNESSES, Row, Sample, find, mapping
+from .items import Reading
+from .validation import InputError, no_collection
+
+TAKEN_ALONG = ("p_answerable", "abstained")  # as they are, for whoever knows them
+
+
+def recognised(
+    rows: Iterable[Any], path: Path, ids: Sequence[str], answers: Sequence[str]
+) -> tuple[Iterable[Any], Reading, list[str]]:
+    """Rows of predictions (with questionId, prediction and, if there is one, confidence), how they were read, and what
+    is wrong with them. Rows of no harness are handed on as they came; of `ids` and `answers` the first that they have counts.
+
+    Raises:
+        InputError: a log has a row that is no object.
+    """
+    left = iter(rows)
+    first = next(left, None)
+    if first is None:
+        return [], Reading(), []
+    if isinstance(first, dict):
+        for form, harness in HARNESSES.items():
+            if harness.writes(first):
+                with no_collection():
+                    return _read(form, [_sample(harness.sample, row, path) for row in chain([first], left)])
+    there = mapping(first)
+    name, answer = (next((key for key in keys if there.get(key) is not None), "") for keys in (ids, answers))
+    confidence = "confidence" if there.get("confidence") not in (None, "") else ""
+    kind = Path(path.name.removesuffix(".gz")).suffix.removeprefix(".").upper()
+    return chain([first], left), Reading(f"plain {kind or 'JSON'}", name, answer, confidence), []
+
+
+def samples_of(value: Any, path: Path) -> list[Any] | None:
+    """The samples of a log that is one JSON object, as inspect_ai writes it; None if the value is none.
+
+    Raises:
+        InputError: it is what lmms-eval writes beside its log.
+    """
+    keys = value.keys() if isinstance(value, dict) else set()
+    if {"results", "configs"} <= keys:
+        raise InputError(
+            f"{path}: lmms-eval's results, without the responses; wanted the file *_samples_*.jsonl beside it, which "
+            "lmms-eval writes with --log_samples"
+        )
+    return (value.get("samples") or []) if {"eval", "plan"} <= keys else None
+
+
+def _sample(sample_of: Callable[[Row], Sample], row: Any, path: Path) -> Sample:
+    if not isinstance(row, dict):
+        raise InputError(f"{path}: wanted a log's rows to be objects, one is {row!r:.60}")
+    return sample_of(row)
+
+
+def _read(form: str, samples: Sequence[Sample]) -> tuple[list[Any], Reading, list[str]]:
+    """The rows of a log: the samples with an answer, of each item those of the first epoch that has one."""
+    named = [sample for sample in samples if sample.id[1] is not None]
+    answered = [sample for sample in named if not sample.failure and sample.answer[1] is not None]
+    epochs = {str(sample.id[1]): sample.epoch for sample in reversed(answered)}
+    kept = [sample for sample in answered if sample.epoch == epochs[str(sample.id[1])]]
+    failed = {str(sample.id[1]): sample.failure or "no answer" for sample in named}
+    confidences = [find(sample.beside, CONFIDENCES) for sample in kept]
+    columns = [sample.id for sample in kept], [sample.answer for sample in kept], confidences
+    used = (" or ".join(dict.fromkeys(field for field, _ in column if field)) for column in columns)
+    rows = [
+        {"questionId": str(sample.id[1]), "prediction": sample.answer[1], "confidence": confidence}
+        | {name: value for name in TAKEN_ALONG if (value := find(sample.beside, [name])[1]) is not None}
+        for sample, (_, confidence) in zip(kept, confidences, strict=True)
+    ]
+    failed = {name: why for name, why in failed.items() if name not in epochs}
+    faults = []
+    if nameless := [number for number, sample in enumerate(samples, 1) if sample.id[1] is None]:
+        known_by = HARNESSES[form].hint
+        faults.append(f"{len(nameless)} samples, from number {nameless[0]} on, name no item: {known_by}")
+    return rows, Reading(form, *used, failed=failed, notes=tuple(_notes(samples))), faults
+
+
+def _notes(samples: Sequence[Sample]) -> Iterator[str]:
+    if (most := max(sample.answers for sample in samples)) > 1:
+        yield f"the first of up to {most} responses to an item"
+    if (most := max(sample.epoch for sample in samples)) > 1:
+        yield f"the first answer of {most} epochs"

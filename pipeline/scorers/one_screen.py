@@ -1,0 +1,158 @@
+"""What the command prints: the main scores of a model, or of several and what they differ by, on one screen."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from .differences import Difference, compared, sentence
+from .items import Scores
+from .model_report import ModelReport, Report
+from .text_table import benchmark_line, cell, group_lines, heading, number, oddities, percent, table
+
+WIDTH = 100  # columns
+MOST = 7  # warnings, or pairs of models
+# The scores that are shown, as far as there are any.
+SHOWN = ("auaf", "ff95", "facc", "auroc", "vqa_accuracy", "exact_match", "token_f1", "anls")
+MORE = "more: --full (every score), --by category (kinds of items), --json FILE (all numbers)"
+
+
+def screen_of(report: Report, further: Collection[str] = ()) -> str:
+    """The whole screen; below it the groups in `further`."""
+    lines = [*textwrap.wrap(benchmark_line(report), WIDTH), _what_numbers_are(report.options), ""]
+    lines += _single(report.models[0]) if len(report.models) == 1 else _several(report)
+    for model in report.models:
+        if model.reading.form:
+            lines += ["", *textwrap.wrap(f"{model.name}: read as {model.reading.line()}", WIDTH, max_lines=2)]
+        lines += _notes(model, len(report.models) > 1)
+        lines += _further(model, further)
+    return "\n".join([*lines, "", MORE]) + "\n"
+
+
+def _what_numbers_are(options: Mapping[str, Any]) -> str:
+    if options["mode"] == "parity":
+        return "in %; mode parity gives no intervals"
+    if not options["bootstrap"]:
+        return "in %; no intervals without --bootstrap"
+    return f"in %, 95 % intervals in brackets: pictures resampled {options['bootstrap']:,} times"
+
+
+def _single(model: ModelReport) -> Iterator[str]:
+    """The scores of each subset; below, what they rest on."""
+    names = _names(model)
+    rows = [[_named(place, model), *_cells(groups, names)] for place, groups in model.places.items()]
+    yield from table([[model.name, *map(heading, names)], *rows])
+    yield from ("", *_basis(model))
+
+
+def _basis(model: ModelReport) -> Iterator[str]:
+    """How many items there are, and, where they come in pairs, dual accuracy with its threshold."""
+    uqs = any(groups["counts"]["uqs"] for groups in model.subsets.values())
+    columns = ({"aqs": "AQs", "uqs": "UQs"} if uqs else {"items": "items"}) | {"pictures": "pictures"}
+    rows = [
+        [_named(place, model), *(f"{groups['counts'][name]:,}" for name in columns)]
+        for place, groups in model.subsets.items()
+    ]
+    head = ["", *columns.values()]
+    if paired := [
+        groups["pairs"] for groups in model.subsets.values() if "threshold" in groups.get("pairs", {})
+    ]:
+        head += ["dual accuracy", "at one threshold", "which is", "from"]
+        for row, groups in zip(rows, model.subsets.values(), strict=True):
+            row += _paired(groups)
+    yield from table([head, *rows])
+    if not paired:
+        yield from {
+            f"dual accuracy: {groups['pairs']['absent']}"
+            for groups in model.subsets.values()
+            if "pairs" in groups
+        }
+
+
+def _paired(groups: Mapping[str, Scores]) -> list[str]:
+    pairs, dev = groups["pairs"], groups["counts"]["dev"]
+    if "absent" in pairs:
+        return ["-"] * 4
+    return [
+        cell(pairs["dual_accuracy"], groups["intervals"].get("dual_accuracy")),
+        percent(pairs["dual_accuracy_at_threshold"]),
+        number(pairs["threshold"]),
+        f"{dev:,} dev items" if pairs["threshold_from"] == "dev" else "--threshold",
+    ]
+
+
+def _several(report: Report) -> Iterator[str]:
+    """The main scores of each model, and each pair's differences, in words, too."""
+    place, *_ = report.models[0].places
+    names = _names(report.models[0])
+    head = _named(place, report.models[0])
+    numbered = [f"{number} {model.name}" for number, model in enumerate(report.models, 1)]
+    rows = [
+        [name, *_cells(model.places[place], names)]
+        for name, model in zip(numbered, report.models, strict=True)
+    ]
+    yield from table([[head, *map(heading, names)], *rows])
+    pairs = report.differences[:MOST]
+    order = {model.name: str(number) for number, model in enumerate(report.models, 1)}
+    rows = [
+        [f"{order[pair.model]} minus {order[pair.against]}", *_changes(pair, place, names)] for pair in pairs
+    ]
+    yield from ("", *table([["points", *map(heading, names)], *rows]), "")
+    for pair in pairs:
+        for name in names if len(pairs) == 1 else names[:1]:
+            yield from textwrap.wrap(sentence(pair, place, name), WIDTH, subsequent_indent="  ")
+    if left := len(report.differences) - len(pairs):
+        yield f"{left} more pairs: --full"
+    if len(pairs) > 1 and report.options["bootstrap"]:
+        yield f"The intervals of all {len(report.differences)} pairs hold together: in 95 % of samples none of them misses."
+
+
+def _changes(pair: Difference, place: str, names: Sequence[str]) -> list[str]:
+    changes = [pair.scores[place][name] for name in names]
+    return [cell(change.difference, change.interval, "+") for change in changes]
+
+
+def _cells(groups: Mapping[str, Scores], names: Sequence[str]) -> list[str]:
+    values = compared(groups)
+    return [cell(values[name], groups["intervals"].get(name)) for name in names]
+
+
+def _names(model: ModelReport) -> list[str]:
+    """The scores that are shown."""
+    there = compared(next(iter(model.places.values())))
+    return [name for name in SHOWN if name in there]
+
+
+def _named(place: str, model: ModelReport) -> str:
+    return f"mean of {len(model.subsets)}" if place == "mean" else place
+
+
+def _notes(model: ModelReport, several: bool) -> Iterator[str]:
+    """What of the subsets was not answered as it should be, and warnings; a line each, those that are alike once."""
+    places: dict[str, list[str]] = {}
+    for subset, groups in model.subsets.items():
+        warnings = (f"WARNING {text}" for text in model.warnings.get(subset, ()))
+        for text in (*oddities(groups["counts"]), *warnings):
+            places.setdefault(text, []).append(subset)
+    if places:
+        yield ""
+    for text, subsets in list(places.items())[:MOST]:
+        where = "all subsets" if len(subsets) == len(model.subsets) > 1 else ", ".join(subsets)
+        line = f"{f'{model.name} on ' if several else ''}{where}: {text}"
+        yield textwrap.shorten(line, WIDTH, placeholder=" ...")
+    if len(places) > MOST:
+        yield f"... and {len(places) - MOST} more: --full"
+
+
+def _further(model: ModelReport, groups: Collection[str]) -> Iterator[str]:
+    for subset, scored in model.subsets.items():
+        for group in groups:
+            if group in scored:
+                yield from (
+                    "",
+                    f"{model.name} on {subset}",
+                    *group_lines(group, scored[group], scored["intervals"]),
+                )
+    if model.efficiency:
+        yield from ("", model.name, *group_lines("efficiency", model.efficiency, {}))

@@ -1,0 +1,174 @@
+"""The options of scoring: the one table that `rgqa score` and the wheel's `rgqa-score` take theirs from."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from .by_kind import KINDS
+from .extras import EXTRAS
+from .items import FILES, Options
+from .model_report import NAMES
+from .validation import InputError
+from .version import VERSION
+
+
+class CommandOption(NamedTuple):
+    """An option: what it does; what may follow its name, "" for nothing; what it is if it is not given, "" for what
+    `Options` has; and how argparse takes it."""
+
+    name: str
+    help: str
+    example: str = ""
+    default: str = ""
+    how: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def shown(self) -> str:
+        """Its line in the help."""
+        default = self.default or _words(getattr(Options(), self.name[2:].replace("-", "_")))
+        line = f"{self.name} {self.example}".strip()
+        return f"{self.help} (default: {default}; example: {line})"
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, tuple):
+        return " ".join(f"{part:g}" for part in value)
+    return "no" if value is False else "none" if value is None else str(value)
+
+
+FLAG = {"action": "store_true"}
+SHOWN = {"action": "store_true", "default": False}  # what the command does with the scores
+FILE = {"type": Path, "default": None}
+MANY = {"action": "append", "default": []}
+OPTIONS = {
+    "what is scored": [
+        CommandOption("--subset", "a subset of a release; may be repeated", "pt-hard", "all", MANY),
+        CommandOption("--part", "items of a release: test (with thresholds from dev), dev or all", "all"),
+        CommandOption(
+            "--dev",
+            "predictions to choose thresholds on, for each model a file",
+            "dev.json",
+            "none",
+            {"type": Path} | MANY,
+        ),
+        CommandOption("--missing", "items without a prediction: refuse, wrong (accepted) or drop", "wrong"),
+        CommandOption(
+            "--allow-missing",
+            "as --missing wrong",
+            "",
+            "no",
+            {"action": "store_const", "const": "wrong", "dest": "missing"},
+        ),
+    ],
+    "how it is scored": [
+        CommandOption("--mode", "strict, or parity: the numbers of the published scripts", "parity"),
+        CommandOption(
+            "--match", "what answers lose before they are compared: exact (nothing), vqa or squad", "squad"
+        ),
+        CommandOption("--synonyms", "JSON object: answer -> one that counts as the same", "same.json"),
+        CommandOption("--free-text", "read abstentions from the answers instead of confidences", how=FLAG),
+        CommandOption(
+            "--threshold", "accept from here on, where no dev items choose it", "0.3", how={"type": float}
+        ),
+        CommandOption("--risks", "of C@R", "0.05 0.1", how={"type": float, "nargs": "+"}),
+        CommandOption("--costs", "of effective reliability", "1 100", how={"type": float, "nargs": "+"}),
+        CommandOption("--bootstrap", "repetitions for intervals, 0 for none", "10000", how={"type": int}),
+        CommandOption("--seed", "of the bootstrap", "7", how={"type": int}),
+    ],
+    "what is shown and written": [
+        CommandOption("--full", "print every score of every subset", "", "one screen", SHOWN),
+        CommandOption(
+            "--by", f"print the scores by {', '.join(KINDS)}; commas between", "category,edit", "not printed"
+        ),
+        CommandOption("--scores", f"print these groups: {', '.join(NAMES)}", "realistic,pairs", "one screen"),
+        CommandOption("--json", "write every number, unrounded", "scores.json", "not written", FILE),
+        CommandOption(
+            "--out", "folder for scores.json and scores.txt, the full print", "scores", "not written", FILE
+        ),
+        CommandOption(
+            "--table",
+            "every number as a row of a .csv, .xlsx or .parquet (rgqa score)",
+            "t.csv",
+            "not written",
+            FILE,
+        ),
+        CommandOption("--plots", "folder for plots, as SVG and PNG (rgqa score)", "plots", "not drawn", FILE),
+    ],
+    "beyond": [
+        CommandOption(
+            "--extra",
+            "a file for further scores, one of those below; may be repeated",
+            "wordnet=dict",
+            "none",
+            MANY | {"metavar": "NAME=FILE"},
+        ),
+    ],
+}
+# What some options must be, and whether a value is.
+WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "mode": ("strict or parity", lambda mode: mode in ("strict", "parity")),
+    "part": ("test, dev or all", lambda part: part in ("test", "dev", "all")),
+    "risks": ("numbers from 0 to 1", lambda risks: all(0 <= risk <= 1 for risk in risks)),
+    "costs": ("numbers of 0 or more", lambda costs: all(0 <= cost < math.inf for cost in costs)),
+    "match": ("exact, vqa or squad", lambda match: match in ("exact", "vqa", "squad")),
+    "missing": ("refuse, wrong or drop", lambda missing: missing in ("refuse", "wrong", "drop")),
+    "bootstrap": ("0 or more", lambda count: count >= 0),
+    "seed": ("0 or more", lambda seed: seed >= 0),
+    "threshold": ("a number", lambda threshold: not math.isnan(threshold)),
+}
+
+
+def parser(program: str = "rgqa-score") -> argparse.ArgumentParser:
+    """The options of scoring. Those of `Options` that are not given are not in the parsed namespace."""
+    extras = "\n".join(f"  {name:<14} {extra.help}" for name, extra in EXTRAS.items())
+    parser = argparse.ArgumentParser(
+        prog=program,
+        usage=f"{program} BENCHMARK PREDICTIONS [PREDICTIONS ...] [options]",
+        description="Score predictions on a benchmark with unanswerable questions (docs/scores.md defines every score).",
+        epilog=f"--extra NAME=FILE:\n{extras}\n\nExample: {program} data/release/sample/1.0.0 model.json --json scores.json",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        argument_default=argparse.SUPPRESS,
+    )
+    parser.add_argument(
+        "benchmark", type=Path, help="a release's folder, a subset's JSON, or GQA's or VQA's file"
+    )
+    parser.add_argument(
+        "predictions", type=Path, nargs="+", help="a file of them or a harness's log; several are compared"
+    )
+    for title, options in OPTIONS.items():
+        group = parser.add_argument_group(title)
+        for option in options:
+            group.add_argument(option.name, help=option.shown.replace("%", "%%"), **option.how)
+    parser.add_argument("--version", action="version", version=f"rgqa_scorers {VERSION}")
+    return parser
+
+
+def options_of(arguments: Mapping[str, Any]) -> Options:
+    """The options among a command line's arguments, but for the files.
+
+    Raises:
+        InputError: lists all of them that cannot be.
+    """
+    given = {name: arguments[name] for name in Options._fields if name in arguments and name not in FILES}
+    for name in ("scores", "by"):
+        if name in given:
+            given[name] = tuple(part.strip() for part in given[name].split(",") if part.strip())
+    for name in ("risks", "costs"):
+        if name in given:
+            given[name] = tuple(given[name])
+    options, problems = Options(**given), []
+    for name, (wanted, fits) in WANTED.items():
+        if not fits(value := getattr(options, name)):
+            problems.append(f"--{name} is {value!r}, wanted {wanted}")
+    for name, asked, there in (("scores", options.scores, NAMES), ("by", options.by, KINDS)):
+        wrong = [part for part in asked if part not in there]
+        if wrong or (asked == () and name in given):
+            problems.append(f"--{name}: no {', '.join(wrong) or 'name given'}; there are {', '.join(there)}")
+    if problems:
+        raise InputError(problems)
+    return options

@@ -1,0 +1,43 @@
+import json
+from itertools import chain
+
+import pytest
+
+from pipeline.scorers.json_parts import PART, parse_list
+from pipeline.scorers.validation import InputError
+
+
+def parts_of(text):
+    return list(parse_list(text.encode(), "x.json") or [])
+
+
+@pytest.mark.parametrize("layout", [{}, {"indent": 2}, {"separators": (",", ":")}])
+def test_a_long_list_is_read_in_parts(layout):
+    rows = [
+        {"id": str(i), "label": {"red": 1.0}, "text": "}, {", "more": [{}, {}]} for i in range(PART // 20)
+    ]
+    parts = parts_of(f" {json.dumps(rows, **layout)}\n")
+    assert len(parts) > 3 and list(chain.from_iterable(parts)) == rows
+
+
+def test_a_part_never_ends_inside_of_a_value():
+    # Every gap is in a string or in an inner list, so that after some tries the rest is read at once.
+    rows = [{"text": "}, {" * PART}, {"inner": [{"a": 1}, {"b": 2}] * PART}, 3, {"last": {}}]
+    assert list(chain.from_iterable(parts_of(json.dumps(rows)))) == rows
+
+
+def test_what_is_no_list_and_what_is_empty():
+    assert parse_list(b'{"a": [1]}', "x.json") is None and parse_list(b"3", "x.json") is None
+    assert parts_of("[]") == parts_of(" [ ] ") == [[]]
+
+
+@pytest.mark.parametrize(
+    "broken", ['{"id": 1} {"id": 2}]', '{"id": 1}]]', '{"id": 1},]', '{"id": 1}', '{"id": }]']
+)
+def test_a_list_that_breaks_says_where_as_json_does(broken):
+    text = "[" + '{"id": 0}, ' * PART + broken
+    with pytest.raises(json.JSONDecodeError) as theirs:
+        json.loads(text)
+    with pytest.raises(InputError) as ours:
+        parts_of(text)
+    assert ours.value.problems == [f"x.json: not valid JSON ({theirs.value}); the file may be cut off"]
