@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from pipeline.core.records import Record
 from pipeline.scorers import auroc
-from pipeline.scorers.sweep import area, order, weighted_sweep
+from pipeline.scorers.sweep import area, ranking
 
 
 class Attack(Record):
@@ -125,6 +125,6 @@ def aurocs_of_resampled(
     scores: np.ndarray, positive: np.ndarray, draws: np.ndarray, group: np.ndarray
 ) -> np.ndarray:
     """AUROC [r] of rows [n] whose groups [n] occur `draws` [r, g] times, without repeating rows; ties counted half."""
-    by = order(scores)
-    sweeps = (weighted_sweep(by, positive, positive, group, drawn[None]) for drawn in draws)
-    return np.concatenate([area(swept.aqs, swept) for swept in sweeps])
+    by = ranking(scores, positive, positive)
+    sweeps = (by.sweep(drawn[group[by.rows]]) for drawn in draws)
+    return np.array([area(swept, of_all=True) for swept in sweeps])

@@ -9,20 +9,28 @@ from pipeline.core.errors import UserError
 from pipeline.core.progress import done
 from pipeline.reporting.score_frame import score_frame, table_problems, write_frame
 from pipeline.scorers import command
-from pipeline.scorers.model_report import score
+from pipeline.scorers.model_report import in_common, score, settled
 from pipeline.scorers.options import parser
-from pipeline.scorers.validation import InputError
+from pipeline.scorers.validation import InputError, no_collection
+
+COLOURS = 7  # that plots have for models
 
 
+@no_collection()
 def main(arguments: Sequence[str]) -> None:
-    """Print the table of scores; write the JSON, the folder, the plots and the table for a notebook if asked for.
+    """Print the scores; write the JSON, the folder, the plots and the table for a notebook if asked for.
 
     Raises:
         UserError: lists everything that is wrong with the options and the files.
     """
-    parsed = parser("rgqa score").parse_args(arguments)
+    parsed = parser("rgqa score").parse_intermixed_args(arguments)
+    problems = table_problems(parsed.table)
+    if parsed.plots and len(parsed.predictions) > COLOURS:
+        problems.append(
+            f"--plots: {len(parsed.predictions)} models; wanted {COLOURS} or fewer, which colours tell apart"
+        )
     try:
-        benchmark, models, options = command.read(parsed, table_problems(parsed.table))
+        benchmark, models, options = command.read(parsed, problems)
         report = score(benchmark, models, options)
     except InputError as error:
         raise UserError(error.problems) from error
@@ -34,6 +42,5 @@ def main(arguments: Sequence[str]) -> None:
     if parsed.plots:
         from pipeline.reporting.score_plots import plot
 
-        done(
-            "score", f"{len(plot(benchmark, models, options, parsed.plots))} plots", parsed.plots, sys.stderr
-        )
+        paths = plot(in_common(benchmark, models, options), models, settled(options), parsed.plots)
+        done("score", f"{len(paths)} plots", parsed.plots, sys.stderr)

@@ -1,42 +1,36 @@
-"""Draw what the scores rest on: ACC-FPR curve, risk-coverage curve, reliability diagram, confidence histograms."""
+"""Draw what the scores rest on, every model in each plot: ACC-FPR curve with bands, risk over coverage, reliability,
+confidences, and AUAF by category."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
-
 from pipeline.core.files import replacing
 from pipeline.core.pages import svg
-from pipeline.scorers import acc_fpr_curve, reliability_table, risk_coverage_curve
+from pipeline.reporting import score_curves
+from pipeline.reporting.score_curves import Row
 from pipeline.scorers.items import Answered, Benchmark, Options, Predictions
 from pipeline.scorers.join import join
 
 if TYPE_CHECKING:
     import altair
 
-POINTS = 500  # of a curve, evenly thinned, first and last kept: more cannot be seen
-HISTOGRAM_BINS = 40
-# The curves, and the titles of each, of its x and of its y.
-TITLES = {
-    "risk-coverage": ("Risk over coverage", "coverage: share answered", "risk: share wrong of these"),
-    "acc-fpr": ("ACC-FPR curve", "FPR: share of UQs accepted", "ACC: share of AQs accepted and right"),
-    "reliability": ("Reliability", "mean confidence of the bin", "share answered right"),
-}
+# Okabe and Ito's colours, which colour-blind eyes tell apart, without their yellow, which is faint on white.
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
+FEW_POINTS = 30  # of a curve: then each is marked
+Rows = list[Row]
 
 
 def plot(benchmark: Benchmark, models: Sequence[Predictions], options: Options, folder: Path) -> list[Path]:
-    """Write `<subset>-<plot>.svg` and `.png` into `folder`, every model a line in each; return the paths."""
+    """Write `<subset>-<plot>.svg` and `.png` into `folder`; return the paths."""
     import vl_convert
 
     paths = []
     for subset, items in benchmark.subsets.items():
         answered = {model.name: join(items, model, options) for model in models}
-        for name, chart in _charts(answered).items():
+        for name, chart in charts(answered, options, subset).items():
             images = {"svg": svg(chart).encode(), "png": vl_convert.vegalite_to_png(chart.to_json(), scale=2)}
             for kind, image in images.items():
                 paths.append(folder / f"{subset}-{name}.{kind}")
@@ -45,68 +39,167 @@ def plot(benchmark: Benchmark, models: Sequence[Predictions], options: Options, 
     return paths
 
 
-def _charts(answered: Mapping[str, Answered]) -> dict[str, altair.TopLevelMixin]:
-    curves: dict[str, list[dict[Hashable, Any]]] = defaultdict(list)
-    bins: list[dict[Hashable, Any]] = []
-    for model, at in answered.items():
-        for name, (x, y) in _curves(at).items():
-            kept = np.linspace(0, len(x) - 1, min(len(x), POINTS)).round().astype(int)
-            points = {"model": model, "place": kept, "x": x[kept], "y": y[kept]}
-            curves[name] += pd.DataFrame(points).to_dict("records")
-        given = at.at(~at.missing)
-        edges = np.histogram_bin_edges(given.confidence, HISTOGRAM_BINS)
-        for kind, which in (("answerable", given.answerable), ("unanswerable", ~given.answerable)):
-            counts, _ = np.histogram(given.confidence[which], edges)
-            bars = {"model": model, "kind": kind, "from": edges[:-1], "to": edges[1:], "items": counts}
-            bins += pd.DataFrame(bars).to_dict("records")
-    charts = {name: _curve_chart(curves[name], name) for name in TITLES if name in curves}
-    return charts | {"confidences": _histogram_chart(bins)}
+def charts(
+    answered: Mapping[str, Answered], options: Options, subset: str
+) -> dict[str, altair.TopLevelMixin]:
+    """The plots of a subset by name, those that are defined."""
+
+    def rows(of: Callable[[Answered, Options], Rows]) -> Rows:
+        return [{"model": name} | row for name, at in answered.items() for row in of(at, options)]
+
+    what = (
+        f"{subset}, part {options.part}"
+        if any(item.part for item in next(iter(answered.values())).items)
+        else subset
+    )
+    resampled = (
+        f"; 95 % intervals: pictures resampled {options.bootstrap:,} times" if options.bootstrap else ""
+    )
+    drawn = {
+        "acc-fpr": _acc_fpr(rows(score_curves.acc_fpr), rows(score_curves.acc_band), what + resampled),
+        "risk-coverage": _risk_coverage(rows(score_curves.risk_coverage), what),
+        "reliability": _reliability(rows(score_curves.reliability), what),
+        "confidences": _confidences(rows(score_curves.confidences), what),
+        "by-category": _by_category(rows(score_curves.by_category), what + resampled),
+    }
+    return {name: _dressed(chart) for name, chart in drawn.items() if chart is not None}
 
 
-def _curves(at: Answered) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """x and y of each curve that is defined."""
-    acc, fpr = acc_fpr_curve(at.confidence, at.correct, at.answerable)
-    coverage, risk, _ = risk_coverage_curve(at.confidence, at.correct)
-    curves = {"risk-coverage": (coverage, risk)}
-    if np.isfinite(acc).all() and np.isfinite(fpr).all():
-        curves["acc-fpr"] = (fpr, acc)
-    given = at.at(~at.missing)
-    if given.confidence.min() >= 0 and given.confidence.max() <= 1:
-        _, confidence, correct = reliability_table(given.confidence, given.correct).T
-        curves["reliability"] = (confidence, correct)
-    return curves
+def _acc_fpr(curve: Rows, band: Rows, subset: str) -> Any:
+    if not curve:
+        return None
+    x, y = _share("x", "FPR: share of UQs accepted"), _share("y", "ACC: share of AQs accepted and right")
+    lines = _lines(curve).encode(x, y)
+    if not band:
+        return lines.properties(title=_title("Accuracy over false acceptance", subset))
+    import altair as alt
+
+    bands = (
+        alt.Chart(alt.Data(values=band))
+        .mark_area(opacity=0.18)
+        .encode(x, alt.Y("low:Q"), alt.Y2("high:Q"), _colour())
+    )
+    return (bands + lines).properties(title=_title("Accuracy over false acceptance", subset))
 
 
-def _curve_chart(rows: list[dict[Hashable, Any]], name: str) -> altair.TopLevelMixin:
+def _risk_coverage(rows: Rows, subset: str) -> Any:
+    x, y = (
+        _share("x", "coverage: share of questions answered"),
+        _share("y", "risk: share of these answered wrong"),
+    )
+    return (
+        _lines(rows)
+        .encode(x, y)
+        .properties(title=_title("Risk over coverage", f"{subset}; from {score_curves.FIRST} answers on"))
+    )
+
+
+def _reliability(rows: Rows, subset: str) -> Any:
+    if not rows:
+        return None
+    import altair as alt
+
+    x, y = _share("x", "mean confidence of a bin"), _share("y", "share that came true")
+    size = alt.Size(
+        "items:Q",
+        title="items of the bin",
+        scale=alt.Scale(range=[10, 250]),
+        legend=alt.Legend(tickCount=3, orient="right"),
+    )
+    base = alt.Chart().encode(x, y, _colour())
+    even = base.mark_rule(color="gray", strokeDash=[4, 4]).encode(
+        x=alt.datum(0), y=alt.datum(0), x2=alt.datum(1), y2=alt.datum(1), color=alt.value("gray")
+    )
+    line = base.mark_line(strokeWidth=1.5).encode(order="place:Q")
+    layers = alt.layer(
+        even, line, base.mark_circle(opacity=0.8).encode(size=size), data=alt.Data(values=rows)
+    )
+    return (
+        layers.properties(width=300, height=260)
+        .facet(column=alt.Column("of:N", title=None))
+        .properties(title=_title("Does the confidence mean what it says?", subset))
+    )
+
+
+def _confidences(rows: Rows, subset: str) -> Any:
+    import altair as alt
+
+    bars = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_bar(opacity=0.55, binSpacing=0)
+        .encode(
+            x=alt.X("from:Q", title="confidence that the question is answerable"),
+            x2="to:Q",
+            y=alt.Y("items:Q", stack=None, title="items"),
+            y2=alt.datum(0),
+            color=alt.Color("kind:N", title=None, scale=alt.Scale(range=COLOURS)),
+            row=alt.Row("model:N", title=None, sort=[*dict.fromkeys(row["model"] for row in rows)]),
+        )
+    )
+    return bars.properties(width=400, height=140, title=_title("Confidences of AQs and UQs", subset))
+
+
+def _by_category(rows: Rows, subset: str) -> Any:
+    if not rows:
+        return None
+    import altair as alt
+
+    y = alt.Y("kind:N", title=None)
+    aside = alt.YOffset("model:N", sort=None, scale=alt.Scale(paddingInner=0.3))
+    base = alt.Chart(alt.Data(values=rows))
+    spans = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2)
+    spans = spans.encode(
+        _share("low", "AUAF (of fewer than 20 UQs the interval alone)"), y, aside, _colour(), x2="high:Q"
+    )
+    dots = (
+        base.mark_circle(size=60, opacity=1)
+        .encode(_share("x", ""), y, aside, _colour())
+        .transform_filter("datum.x != null")
+    )
+    models = len({row["model"] for row in rows})
+    height = alt.Step(max(16, 30 // models))
+    return (spans + dots).properties(height=height, title=_title("AUAF by category", subset))
+
+
+def _lines(rows: Rows) -> Any:
     """A line for each model."""
     import altair as alt
 
-    title, x_title, y_title = TITLES[name]
-    scale = alt.Scale(domain=[0, 1])
-    lines = (
-        alt.Chart(alt.Data(values=rows), title=title, width=360, height=300)
-        .mark_line(point=len(rows) < 60)
-        .encode(
-            x=alt.X("x:Q", scale=scale, title=x_title),
-            y=alt.Y("y:Q", scale=scale, title=y_title),
-            color="model:N",
-            order="place:Q",
-        )
+    marked = len(rows) < FEW_POINTS * len({row["model"] for row in rows})
+    return (
+        alt.Chart(alt.Data(values=rows))
+        .mark_line(strokeWidth=2, point=marked)
+        .encode(_colour(), order="place:Q")
     )
-    even = alt.Chart(alt.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}])).encode(x="x:Q", y="y:Q")
-    return even.mark_line(color="gray", strokeDash=[4, 4]) + lines if name == "reliability" else lines
 
 
-def _histogram_chart(rows: list[dict[Hashable, Any]]) -> altair.TopLevelMixin:
+def _share(channel: str, title: str) -> Any:
+    """An axis of shares, from 0 to 100 %; `channel` is the field, too."""
     import altair as alt
 
-    title = "Confidences of answerable and unanswerable questions"
-    chart = alt.Chart(alt.Data(values=rows), title=title, width=360, height=160).mark_bar(opacity=0.6)
-    return chart.encode(
-        x=alt.X("from:Q", title="confidence"),
-        x2="to:Q",
-        y=alt.Y("items:Q", stack=None),
-        y2=alt.datum(0),
-        color="kind:N",
-        row="model:N",
+    kind = alt.Y if channel == "y" else alt.X
+    return kind(f"{channel}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
+
+
+def _colour() -> Any:
+    import altair as alt
+
+    return alt.Color("model:N", title=None, sort=None, scale=alt.Scale(range=COLOURS))
+
+
+def _title(text: str, subset: str) -> Any:
+    import altair as alt
+
+    return alt.Title(text, subtitle=subset, anchor="start")
+
+
+def _dressed(chart: Any) -> altair.TopLevelMixin:
+    """In letters that can be read on a slide, without a frame."""
+    sized: dict[str, Any] = {"labelFontSize": 12, "titleFontSize": 13}
+    return (
+        chart.configure_view(stroke=None)
+        .configure_axis(**sized, gridColor="#e6e6e6", titleFontWeight="normal", labelLimit=260)
+        .configure_legend(**sized, orient="bottom", labelLimit=300, symbolOpacity=1, titleFontWeight="normal")
+        .configure_header(**sized)
+        .configure_title(fontSize=15, subtitleFontSize=12, subtitleColor="#555555", offset=12)
     )

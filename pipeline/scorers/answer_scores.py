@@ -14,10 +14,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from .bootstrap import Scoring
 from .items import Answered, Options, ReportedScore, Scores
 from .normalize import Form, fold, normalize_answer, official_punctuation, single_line
-from .sweep import mean_defined, share
+from .sweep import mean_defined
 from .validation import TextLists, Texts, strings
 
 VqaForm = Literal["official", "official-2017", "corrected"]
@@ -181,17 +180,3 @@ def item_scores(answered: Answered) -> dict[str, np.ndarray]:
 def answers_group(answered: Answered, options: Options) -> Scores:
     """The mean of each answer score."""
     return {name: mean_defined(values) for name, values in item_scores(answered).items()}
-
-
-def resample_answers(answered: Answered, cluster: np.ndarray) -> Scoring:
-    """The mean answer scores of repetitions; `cluster` is the number of each item's picture, [n]."""
-    items = item_scores(answered)
-
-    def scores(weights: np.ndarray) -> dict[str, np.ndarray]:
-        drawn = weights[:, cluster]
-        return {
-            name: share(drawn @ np.nan_to_num(values), drawn @ ~np.isnan(values))
-            for name, values in items.items()
-        }
-
-    return scores

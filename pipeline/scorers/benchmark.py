@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable
-from itertools import chain
+from contextlib import suppress
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from .items import UNANSWERABLE, Benchmark, BenchmarkItem
 from .json_parts import parse_list
-from .validation import InputError, each, no_collection, parse_json, parse_lines, read_bytes
+from .validation import InputError, each, parse_json, parse_lines, read_bytes
 
 TYPES = ("structural", "semantic", "detailed")  # of questions, as GQA names them
 
@@ -22,8 +24,7 @@ def read_benchmark(path: Path | str, subsets: Collection[str] = ()) -> Benchmark
         InputError: missing, not JSON, of no known form, without a named subset, or faulty rows: all are listed.
     """
     path = Path(path)
-    with no_collection():
-        whole = _release(path) if path.is_dir() else _single_file(path)
+    whole = _release(path) if path.is_dir() else _single_file(path)
     if unknown := [name for name in subsets if name not in whole.subsets]:
         raise InputError(f"{path}: no subset {', '.join(unknown)}; there are {', '.join(whole.subsets)}")
     chosen = {name: items for name, items in whole.subsets.items() if not subsets or name in subsets}
@@ -32,13 +33,13 @@ def read_benchmark(path: Path | str, subsets: Collection[str] = ()) -> Benchmark
 
 def _single_file(path: Path) -> Benchmark:
     data = read_bytes(path)
-    rows = parse_list(data, path)
-    value = None if rows else parse_json(data, path)
+    is_list = parse_list(data, path) is not None
+    value = None if is_list else parse_json(data, path)
     questions = value.values() if isinstance(value, dict) else []
-    if rows:
-        kind, items = "rgqa", _items(chain.from_iterable(rows), path, "question", _RgqaItems())
-    elif isinstance(value, dict) and isinstance(value.get("annotations"), list):
-        kind, items = "vqa", _items(value["annotations"], path, "annotation", _vqa_item)
+    if is_list:
+        kind, items = "rgqa", _items(partial(_values, data, path), path, "question", _RgqaItems())
+    elif isinstance(value, dict) and isinstance(annotations := value.get("annotations"), list):
+        kind, items = "vqa", _items(lambda: annotations, path, "annotation", _vqa_item)
     elif (
         isinstance(value, dict)
         and questions
@@ -49,7 +50,7 @@ def _single_file(path: Path) -> Benchmark:
         raise InputError(
             f"{path}: wanted RGQA's list of questions, VQA's object with `annotations` or GQA's object of questions with `answer`"
         )
-    ids = frozenset(item.id for item in items)
+    ids = frozenset(map(attrgetter("id"), items))
     return Benchmark(kind, path.stem, "", {path.name: _sha256(data)}, {path.stem: items}, ids)
 
 
@@ -72,10 +73,9 @@ def _release(folder: Path) -> Benchmark:
         data, name = read_bytes(file), file.stem
         sums[f"rgqa/{file.name}"] = _sha256(data)
         try:
-            rows = parse_list(data, file)
-            if rows is None:
+            if parse_list(data, file) is None:
                 raise InputError(f"{file}: wanted a list of questions")
-            items = _items(chain.from_iterable(rows), file, "question", item_of)
+            items = _items(partial(_values, data, file), file, "question", item_of)
         except InputError as error:
             problems += error.problems
             continue
@@ -86,7 +86,7 @@ def _release(folder: Path) -> Benchmark:
     if problems:
         raise InputError(problems)
     ids = frozenset(item.id for items in subsets.values() for item in items)
-    return Benchmark("rgqa", folder.name, str(version), sums, subsets, ids)
+    return Benchmark("rgqa", folder.resolve().name, str(version), sums, subsets, ids)
 
 
 def _details(data: bytes, path: Path) -> dict[str, dict[str, Any]]:
@@ -110,14 +110,22 @@ def _detailed(item: BenchmarkItem, details: dict[str, Any]) -> BenchmarkItem:
     )
 
 
+def _values(data: bytes, path: Path) -> Iterable[Any]:
+    return parse_list(data, path) or ()
+
+
 def _items(
-    rows: Iterable[Any], path: Path, noun: str, item_of: Callable[[Any], BenchmarkItem]
+    rows: Callable[[], Iterable[Any]], path: Path, noun: str, item_of: Callable[[Any], BenchmarkItem]
 ) -> list[BenchmarkItem]:
-    """The items of a file's rows.
+    """The items of a file's rows, which are gone through again where something is wrong with any.
 
     Raises:
         InputError: lists every row of which none can be made, and every id that stands there twice.
     """
+    with suppress(InputError):
+        items = [*map(item_of, rows())]
+        if len(set(map(attrgetter("id"), items))) == len(items):
+            return items
     seen: set[str] = set()
 
     def new_item(row: Any) -> BenchmarkItem:
@@ -127,7 +135,7 @@ def _items(
         seen.add(item.id)
         return item
 
-    items, problems = each(rows, f"{path.name}, {noun}", new_item)
+    items, problems = each(rows(), f"{path.name}, {noun}", new_item)
     if problems:
         raise InputError([f"{path}: {len(problems)} faults", *problems])
     return items

@@ -8,31 +8,33 @@ import numpy as np
 
 from .items import Answered, Options
 
-CHUNK = 1 << 19  # items x repetitions handled at once: keeps the arrays inside the cache's reach
-
-Scoring = Callable[
-    [np.ndarray], dict[str, np.ndarray]
-]  # weights of the pictures [b, pictures] -> scores, [b] each
+Scoring = Callable[[np.ndarray], dict[str, float]]  # how often each picture is drawn [pictures] -> scores
 Replicates = dict[str, dict[str, np.ndarray]]  # subset (and "mean") -> score -> [b], the repetitions
 
 
 def replicates(
-    subsets: Mapping[str, Answered], scoring: Callable[[Answered, np.ndarray], Scoring], options: Options
+    subsets: Mapping[str, Answered],
+    scoring: Callable[[Answered, np.ndarray, Options], Scoring],
+    options: Options,
 ) -> Replicates:
     """Scores of every repetition, [b] each, of every subset and, of several, of their "mean". The same seed draws the
     same pictures for every model, so that differences are paired."""
     count, places = clusters([[item.picture or item.id for item in at.items] for at in subsets.values()])
-    scores_of = [scoring(answered, place) for answered, place in zip(subsets.values(), places, strict=True)]
-    weights = draws(count, options.bootstrap, options.seed, max(map(len, places)))
-    blocks = zip(*([scores(drawn) for scores in scores_of] for drawn in weights), strict=True)
+    scores_of = [
+        scoring(answered, place, options) for answered, place in zip(subsets.values(), places, strict=True)
+    ]
+    rows: list[list[dict[str, float]]] = [[] for _ in subsets]
+    for drawn in draws(count, options.bootstrap, options.seed):
+        for row, scores in zip(rows, scores_of, strict=True):
+            row.append(scores(drawn))
     found = {
-        name: {score: np.concatenate([block[score] for block in parts]) for score in parts[0]}
-        for name, parts in zip(subsets, blocks, strict=True)
+        name: {score: np.array([repetition[score] for repetition in row]) for score in row[0]}
+        for name, row in zip(subsets, rows, strict=True)
     }
     if len(subsets) > 1:
-        rows = list(found.values())
-        shared = [score for score in rows[0] if all(score in row for row in rows)]
-        found["mean"] = {score: np.mean([row[score] for row in rows], axis=0) for score in shared}
+        columns = list(found.values())
+        shared = [score for score in columns[0] if all(score in column for column in columns)]
+        found["mean"] = {score: np.mean([column[score] for column in columns], axis=0) for score in shared}
     return found
 
 
@@ -43,13 +45,11 @@ def clusters(names: Sequence[Sequence[str]]) -> tuple[int, list[np.ndarray]]:
     return len(number), places
 
 
-def draws(count: int, repetitions: int, seed: int, items: int) -> Iterator[np.ndarray]:
-    """How often each of `count` pictures is drawn, with replacement, in each repetition: blocks of [b, count]."""
+def draws(count: int, repetitions: int, seed: int) -> Iterator[np.ndarray]:
+    """How often each of `count` pictures is drawn, with replacement, in each repetition: [count] whole numbers."""
     generator = np.random.default_rng(seed)
-    block = max(1, CHUNK // max(items, 1))
-    for start in range(0, repetitions, block):
-        size = min(block, repetitions - start)
-        yield generator.multinomial(count, np.full(count, 1 / count), size=size).astype(float)
+    for _ in range(repetitions):
+        yield np.bincount(generator.integers(0, count, count), minlength=count)
 
 
 def interval(replicates: np.ndarray, level: float = 0.95) -> tuple[float, float]:

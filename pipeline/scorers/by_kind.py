@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from operator import attrgetter
 
 import numpy as np
 
 from .bootstrap import interval, replicates
 from .items import Answered, Options, Scores
-from .realistic import realistic_scores, resample_realistic
+from .realistic import realistic_scores
+from .resampling import resampled
 
 KINDS = ("category", "edit", "structural", "semantic", "detailed")
 OF_UQS = ("category", "edit")  # of UQs alone: all AQs of the subset stand against each of them
@@ -29,7 +31,7 @@ def by_group(answered: Answered, options: Options) -> Scores:
         drawn = {}
         if options.by and options.bootstrap:
             many = {kind: answered.at(at) for kind, at in parts.items() if answerable[at].sum() >= FEW}
-            drawn = replicates(many, resample_realistic, options) if many else {}
+            drawn = replicates(many, partial(resampled, groups=("realistic",)), options) if many else {}
         for kind, at in parts.items():
             scores = realistic_scores(confidence[at], correct[at], answerable[at])
             aqs, uqs = np.flatnonzero(at & answerable), np.flatnonzero(at & ~answerable)
@@ -39,7 +41,10 @@ def by_group(answered: Answered, options: Options) -> Scores:
                 if few(row, score):
                     rarer = aqs if score == "facc" or len(aqs) < len(uqs) else uqs
                     pictures = {answered.items[i].picture or answered.items[i].id for i in rarer.tolist()}
-                    intervals[score] = bounded_mean_interval(scores[score], len(pictures))
+                    # With enough AQs FACC is known, above which AUAF cannot be.
+                    most = scores["facc"] if score == "auaf" and len(aqs) >= FEW else 1.0
+                    bounds = bounded_mean_interval(scores[score] / most if most else 0.0, len(pictures))
+                    intervals[score] = (most * bounds[0], most * bounds[1])
                 elif kind in drawn:
                     intervals[score] = interval(drawn[kind][score])
             slices.setdefault(name, {})[kind] = row | {"intervals": intervals}
@@ -64,6 +69,7 @@ def bounded_mean_interval(mean: float, count: int, level: float = 0.95) -> tuple
     """
     if math.isnan(mean) or count < 1:
         return math.nan, math.nan
+    mean = min(mean, 1.0)  # but for rounding it is
     limit = math.log(2 / (1 - level)) / count
 
     def inside(p: float) -> bool:
@@ -87,6 +93,8 @@ def _slices(answered: Answered, name: str) -> Iterator[tuple[str, np.ndarray]]:
     """Which items are of each kind, [n]."""
     kinds_of = [*map(attrgetter("edits" if name == "edit" else name), answered.items)]
     number = {kinds: place for place, kinds in enumerate(dict.fromkeys(kinds_of))}
+    if not any(number):
+        return
     numbers = np.array([number[kinds] for kinds in kinds_of])
     several = {kinds: kinds if name == "edit" else (kinds,) for kinds in number}
     everywhere = answered.answerable & (name in OF_UQS)

@@ -12,10 +12,11 @@ from .items import Answered, Options, Scores
 from .validation import fractions
 
 Binning = Literal["width", "mass"]
+BINS = 15
 
 
 def expected_calibration_error(
-    confidence: ArrayLike, correct: ArrayLike, *, bins: int = 15, binning: Binning = "width"
+    confidence: ArrayLike, correct: ArrayLike, *, bins: int = BINS, binning: Binning = "width"
 ) -> float:
     """ECE: |mean confidence - mean correctness| of each bin, weighted by its items; in [0, 1], lower is better.
     NaN without items.
@@ -36,7 +37,7 @@ def expected_calibration_error(
 
 
 def reliability_table(
-    confidence: ArrayLike, correct: ArrayLike, *, bins: int = 15, binning: Binning = "width"
+    confidence: ArrayLike, correct: ArrayLike, *, bins: int = BINS, binning: Binning = "width"
 ) -> np.ndarray:
     """What a reliability diagram shows: for each bin that is not empty [items, mean confidence, mean correctness]."""
     confidence, correct = fractions(confidence=confidence, correct=correct)
@@ -45,7 +46,10 @@ def reliability_table(
     if binning == "width":
         place = np.clip(np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], confidence), 0, bins - 1)
     elif binning == "mass":
-        place = np.searchsorted(np.sort(confidence), confidence) * bins // max(len(confidence), 1)
+        order = np.argsort(confidence)
+        confidence, correct = confidence[order], correct[order]
+        starts = np.flatnonzero(np.diff(confidence, prepend=-1.0))  # of each distinct confidence
+        place = np.repeat(starts * bins // max(len(confidence), 1), np.diff(starts, append=len(confidence)))
     else:
         raise ValueError(f"binning is {binning!r}, wanted 'width' or 'mass'")
     sums = np.array([np.bincount(place, values, bins) for values in (None, confidence, correct)])
@@ -63,28 +67,41 @@ def brier_score(confidence: ArrayLike, correct: ArrayLike) -> float:
     return float(((confidence - correct) ** 2).mean()) if len(correct) else float("nan")
 
 
-def calibration_group(answered: Answered, options: Options) -> Scores:
-    """ECE and Brier of the confidence as probability that the question is answerable (where some are not), and that
-    the answer is right: with people's answers, that it is the commonest."""
+def unfit(answered: Answered) -> str:
+    """Why these confidences cannot be calibrated; "" if they can."""
     if not answered.confident:
-        return {"absent": "the predictions give no confidences"}
+        return "the predictions give no confidences"
+    given = answered.confidence[~answered.missing]
+    if (given < 0).any() or (given > 1).any():
+        return "some confidences lie outside [0, 1]: they are no probabilities"
+    return ""
+
+
+def outcomes(answered: Answered) -> tuple[Answered, dict[str, np.ndarray]]:
+    """The items that have a prediction, and what their confidence may be the probability of: that the question is
+    answerable (where some are not), and that the answer is right: with people's answers, that it is the commonest."""
     at = answered.at(~answered.missing)
-    if (at.confidence < 0).any() or (at.confidence > 1).any():
-        return {"absent": "some confidences lie outside [0, 1]: they are no probabilities"}
     right = at.correct
     if answered.people:
-        right = np.array(
-            [said == most_frequent(item.people) for said, item in zip(at.said, at.items, strict=True)]
-        )
-    outcomes = (
-        {"right": right} if answered.answerable.all() else {"answerable": at.answerable, "right": right}
-    )
+        pairs = zip(at.said, at.items, strict=True)
+        right = np.array([float(said == most_frequent(item.people)) for said, item in pairs])
+    return at, {"right": right} if answered.answerable.all() else {
+        "answerable": at.answerable,
+        "right": right,
+    }
+
+
+def calibration_group(answered: Answered, options: Options) -> Scores:
+    """ECE and Brier of each of the `outcomes`."""
+    if why := unfit(answered):
+        return {"absent": why}
+    at, happened = outcomes(answered)
     scores: Scores = {
         name: {
             "ece": expected_calibration_error(at.confidence, outcome),
             "ece_equal_mass": expected_calibration_error(at.confidence, outcome, binning="mass"),
             "brier": brier_score(at.confidence, outcome),
         }
-        for name, outcome in outcomes.items()
+        for name, outcome in happened.items()
     }
     return scores | {"items": len(at.items)}

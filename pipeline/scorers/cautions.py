@@ -33,7 +33,7 @@ def _of_confidences(answered: Answered) -> Iterator[str]:
     if outside := np.count_nonzero((given < 0) | (given > 1)):
         yield f"{outside:,} confidences lie outside [0, 1]: are they logits? Ranks are scored as they are, calibration is not"
     swept = sweep(*answered.columns)
-    auroc = float(area(swept.aqs, swept))
+    auroc = float(area(swept, of_all=True))
     if auroc < 0.5:
         yield f"AUROC is {100 * auroc:.1f}, below chance: is the confidence that of being *un*answerable?"
 

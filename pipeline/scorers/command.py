@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,10 +22,11 @@ from .one_screen import screen_of
 from .options import options_of, parser
 from .predictions import read_predictions
 from .text_table import kinds_of, text_of
-from .validation import InputError, read_synonyms
+from .validation import InputError, no_collection, read_synonyms
 
 T = TypeVar("T")
 PROBLEMS = 100  # that are shown
+CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")  # that a name could steer a terminal with
 WHOLE = ("table", "plots")  # options that need more than numpy
 
 
@@ -44,7 +46,10 @@ def read(
         except InputError as error:
             problems.extend(error.problems)
 
-    for name, is_wrong, wanted in (("json", Path.is_dir, "a file"), ("out", Path.is_file, "a folder")):
+    for name, is_wrong, wanted in (
+        *((name, Path.is_dir, "a file") for name in ("json", "table")),
+        *((name, Path.is_file, "a folder") for name in ("out", "plots")),
+    ):
         if given.get(name) and is_wrong(given[name]):
             problems.append(f"--{name} {given[name]}: wanted {wanted}")
     options = attempt(options_of, given)
@@ -76,12 +81,12 @@ def read(
 
 def _with_groups(options: Options, arguments: argparse.Namespace, benchmark: Benchmark) -> Options:
     """The groups of scores that are to be shown or written: those named, all, or what one screen needs and files serve."""
-    if options.scores or any((arguments.full, arguments.json, arguments.out, arguments.table)):
+    if options.scores:
+        return options._replace(scores=(*options.scores, *(("by",) if options.by else ())))
+    if any((arguments.full, arguments.json, arguments.out, arguments.table)):
         return options
-    needed = ("by",) if options.by else (*ON_SCREEN, *served(options))
-    return options._replace(
-        scores=tuple(name for name in available(benchmark) if name in needed) or options.scores
-    )
+    screen = [name for name in available(benchmark) if name in ON_SCREEN or name in served(options)]
+    return options._replace(scores=("by",) if options.by else tuple(screen))
 
 
 def json_of(report: Report) -> str:
@@ -104,13 +109,11 @@ def _plain(value: Any) -> Any:
 
 def write_report(report: Report, arguments: argparse.Namespace, options: Options) -> None:
     """Print what is asked for; write the JSON and the folder."""
-    if options.by and not arguments.full:
-        shown = kinds_of(report)
+    if arguments.full or "scores" in arguments:
+        shown = text_of(report)
     else:
-        shown = (
-            text_of(report) if arguments.full or "scores" in arguments else screen_of(report, served(options))
-        )
-    sys.stdout.write(shown)
+        shown = kinds_of(report) if options.by else screen_of(report, served(options))
+    sys.stdout.write(CONTROLS.sub("\ufffd", shown))
     for path in (arguments.json, arguments.out and arguments.out / "scores.json"):
         if path:
             _write_text(path, json_of(report))
@@ -129,9 +132,10 @@ def _write_text(path: Path, text: str) -> None:
         temporary.unlink(missing_ok=True)
 
 
+@no_collection()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of `rgqa-score`; a user's mistake ends it with one message and exit code 1."""
-    parsed = parser().parse_args(arguments)
+    parsed = parser().parse_intermixed_args(arguments)
     alone = [
         f"--{name}: `rgqa score` of the whole project makes it; this is its part with numpy alone"
         for name in WHOLE

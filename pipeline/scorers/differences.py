@@ -160,7 +160,7 @@ def sentence(difference: Difference, place: str, name: str) -> str:
         ahead, behind, sign = behind, ahead, -sign
     amount = f"{_points(sign * change.difference)} points of {what}{' (lower is better)' if lower else ''}"
     if change.interval is None:
-        return f"{ahead} is ahead of {behind} by {amount}; whether by chance, only repetitions tell (--bootstrap)"
+        return f"{ahead} is ahead of {behind} by {amount}; no interval says whether by chance"
     low, high = sorted(sign * bound for bound in change.interval)
     if math.isnan(low + high):
         return (

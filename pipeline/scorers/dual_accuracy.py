@@ -70,7 +70,7 @@ def best_dual_threshold(
 
 def pairs_group(answered: Answered, options: Options) -> Scores:
     """Dual accuracy, with a threshold for each pair and with one for all: chosen on dev for test, else the fixed."""
-    if not answered.paired[-1].all():
+    if not answered.has_pairs:
         return {
             "absent": "the benchmark does not say which AQ and UQ belong together (a release folder does)"
         }

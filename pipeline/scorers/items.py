@@ -130,7 +130,6 @@ class Answered(NamedTuple):
         said: the predictions, "" where there is none.
         confidence: higher means "answerable"; a missing prediction has the highest of all, and is wrong.
         correct: the worth of the answer to an answerable question, 0 for an unanswerable one.
-        literal: is the prediction letter by letter the first label ("UQ" for an unanswerable question)?
         missing: there is no prediction.
         confident: does the model give confidences?
         dev: the items that thresholds are chosen on, None where there are none.
@@ -142,7 +141,6 @@ class Answered(NamedTuple):
     confidence: np.ndarray
     answerable: np.ndarray
     correct: np.ndarray
-    literal: np.ndarray
     missing: np.ndarray
     confident: bool
     dev: Answered | None = None
@@ -162,6 +160,13 @@ class Answered(NamedTuple):
         )
 
     @property
+    def literal(self) -> np.ndarray:
+        """Is the prediction letter by letter the first label ("UQ" for an unanswerable question)? [n]"""
+        labels = (next(iter(item.answers), UNANSWERABLE) for item in self.items)
+        same = [said == label for said, label in zip(self.said, labels, strict=True)]
+        return np.array(same, bool) & ~self.missing
+
+    @property
     def people(self) -> bool:
         """Are there the answers of several people (VQA)?"""
         return bool(self.items[0].people)
@@ -178,6 +183,11 @@ class Answered(NamedTuple):
         lost = self.missing & self.answerable
         confidence = np.where(lost, self.confidence.min(initial=0) - 1, self.confidence)
         return confidence, self.correct, self.answerable
+
+    @property
+    def has_pairs(self) -> bool:
+        """Does every item name its pair?"""
+        return all(item.pair for item in self.items)
 
     @property
     def paired(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -236,6 +246,6 @@ class ReportedScore(NamedTuple):
     and whether it needs the answers of several people."""
 
     title: str
-    of: Callable[..., np.ndarray]
+    of: Callable[..., Any]
     lower_is_better: bool = False
     of_people: bool = False

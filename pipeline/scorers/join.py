@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 
 from .abstention import is_abstention
-from .items import UNANSWERABLE, Answered, Benchmark, BenchmarkItem, Options, Predictions
+from .items import Answered, Benchmark, BenchmarkItem, Options, Predictions
 from .matching import verdicts
 from .validation import InputError
 
@@ -22,11 +22,13 @@ def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> 
     said = predictions.places.keys()
     dev = predictions.dev.places.keys() if predictions.dev else frozenset()
     extra = (options.all_questions or {}).keys()
-    if unknown := sorted({name for name in (*said, *dev) if name not in benchmark.ids} - extra):
+    unknown = sorted({name for names in (said, dev) for name in names if name not in benchmark.ids} - extra)
+    if unknown:
         yield f"{len(unknown)} ids are not in the benchmark (is it another version or subset?): {_some(unknown)}"
     if predictions.dev:
         yield from _misplaced(benchmark, said, dev, options)
-    if options.missing == "refuse":
+    everything = not (unknown or dev or extra) and len(said) == len(benchmark.ids)
+    if options.missing == "refuse" and not everything:
         yield from _missing(benchmark, predictions, options)
     needs_confidences = benchmark.kind == "rgqa" and not options.free_text
     if needs_confidences and predictions.confidence is None and not predictions.faults:
@@ -52,7 +54,10 @@ def _missing(benchmark: Benchmark, predictions: Predictions, options: Options) -
         scored, chosen_on = split(items, predictions, options)
         ids = [item.id for item in chosen_on]
         needed[name] = [item.id for item in scored] + (ids if any(one in dev for one in ids) else [])
-    missing = {name: {one for one in ids if one not in said} for name, ids in needed.items()}
+    missing = {
+        name: set() if all(map(said.__contains__, ids)) else {one for one in ids if one not in said}
+        for name, ids in needed.items()
+    }
     if lost := sorted(name for name in set().union(*missing.values()) if name not in dev):
         wanted = set().union(*needed.values())
         whole = [name for name, ids in missing.items() if not ids]
@@ -92,7 +97,7 @@ def join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) -
 def _join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) -> Answered:
     if options.missing == "drop":
         items = [item for item in items if item.id in model.places]
-    places = np.array([model.places.get(item.id, -1) for item in items], int)
+    places = np.fromiter((model.places.get(item.id, -1) for item in items), int, len(items))
     missing = places < 0
     if missing.all():
         raise InputError(f"{model.name}: no item of the subset has a prediction")
@@ -106,8 +111,6 @@ def _join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) 
     if missing.any():
         confidence[missing] = confidence[~missing].max() + 1
     answers = [item.answers for item in items]
-    labels = [next(iter(item.answers), UNANSWERABLE) for item in items]
-    literal = [text == label for text, label in zip(said, labels, strict=True)]
     return Answered(
         items,
         model,
@@ -115,7 +118,6 @@ def _join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) 
         confidence,
         answerable=np.array([bool(item.answers) for item in items], bool),
         correct=np.where(missing, 0.0, verdicts(said, answers, options.match, options.synonyms)),
-        literal=np.array(literal, bool) & ~missing,
         missing=missing,
         confident=options.free_text or model.confidence is not None,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ PART, TRIES = 1 << 15, 8  # letters that are parsed at once: their objects fit t
 _OPENING, _GAP = re.compile(r"[ \t\n\r]*\["), re.compile(r"\}[ \t\n\r]*,[ \t\n\r]*\{")
 
 
-def parse_list(data: bytes, path: Path | str) -> Iterator[list[Any]] | None:
-    """The values of a file's JSON list, part by part, so that never all of them need be held; None if it is no list.
+def parse_list(data: bytes, path: Path | str) -> Iterator[Any] | None:
+    """The values of a file's JSON list, parsed part by part, so that never all of them need be held; None if it is no list.
 
     Raises:
         InputError: says where it breaks, once that is reached.
@@ -25,7 +26,7 @@ def parse_list(data: bytes, path: Path | str) -> Iterator[list[Any]] | None:
     except UnicodeDecodeError:
         return parse_json(data, path)  # which says what is wrong
     opening = _OPENING.match(text)
-    return _parts(text, opening.end(), data, path) if opening else None
+    return chain.from_iterable(_parts(text, opening.end(), data, path)) if opening else None
 
 
 def _parts(text: str, place: int, data: bytes, path: Path | str) -> Iterator[list[Any]]:

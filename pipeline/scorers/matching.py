@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -46,10 +47,11 @@ def verdicts(
         return numbers.setdefault(same.get(text, text), len(numbers))
 
     number_of = {text: number(text) for text in {*said}.union(*answers)}
-    labels = np.array([number_of[label] for row in answers for label in row], int)
-    worths = np.array([worth for row in answers for worth in row.values()], float)
-    rows = np.repeat(np.arange(len(said)), [len(row) for row in answers])
-    matching = np.flatnonzero(labels == np.array([number_of[text] for text in said], int)[rows])[::-1]
+    labels = np.fromiter(map(number_of.__getitem__, chain.from_iterable(answers)), int)
+    worths = np.fromiter(chain.from_iterable(row.values() for row in answers), float)
+    rows = np.repeat(np.arange(len(said)), np.fromiter(map(len, answers), int, len(said)))
+    said_as = np.fromiter(map(number_of.__getitem__, said), int, len(said))
+    matching = np.flatnonzero(labels == said_as[rows])[::-1]
     worth = np.zeros(len(said))
     worth[rows[matching]] = worths[matching]  # of several that match, the first: it is written last
     return worth

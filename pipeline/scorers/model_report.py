@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from .dual_accuracy import pairs_group
 from .harnesses import HARNESSES
 from .items import FILES, Answered, Benchmark, Options, Predictions, Reading, Scores
 from .join import faults, join, split
+from .resampling import resampled
 from .selective import selective_group
 from .validation import InputError
 from .version import VERSION
@@ -87,8 +89,7 @@ def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options)
     Raises:
         InputError: everything that is wrong with the benchmark or any predictions file.
     """
-    if options.mode == "parity":
-        options = options._replace(match="exact", part="all")
+    options = settled(options)
     problems = list(_unfit(benchmark, options))
     for model in models:
         found = [*model.faults, *(f"{model.name}: {line}" for line in faults(benchmark, model, options))]
@@ -99,9 +100,12 @@ def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options)
     names = [model.name for model in models]
     if len(set(names)) < len(names):
         problems.append("two predictions files have the same name: " + ", ".join(names))
+    if len({frozenset(model.dev.places) if model.dev else None for model in models}) > 1:
+        problems.append("the files of --dev put aside different items; models are compared on the same")
     if problems:
         raise InputError(["cannot score", *problems])
-    scored = [_scored(benchmark, model, options) for model in models]
+    common = in_common(benchmark, models, options)
+    scored = [_scored(benchmark, common, model, options) for model in models]
     return Report(
         {"rgqa_scorers": VERSION, "numpy": np.__version__, "python": platform.python_version()},
         {name: value for name, value in options._asdict().items() if name not in FILES},
@@ -120,6 +124,24 @@ def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options)
             ]
         ),
     )
+
+
+def in_common(benchmark: Benchmark, models: Sequence[Predictions], options: Options) -> Benchmark:
+    """The benchmark with the items that all models are scored on: what one of them leaves out is left out of all."""
+    if options.missing != "drop":
+        return benchmark
+    said = [model.places.keys() | (model.dev.places.keys() if model.dev else set()) for model in models]
+    kept = frozenset.intersection(*map(frozenset, said))
+    return benchmark._replace(
+        subsets={
+            name: [item for item in items if item.id in kept] for name, items in benchmark.subsets.items()
+        }
+    )
+
+
+def settled(options: Options) -> Options:
+    """The options as they are applied: mode parity settles some others."""
+    return options._replace(match="exact", part="all") if options.mode == "parity" else options
 
 
 def available(benchmark: Benchmark) -> list[str]:
@@ -143,14 +165,14 @@ def _unfit(benchmark: Benchmark, options: Options) -> Iterator[str]:
             yield f'{name}: has no UQs (no label "UQ"): nothing to reject, so not a realistic-VQA benchmark'
 
 
-def _scored(benchmark: Benchmark, model: Predictions, options: Options) -> tuple[ModelReport, Replicates]:
-    joined = {name: join(items, model, options) for name, items in benchmark.subsets.items()}
+def _scored(
+    benchmark: Benchmark, common: Benchmark, model: Predictions, options: Options
+) -> tuple[ModelReport, Replicates]:
+    joined = {name: join(items, model, options) for name, items in common.subsets.items()}
     chosen = [name for name in available(benchmark) if not options.scores or name in options.scores]
     repeated: Replicates = {}
     if options.bootstrap and options.mode != "parity" and not set(COMPARED).isdisjoint(chosen):
-        of_uqs = benchmark.kind in UQS
-        scoring = realistic.resample_realistic if of_uqs else answer_scores.resample_answers
-        repeated = replicates(joined, scoring, options)
+        repeated = replicates(joined, partial(resampled, groups=chosen), options)
     subsets = {}
     for name, answered in joined.items():
         groups = {group: GROUPS[group][0](answered, options) for group in chosen}

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from .differences import Difference, compared, sentence
+from .harnesses import HARNESSES
 from .items import Scores
 from .model_report import ModelReport, Report
 from .text_table import benchmark_line, cell, group_lines, heading, number, oddities, percent, table
 
-WIDTH = 100  # columns
-MOST = 7  # warnings, or pairs of models
+WIDTH, NAME = 100, 16  # columns of the screen, and of a name in a table
+MOST = 7  # notes, or pairs of models
 # The scores that are shown, as far as there are any.
 SHOWN = ("auaf", "ff95", "facc", "auroc", "vqa_accuracy", "exact_match", "token_f1", "anls")
 MORE = "more: --full (every score), --by category (kinds of items), --json FILE (all numbers)"
@@ -22,10 +24,10 @@ def screen_of(report: Report, further: Collection[str] = ()) -> str:
     """The whole screen; below it the groups in `further`."""
     lines = [*textwrap.wrap(benchmark_line(report), WIDTH), _what_numbers_are(report.options), ""]
     lines += _single(report.models[0]) if len(report.models) == 1 else _several(report)
+    if notes := [line for model in report.models for line in _notes(model, len(report.models) > 1)]:
+        lines += ["", *(textwrap.shorten(note, WIDTH, placeholder=" ...") for note in notes[:MOST])]
+        lines += [f"... and {len(notes) - MOST} more: --full"] if len(notes) > MOST else []
     for model in report.models:
-        if model.reading.form:
-            lines += ["", *textwrap.wrap(f"{model.name}: read as {model.reading.line()}", WIDTH, max_lines=2)]
-        lines += _notes(model, len(report.models) > 1)
         lines += _further(model, further)
     return "\n".join([*lines, "", MORE]) + "\n"
 
@@ -42,7 +44,7 @@ def _single(model: ModelReport) -> Iterator[str]:
     """The scores of each subset; below, what they rest on."""
     names = _names(model)
     rows = [[_named(place, model), *_cells(groups, names)] for place, groups in model.places.items()]
-    yield from table([[model.name, *map(heading, names)], *rows])
+    yield from table([[_short(model.name), *map(heading, names)], *rows])
     yield from ("", *_basis(model))
 
 
@@ -55,19 +57,16 @@ def _basis(model: ModelReport) -> Iterator[str]:
         for place, groups in model.subsets.items()
     ]
     head = ["", *columns.values()]
-    if paired := [
-        groups["pairs"] for groups in model.subsets.values() if "threshold" in groups.get("pairs", {})
-    ]:
+    paired = any("threshold" in groups.get("pairs", {}) for groups in model.subsets.values())
+    if paired:
         head += ["dual accuracy", "at one threshold", "which is", "from"]
         for row, groups in zip(rows, model.subsets.values(), strict=True):
             row += _paired(groups)
     yield from table([head, *rows])
-    if not paired:
-        yield from {
-            f"dual accuracy: {groups['pairs']['absent']}"
-            for groups in model.subsets.values()
-            if "pairs" in groups
-        }
+    absent = (
+        groups["pairs"]["absent"] for groups in model.subsets.values() if "absent" in groups.get("pairs", {})
+    )
+    yield from (f"dual accuracy: {why}" for why in dict.fromkeys(absent))
 
 
 def _paired(groups: Mapping[str, Scores]) -> list[str]:
@@ -87,7 +86,7 @@ def _several(report: Report) -> Iterator[str]:
     place, *_ = report.models[0].places
     names = _names(report.models[0])
     head = _named(place, report.models[0])
-    numbered = [f"{number} {model.name}" for number, model in enumerate(report.models, 1)]
+    numbered = [f"{number} {_short(model.name)}" for number, model in enumerate(report.models, 1)]
     rows = [
         [name, *_cells(model.places[place], names)]
         for name, model in zip(numbered, report.models, strict=True)
@@ -104,7 +103,7 @@ def _several(report: Report) -> Iterator[str]:
             yield from textwrap.wrap(sentence(pair, place, name), WIDTH, subsequent_indent="  ")
     if left := len(report.differences) - len(pairs):
         yield f"{left} more pairs: --full"
-    if len(pairs) > 1 and report.options["bootstrap"]:
+    if len(pairs) > 1 and pairs[0].scores[place][names[0]].interval:
         yield f"The intervals of all {len(report.differences)} pairs hold together: in 95 % of samples none of them misses."
 
 
@@ -125,24 +124,27 @@ def _names(model: ModelReport) -> list[str]:
 
 
 def _named(place: str, model: ModelReport) -> str:
-    return f"mean of {len(model.subsets)}" if place == "mean" else place
+    return f"mean of {len(model.subsets)}" if place == "mean" else _short(place)
+
+
+def _short(name: str) -> str:
+    """A name that leaves room for the scores; both ends tell names apart."""
+    return name if len(name) <= NAME else f"{name[: NAME // 2 - 2]}...{name[-NAME // 2 + 1 :]}"
 
 
 def _notes(model: ModelReport, several: bool) -> Iterator[str]:
-    """What of the subsets was not answered as it should be, and warnings; a line each, those that are alike once."""
-    places: dict[str, list[str]] = {}
+    """How a log was read, what was not answered as it should be, and warnings, of each kind the first."""
+    if model.reading.form in HARNESSES or model.reading.failed:
+        yield f"{model.name}: read as {model.reading.line()}"
+    where = f"{model.name} on " if several else ""
     for subset, groups in model.subsets.items():
-        warnings = (f"WARNING {text}" for text in model.warnings.get(subset, ()))
-        for text in (*oddities(groups["counts"]), *warnings):
-            places.setdefault(text, []).append(subset)
-    if places:
-        yield ""
-    for text, subsets in list(places.items())[:MOST]:
-        where = "all subsets" if len(subsets) == len(model.subsets) > 1 else ", ".join(subsets)
-        line = f"{f'{model.name} on ' if several else ''}{where}: {text}"
-        yield textwrap.shorten(line, WIDTH, placeholder=" ...")
-    if len(places) > MOST:
-        yield f"... and {len(places) - MOST} more: --full"
+        yield from (f"{where}{subset}: {text}" for text in oddities(groups["counts"]))
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for subset, texts in model.warnings.items():
+        for text in texts:
+            alike.setdefault(re.sub(r"[\d.,]+", "", text.partition(":")[0]), []).append((subset, text))
+    for (subset, text), *others in alike.values():
+        yield f"WARNING {where}{subset}{f' and {len(others)} more' if others else ''}: {text}"
 
 
 def _further(model: ModelReport, groups: Collection[str]) -> Iterator[str]:

@@ -8,10 +8,13 @@ UQ there, and gives nine numbers fewer when everything is accepted. docs/scores.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .sweep import sweep
+from .sweep import Sweep, area, least_error, sweep
 from .validation import arrays
 
 # The script prints the others only where some item is rejected.
@@ -37,44 +40,59 @@ def published_scores(
         kind = "AQs" if answerable.all() else "UQs"
         raise ValueError(f"the published script needs AQs and UQs; there are only {kind}")
     swept = sweep(confidence, correct, answerable)
-    aqs, uqs = int(swept.aqs[-1]), int(swept.uqs[-1])
-    kept = _corners(swept.uqs[1:], swept.right[1:])
-    false, acc = np.append(0, swept.uqs[1:][kept]) / uqs, np.append(0, swept.right[1:][kept]) / aqs
-    kept = _corners(swept.uqs, swept.aqs)
-    fpr, tpr = swept.uqs[kept] / uqs, swept.aqs[kept] / aqs
-    enough = tpr >= 0.95
-    in_share = np.count_nonzero(answerable) / len(answerable)
-    errors = in_share * (1 - tpr[enough]) + (1 - in_share) * fpr[enough]
+    aqs = int(swept.aqs[-1])
+    facc = swept.right[-1] / aqs
     accepted = confidence > tau
     taken, hits = np.count_nonzero(accepted), np.count_nonzero(accepted & answerable)
     numbers = {
-        "auaf": np.trapezoid(acc, false),
-        "ff95": np.interp(acc[-1] * 0.95, acc, false) if acc[-1] > 0 else false[0],
-        "facc": acc[-1],
-        "fpr95": np.interp(0.95, tpr, fpr),
-        "fpr81.4": np.interp(0.814, tpr, fpr),
-        "auroc": np.trapezoid(tpr, fpr),
-        "aupr_in": _trapezoid_aupr(swept.aqs[1:], swept.uqs[1:]),
-        "aupr_out": _trapezoid_aupr((uqs - swept.uqs[:-1])[::-1], (aqs - swept.aqs[:-1])[::-1]),
-        "detection_error": errors.min(),
+        "auaf": area(swept),
+        "ff95": _fpr_at(0.95 * facc, swept.right, swept) if facc > 0 else 0.0,
+        "facc": facc,
+        "fpr95": _fpr_at(0.95, swept.aqs, swept),
+        "fpr81.4": _fpr_at(0.814, swept.aqs, swept),
+        "auroc": area(swept, of_all=True),
+        "aupr_in": _trapezoid_aupr(swept.blocks()),
+        "aupr_out": _trapezoid_aupr(_unanswerable(swept)),
+        "detection_error": _detection_error(swept),
         "accuracy_accept": np.count_nonzero(correct & accepted) / max(taken, 1),
         "accuracy": np.count_nonzero(correct) / len(correct),
         "f1": 2 * hits / (taken + aqs),
-        "accuracy_indomain": np.count_nonzero(correct & answerable) / aqs,
+        "accuracy_indomain": facc,
     }
     printed = ALWAYS if accepted.all() else numbers
     return {name: float(value) if name in printed else float("nan") for name, value in numbers.items()}
 
 
-def _corners(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Which points stay when those in the midst of equal steps go; the first and the last always stay."""
-    if len(x) <= 2:
-        return np.ones(len(x), bool)
-    return np.concatenate([[True], (np.diff(x, 2) != 0) | (np.diff(y, 2) != 0), [True]])
+def _fpr_at(target: float, gain: np.ndarray, swept: Sweep) -> float:
+    """As `np.interp` reads it: where the curve is flat, off its end."""
+    aqs, uqs = int(swept.aqs[-1]), int(swept.uqs[-1])
+    here = bisect_right(gain, target, key=lambda count: count / aqs) - 1
+    return float(np.interp(target, gain[here : here + 2] / aqs, swept.uqs[here : here + 2] / uqs))
 
 
-def _trapezoid_aupr(hits: np.ndarray, misses: np.ndarray) -> float:
-    """Area under precision over recall by trapezoids, from the point (recall 0, precision 1)."""
-    precision = np.append((hits / (hits + misses))[::-1], 1.0)
-    recall = np.append((hits / hits[-1])[::-1], 0.0)
-    return -float(np.trapezoid(precision, recall))
+def _detection_error(swept: Sweep) -> float:
+    """Over the points of the ROC curve that the script keeps: those in the midst of equal steps go. As the error is
+    straight there, this matters only where the steps begin before enough is accepted."""
+    aqs, uqs, last = swept.aqs, swept.uqs, len(swept.aqs) - 1
+    first = bisect_left(aqs, 0.95, key=lambda count: count / aqs[-1])
+    step = aqs[first] - aqs[first - 1], uqs[first] - uqs[first - 1]
+    while first < last and (aqs[first + 1] - aqs[first], uqs[first + 1] - uqs[first]) == step:
+        first += 1
+    return least_error(swept, first)
+
+
+def _unanswerable(swept: Sweep) -> Iterator[Sweep]:
+    """The blocks of the sweep that begins with the lowest confidence and finds UQs, in reverse."""
+    for part in swept.blocks():
+        yield Sweep(part.right, swept.uqs[-1] - part.uqs, swept.aqs[-1] - part.aqs)
+
+
+def _trapezoid_aupr(blocks: Iterable[Sweep]) -> float:
+    """Area under precision over recall by trapezoids, to the point (recall 0, precision 1)."""
+    total, hits = 0.0, 0
+    for part in blocks:
+        taken = part.taken
+        precision = np.divide(part.aqs, taken, out=np.ones(len(taken)), where=taken > 0)
+        total += (np.diff(part.aqs) * (precision[1:] + precision[:-1])).sum()
+        hits = max(hits, part.aqs[0], part.aqs[-1])
+    return abs(float(total)) / 2 / int(hits)

@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -201,7 +201,7 @@ def _rows(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
     if kind in REFUSED:
         raise InputError(f"{path}: {kind} is not read{REFUSED[kind]}; wanted {READ}")
     if parts := parse_list(data, path):
-        return chain.from_iterable(parts), ""
+        return parts, ""
     value = parse_json(data, path)
     if (samples := samples_of(value, path)) is not None:
         return samples, ""

@@ -3,16 +3,15 @@ from one sort of the confidences that a question is answerable (Zhang et al., IC
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bootstrap import Scoring
-from .dual_accuracy import pairs
 from .items import Answered, Options, ReportedScore, Scores
 from .parity import published_scores
-from .sweep import SLACK, Sweep, area, lowest_fpr, order, share, sweep, weighted_sweep
+from .sweep import SLACK, Sweep, area, least_error, lowest_fpr, ratio, share, sweep
 from .validation import arrays
 
 
@@ -66,7 +65,7 @@ def ff95(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike, *, sh
     0.5
     """
     swept = sweep(confidence, correct, answerable)
-    return float(lowest_fpr(swept.right, swept.uqs, share))
+    return lowest_fpr(swept.right, swept.uqs, share)
 
 
 def auroc(confidence: ArrayLike, answerable: ArrayLike) -> float:
@@ -98,7 +97,7 @@ def fpr_at_tpr(confidence: ArrayLike, answerable: ArrayLike, *, tpr: float = 0.9
     0.5
     """
     swept = sweep(confidence, answerable, answerable)
-    return float(lowest_fpr(swept.aqs, swept.uqs, tpr))
+    return lowest_fpr(swept.aqs, swept.uqs, tpr)
 
 
 def detection_error(confidence: ArrayLike, answerable: ArrayLike, *, tpr: float = 0.95) -> float:
@@ -108,7 +107,7 @@ def detection_error(confidence: ArrayLike, answerable: ArrayLike, *, tpr: float 
     >>> detection_error([0.9, 0.8, 0.7, 0.1], [True, False, True, False])
     0.25
     """
-    return float(_detection_error(sweep(confidence, answerable, answerable), tpr))
+    return _detection_error(sweep(confidence, answerable, answerable), tpr)
 
 
 def answerability_f1(confidence: ArrayLike, answerable: ArrayLike, *, threshold: float = 0.5) -> float:
@@ -139,46 +138,45 @@ def realistic_scores(confidence: ArrayLike, correct: ArrayLike, answerable: Arra
     >>> realistic_scores([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])["auaf"]
     0.75
     """
-    scores = scores_of(sweep(confidence, correct, answerable))
-    return {name: float(value) for name, value in scores.items()}
+    return scores_of(sweep(confidence, correct, answerable))
 
 
-def scores_of(swept: Sweep) -> dict[str, np.ndarray]:
-    """The scores of every sweep, [...] each."""
-    return {name: score.of(swept) for name, score in SCORES.items()}
+def scores_of(swept: Sweep) -> dict[str, float]:
+    """The scores of a sweep."""
+    return {name: float(score.of(swept)) for name, score in SCORES.items()}
 
 
 def _of(name: str, *columns: ArrayLike) -> float:
     return float(SCORES[name].of(sweep(*columns)))
 
 
-def _detection_error(swept: Sweep, tpr: float = 0.95) -> np.ndarray:
-    aqs, uqs = swept.aqs[..., -1:], swept.uqs[..., -1:]
-    wrong = np.where(swept.aqs >= tpr * aqs * (1 - SLACK), aqs - swept.aqs + swept.uqs, np.inf).min(axis=-1)
-    both = (aqs[..., 0] > 0) & (uqs[..., 0] > 0)
-    return np.where(both, share(wrong, (aqs + uqs)[..., 0]), np.nan)
+def _detection_error(swept: Sweep, tpr: float = 0.95) -> float:
+    return least_error(swept, bisect_left(swept.aqs, tpr * swept.aqs[-1] * (1 - SLACK)))
 
 
-def _average_precision(hits: np.ndarray, misses: np.ndarray) -> np.ndarray:
-    taken = (hits + misses)[..., 1:]
-    precision = hits[..., 1:] / np.maximum(taken, SLACK)
-    return share((np.diff(hits, axis=-1) * precision).sum(axis=-1), hits[..., -1])
+def _aupr_in(swept: Sweep) -> float:
+    total = 0.0
+    for part in swept.blocks():
+        total += (np.diff(part.aqs) * part.aqs[1:] / np.maximum(part.taken[1:], 1)).sum()
+    return ratio(total, swept.aqs[-1])
 
 
-def _rejected(accepted: np.ndarray) -> np.ndarray:
-    return (accepted[..., -1:] - accepted)[..., ::-1]
+def _aupr_out(swept: Sweep) -> float:
+    """At each threshold the items of that confidence and below are called unanswerable."""
+    total, uqs, items = 0.0, swept.uqs[-1], swept.uqs[-1] + swept.aqs[-1]
+    for part in swept.blocks():
+        total += (np.diff(part.uqs) * (uqs - part.uqs[:-1]) / np.maximum(items - part.taken[:-1], 1)).sum()
+    return ratio(total, uqs)
 
 
-# What each score is of a sweep, [...]; a score that is added here stands in every report, with an interval.
+# What each score is of a sweep; a score that is added here stands in every report, with an interval.
 SCORES = {
-    "auaf": ReportedScore("AUAF", lambda swept: area(swept.right, swept)),
+    "auaf": ReportedScore("AUAF", area),
     "ff95": ReportedScore("FF95", lambda swept: lowest_fpr(swept.right, swept.uqs, 0.95), True),
-    "facc": ReportedScore("FACC", lambda swept: share(swept.right[..., -1], swept.aqs[..., -1])),
-    "auroc": ReportedScore("AUROC", lambda swept: area(swept.aqs, swept)),
-    "aupr_in": ReportedScore("AUPR-in", lambda swept: _average_precision(swept.aqs, swept.uqs)),
-    "aupr_out": ReportedScore(
-        "AUPR-out", lambda swept: _average_precision(_rejected(swept.uqs), _rejected(swept.aqs))
-    ),
+    "facc": ReportedScore("FACC", lambda swept: ratio(swept.right[-1], swept.aqs[-1])),
+    "auroc": ReportedScore("AUROC", partial(area, of_all=True)),
+    "aupr_in": ReportedScore("AUPR-in", _aupr_in),
+    "aupr_out": ReportedScore("AUPR-out", _aupr_out),
     "fpr95": ReportedScore("FPR at 95 % TPR", lambda swept: lowest_fpr(swept.aqs, swept.uqs, 0.95), True),
     "detection_error": ReportedScore("detection error", _detection_error, True),
 }
@@ -198,21 +196,3 @@ def answerability_group(answered: Answered, options: Options) -> Scores:
         "average_precision": answerability_ap(answered.confidence, answered.answerable),
         "threshold": options.threshold,
     }
-
-
-def resample_realistic(answered: Answered, cluster: np.ndarray) -> Scoring:
-    """The realistic scores and dual accuracy of repetitions; `cluster` is the number of each item's picture, [n]."""
-    confidence, correct, answerable = answered.columns
-    swept = partial(weighted_sweep, order(confidence), correct, answerable, cluster)
-    uqs, lowest, right = pairs(*answered.paired)
-    known = answered.paired[-1].all() and len(uqs) > 0
-    handled = right * (lowest > confidence[uqs])
-
-    def scores(weights: np.ndarray) -> dict[str, np.ndarray]:
-        found = scores_of(swept(weights))
-        if known:
-            drawn = weights[:, cluster[uqs]]
-            found["dual_accuracy"] = share(drawn @ handled, drawn.sum(axis=1))
-        return found
-
-    return scores

@@ -7,13 +7,16 @@ questions an answer to one of them has accuracy 0. Coverage, risk and their area
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .answer_scores import vqa_accuracy
 from .items import Answered, Options, Scores
 from .published_selective import published_selective_scores
-from .sweep import SLACK, order
+from .sweep import BLOCK, SLACK, Ranking, Sweep, ranking, ratio
 from .validation import arrays, fractions
 
 Columns = tuple[np.ndarray, np.ndarray]  # confidence and accuracy of some items
@@ -29,12 +32,16 @@ def risk_coverage_curve(
     >>> coverage.tolist(), risk.round(3).tolist(), thresholds.tolist()
     ([0.25, 0.75, 1.0], [0.0, 0.333, 0.5], [0.9, 0.8, 0.1])
     """
+    by = _ranked(confidence, accuracy)
+    swept = by.sweep()
+    return swept.aqs[1:] / max(len(by.rows), 1), (swept.aqs - swept.right)[1:] / swept.aqs[1:], by.thresholds
+
+
+def _ranked(confidence: ArrayLike, accuracy: ArrayLike) -> Ranking:
+    """To be swept over: every item is one that can be answered, and right as far as it is accurate."""
     confidence, accuracy = arrays(confidence=confidence, accuracy=accuracy)
     (accuracy,) = fractions(accuracy=accuracy)
-    by = order(confidence)
-    answered = by.last + 1
-    losses = np.cumsum(1 - accuracy[by.rows])[by.last]
-    return answered / max(len(confidence), 1), losses / answered, by.thresholds
+    return ranking(confidence, accuracy, np.ones(len(accuracy), bool))
 
 
 def coverage_at_risk(confidence: ArrayLike, accuracy: ArrayLike, risks: ArrayLike) -> np.ndarray | np.float64:
@@ -44,11 +51,29 @@ def coverage_at_risk(confidence: ArrayLike, accuracy: ArrayLike, risks: ArrayLik
     >>> coverage_at_risk([0.9, 0.8, 0.7, 0.1], [1, 1, 0, 0], [0.0, 0.4])
     array([0.5 , 0.75])
     """
-    coverage, risk, _ = risk_coverage_curve(confidence, accuracy)
-    if not len(coverage):
-        return np.full(np.shape(risks), np.nan)[()]
-    within = risk <= np.asarray(risks)[..., None] + SLACK
-    return np.where(within, coverage, 0.0).max(axis=-1)[()]
+    swept = _ranked(confidence, accuracy).sweep()
+    wanted = np.asarray(risks, float)
+    if np.isnan(wanted).any():
+        raise ValueError("risks has NaN, wanted numbers")
+    found = coverages(swept, wanted.ravel().tolist())
+    return np.array([found[risk] for risk in wanted.ravel().tolist()]).reshape(wanted.shape)[()]
+
+
+def coverages(swept: Sweep, risks: Iterable[float]) -> dict[float, float]:
+    """C@R for each risk of a sweep in which every UQ that is taken counts as answered wrong."""
+    found, end = {}, len(swept.aqs)
+    items = int(swept.aqs[-1] + swept.uqs[-1])
+    # A lower risk has no larger coverage: its last place is not further on, and at the latest where nothing is taken.
+    for risk in sorted(risks, reverse=True):
+        found[risk] = float("nan")
+        while items and end and math.isnan(found[risk]):
+            start = max(0, end - BLOCK)
+            taken = swept.aqs[start:end] + swept.uqs[start:end]
+            within = np.flatnonzero(taken - swept.right[start:end] <= (risk + SLACK) * taken)
+            end = start + int(within[-1]) + 1 if len(within) else start
+            if len(within):
+                found[risk] = ratio(taken[within[-1]], items)
+    return found
 
 
 def threshold_at_risk(confidence: ArrayLike, accuracy: ArrayLike, risk: float) -> float:
@@ -65,19 +90,18 @@ def risk_coverage_auc(confidence: ArrayLike, accuracy: ArrayLike) -> float:
 
     >>> round(risk_coverage_auc([0.9, 0.8, 0.7, 0.1], [1, 1, 0, 0]), 4)  # (1/3 / 2 + (1/3 + 1/2) / 2) / 4
     0.1458
-    >>> risk_coverage_auc([0.9, 0.5, 0.5], [1, 1, 0])  # risks 0, (0 + 1/2) / 2, 1/3: (1/4 / 2 + (1/4 + 1/3) / 2) / 3
-    0.1388888888888889
+    >>> round(risk_coverage_auc([0.9, 0.5, 0.5], [1, 1, 0]), 9)  # risks 0, (0 + 1/2) / 2, 1/3: (1/4 / 2 + (1/4 + 1/3) / 2) / 3
+    0.138888889
     """
-    confidence, accuracy = arrays(confidence=confidence, accuracy=accuracy)
-    (accuracy,) = fractions(accuracy=accuracy)
-    if len(accuracy) < 2:
+    by = _ranked(confidence, accuracy)
+    count, swept = len(by.rows), by.sweep()
+    if count < 2:
         return float("nan")
-    by = order(confidence)
-    sizes = np.diff(by.last, prepend=-1)
-    losses = np.add.reduceat(1 - accuracy[by.rows], by.last - sizes + 1)
-    expected = np.repeat(losses / sizes, sizes)  # of each item of a tie, in whatever order
-    answered = np.arange(1, len(accuracy) + 1)
-    return float(np.trapezoid(np.cumsum(expected) / answered, answered / len(accuracy)))
+    answered = np.arange(1, count + 1)
+    losses = swept.aqs - swept.right
+    # Inside of a tie the losses of all its items are spread evenly.
+    risk = (losses[1:] if by.ends is None else np.interp(answered, swept.aqs, losses)) / answered
+    return float(risk.sum() - (risk[0] + risk[-1]) / 2) / count
 
 
 def best_selection(accuracy: ArrayLike) -> np.ndarray:
@@ -131,8 +155,8 @@ def effective_reliability(
     0.0
     """
     confidence, accuracy = arrays(confidence=confidence, accuracy=accuracy)
-    earned = _earned(accuracy, cost)
-    return float(np.where(confidence >= threshold, earned, 0.0).mean()) if len(earned) else float("nan")
+    gained = np.where(confidence >= threshold, earned(accuracy, cost), 0.0)
+    return float(gained.mean()) if len(gained) else float("nan")
 
 
 def choose_threshold(confidence: ArrayLike, accuracy: ArrayLike, *, cost: float) -> float:
@@ -145,10 +169,10 @@ def choose_threshold(confidence: ArrayLike, accuracy: ArrayLike, *, cost: float)
     0.9
     """
     confidence, accuracy = arrays(confidence=confidence, accuracy=accuracy)
-    by = order(confidence)
-    if not len(by.rows):
+    if not len(confidence):
         return float("inf")
-    total = np.cumsum(_earned(accuracy, cost)[by.rows])[by.last]
+    by = ranking(confidence, earned(accuracy, cost), np.ones(len(confidence), bool))
+    total = by.sweep().right[1:]
     best = np.flatnonzero(total >= total.max() - 1e-9)[-1]
     return float(by.thresholds[best]) if total[best] >= 0 else float("inf")
 
@@ -159,7 +183,8 @@ def best_effective_reliability(accuracy: ArrayLike) -> float:
     return float(np.mean(accuracy)) if len(accuracy) else float("nan")
 
 
-def _earned(accuracy: np.ndarray, cost: float) -> np.ndarray:
+def earned(accuracy: np.ndarray, cost: float) -> np.ndarray:
+    """What each answer earns once it is given, [n]: its accuracy, or `-cost` where it is all wrong."""
     (accuracy,) = fractions(accuracy=accuracy)
     if cost < 0:
         raise ValueError(f"cost is {cost}, wanted 0 or more")
@@ -170,11 +195,10 @@ def selective_group(answered: Answered, options: Options) -> Scores:
     """Thresholds are chosen on the items of dev and applied to those that are scored."""
     if not answered.confident:
         return {"absent": "the predictions give no confidences"}
-    confidence, accuracy = answered.confidence, _accuracy(answered)
-    test, dev = (
-        (confidence, accuracy),
-        (answered.dev.confidence, _accuracy(answered.dev)) if answered.dev else None,
-    )
+    confidence, accuracy = answered.confidence, accuracies(answered)
+    test, dev = (confidence, accuracy), None
+    if answered.dev:
+        dev = answered.dev.confidence, accuracies(answered.dev)
     risks, costs = options.risks, options.costs
     if options.mode == "parity":
         return published_selective_scores(*test, *(dev or (None, None)), risks=risks, costs=costs)
@@ -183,8 +207,8 @@ def selective_group(answered: Answered, options: Options) -> Scores:
         "accuracy": float(np.mean(accuracy)),
         "auc": risk_coverage_auc(confidence, accuracy),
         "best_auc": risk_coverage_auc(best, accuracy),
-        "coverage_at_risk": {str(r): float(coverage_at_risk(confidence, accuracy, r)) for r in risks},
-        "best_coverage_at_risk": {str(r): float(coverage_at_risk(best, accuracy, r)) for r in risks},
+        "coverage_at_risk": _by_risk(coverage_at_risk(confidence, accuracy, risks), risks),
+        "best_coverage_at_risk": _by_risk(coverage_at_risk(best, accuracy, risks), risks),
     }
     if not dev:
         absent = {
@@ -193,17 +217,31 @@ def selective_group(answered: Answered, options: Options) -> Scores:
         return scores | {"effective_reliability": absent, "threshold_transfer": absent}
     return scores | {
         "threshold_transfer": {str(risk): threshold_transfer(*dev, *test, risk) for risk in risks},
-        "effective_reliability": {f"{cost:g}": _reliability_at(dev, test, cost) for cost in costs},
+        "effective_reliability": {
+            f"{cost:g}": _reliability_at(threshold, test, cost)
+            for cost, threshold in thresholds_of_costs(*dev, costs).items()
+        },
     }
 
 
-def _accuracy(answered: Answered) -> np.ndarray:
+def _by_risk(values: np.ndarray | np.float64, risks: Sequence[float]) -> dict[str, float]:
+    return dict(zip(map(str, risks), np.ravel(values).tolist(), strict=True))
+
+
+def accuracies(answered: Answered) -> np.ndarray:
+    """VQA accuracy of each item where people answered, else what its answer is worth, [n]."""
     return vqa_accuracy(answered.said, answered.right) if answered.people else answered.correct
 
 
-def _reliability_at(dev: Columns, test: Columns, cost: float) -> dict[str, float]:
+def thresholds_of_costs(
+    dev_confidence: np.ndarray, dev_accuracy: np.ndarray, costs: Sequence[float]
+) -> dict[float, float]:
+    """For each cost the threshold that is best on these items."""
+    return {cost: choose_threshold(dev_confidence, dev_accuracy, cost=cost) for cost in costs}
+
+
+def _reliability_at(threshold: float, test: Columns, cost: float) -> dict[str, float]:
     """Effective Reliability at a cost with the threshold chosen on other items, and what it comes to."""
-    threshold = choose_threshold(*dev, cost=cost)
     return {
         "threshold": threshold,
         "phi": effective_reliability(*test, cost=cost, threshold=threshold),

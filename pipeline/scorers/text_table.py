@@ -101,11 +101,11 @@ def _score(way: str, name: str, value: Any, intervals: Scores, indent: str = "  
     """A score; `way` leads to it within its group."""
     title = heading(name)
     if not isinstance(value, Mapping):
-        yield f"{indent}{title:<34} {_shown(name.split('/')[-1], value):>10}{span(intervals.get(way))}"
+        yield f"{indent}{title:<38} {_shown(name.split('/')[-1], value):>10}{span(intervals.get(way))}"
     elif "absent" in value:
         yield f"{indent}{title}: not scored: {value['absent']}"
     elif set(value) == {"value", "items"}:
-        yield f"{indent}{title:<34} {_shown(name, value['value']):>10}  of {value['items']:,}"
+        yield f"{indent}{title:<38} {_shown(name, value['value']):>10}  of {value['items']:,}"
     elif any(isinstance(inner, Mapping) or f"{way}/{key}" in intervals for key, inner in value.items()):
         yield f"{indent}{title}"
         for key, inner in value.items():
@@ -134,11 +134,14 @@ def _slices(values: Scores) -> Iterator[str]:
 
 
 def _changes(difference: Difference) -> Iterator[str]:
-    for place, scores in difference.scores.items():
-        for name, change in scores.items():
-            shown = percent(change.difference, "+")
-            yield f"  {place:<12} {heading(name):<34} {shown:>8}{span(change.interval)}"
-    for place, scores in difference.scores.items():
+    """Every difference; those of the first place (the mean, if there is one) in words, too."""
+    rows = [
+        [place, heading(name), percent(change.difference, "+"), span(change.interval)]
+        for place, scores in difference.scores.items()
+        for name, change in scores.items()
+    ]
+    yield from table(rows, "  ", lefts=2)
+    for place, scores in [*difference.scores.items()][:1]:
         yield from (f"  {sentence(difference, place, name)}" for name in scores)
 
 

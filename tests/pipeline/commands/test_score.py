@@ -67,6 +67,18 @@ def test_what_is_made_beside_the_scores_is_not_told_among_them(files, tmp_path, 
     assert told.out == alone and "rows -> " in told.err
 
 
+def test_plots_and_tables_that_cannot_be_made_are_said_before_anything_is_scored(files, tmp_path):
+    taken, many = str(files[1]), [str(files[1])] * 8
+    for words, expected in (
+        ([*many, "--plots", str(tmp_path / "p")], "--plots: 8 models; wanted 7 or fewer"),
+        ([taken, "--plots", taken], f"--plots {taken}: wanted a folder"),
+        ([taken, "--table", str(tmp_path)], "cannot write such a table"),
+    ):
+        with pytest.raises(UserError) as caught:
+            main([str(files[0]), *words])
+        assert expected in str(caught.value)
+
+
 def test_the_command_line_hands_all_words_on(files, tmp_path):
     words = [
         str(files[0]),

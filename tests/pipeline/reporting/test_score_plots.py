@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from pipeline.reporting.score_plots import plot
+from pipeline.commands.score import COLOURS as MOST
+from pipeline.reporting.score_plots import COLOURS, plot
 from pipeline.scorers.items import Benchmark, BenchmarkItem, Options, Predictions
 
 
@@ -29,6 +30,25 @@ def test_every_plot_is_drawn_as_svg_and_png(benchmark, tmp_path):
         for path in paths
         if path.name == "clip-easy-acc-fpr.svg"
     )
+
+
+def test_categories_are_drawn_where_they_are_known(benchmark, tmp_path):
+    items = [
+        item._replace(category="" if item.answers else "odd <one>") for item in benchmark.subsets["clip-easy"]
+    ]
+    known = benchmark._replace(subsets={"clip-easy": items})
+    plot(known, [predictions("one", 1.0), predictions("two", 0.5)], Options(bootstrap=0), tmp_path)
+    drawn = (tmp_path / "clip-easy-by-category.svg").read_text()
+    assert "odd &lt;one&gt; (10 UQs)" in drawn and "interval alone" in drawn
+
+
+def test_each_model_has_a_colour_of_its_own_and_its_name_in_the_legend(benchmark, tmp_path):
+    assert len(COLOURS) == MOST
+    names = [f"model {i}" for i in range(len(COLOURS))]
+    plot(benchmark, [predictions(name, 1.0) for name in names], Options(bootstrap=5), tmp_path)
+    drawn = (tmp_path / "clip-easy-acc-fpr.svg").read_text()
+    assert all(name in drawn for name in names)
+    assert all(f'stroke="{colour}"' in drawn or f'fill="{colour}"' in drawn for colour in COLOURS)
 
 
 def test_confidences_that_are_no_probabilities_have_no_reliability_diagram(benchmark, tmp_path):

@@ -11,7 +11,6 @@ from pipeline.scorers.answer_scores import (
     edit_distance,
     item_scores,
     most_frequent,
-    resample_answers,
 )
 from pipeline.scorers.items import Options
 from tests.pipeline.scorers.conftest import answered, vqa_answered
@@ -32,15 +31,6 @@ def test_without_people_answers_are_compared_with_the_label():
     assert not {"vqa_accuracy", "vqa_accuracy_corrected", "vqa3_plus"} & set(scores)
     # red - red, no - yes, Dog - dog.
     assert scores["exact_match"].tolist() == [1, 0, 0] and scores["token_f1"].tolist() == [1, 0, 1]
-
-
-def test_a_repetition_is_the_mean_of_the_drawn_items():
-    # Vqa accuracies 0.9, 0, NaN (one person, corrected): the undefined one never counts.
-    joined = vqa_answered([["red"] * 3 + ["blue"] * 7, ["cat"] * 10, ["cat"]], ["red", "dog", "cat"])
-    scores = resample_answers(joined, np.array([0, 1, 1]))(np.array([[1.0, 1.0], [3.0, 1.0], [0.0, 2.0]]))
-    assert scores["vqa_accuracy_corrected"] == pytest.approx([0.45, 0.675, 0.0])
-    # 0.9, 0, 0 (official: one person leaves nobody).
-    assert scores["vqa_accuracy"] == pytest.approx([0.3, 2.7 / 5, 0.0])
 
 
 def test_matching_is_worked_out_by_hand():

@@ -120,3 +120,8 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path):
     (tmp_path / "b.json").write_text(json.dumps([{"question_id": "1"}])[:-3])
     with pytest.raises(InputError, match="the file may be cut off"):
         read_benchmark(tmp_path / "b.json")
+
+
+def test_a_release_that_one_stands_in_has_its_folders_name(release, monkeypatch):
+    monkeypatch.chdir(release)
+    assert read_benchmark(".").name == release.name

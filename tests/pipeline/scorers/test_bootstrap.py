@@ -3,13 +3,13 @@ import math
 import numpy as np
 import pytest
 
-from pipeline.scorers.bootstrap import CHUNK, clusters, draws, interval
+from pipeline.scorers.bootstrap import clusters, draws, interval
 
 
 def test_the_bootstrap_resamples_pictures_with_all_their_items():
     # Picture n1 holds items 0 and 1: whatever is drawn, they have one weight.
     count, (place,) = clusters([["n1", "n1", "n2"]])
-    weights = np.concatenate(list(draws(count, 500, 0, 3)))
+    weights = np.array(list(draws(count, 500, 0)))
     assert weights.shape == (500, 2) and (weights.sum(axis=1) == 2).all() and place.tolist() == [0, 0, 1]
     # Each count is binomial(2, 1/2): mean 1, standard error 0.03.
     assert weights.mean(axis=0) == pytest.approx([1, 1], abs=0.12)
@@ -20,13 +20,9 @@ def test_a_picture_of_two_subsets_has_one_number():
     assert count == 3 and [place.tolist() for place in places] == [[0, 1], [1, 2]]
 
 
-def test_one_seed_draws_the_same_pictures_in_blocks_that_fit_the_memory():
-    # Half of CHUNK items: two repetitions at once, so five come in blocks of 2, 2, 1.
-    blocks = list(draws(4, 5, 7, CHUNK // 2))
-    assert [len(block) for block in blocks] == [2, 2, 1]
-    again = np.concatenate(list(draws(4, 5, 7, CHUNK // 2)))
-    assert (np.concatenate(blocks) == again).all()
-    assert (np.concatenate(list(draws(4, 5, 8, CHUNK // 2))) != again).any()
+def test_one_seed_draws_the_same_pictures():
+    first, again, other = (np.array(list(draws(4, 5, seed))) for seed in (7, 7, 8))
+    assert (first == again).all() and (first != other).any() and (first.sum(axis=1) == 4).all()
 
 
 def test_an_interval_is_the_middle_95_percent():

@@ -95,6 +95,17 @@ def test_few_items_have_the_exact_interval_of_their_pictures():
     assert row["intervals"]["auroc"] == pytest.approx((0.025 ** (1 / 4), 1.0))
 
 
+def test_auaf_of_few_uqs_is_at_most_facc():
+    # 15 of 30 AQs are right, all above the 3 UQs: AUAF = FACC = 1/2, the interval is half of Clopper and Pearson's.
+    at = many(3)
+    half = at._replace(correct=at.correct * (np.arange(33) < 15))
+    row = by_group(half, Options())["category"]["missing object"]
+    assert (row["auaf"], row["facc"]) == (0.5, 0.5)
+    assert row["intervals"]["auaf"] == pytest.approx((0.5 * 0.025 ** (1 / 3), 0.5))
+    wrong = by_group(at._replace(correct=at.correct * 0), Options())["category"]["missing object"]
+    assert wrong["intervals"]["auaf"] == (0.0, 0.0)
+
+
 def test_others_have_an_interval_from_pictures_where_it_is_asked_for():
     assert by_group(many(20), Options())["category"]["missing object"]["intervals"] == {}
     row = by_group(many(20), Options(by=("category",), bootstrap=50))["category"]["missing object"]

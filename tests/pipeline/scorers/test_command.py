@@ -93,6 +93,7 @@ def test_of_many_problems_the_first_hundred_and_one_are_shown(release, tmp_path,
         ((), {"realistic", "pairs"}),
         (("--by", "category"), {"by"}),
         (("--scores", "pairs,selective"), {"pairs", "selective"}),
+        (("--scores", "pairs", "--by", "category"), {"pairs", "by"}),
         (("--extra", "human=h.json"), {"realistic", "pairs", "human"}),
         (("--full",), {name for name, (_, kinds) in GROUPS.items() if "rgqa" in kinds}),
     ],
@@ -109,8 +110,25 @@ def test_a_grouping_is_printed_alone(release, tmp_path, capsys):
     run(release, write(tmp_path / "m.json", predictions()), "--by", "structural,edit", "--bootstrap", 20)
     text = capsys.readouterr().out
     assert "by structural" in text and "by edit" in text and "by category" not in text and "FF95" in text
+    assert "dual accuracy" not in text
     # Of part test two AQs and two UQs of one edit: an interval, no number.
     assert "[" in next(line for line in text.splitlines() if line.split()[:1] == ["object"])
+
+
+def test_groups_that_are_named_are_printed_in_full(release, tmp_path, capsys):
+    words = "--scores", "pairs", "--by", "category", "--bootstrap", 0
+    run(release, write(tmp_path / "m.json", predictions()), *words)
+    text = capsys.readouterr().out
+    assert "threshold from" in text and "by category" in text and "AUPR" not in text
+
+
+def test_kinds_of_a_benchmark_of_answers_are_refused(tmp_path, capsys):
+    people = [{"question_id": 1, "answers": [{"answer": "red"}] * 4}]
+    files = (
+        write(tmp_path / "vqa.json", {"annotations": people}),
+        write(tmp_path / "m.json", [{"id": 1, "answer": "red"}]),
+    )
+    assert "scores `by` are not for such a benchmark" in refused(capsys, *files, "--by", "category")
 
 
 def test_what_few_need_is_imported_when_it_is_asked_for(release, tmp_path):
@@ -200,6 +218,17 @@ def test_each_file_of_predictions_has_its_own_dev_file(release, tmp_path, capsys
     path = write(tmp_path / "m.json", predictions())
     text = refused(capsys, release, path, path, "--dev", path)
     assert "--dev is given 1 times for 2 files of predictions" in text
+
+
+def test_files_may_stand_before_and_after_options(release, tmp_path):
+    first, second = write(tmp_path / "m.json", predictions()), write(tmp_path / "n.json", predictions())
+    found = scored(tmp_path, release, first, "--bootstrap", 0, second)
+    assert [model["name"] for model in found["models"]] == ["m", "n"]
+
+
+def test_a_name_cannot_steer_the_terminal(release, tmp_path, capsys):
+    run(release, write(tmp_path / "m\x1b[2J.json", predictions()), "--bootstrap", 0)
+    assert "m\ufffd[2J" in (text := capsys.readouterr().out) and "\x1b" not in text
 
 
 def test_synonyms_are_read_from_a_file_of_strings(release, tmp_path, capsys):

@@ -143,7 +143,7 @@ def test_numbers_have_the_way_to_them_and_texts_are_left_out():
         ),
         (
             "x", "auroc", Change(0.01),
-            "b is ahead of a by 1.0 points of AUROC on x; whether by chance, only repetitions tell (--bootstrap)",
+            "b is ahead of a by 1.0 points of AUROC on x; no interval says whether by chance",
         ),
         ("x", "ff95", Change(math.nan, (0.0, 0.0)), "b and a cannot be compared: FF95 on x is undefined for one of them"),
         (

@@ -15,4 +15,5 @@ def test_the_words_of_a_benchmark_are_peoples():
 
 def test_items_are_paired_where_each_names_its_pair():
     assert answered().paired[-1].tolist() == ["p1", "p1", "p2", "p2", "p3", "p3"]
-    assert not answered([(*ROWS[0][:3], "", *ROWS[0][4:]), *ROWS[1:]]).paired[-1].all()
+    assert answered().has_pairs
+    assert not answered([(*ROWS[0][:3], "", *ROWS[0][4:]), *ROWS[1:]]).has_pairs

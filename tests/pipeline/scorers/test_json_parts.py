@@ -1,5 +1,4 @@
 import json
-from itertools import chain
 
 import pytest
 
@@ -7,8 +6,8 @@ from pipeline.scorers.json_parts import PART, parse_list
 from pipeline.scorers.validation import InputError
 
 
-def parts_of(text):
-    return list(parse_list(text.encode(), "x.json") or [])
+def values_of(text):
+    return list(parse_list(text.encode(), "x.json") or "no list")
 
 
 @pytest.mark.parametrize("layout", [{}, {"indent": 2}, {"separators": (",", ":")}])
@@ -16,19 +15,19 @@ def test_a_long_list_is_read_in_parts(layout):
     rows = [
         {"id": str(i), "label": {"red": 1.0}, "text": "}, {", "more": [{}, {}]} for i in range(PART // 20)
     ]
-    parts = parts_of(f" {json.dumps(rows, **layout)}\n")
-    assert len(parts) > 3 and list(chain.from_iterable(parts)) == rows
+    text = f" {json.dumps(rows, **layout)}\n"
+    assert len(text) > 3 * PART and values_of(text) == rows
 
 
 def test_a_part_never_ends_inside_of_a_value():
     # Every gap is in a string or in an inner list, so that after some tries the rest is read at once.
     rows = [{"text": "}, {" * PART}, {"inner": [{"a": 1}, {"b": 2}] * PART}, 3, {"last": {}}]
-    assert list(chain.from_iterable(parts_of(json.dumps(rows)))) == rows
+    assert values_of(json.dumps(rows)) == rows
 
 
 def test_what_is_no_list_and_what_is_empty():
     assert parse_list(b'{"a": [1]}', "x.json") is None and parse_list(b"3", "x.json") is None
-    assert parts_of("[]") == parts_of(" [ ] ") == [[]]
+    assert values_of("[]") == values_of(" [ ] ") == []
 
 
 @pytest.mark.parametrize(
@@ -39,5 +38,5 @@ def test_a_list_that_breaks_says_where_as_json_does(broken):
     with pytest.raises(json.JSONDecodeError) as theirs:
         json.loads(text)
     with pytest.raises(InputError) as ours:
-        parts_of(text)
+        values_of(text)
     assert ours.value.problems == [f"x.json: not valid JSON ({theirs.value}); the file may be cut off"]

@@ -73,6 +73,31 @@ def test_models_are_compared_in_pairs(release, tmp_path, capsys):
     assert "interval" in rows["auaf"] and "interval" in rows["dual_accuracy"]
 
 
+def test_models_are_compared_on_the_items_that_all_have_answered(release, tmp_path):
+    first = write(tmp_path / "m.json", predictions())
+    fewer = write(tmp_path / "n.json", [row for row in predictions() if row["questionId"] != "a2"])
+    found = scored(tmp_path, release, first, fewer, "--missing", "drop", "--bootstrap", 20, "--part", "all")
+    # But for a2, which is wrong, both say the same: without it in both there is no difference, in no draw of pictures.
+    for report in found["models"]:
+        counts = report["subsets"]["clip-easy"]["counts"]
+        assert (counts["items"], counts["left_out"], counts["missing"]) == (5, 1, 0)
+    rows = found["differences"][0]["scores"]["clip-easy"]
+    assert all(row["difference"] == 0 and row.get("interval", [0, 0]) == [0, 0] for row in rows.values())
+
+
+def test_models_put_the_same_items_aside(tmp_path, capsys):
+    people = [{"question_id": i, "answers": [{"answer": "red"}] * 4} for i in range(4)]
+    benchmark = write(tmp_path / "vqa.json", {"annotations": people})
+    rows = [{"question_id": i, "answer": "red", "confidence": 0.5} for i in range(4)]
+    files = [write(tmp_path / f"{n}.json", rows[2:]) for n in "mn"]
+    devs = [
+        word
+        for n, dev in (("d", rows[:2]), ("e", rows[:1]))
+        for word in ("--dev", write(tmp_path / f"{n}.json", dev))
+    ]
+    assert "put aside different items" in refused(capsys, benchmark, *files, *devs)
+
+
 def test_groups_are_computed_when_asked_for(release, tmp_path):
     path = write(tmp_path / "m.json", predictions())
     parts = scored(tmp_path, release, path, "--scores", "pairs,by", "--bootstrap", 0)["models"][0]["subsets"]
@@ -123,7 +148,7 @@ def test_what_a_run_cost_stands_beside_its_scores(release, tmp_path, capsys):
     path = write(tmp_path / "m.json", predictions())
     found = scored(tmp_path, release, path, "--bootstrap", 0, "--extra", f"run-log={tmp_path / 'log.jsonl'}")
     assert found["models"][0]["efficiency"]["latency_mean"] == 3.0
-    assert "latency mean                                3\n" in capsys.readouterr().out
+    assert "latency mean                                    3\n" in capsys.readouterr().out
 
 
 def test_gqa_questions_are_a_benchmark_of_answers(tmp_path, capsys):
@@ -177,7 +202,7 @@ def test_subsets_without_pairs_do_not_stop_the_mean():
     found = score(benchmark, [model({row[0]: (row[-2], row[-1]) for row in ROWS})], Options(bootstrap=5))
     (report,) = found.models
     assert "dual_accuracy" in report.subsets["x"]["intervals"]
-    assert set(report.mean["intervals"]) == set(report.subsets["y"]["intervals"])
+    assert report.mean and set(report.mean["intervals"]) == set(report.subsets["y"]["intervals"])
 
 
 def test_every_group_is_in_the_documentation():

@@ -49,7 +49,7 @@ def said(name, of, seed=0, share=0.5):
 def screen(models, of=None, **options):
     of = of or benchmark()
     report = score(
-        of, [said(*model[:1], of, *model[1:]) for model in models], Options(bootstrap=50)._replace(**options)
+        of, [said(model[0], of, *model[1:]) for model in models], Options(bootstrap=50)._replace(**options)
     )
     return report, screen_of(report)
 
@@ -71,6 +71,7 @@ def test_one_model_fits_on_a_screen_with_all_that_matters():
     # Of 40 items each subset has 20 on dev, 20 on test: 10 AQs and 10 UQs of 10 pictures.
     pairs = model.subsets["pt-hard"]["pairs"]
     assert lines[14].startswith("pt-hard     10   10        10 ")
+    assert f"]             {100 * pairs['dual_accuracy_at_threshold']:.2f}  " in lines[14]
     assert lines[14].endswith(f"{pairs['threshold']:g}  20 dev items")
     assert lines[-1].startswith("more: --full") and "vqa" in lines[0] and "50 times" in lines[1]
 
@@ -92,7 +93,17 @@ def test_warnings_are_a_line_each_and_said_once():
     model = predicted(dict.fromkeys(of.ids, ("red", 0.5)))
     text = screen_of(score(of, [model], Options(bootstrap=0)))
     (warning,) = [line for line in text.splitlines() if "WARNING" in line]
-    assert warning.startswith("all subsets: WARNING all confidences are 0.5") and len(warning) <= 100
+    assert warning.startswith("WARNING clip-easy and 3 more: all confidences are 0.5") and len(warning) <= 100
+
+
+def test_warnings_that_differ_in_numbers_alone_are_said_once():
+    of = benchmark()
+    # Outside [0, 1]; UQs, which have odd numbers, are above AQs but for a few of the last two subsets.
+    low = {i for i in of.ids if i.startswith("pt") and i[-1] == "3"}
+    model = predicted({i: ("red", 1.4 if i in low else 1.5 + int(i[-1]) % 2 / 10) for i in of.ids})
+    lines = screen_of(score(of, [model], Options(bootstrap=0))).splitlines()
+    warnings = [line for line in lines if line.startswith("WARNING")]
+    assert [line.partition(":")[0] for line in warnings] == ["WARNING clip-easy and 3 more"] * 2
 
 
 def test_what_was_not_answered_is_said_of_its_subset():
@@ -133,6 +144,21 @@ def test_how_a_log_was_read_is_said():
     assert "m: read as lmms-eval: id from doc_id, answer from resps" in screen_of(
         score(of, [log], Options(bootstrap=0))
     )
+
+
+def test_long_names_leave_room_for_the_scores():
+    of = benchmark(("a-subset-with-a-very-long-name", "b"))
+    name = "2026-11-22_samples_rgqa_{}_of_a_long_run"
+    _, text = screen([(name.format(i), i) for i in range(2)], of)
+    assert max(map(len, text.splitlines())) <= 100 and "2 2026-1...ong_run" in text
+    assert f"{name.format(0)} " in text  # in words it is whole
+    _, text = screen([(name.format(1), 1)], of)
+    assert max(map(len, text.splitlines())) <= 100 and "a-subs" in text
+
+
+def test_parity_has_no_intervals_that_could_hold_together():
+    _, text = screen([(f"m{i}", i) for i in range(3)], mode="parity")
+    assert "hold together" not in text and "no interval says" in text
 
 
 def test_a_plain_file_says_why_dual_accuracy_is_not_there():

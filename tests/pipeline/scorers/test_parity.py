@@ -115,6 +115,17 @@ def test_detection_error_misses_thresholds_between_equal_steps():
     )
 
 
+def test_detection_error_is_higher_where_the_best_threshold_lies_inside_of_equal_steps():
+    # 40 confidences, each of one AQ and two UQs. Strict: at 38 AQs 2 + 76 of 120 are wrong. The script keeps the ends of
+    # the straight line alone: 80 of 120.
+    confidence = np.repeat(np.arange(40)[::-1] / 40, 3)
+    answerable = np.tile([True, False, False], 40)
+    assert detection_error(confidence, answerable) == pytest.approx(78 / 120)
+    found = published_scores(confidence, answerable, answerable)["detection_error"]
+    assert found == pytest.approx(80 / 120)
+    assert found == pytest.approx(oracle(confidence, answerable, answerable)["detection_error"])
+
+
 def test_uq_is_a_right_answer_to_a_uq_at_the_fixed_threshold_alone():
     # accept > 0.5: the AQ (right) and one UQ, for which the model said "UQ".
     found = published_scores([0.9, 0.8, 0.1], [True, True, False], [True, False, False])

@@ -172,3 +172,24 @@ def test_rows_may_name_their_columns_differently(tmp_path):
     ]
     read = read_predictions(write(tmp_path / "m.json", rows))
     assert read.faults == () and read.answers == {"a": "red", "b": "blue", "c": "x"}
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ({"id": 3, "answer": "red", "confidence": 1}, "row 2001: id 3 stands there twice"),
+        (
+            {"id": "x", "answer": "red", "confidence": math.nan},
+            "row 2001 (x): confidence is nan, wanted a finite number",
+        ),
+        (
+            {"id": "x", "answer": "red", "confidence": True},
+            "row 2001 (x): confidence is True, wanted a number",
+        ),
+        ({"id": "x", "answer": 3, "confidence": 1}, "row 2001 (x): the answer is 3, wanted a string"),
+        ({"id": "x", "answer": "red"}, "1 rows have no confidence, others have one"),
+    ],
+)
+def test_one_faulty_row_after_many_good_ones_is_found(tmp_path, row, fault):
+    rows = [{"id": i, "answer": "red", "confidence": i / 2000} for i in range(2000)]
+    assert read_predictions(write(tmp_path / "m.json", [*rows, row])).faults[1:] == (fault,)

@@ -25,7 +25,6 @@ from pipeline.scorers.realistic import (
     SCORES,
     answerability_group,
     realistic_group,
-    resample_realistic,
 )
 from tests.pipeline.scorers.conftest import answered
 
@@ -131,25 +130,6 @@ def test_every_score_keeps_under_permutation_doubling_and_rising_maps(rows):
 def test_degenerate_inputs(confidence, correct, answerable, expected):
     scores = realistic_scores(confidence, correct, np.array(answerable, bool))
     assert {name: scores[name] for name in expected} == pytest.approx(expected, nan_ok=True)
-
-
-def test_a_repetition_is_the_score_of_the_drawn_items():
-    joined = answered()
-    weights = np.array([[2, 1, 0], [1, 0, 2], [0, 0, 3]], float)
-    found = resample_realistic(joined, np.array([0, 0, 1, 1, 2, 2]))(weights)
-    for i, drawn in enumerate(weights.astype(int)):
-        again = np.repeat(np.arange(6), np.repeat(drawn, 2))
-        arguments = joined.confidence[again], joined.correct[again], joined.answerable[again]
-        assert found["auaf"][i] == pytest.approx(auaf(*arguments))
-        assert found["auroc"][i] == pytest.approx(auroc(arguments[0], arguments[2]))
-    # Pairs p1 and p3 are handled right, p2 is not: 2 of 3 drawn, 3 of 3, 3 of 3.
-    assert found["dual_accuracy"] == pytest.approx([2 / 3, 1, 1])
-
-
-def test_without_pairs_there_is_no_dual_accuracy_to_repeat():
-    joined = answered()
-    alone = joined._replace(items=[item._replace(pair="") for item in joined.items])
-    assert set(resample_realistic(alone, np.zeros(6, int))(np.ones((1, 1)))) == set(SCORES)
 
 
 def test_the_mode_chooses_between_our_definitions_and_the_scripts():

@@ -173,3 +173,10 @@ def test_phi_is_worked_out_by_hand():
 
 def test_when_every_answer_is_wrong_it_is_best_to_answer_nothing():
     assert choose_threshold([0.9, 0.1], [0, 0], cost=1) == np.inf
+
+
+def test_a_risk_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="risks has NaN"):
+        coverage_at_risk([0.9, 0.1], [1, 0], [0.1, float("nan")])
+    assert np.isnan(coverage_at_risk([], [], [0.1, 0.2])).all()
+    assert coverage_at_risk([0.9, 0.1], [0, 1], [-1.0, 0.5]).tolist() == [0.0, 1.0]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pipeline.scorers.sweep import area, lowest_fpr, mean_defined, order, share, sweep, weighted_sweep
+from pipeline.scorers.sweep import BLOCK, area, lowest_fpr, mean_defined, ranking, ratio, share, sweep
 
 CONFIDENCE = np.array([0.5, 0.9, 0.5, 0.1, 0.9])
 CORRECT = np.array([1.0, 0.5, 1.0, 1.0, 1.0])
@@ -9,9 +9,18 @@ ANSWERABLE = np.array([True, True, False, True, False])
 
 
 def test_items_of_equal_confidence_are_accepted_together():
-    by = order(CONFIDENCE)
-    assert by.thresholds.tolist() == [0.9, 0.5, 0.1] and by.last.tolist() == [1, 3, 4]
+    by = ranking(CONFIDENCE, CORRECT, ANSWERABLE)
+    assert (
+        by.thresholds.tolist() == [0.9, 0.5, 0.1] and by.ends is not None and by.ends.tolist() == [0, 2, 4, 5]
+    )
     assert sorted(by.rows[:2].tolist()) == [1, 4] and sorted(by.rows[2:4].tolist()) == [0, 2]
+    assert by.confidence.tolist() == [0.9, 0.9, 0.5, 0.5, 0.1]
+
+
+def test_where_no_two_are_equal_every_place_is_a_threshold():
+    by = ranking(np.array([0.1, 0.7, 0.4]), np.ones(3), np.array([True, False, True]))
+    assert by.ends is None and by.thresholds.tolist() == [0.7, 0.4, 0.1]
+    assert by.sweep().aqs.tolist() == [0, 0, 1, 2] and by.sweep().taken.tolist() == [0, 1, 2, 3]
 
 
 def test_a_sweep_counts_what_is_accepted_at_each_threshold():
@@ -21,34 +30,35 @@ def test_a_sweep_counts_what_is_accepted_at_each_threshold():
     assert swept.aqs.tolist() == [0, 1, 2, 3] and swept.uqs.tolist() == [0, 1, 2, 2]
 
 
-def test_booleans_are_counted_in_whole_numbers():
-    swept = sweep(CONFIDENCE, CORRECT == 1, ANSWERABLE)
-    assert swept.right.dtype == np.int64 and swept.right.tolist() == [0, 0, 1, 2]
+@pytest.mark.parametrize("correct", [CORRECT == 1, (CORRECT == 1).astype(float), (CORRECT == 1).astype(int)])
+def test_zeros_and_ones_are_counted_in_whole_numbers(correct):
+    by = ranking(CONFIDENCE, correct, ANSWERABLE)
+    assert by.sweep().right.dtype == np.int64 and by.sweep().right.tolist() == [0, 0, 1, 2]
+    assert ranking(CONFIDENCE, CORRECT, ANSWERABLE).sweep().right.dtype == float
 
 
 def test_without_items_nothing_is_accepted():
     swept = sweep([], [], [])
     assert [swept.right.tolist(), swept.aqs.tolist(), swept.uqs.tolist()] == [[0], [0], [0]]
-    assert not len(order(np.array([])).thresholds)
+    assert not len(ranking(*np.zeros((3, 0))).thresholds)
 
 
-def test_weights_of_one_are_the_plain_sweep_and_weights_of_two_count_twice():
-    plain, by = sweep(CONFIDENCE, CORRECT, ANSWERABLE), order(CONFIDENCE)
-    cluster = np.array([0, 0, 1, 1, 1])
-    weights = np.array([[1.0, 1.0], [2.0, 0.0]])
-    weighted = weighted_sweep(by, CORRECT, ANSWERABLE, cluster, weights)
-    assert [weighted.right[0].tolist(), weighted.uqs[0].tolist()] == [
-        plain.right.tolist(),
-        plain.uqs.tolist(),
-    ]
-    # Items 0 and 1 twice, the others never: two AQs of 0.5 and 1 at thresholds 0.9 and 0.5.
-    assert weighted.right[1].tolist() == [0, 1, 3, 3] and weighted.aqs[1].tolist() == [0, 2, 4, 4]
+@pytest.mark.parametrize("confidence", [CONFIDENCE, np.array([0.5, 0.9, 0.4, 0.1, 0.8])])
+def test_an_item_of_weight_two_counts_twice_and_one_of_none_not_at_all(confidence):
+    by, weights = ranking(confidence, CORRECT, ANSWERABLE), np.array([2, 0, 1, 1, 3])
+    again = np.repeat(np.arange(5), weights)
+    weighted, plain = by.sweep(weights[by.rows]), sweep(confidence[again], CORRECT[again], ANSWERABLE[again])
+    # A threshold that only items without weight have adds nothing to the one before.
+    kept = np.append(True, np.diff(weighted.taken) > 0)
+    for column, expected in zip(weighted, plain, strict=True):
+        assert column[kept].tolist() == expected.tolist()
+    assert (by.sweep(np.ones(5, int)).right == by.sweep().right).all()
 
 
 def test_the_area_of_a_diagonal_is_a_half():
     swept = sweep([0.5, 0.5], [1, 0], [True, False])
-    assert area(swept.aqs, swept) == 0.5
-    assert np.isnan(area(swept.aqs, sweep([0.5], [1], [True])))
+    assert area(swept) == area(swept, of_all=True) == 0.5
+    assert np.isnan(area(sweep([0.5], [1], [True])))
 
 
 @pytest.mark.parametrize(
@@ -61,10 +71,34 @@ def test_the_area_of_a_diagonal_is_a_half():
     ],
 )
 def test_the_lowest_fpr_is_read_between_points(gain, uqs, expected):
-    assert lowest_fpr(np.array(gain), np.array(uqs), 0.95) == pytest.approx(expected, nan_ok=True)
+    assert lowest_fpr(np.array(gain, float), np.array(uqs, float), 0.95) == pytest.approx(
+        expected, nan_ok=True
+    )
 
 
 def test_a_share_of_nothing_and_a_mean_of_nothing_are_undefined():
     assert share(np.array([1.0, 0.0]), np.array([4.0, 0.0])).tolist()[0] == 0.25
     assert np.isnan(share(np.array([1.0]), np.array([0.0]))).all()
+    assert ratio(1, 4) == 0.25 and np.isnan(ratio(1, 0))
     assert mean_defined(np.array([1.0, np.nan, 0.0])) == 0.5 and np.isnan(mean_defined(np.array([np.nan])))
+
+
+def test_many_blocks_are_one_sweep():
+    # 2.4 blocks, ties on their borders and elsewhere; the sums by NumPy at once.
+    rng = np.random.default_rng(0)
+    count = 3 * BLOCK
+    confidence, answerable = rng.integers(0, 2 * count, count), rng.random(count) < 0.5
+    correct, weights = rng.random(count), rng.integers(0, 3, count)
+    by = ranking(confidence, correct, answerable)
+    swept, thresholds = by.sweep(weights[by.rows]), np.unique(confidence)[::-1]
+    assert len(thresholds) > 2 * BLOCK and by.ends is not None
+    counted = {
+        "right": weights * correct * answerable,
+        "aqs": weights * answerable,
+        "uqs": weights * ~answerable,
+    }
+    for name, each in counted.items():
+        of_threshold = np.bincount(np.searchsorted(thresholds[::-1], confidence), each)[::-1]
+        assert getattr(swept, name) == pytest.approx(np.append(0, np.cumsum(of_threshold)))
+    heights = swept.aqs / swept.aqs[-1]
+    assert area(swept, of_all=True) == pytest.approx(np.trapezoid(heights, swept.uqs / swept.uqs[-1]))

@@ -39,8 +39,8 @@ def test_shares_are_in_percent_and_undefined_is_a_dash():
     assert text[2:] == [
         "m on x: 2 AQs, 1 UQs, 1 pictures",
         "  realistic",
-        "    AUAF                                    12.75  [10.00, 20.00]",
-        "    FF95 (lower)                                -",
+        "    AUAF                                        12.75  [10.00, 20.00]",
+        "    FF95 (lower)                                    -",
     ]
 
 

@@ -1,0 +1,114 @@
+"""A repetition is the score of the drawn items, by the plain functions."""
+
+import numpy as np
+import pytest
+
+from pipeline.scorers.answer_scores import vqa_accuracy
+from pipeline.scorers.bootstrap import replicates
+from pipeline.scorers.calibration import brier_score, expected_calibration_error
+from pipeline.scorers.items import BenchmarkItem, Options, ReportedScore
+from pipeline.scorers.join import join
+from pipeline.scorers.realistic import SCORES, realistic_scores
+from pipeline.scorers.resampling import resampled
+from pipeline.scorers.selective import choose_threshold, coverage_at_risk, effective_reliability
+from tests.pipeline.scorers.conftest import ROWS, answered, model, vqa_answered
+
+RISKS, COSTS = (0.6, 0.1, 0.3, 0.0), (1, 10)
+OPTIONS = Options(risks=RISKS, costs=COSTS, part="all")
+
+
+def items_and_answers(count, levels, seed=0):
+    """Half AQs, of dev and test; confidences with ties if there are few levels of them."""
+    rng = np.random.default_rng(seed)
+    said, items = {}, []
+    for i in range(count):
+        label = {"red": 1.0, "pink": 0.5} if rng.random() < 0.5 else {}
+        items.append(
+            BenchmarkItem(str(i), f"n{i % 7}", label, part="dev" if i % 3 else "test", pair=f"p{i // 2}")
+        )
+        said[str(i)] = (str(rng.choice(["red", "pink", "blue"])), rng.integers(0, levels + 1) / levels)
+    return items, said
+
+
+@pytest.mark.parametrize("levels", [7, 10**6])
+@pytest.mark.parametrize("lost", [0, 9])
+@pytest.mark.parametrize("part", ["test", "all"])
+def test_a_repetition_is_the_score_of_the_drawn_items(levels, lost, part):
+    items, said = items_and_answers(300, levels)
+    options = OPTIONS._replace(missing="wrong", part=part)
+    joined = join(items, model(dict(list(said.items())[lost:])), options)
+    cluster = np.array([int(item.picture[1:]) for item in joined.items])
+    scores = resampled(joined, cluster, options, ("realistic", "pairs", "selective", "calibration"))
+    for drawn in np.random.default_rng(1).multinomial(7, [1 / 7] * 7, 20):
+        found, again = scores(drawn), np.repeat(np.arange(len(cluster)), drawn[cluster])
+        told_apart, correct, answerable = (column[again] for column in joined.columns)
+        expected = realistic_scores(told_apart, correct, answerable)
+        confidence = joined.confidence[again]
+        at_risk = coverage_at_risk(confidence, correct, RISKS)
+        expected |= {
+            f"coverage_at_risk/{r}": c for r, c in zip(RISKS, np.ravel(at_risk).tolist(), strict=True)
+        }
+        if joined.dev:
+            for cost in COSTS:
+                threshold = choose_threshold(joined.dev.confidence, joined.dev.correct, cost=cost)
+                phi = effective_reliability(confidence, correct, cost=cost, threshold=threshold)
+                expected[f"effective_reliability/{cost}/phi"] = phi
+        given = ~joined.missing[again]
+        for outcome, true in (("answerable", answerable[given]), ("right", correct[given])):
+            expected |= {
+                f"{outcome}/ece": expected_calibration_error(confidence[given], true),
+                f"{outcome}/ece_equal_mass": expected_calibration_error(
+                    confidence[given], true, binning="mass"
+                ),
+            }
+            expected[f"{outcome}/brier"] = brier_score(confidence[given], true)
+        assert {name: found[name] for name in expected} == pytest.approx(expected, nan_ok=True, rel=1e-12)
+        assert set(found) - set(expected) == {"dual_accuracy", "dual_accuracy_at_threshold"}
+
+
+def test_pairs_are_drawn_with_their_pictures():
+    scores = resampled(answered(), np.array([0, 0, 1, 1, 2, 2]), OPTIONS, ("pairs",))
+    # Pairs p1 and p3 are handled right, p2 is not: 2 of 3 drawn, 3 of 3, 3 of 3. At 0.5 u1 and u3 are rejected, u2 is not.
+    for drawn, dual in zip(np.array([[2, 1, 0], [1, 0, 2], [0, 0, 3]]), (2 / 3, 1, 1), strict=True):
+        assert scores(drawn) == pytest.approx({"dual_accuracy": dual, "dual_accuracy_at_threshold": dual})
+
+
+def test_without_pairs_dev_or_probabilities_there_is_nothing_to_repeat():
+    joined = answered([(i, p, a, "", "", c, said, 10 * s) for i, p, a, _, _, c, said, s in ROWS])
+    found = resampled(joined, np.zeros(6, int), OPTIONS, ("realistic", "pairs", "selective", "calibration"))
+    expected = {*SCORES, *(f"coverage_at_risk/{risk}" for risk in RISKS)}
+    assert set(found(np.ones(1, int))) == expected
+
+
+def test_with_people_a_repetition_is_the_mean_of_the_drawn_items():
+    # VQA accuracies 0.9, 0, NaN (one person, corrected): the undefined one never counts.
+    people, said = [["red"] * 3 + ["blue"] * 7, ["cat"] * 10, ["cat"]], ["red", "dog", "cat"]
+    joined = vqa_answered(people, said, [0.8, 0.6, 0.4])
+    scores = resampled(joined, np.array([0, 1, 1]), OPTIONS, ("answers", "selective", "calibration"))
+    found = [scores(np.array(drawn)) for drawn in ([1, 1], [3, 1], [0, 2])]
+    assert [row["vqa_accuracy_corrected"] for row in found] == pytest.approx([0.45, 0.675, 0.0])
+    # 0.9, 0, 0 (official: one person leaves nobody).
+    assert [row["vqa_accuracy"] for row in found] == pytest.approx([0.3, 2.7 / 5, 0.0])
+    # Risk 0.1 while the first is answered alone (drawn thrice: 3 of 5 items); right is the commonest answer: blue, cat, cat.
+    assert [row["coverage_at_risk/0.1"] for row in found] == pytest.approx([1 / 3, 3 / 5, 0])
+    assert found[0]["right/ece"] == pytest.approx((0.8 + 0.6 + 0.6) / 3)
+    accuracy = vqa_accuracy(said, people)
+    assert found[0]["coverage_at_risk/0.6"] == coverage_at_risk([0.8, 0.6, 0.4], accuracy, 0.6)
+
+
+def test_repetitions_of_a_subset_and_of_the_mean_have_the_same_scores():
+    items, said = items_and_answers(60, 10)
+    joined = {name: join(items, model(said), OPTIONS) for name in "xy"}
+    options = OPTIONS._replace(bootstrap=30)
+    found = replicates(joined, lambda *given: resampled(*given, groups=("selective", "calibration")), options)
+    assert set(found["mean"]) == set(found["x"]) >= {"coverage_at_risk/0.1", "right/ece"}
+    assert (found["x"]["right/ece"] == found["y"]["right/ece"]).all() and len(found["x"]["right/ece"]) == 30
+
+
+@pytest.mark.parametrize("levels", [3, 10**6])
+def test_a_score_that_is_added_has_an_interval(monkeypatch, levels):
+    monkeypatch.setitem(SCORES, "uqs", ReportedScore("UQs", lambda swept: int(swept.uqs[-1])))
+    items, said = items_and_answers(60, levels)
+    joined = join(items, model(said), OPTIONS)
+    found = resampled(joined, np.arange(60) % 7, OPTIONS, ("realistic",))(np.ones(7, int))
+    assert found["uqs"] == (~joined.answerable).sum() and set(found) == set(SCORES)
