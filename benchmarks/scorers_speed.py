@@ -117,7 +117,7 @@ def bootstrap(count: int, pictures: int, plain_repetitions: int) -> None:
 
     def ours(repetitions: int) -> list[float]:
         scores = Drawings(ranking(confidence, correct, answerable), picture)
-        return [scores(drawn)["auaf"] for drawn in draws(pictures, repetitions, 0)]
+        return [scores(drawn)["auaf"] for drawn in draws(pictures, range(repetitions), 0)]
 
     def plain() -> None:
         for _ in range(plain_repetitions):

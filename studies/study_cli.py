@@ -73,6 +73,38 @@ def score(
     run(lambda: print(score_sheets(sheets, readers)))
 
 
+@app.command(epilog="Example: rgqa study reader --part held_out")
+def reader(
+    part: Annotated[str, typer.Option(help="Replies to read: dev, held_out or train.")] = "dev",
+    show: Annotated[int, typer.Option(min=0, help="Replies that are read wrongly to write out.")] = 0,
+) -> None:
+    """How well the scorers read from a reply's words whether it abstains."""
+    from pipeline.core.errors import UserError
+    from studies.reader_figures import reader_page
+
+    def page() -> None:
+        if part not in ("dev", "held_out", "train"):
+            raise UserError(f"--part is {part!r}, wanted dev, held_out or train")
+        print(reader_page(part, show), end="")
+
+    run(page)
+
+
+@app.command(epilog="Example: rgqa study reader-train --vectors glove.6B.100d.txt --out reader.npz")
+def reader_train(
+    out: Annotated[Path, typer.Option(help="Where the weights go.")],
+    vectors: Annotated[
+        Path | None,
+        typer.Option(help="GloVe's word vectors, to begin anew (default: go on from the scorers' weights)."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn by lot.")] = 0,
+) -> None:
+    """Learn to read abstentions from studies/replies/train.jsonl; half an hour from nothing, on two cores."""
+    from studies.reader_training import train
+
+    run(lambda: train(vectors, out, seed))
+
+
 @app.command(epilog="Example: rgqa study kinds /usr/share/wordnet")
 def kinds(folder: Annotated[Path, typer.Argument(help="Folder of WordNet 3.0's dictionary files.")]) -> None:
     """Derive kinds.tsv, the table of synonyms and kinds of everyday things."""

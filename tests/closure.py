@@ -14,7 +14,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = Path("pipeline/core")
-FILE_NAME = re.compile(r"[A-Za-z0-9_.-]+\.(tsv|jinja|css|xml|md|lock|html|json|in)|LICENSE")
+FILE_NAME = re.compile(r"[A-Za-z0-9_.-]+\.(tsv|jinja|css|xml|md|lock|html|json|in|npz)|LICENSE")
 # What reads modules as files, without importing them, needs all of their room.
 READ_WHOLE = {Path("pipeline/releasing/wheel.py"): Path("pipeline/scorers")}
 PACKAGES = ("pipeline", "annotation", "simulation", "sample_world", "studies")

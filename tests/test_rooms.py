@@ -39,7 +39,7 @@ ROOMS: dict[str, str] = {
     "annotation/server": "annotation/study annotation/client",
     "simulation": "",
     "sample_world": "words programs judge sources encoders",
-    "studies": "words judge balancing perturbing screening auditing annotation/study",
+    "studies": "words judge balancing perturbing screening auditing scorers annotation/study",
 }
 DOORS = ("pipeline/cli.py", "annotation/annotate_cli.py")  # they import whatever they open, late
 

@@ -57,7 +57,10 @@ def build_wheel(folder: Path, version: str) -> Path:
         f"{info}/WHEEL": WHEEL,
         f"{info}/entry_points.txt": ENTRY_POINTS,
     }
-    files = {f"{NAME}/{source.name}": source.read_bytes() for source in sorted(SOURCES.glob("*.py"))}
+    files = {
+        f"{NAME}/{source.name}": source.read_bytes()
+        for source in sorted([*SOURCES.glob("*.py"), *SOURCES.glob("*.npz")])
+    }
     files |= {name: text.encode() for name, text in texts.items()}
     record = ""
     for name, data in files.items():

@@ -41,7 +41,7 @@ def acc_band(at: Answered, options: Options) -> list[Row]:
     grid = np.linspace(0, 1, GRID)
     repeated = []
     places, memory = place[by.rows], by.sums()
-    for drawn in draws(count, options.bootstrap, options.seed):
+    for drawn in draws(count, range(options.bootstrap), options.seed):
         swept = by.sweep(drawn[places], memory)
         acc, fpr = share(swept.right, swept.aqs[-1:]), share(swept.uqs, swept.uqs[-1:])
         repeated.append(np.interp(grid, fpr, acc))

@@ -142,11 +142,11 @@ def _items(
 
 
 class _RgqaItems:
-    """Makes items of RGQA's rows; labels that are alike are one mapping, as pictures are one text."""
+    """Makes items of RGQA's rows; labels that are alike are one mapping, pictures and questions that are alike one text."""
 
     def __init__(self) -> None:
         self.labels: dict[tuple[tuple[str, float], ...], dict[str, float]] = {}
-        self.pictures: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
 
     def __call__(self, row: Any) -> BenchmarkItem:
         try:
@@ -158,7 +158,8 @@ class _RgqaItems:
         except (KeyError, TypeError, AttributeError):
             answers = _answers(name, label)
             self.labels[tuple(label.items())] = answers
-        return BenchmarkItem(name, self.pictures.setdefault(picture, picture), answers)
+        asked, one_text = str(row.get("sent", "")), self.texts.setdefault
+        return BenchmarkItem(name, one_text(picture, picture), answers, (), one_text(asked, asked))
 
 
 def _answers(name: str, label: Any) -> dict[str, float]:

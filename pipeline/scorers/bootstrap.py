@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from .items import Answered, Options
 
+MANY = 100_000  # items of a subset from which on two threads are faster than one
 Scoring = Callable[[np.ndarray], dict[str, float]]  # how often each picture is drawn [pictures] -> scores
 Replicates = dict[str, dict[str, np.ndarray]]  # subset (and "mean") -> score -> [b], the repetitions
 
@@ -20,16 +22,20 @@ def replicates(
     """Scores of every repetition, [b] each, of every subset and, of several, of their "mean". The same seed draws the
     same pictures for every model, so that differences are paired."""
     count, places = clusters([[item.picture or item.id for item in at.items] for at in subsets.values()])
-    scores_of = [
-        scoring(answered, place, options) for answered, place in zip(subsets.values(), places, strict=True)
-    ]
-    rows: list[list[dict[str, float]]] = [[] for _ in subsets]
-    for drawn in draws(count, options.bootstrap, options.seed):
-        for row, scores in zip(rows, scores_of, strict=True):
-            row.append(scores(drawn))
+    parted = [*zip(subsets.values(), places, strict=True)]
+
+    def share(first: int) -> list[list[dict[str, float]]]:
+        scores_of = [scoring(answered, place, options) for answered, place in parted]
+        numbers = range(first, options.bootstrap, threads)
+        return [[scores(drawn) for scores in scores_of] for drawn in draws(count, numbers, options.seed)]
+
+    threads = 2 if max(map(len, places)) >= MANY and options.bootstrap > 1 else 1
+    with ThreadPoolExecutor(threads) as pool:  # numpy's loops over many items run beside each other
+        shares = [*pool.map(share, range(threads))]
+    rows = [shares[number % threads][number // threads] for number in range(options.bootstrap)]
     found = {
-        name: {score: np.array([repetition[score] for repetition in row]) for score in row[0]}
-        for name, row in zip(subsets, rows, strict=True)
+        name: {score: np.array([row[place][score] for row in rows]) for score in rows[0][place]}
+        for place, name in enumerate(subsets)
     }
     if len(subsets) > 1:
         columns = list(found.values())
@@ -45,10 +51,11 @@ def clusters(names: Sequence[Sequence[str]]) -> tuple[int, list[np.ndarray]]:
     return len(number), places
 
 
-def draws(count: int, repetitions: int, seed: int) -> Iterator[np.ndarray]:
-    """How often each of `count` pictures is drawn, with replacement, in each repetition: [count] whole numbers."""
-    generator = np.random.default_rng(seed)
-    for _ in range(repetitions):
+def draws(count: int, repetitions: Iterable[int], seed: int) -> Iterator[np.ndarray]:
+    """How often each of `count` pictures is drawn, with replacement, in each of these repetitions: [count] whole numbers.
+    What is drawn in a repetition depends on its number and the seed alone."""
+    for repetition in repetitions:
+        generator = np.random.default_rng([seed, repetition])
         yield np.bincount(generator.integers(0, count, count), minlength=count)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from .benchmark import read_benchmark
 from .extras import read_extras, served
 from .items import Benchmark, Options, Predictions
+from .labels import judged
 from .model_report import ON_SCREEN, Report, available, score
 from .one_screen import screen_of
 from .options import options_of, parser
@@ -56,10 +57,14 @@ def read(
     benchmark = attempt(read_benchmark, arguments.benchmark, arguments.subset)
     models = [attempt(read_predictions, path) for path in arguments.predictions]
     devs = [attempt(read_predictions, path) for path in arguments.dev]
-    if devs and len(devs) != len(models):
-        problems.append(
-            f"--dev is given {len(devs)} times for {len(models)} files of predictions; one for each"
-        )
+    for name in ("dev", "judge"):
+        if 0 < len(given[name]) != len(models):
+            problems.append(
+                f"--{name} is given {len(given[name])} times for {len(models)} files of predictions; one for each"
+            )
+    if len(arguments.judge) == len(models):
+        pairs = zip(models, arguments.judge, strict=True)
+        models = [attempt(judged, model, path) for model, path in pairs if model]
     files = attempt(read_extras, arguments.extra, benchmark) or {}
     if given.get("synonyms"):
         files["synonyms"] = attempt(read_synonyms, given["synonyms"])
@@ -85,7 +90,8 @@ def _with_groups(options: Options, arguments: argparse.Namespace, benchmark: Ben
         return options._replace(scores=(*options.scores, *(("by",) if options.by else ())))
     if any((arguments.full, arguments.json, arguments.out, arguments.table)):
         return options
-    screen = [name for name in available(benchmark) if name in ON_SCREEN or name in served(options)]
+    wanted = {*ON_SCREEN, *served(options), *(("abstention",) if options.free_text else ())}
+    screen = [name for name in available(benchmark) if name in wanted]
     return options._replace(scores=("by",) if options.by else tuple(screen))
 
 

@@ -22,13 +22,14 @@ class BenchmarkItem(NamedTuple):
     Attributes:
         answers: each right answer and its worth (RGQA: 1.0); empty for an unanswerable question.
         people: the answers of people one by one (VQA only).
-        question: GQA's question as it stands in the file (GQA only).
+        asked: the question's text (RGQA only). question: GQA's question as it stands in the file (GQA only).
     """
 
     id: str
     picture: str
     answers: Mapping[str, float]
     people: tuple[str, ...] = ()
+    asked: str = ""
     category: str = ""
     edits: tuple[str, ...] = ()
     structural: str = ""
@@ -105,6 +106,8 @@ class Predictions(NamedTuple):
         faults: what is wrong with the file's rows, a line each: with any, the predictions are not to be scored.
         dev: predictions for other items of the benchmark, on which thresholds are chosen; they are not scored.
         reading: how the file was read.
+        labels: by id, where the file or an outside judge says it, the probability that the question is answerable,
+            or 0 where the model abstained and 1 where it did not.
     """
 
     name: str
@@ -116,6 +119,7 @@ class Predictions(NamedTuple):
     faults: tuple[str, ...] = ()
     dev: Predictions | None = None
     reading: Reading = Reading()
+    labels: Mapping[str, float] = MappingProxyType({})
 
     @property
     def answers(self) -> dict[str, str]:
@@ -209,7 +213,7 @@ class Options(NamedTuple):
         risks, costs: of selective prediction.
         threshold: accept where confidence >= threshold, in the scores that need a fixed one.
         missing: what an item without a prediction is: refused, accepted with a wrong answer, or left out.
-        free_text: the confidence is 0 for an answer that abstains and 1 for any other.
+        free_text: the confidence is read from the words of the answers: 0 abstains, 1 answers, 0.5 unclear.
 
     The rest is what some scores need and no benchmark has: answers that count as the same as another; word vectors, WordNet, four of GQA's files, people's
     judgements by item, and the costs of the run.

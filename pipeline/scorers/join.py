@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from .abstention import is_abstention
+from .abstention import read
 from .items import Answered, Benchmark, BenchmarkItem, Options, Predictions
 from .matching import verdicts
 from .validation import InputError
@@ -32,7 +32,10 @@ def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> 
         yield from _missing(benchmark, predictions, options)
     needs_confidences = benchmark.kind == "rgqa" and not options.free_text
     if needs_confidences and predictions.confidence is None and not predictions.faults:
-        yield "no confidences; give them, or --free-text to read abstentions from the answers"
+        yield (
+            "no confidences; give them, say in a column `abstained` whether the model did (for every row), or take "
+            "--free-text to read it from the answers"
+        )
 
 
 def _misplaced(
@@ -103,7 +106,7 @@ def _join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) 
         raise InputError(f"{model.name}: no item of the subset has a prediction")
     said = [model.said[place] if place >= 0 else "" for place in places.tolist()]
     if options.free_text:
-        confidence = np.array([float(not is_abstention(text)) for text in said])
+        confidence = _read(items, said, model)
     elif model.confidence is None:  # answers alone are scored: all are alike
         confidence = np.ones(len(items))
     else:
@@ -121,6 +124,16 @@ def _join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) 
         missing=missing,
         confident=options.free_text or model.confidence is not None,
     )
+
+
+def _read(items: Sequence[BenchmarkItem], said: Sequence[str], model: Predictions) -> np.ndarray:
+    """The words, read where nobody else says whether they abstain, [n]."""
+    labels = np.array([model.labels.get(item.id, np.nan) for item in items], float)
+    open_ones: list[int] = np.flatnonzero(np.isnan(labels)).tolist()
+    if open_ones:
+        asked = [items[place].asked for place in open_ones]
+        labels[open_ones] = read(asked, [said[place] for place in open_ones])
+    return labels
 
 
 def _some(ids: Sequence[str]) -> str:

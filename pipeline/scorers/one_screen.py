@@ -139,12 +139,26 @@ def _notes(model: ModelReport, several: bool) -> Iterator[str]:
     where = f"{model.name} on " if several else ""
     for subset, groups in model.subsets.items():
         yield from (f"{where}{subset}: {text}" for text in oddities(groups["counts"]))
+        if "auaf_lowest" in (read := groups.get("abstention", {})):
+            yield f"{where}{subset}: {_read_from_words(read)}"
     alike: dict[str, list[tuple[str, str]]] = {}
     for subset, texts in model.warnings.items():
         for text in texts:
             alike.setdefault(re.sub(r"[\d.,]+", "", text.partition(":")[0]), []).append((subset, text))
     for (subset, text), *others in alike.values():
         yield f"WARNING {where}{subset}{f' and {len(others)} more' if others else ''}: {text}"
+
+
+def _read_from_words(read: Scores) -> str:
+    """What the reader of replies leaves open."""
+    text = f"{read['abstentions']:,} abstain, {read['unclear']:,} unclear"
+    text += (
+        f" (AUAF {percent(read['auaf_lowest'])} to {percent(read['auaf_highest'])})"
+        if read["unclear"]
+        else ""
+    )
+    corrected = read.get("auaf_corrected")
+    return text + ("" if corrected is None else f"; AUAF corrected for reading errors {percent(corrected)}")
 
 
 def _further(model: ModelReport, groups: Collection[str]) -> Iterator[str]:

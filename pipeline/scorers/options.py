@@ -73,6 +73,13 @@ OPTIONS = {
         CommandOption("--synonyms", "JSON object: answer -> one that counts as the same", "same.json"),
         CommandOption("--free-text", "read abstentions from the answers instead of confidences", how=FLAG),
         CommandOption(
+            "--judge",
+            "who says which answers abstain instead, for each model a file (id, abstained)",
+            "judge.csv",
+            "none",
+            {"type": Path} | MANY,
+        ),
+        CommandOption(
             "--threshold", "accept from here on, where no dev items choose it", "0.3", how={"type": float}
         ),
         CommandOption("--risks", "of C@R", "0.05 0.1", how={"type": float, "nargs": "+"}),

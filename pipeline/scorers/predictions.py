@@ -1,10 +1,8 @@
-"""Reading predictions: JSON, JSONL, CSV, TSV; Parquet and Excel where what reads them is installed; logs of harnesses."""
+"""Reading predictions: files of rows, and logs of harnesses."""
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -16,11 +14,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .items import Predictions
-from .json_parts import parse_list
-from .logs import recognised, samples_of
-from .validation import InputError, parse_json, parse_lines, read_bytes
+from .labels import ID, labels_of, with_labels
+from .logs import recognised
+from .tables import DELIMITERS, PART, VERSION, WANTED, first, rows_of
+from .validation import InputError, read_bytes
 
-ID = ("questionId", "question_id", "id")
 ANSWER = ("prediction", "answer")
 # Where one of these stands beside `answer`, nobody knows which of the two the model said.
 RIVALS = frozenset(
@@ -51,13 +49,6 @@ RIVALS = frozenset(
         "reference",
     ]
 )
-VERSION = ("benchmark_version", "version")
-WANTED = "wanted a list of objects with questionId, prediction and confidence"
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
-READ = ".json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval (also .gz of these)"
-PICKLED = ", since opening a pickle runs whatever code is in it"
-REFUSED = {".pkl": PICKLED, ".pickle": PICKLED, ".npy": "", ".npz": "", ".xls": ""}
-PART = 1 << 9  # rows that are looked at together
 Rows = list[dict[str, Any]]
 T = TypeVar("T")
 
@@ -76,7 +67,7 @@ def read_predictions(path: Path | str) -> Predictions:
     path = Path(path)
     data = read_bytes(path)
     sha256 = hashlib.sha256(data).hexdigest()
-    rows, version = _rows(path, data)
+    rows, version = rows_of(path, data)
     rows, reading, faults = recognised(rows, path, ID, ANSWER)
     read = _Reader(version, numbers_as_text=not DELIMITERS.keys().isdisjoint(path.suffixes))
     read.faults += faults
@@ -84,6 +75,7 @@ def read_predictions(path: Path | str) -> Predictions:
         if not all(isinstance(row, dict) for row in part):
             raise InputError(f"{path}: {WANTED}")
         read.add(part)
+        read.add_labels(part)
     if faults := read.all_faults():
         faults.insert(0, f"{path}: {len(faults)} faults")
     return read.predictions(path.stem, sha256, faults)._replace(reading=reading)
@@ -97,6 +89,7 @@ class _Reader:
         self.places: dict[str, int] = {}
         self.said: list[str] = []
         self.confidence: list[float] = []
+        self.labels: dict[str, float] = {}
         self.texts: dict[str, str] = {}
         self.count = self.unsure = 0
         self.faults: list[str] = []
@@ -141,7 +134,7 @@ class _Reader:
         return []
 
     def _add_row(self, number: int, row: dict[str, Any]) -> None:
-        name, said, value = _first(row, ID), _first(row, ANSWER), row.get("confidence")
+        name, said, value = first(row, ID), first(row, ANSWER), row.get("confidence")
         if name is None or said is None:
             keys = ", ".join(map(str, row)) or "nothing"
             wanted = f"an id ({' or '.join(ID)}) and an answer ({' or '.join(ANSWER)})"
@@ -155,7 +148,7 @@ class _Reader:
             return
         if not isinstance(said, str):
             self.faults.append(f"row {number} ({name}): the answer is {said!r}, wanted a string")
-        self.version = self.version or str(_first(row, VERSION) or "")
+        self.version = self.version or str(first(row, VERSION) or "")
         confidence = math.nan
         if value is None or value == "":
             self.unsure += 1
@@ -166,9 +159,16 @@ class _Reader:
         self.said.append(self.texts.setdefault(said, said) if isinstance(said, str) else "")
         self.confidence.append(confidence)
 
+    def add_labels(self, rows: Rows) -> None:
+        labelled = [row for row in rows if "p_answerable" in row or "abstained" in row]
+        labels, faults = labels_of(labelled, self.numbers_as_text)
+        self.labels |= labels
+        self.faults += faults
+
     def predictions(self, name: str, sha256: str, faults: list[str]) -> Predictions:
         confidence = np.array(self.confidence) if self.unsure < len(self.said) else None
-        return Predictions(name, sha256, self.places, self.said, confidence, self.version, tuple(faults))
+        read = Predictions(name, sha256, self.places, self.said, confidence, self.version, tuple(faults))
+        return with_labels(read, self.labels)
 
     def all_faults(self) -> list[str]:
         """Those of single rows, then those of many."""
@@ -185,63 +185,10 @@ class _Reader:
         return faults
 
 
-def _rows(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
-    """The rows of a file, read as they are asked for, and the benchmark's version if the file names it beside them."""
-    kind = Path(path.name.removesuffix(".gz")).suffix.lower()
-    if kind in DELIMITERS:
-        return _csv_rows(path, data, DELIMITERS[kind]), ""
-    if kind in (".jsonl", ".ndjson"):
-        return (row for _, row in parse_lines(data, path)), ""
-    if kind == ".parquet":
-        return _parquet_rows(path, data), ""
-    if kind in (".eval", ".xlsx"):
-        from .zipped import eval_samples, xlsx_rows  # late: most files are none
-
-        return (eval_samples if kind == ".eval" else xlsx_rows)(path, data), ""
-    if kind in REFUSED:
-        raise InputError(f"{path}: {kind} is not read{REFUSED[kind]}; wanted {READ}")
-    if parts := parse_list(data, path):
-        return parts, ""
-    value = parse_json(data, path)
-    if (samples := samples_of(value, path)) is not None:
-        return samples, ""
-    if not isinstance(value, dict) or not isinstance(value.get("predictions"), list):
-        raise InputError(f"{path}: {WANTED}")
-    return value["predictions"], str(_first(value, VERSION) or "")
-
-
 def _in_parts(rows: Iterable[T]) -> Iterator[list[T]]:
     left = iter(rows)
     while part := list(islice(left, PART)):
         yield part
-
-
-def _csv_rows(path: Path, data: bytes, delimiter: str) -> Iterator[dict[str, Any]]:
-    try:
-        table = csv.reader(io.StringIO(data.decode("utf-8-sig")), delimiter=delimiter)
-        names = next(table, [])
-        yield from (dict(zip(names, row, strict=False)) for row in table if row)
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8"
-        ) from None
-    except csv.Error as error:
-        raise InputError(f"{path}: not a table ({error})") from None
-
-
-def _parquet_rows(path: Path, data: bytes) -> Iterator[dict[str, Any]]:
-    try:
-        from pyarrow import parquet
-
-        for part in parquet.ParquetFile(io.BytesIO(data)).iter_batches(PART):
-            columns = part.to_pydict()
-            yield from (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-    except ImportError:
-        raise InputError(
-            f"{path}: reading Parquet needs pyarrow, which is not installed: pip install pyarrow"
-        ) from None
-    except (ValueError, OSError) as error:  # pyarrow's errors are one of these
-        raise InputError(f"{path}: not a Parquet file ({error})") from None
 
 
 def _column(rows: Rows, keys: tuple[str, ...]) -> list[Any]:
@@ -252,10 +199,6 @@ def _column(rows: Rows, keys: tuple[str, ...]) -> list[Any]:
         if None in found:
             found = [row.get(key) if value is None else value for row, value in zip(rows, found, strict=True)]
     return found
-
-
-def _first(row: dict[str, Any], keys: tuple[str, ...]) -> Any:
-    return next((row[key] for key in keys if row.get(key) is not None), None)
 
 
 def _number(value: object, numbers_as_text: bool) -> float | str:

@@ -28,8 +28,8 @@ def test_the_band_holds_the_accuracy_of_resampled_pictures_at_each_fpr():
     band = acc_band(answered(), options)
     assert len(band) == 101 and (band[0]["x"], band[-1]["x"]) == (0.0, 1.0)
     # At FPR 1 everything is accepted: ACC is the share of right AQs, which are those of pictures n1 and n3.
-    generator = np.random.default_rng(3)
-    right = [np.isin(generator.integers(0, 3, 3), [0, 2]).mean() for _ in range(40)]
+    drawn = [np.random.default_rng([3, repetition]).integers(0, 3, 3) for repetition in range(40)]
+    right = [np.isin(pictures, [0, 2]).mean() for pictures in drawn]
     low, high = np.quantile(right, [0.025, 0.975])
     assert (band[-1]["low"], band[-1]["high"]) == pytest.approx((low, high))
     assert all(row["low"] <= row["high"] for row in band)

@@ -29,7 +29,10 @@ def release(tmp_path):
     """A release's folder: subsets clip-easy and pt-hard, the same six items in both."""
     folder = tmp_path / "1.0.0"
     (folder / "rgqa").mkdir(parents=True)
-    rows = [{"img_id": p, "question_id": i, "sent": "?", "label": {a: 1.0}} for i, p, a, *_ in ROWS]
+    rows = [
+        {"img_id": p, "question_id": i, "sent": "What color is the cat?", "label": {a: 1.0}}
+        for i, p, a, *_ in ROWS
+    ]
     items = [
         {
             "item": {

@@ -1,15 +1,20 @@
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 
-from pipeline.scorers.bootstrap import clusters, draws, interval
+from pipeline.scorers import bootstrap
+from pipeline.scorers.bootstrap import clusters, draws, interval, replicates
+from pipeline.scorers.items import Options
+from pipeline.scorers.resampling import resampled
+from tests.pipeline.scorers.conftest import answered
 
 
 def test_the_bootstrap_resamples_pictures_with_all_their_items():
     # Picture n1 holds items 0 and 1: whatever is drawn, they have one weight.
     count, (place,) = clusters([["n1", "n1", "n2"]])
-    weights = np.array(list(draws(count, 500, 0)))
+    weights = np.array(list(draws(count, range(500), 0)))
     assert weights.shape == (500, 2) and (weights.sum(axis=1) == 2).all() and place.tolist() == [0, 0, 1]
     # Each count is binomial(2, 1/2): mean 1, standard error 0.03.
     assert weights.mean(axis=0) == pytest.approx([1, 1], abs=0.12)
@@ -21,7 +26,7 @@ def test_a_picture_of_two_subsets_has_one_number():
 
 
 def test_one_seed_draws_the_same_pictures():
-    first, again, other = (np.array(list(draws(4, 5, seed))) for seed in (7, 7, 8))
+    first, again, other = (np.array(list(draws(4, range(5), seed))) for seed in (7, 7, 8))
     assert (first == again).all() and (first != other).any() and (first.sum(axis=1) == 4).all()
 
 
@@ -37,3 +42,15 @@ def test_an_interval_needs_95_percent_of_the_repetitions():
     values[94] = math.nan
     assert all(math.isnan(bound) for bound in interval(values))
     assert all(math.isnan(bound) for bound in interval(np.array([1.0, math.nan])))
+
+
+def test_two_threads_give_what_one_gives(monkeypatch):
+    joined = {"s": answered()}
+    scoring = partial(resampled, groups=("realistic", "selective"))
+    options = Options(bootstrap=21)
+    alone = replicates(joined, scoring, options)
+    monkeypatch.setattr(bootstrap, "MANY", 1)
+    beside = replicates(joined, scoring, options)
+    assert alone["s"].keys() == beside["s"].keys()
+    for name, values in alone["s"].items():
+        assert values.tolist() == pytest.approx(beside["s"][name].tolist(), nan_ok=True, abs=0)

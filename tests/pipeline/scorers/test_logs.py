@@ -235,7 +235,7 @@ def test_an_item_that_stands_in_a_log_twice_is_refused(tmp_path):
 def test_a_log_without_confidences_says_that_free_text_is_wanted(release, tmp_path, capsys):
     rows = [{"doc_id": i, "item_id": row[0], "filtered_resps": row[-2]} for i, row in enumerate(ROWS)]
     message = refused(capsys, release, write(tmp_path / "log.json", rows))
-    assert "no confidences; give them, or --free-text" in message
+    assert "no confidences; give them, say in a column `abstained`" in message
 
 
 def test_vlmevalkits_failures_are_no_answers(tmp_path):

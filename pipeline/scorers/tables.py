@@ -1,0 +1,80 @@
+"""The rows of a file, of whatever form: JSON, JSONL, CSV, TSV; Parquet, Excel and inspect_ai's logs where what reads them is
+installed."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from .json_parts import parse_list
+from .logs import samples_of
+from .validation import InputError, parse_json, parse_lines
+
+VERSION = ("benchmark_version", "version")
+WANTED = "wanted a list of objects with questionId, prediction and confidence"
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+READ = ".json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval (also .gz of these)"
+PICKLED = ", since opening a pickle runs whatever code is in it"
+REFUSED = {".pkl": PICKLED, ".pickle": PICKLED, ".npy": "", ".npz": "", ".xls": ""}
+PART = 1 << 9  # rows that are looked at together
+
+
+def rows_of(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
+    """The rows of a file, read as they are asked for, and the benchmark's version if the file names it beside them."""
+    kind = Path(path.name.removesuffix(".gz")).suffix.lower()
+    if kind in DELIMITERS:
+        return _csv_rows(path, data, DELIMITERS[kind]), ""
+    if kind in (".jsonl", ".ndjson"):
+        return (row for _, row in parse_lines(data, path)), ""
+    if kind == ".parquet":
+        return _parquet_rows(path, data), ""
+    if kind in (".eval", ".xlsx"):
+        from .zipped import eval_samples, xlsx_rows  # late: most files are none
+
+        return (eval_samples if kind == ".eval" else xlsx_rows)(path, data), ""
+    if kind in REFUSED:
+        raise InputError(f"{path}: {kind} is not read{REFUSED[kind]}; wanted {READ}")
+    if parts := parse_list(data, path):
+        return parts, ""
+    value = parse_json(data, path)
+    if (samples := samples_of(value, path)) is not None:
+        return samples, ""
+    if not isinstance(value, dict) or not isinstance(value.get("predictions"), list):
+        raise InputError(f"{path}: {WANTED}")
+    return value["predictions"], str(first(value, VERSION) or "")
+
+
+def _csv_rows(path: Path, data: bytes, delimiter: str) -> Iterator[dict[str, Any]]:
+    try:
+        table = csv.reader(io.StringIO(data.decode("utf-8-sig")), delimiter=delimiter)
+        names = next(table, [])
+        yield from (dict(zip(names, row, strict=False)) for row in table if row)
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8"
+        ) from None
+    except csv.Error as error:
+        raise InputError(f"{path}: not a table ({error})") from None
+
+
+def _parquet_rows(path: Path, data: bytes) -> Iterator[dict[str, Any]]:
+    try:
+        from pyarrow import parquet
+
+        for part in parquet.ParquetFile(io.BytesIO(data)).iter_batches(PART):
+            columns = part.to_pydict()
+            yield from (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    except ImportError:
+        raise InputError(
+            f"{path}: reading Parquet needs pyarrow, which is not installed: pip install pyarrow"
+        ) from None
+    except (ValueError, OSError) as error:  # pyarrow's errors are one of these
+        raise InputError(f"{path}: not a Parquet file ({error})") from None
+
+
+def first(row: dict[str, Any], keys: tuple[str, ...]) -> Any:
+    """What the row has under the first of the keys that it has."""
+    return next((row[key] for key in keys if row.get(key) is not None), None)
