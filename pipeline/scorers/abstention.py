@@ -49,7 +49,10 @@ def read(questions: Sequence[str], replies: Sequence[str]) -> np.ndarray:
     A reply abstains that says that it cannot be known, that the question does not fit, that what it is about is not
     there, or that declines for another reason; a bare "no", "none" or "nothing" is an answer. The final word counts.
     """
-    said = [TAG.sub("", spoken(reply)).strip(" \n\t.!\"'`*_()[]").lower() for reply in replies]
+    untagged = (
+        TAG.sub("", text) or text for text in map(spoken, replies)
+    )  # what is a tag alone may be an answer
+    said = [text.strip(" \n\t.!\"'`*_()[]").lower() for text in untagged]
     open_ones = [place for place, text in enumerate(said) if text not in NO_ANSWER]
     found = np.full(len(said), ABSTAINS)
     abstains = reader().p_abstains(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -48,6 +49,8 @@ def judged(model: Predictions, path: Path) -> Predictions:
     rows, _ = rows_of(path, read_bytes(path))
     rows = [row for row in rows if isinstance(row, dict)]
     labels, faults = labels_of(rows, as_text=not DELIMITERS.keys().isdisjoint(path.suffixes))
+    given = Counter(str(name) for row in rows if (name := first(row, ID)) is not None)
+    faults += [f"{name}: stands there {count} times" for name, count in given.items() if count > 1]
     if unknown := sorted(labels.keys() - model.places.keys()):
         shown = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
         faults.append(f"{len(unknown)} ids have no prediction in {model.name}: {shown}")

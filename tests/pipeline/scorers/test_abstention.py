@@ -68,6 +68,19 @@ def test_what_the_reader_is_not_sure_of_is_unclear(monkeypatch):
     assert said.tolist() == [ABSTAINS, UNCLEAR, UNCLEAR, ANSWERS, ABSTAINS, ABSTAINS]
 
 
+def test_a_reply_that_is_a_tag_alone_is_read_like_any_other(monkeypatch):
+    class Answering:
+        def p_abstains(self, questions, replies):
+            return np.zeros(len(replies))
+
+    monkeypatch.setattr("pipeline.scorers.abstention.reader", Answering)
+    assert read([""] * 3, ["<red>", "<answer>UQ</answer>", "unanswerable</s>"]).tolist() == [
+        ANSWERS,
+        ABSTAINS,
+        ABSTAINS,
+    ]
+
+
 def test_the_readers_error_is_corrected_as_rogan_and_gladen_do():
     error = ReaderError(0.8, 0.1)
     # of 30 % that abstain 0.8 x 0.3 + 0.1 x 0.7 = 0.31 are read so

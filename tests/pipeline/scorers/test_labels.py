@@ -71,11 +71,13 @@ def test_a_judges_labels_count_before_the_files_own(tmp_path):
 
 def test_a_judges_file_with_faults_lists_them_all(tmp_path):
     model = said(tmp_path, {}, {})
-    rows = [{"id": "7", "abstained": True}, {"id": "1", "abstained": "maybe"}]
+    rows = [{"id": "7", "abstained": True}, {"id": "1", "abstained": "maybe"}, {"id": "0", "abstained": True}]
+    rows.append({"id": "0", "abstained": False})
     with pytest.raises(InputError) as caught:
         judged(model, write(tmp_path / "judge.json", rows))
     assert caught.value.problems[1:] == [
         "1: abstained is 'maybe', wanted true or false",
+        "0: stands there 2 times",
         "1 ids have no prediction in m: 7",
     ]
     with pytest.raises(InputError, match="no row has questionId and p_answerable or abstained"):
