@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from pipeline.scorers import acc_fpr_curve, reliability_table, risk_coverage_curve
+from pipeline.scorers.answered import Answered, Options
 from pipeline.scorers.bootstrap import clusters, draws, interval
 from pipeline.scorers.by_kind import by_group, few
-from pipeline.scorers.items import Answered, Options
 from pipeline.scorers.sweep import ranking, share
 
 POINTS = 500  # of a curve, evenly thinned, first and last kept: more cannot be seen
@@ -37,7 +37,7 @@ def acc_band(at: Answered, options: Options) -> list[Row]:
     if not options.bootstrap or at.answerable.all() or not at.answerable.any():
         return []
     by = ranking(*at.columns)
-    count, (place,) = clusters([[item.picture or item.id for item in at.items]])
+    count, (place,) = clusters([at.items.clusters.tolist()])
     grid = np.linspace(0, 1, GRID)
     repeated = []
     places, memory = place[by.rows], by.sums()

@@ -11,7 +11,8 @@ from pipeline.core.files import replacing
 from pipeline.core.pages import svg
 from pipeline.reporting import score_curves
 from pipeline.reporting.score_curves import Row
-from pipeline.scorers.items import Answered, Benchmark, Options, Predictions
+from pipeline.scorers.answered import Answered, Options, Predictions
+from pipeline.scorers.items import Benchmark
 from pipeline.scorers.join import join
 
 if TYPE_CHECKING:
@@ -47,11 +48,7 @@ def charts(
     def rows(of: Callable[[Answered, Options], Rows]) -> Rows:
         return [{"model": name} | row for name, at in answered.items() for row in of(at, options)]
 
-    what = (
-        f"{subset}, part {options.part}"
-        if any(item.part for item in next(iter(answered.values())).items)
-        else subset
-    )
+    what = f"{subset}, part {options.part}" if any(next(iter(answered.values())).items["part"]) else subset
     resampled = (
         f"; 95 % intervals: pictures resampled {options.bootstrap:,} times" if options.bootstrap else ""
     )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .items import Answered, Options, Scores
+from .answered import Answered, Options, Scores
 from .realistic import auaf
 from .reply_reader import reader
 from .reply_words import spoken
@@ -81,7 +81,7 @@ def abstention_group(answered: Answered, options: Options) -> Scores:
     if not (options.free_text or "abstention" in options.scores):
         return {"absent": "the words of the answers were not read (--free-text, or --scores abstention)"}
     at = answered.at(~answered.missing)
-    said = at.confidence if options.free_text else read([item.asked for item in at.items], at.said)
+    said = at.confidence if options.free_text else read(at.items["asked"].tolist(), at.said)
     abstains = said == ABSTAINS
     on_aqs, answered_uqs = abstains[at.answerable], said[~at.answerable] > UNCLEAR
     counts: Scores = {

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from .items import Answered, Options, ReportedScore, Scores
+from .answered import Answered, Options, ReportedScore, Scores
 from .normalize import Form, fold, normalize_answer, official_punctuation, single_line
 from .sweep import mean_defined
 from .validation import TextLists, Texts, strings

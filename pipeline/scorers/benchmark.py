@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from .items import UNANSWERABLE, Benchmark, BenchmarkItem
-from .json_parts import parse_list
+from .items import UNANSWERABLE, Benchmark, Items
+from .json_parts import in_parts, parse_list
 from .validation import InputError, each, parse_json, parse_lines, read_bytes
 
+ColumnsOf = Callable[[Sequence[Any]], dict[str, list[Any]]]  # of rows of a file, by field of BenchmarkItem
 TYPES = ("structural", "semantic", "detailed")  # of questions, as GQA names them
 
 
@@ -37,21 +38,20 @@ def _single_file(path: Path) -> Benchmark:
     value = None if is_list else parse_json(data, path)
     questions = value.values() if isinstance(value, dict) else []
     if is_list:
-        kind, items = "rgqa", _items(partial(_values, data, path), path, "question", _RgqaItems())
+        kind, items = "rgqa", _items(partial(_values, data, path), path, "question", _RgqaColumns())
     elif isinstance(value, dict) and isinstance(annotations := value.get("annotations"), list):
-        kind, items = "vqa", _items(lambda: annotations, path, "annotation", _vqa_item)
+        kind, items = "vqa", _items(lambda: annotations, path, "annotation", _vqa_columns)
     elif (
         isinstance(value, dict)
         and questions
         and all(isinstance(q, dict) and "answer" in q for q in questions)
     ):
-        kind, items = "gqa", [_gqa_item(name, question) for name, question in value.items()]
+        kind, items = "gqa", _gqa_items(value)
     else:
         raise InputError(
             f"{path}: wanted RGQA's list of questions, VQA's object with `annotations` or GQA's object of questions with `answer`"
         )
-    ids = frozenset(map(attrgetter("id"), items))
-    return Benchmark(kind, path.stem, "", {path.name: _sha256(data)}, {path.stem: items}, ids)
+    return Benchmark(kind, path.stem, "", {path.name: _sha256(data)}, {path.stem: items}, items.ids)
 
 
 def _release(folder: Path) -> Benchmark:
@@ -66,26 +66,26 @@ def _release(folder: Path) -> Benchmark:
         data = read_bytes(provenance)
         sums[provenance.name] = _sha256(data)
         details = _details(data, provenance)
-    subsets: dict[str, list[BenchmarkItem]] = {}
+    subsets: dict[str, Items] = {}
     problems: list[str] = []
-    item_of = _RgqaItems()
+    columns_of = _RgqaColumns()
     for file in files:
         data, name = read_bytes(file), file.stem
         sums[f"rgqa/{file.name}"] = _sha256(data)
         try:
             if parse_list(data, file) is None:
                 raise InputError(f"{file}: wanted a list of questions")
-            items = _items(partial(_values, data, file), file, "question", item_of)
+            items = _items(partial(_values, data, file), file, "question", columns_of)
         except InputError as error:
             problems += error.problems
             continue
         known = details.get(name, {})
-        lost = [item.id for item in items if item.id not in known] if known else []
+        lost = [item for item in items["id"] if item not in known] if known else []
         problems += [f"provenance.jsonl: has nothing on {name}'s item {item}" for item in lost]
-        subsets[name] = [_detailed(item, known.get(item.id, {})) for item in items]
+        subsets[name] = _detailed(items, known)
     if problems:
         raise InputError(problems)
-    ids = frozenset(item.id for items in subsets.values() for item in items)
+    ids = frozenset().union(*(items.ids for items in subsets.values()))
     return Benchmark("rgqa", folder.resolve().name, str(version), sums, subsets, ids)
 
 
@@ -101,65 +101,73 @@ def _details(data: bytes, path: Path) -> dict[str, dict[str, Any]]:
     return details
 
 
-def _detailed(item: BenchmarkItem, details: dict[str, Any]) -> BenchmarkItem:
-    return item._replace(
-        category=details.get("category") or "",
-        edits=tuple(sorted({edit["kind"] for edit in details.get("edits", ())})),
-        pair=details.get("pair_id", ""),
-        **{name: details.get(name, "") for name in (*TYPES, "part")},
-    )
+def _detailed(items: Items, known: Mapping[str, dict[str, Any]]) -> Items:
+    details = [known.get(name, {}) for name in items["id"]]
+    texts = {name: [row.get(name) or "" for row in details] for name in (*TYPES, "part", "category")}
+    edits = [tuple(sorted({edit["kind"] for edit in row.get("edits", ())})) for row in details]
+    return items.with_columns(edits=edits, pair=[row.get("pair_id", "") for row in details], **texts)
 
 
 def _values(data: bytes, path: Path) -> Iterable[Any]:
     return parse_list(data, path) or ()
 
 
-def _items(
-    rows: Callable[[], Iterable[Any]], path: Path, noun: str, item_of: Callable[[Any], BenchmarkItem]
-) -> list[BenchmarkItem]:
-    """The items of a file's rows, which are gone through again where something is wrong with any.
+def _items(rows: Callable[[], Iterable[Any]], path: Path, noun: str, columns_of: ColumnsOf) -> Items:
+    """The items of a file's rows, which are gone through again one by one where something is wrong with any.
 
     Raises:
         InputError: lists every row of which none can be made, and every id that stands there twice.
     """
     with suppress(InputError):
-        items = [*map(item_of, rows())]
-        if len(set(map(attrgetter("id"), items))) == len(items):
+        columns: dict[str, list[Any]] = defaultdict(list)
+        for part in in_parts(rows()):
+            for name, values in columns_of(part).items():
+                columns[name] += values
+        count = len(columns["id"])
+        items = Items(columns, count)
+        if len(items.ids) == count:
             return items
     seen: set[str] = set()
 
-    def new_item(row: Any) -> BenchmarkItem:
-        item = item_of(row)
-        if item.id in seen:
-            raise InputError(f"id {item.id} stands there twice")
-        seen.add(item.id)
-        return item
+    def check(row: Any) -> None:
+        (name,) = columns_of([row])["id"]
+        if name in seen:
+            raise InputError(f"id {name} stands there twice")
+        seen.add(name)
 
-    items, problems = each(rows(), f"{path.name}, {noun}", new_item)
-    if problems:
-        raise InputError([f"{path}: {len(problems)} faults", *problems])
-    return items
+    _, problems = each(rows(), f"{path.name}, {noun}", check)
+    raise InputError([f"{path}: {len(problems)} faults", *problems])
 
 
-class _RgqaItems:
-    """Makes items of RGQA's rows; labels that are alike are one mapping, pictures and questions that are alike one text."""
+class _RgqaColumns:
+    """Makes columns of RGQA's rows; labels that are alike are one mapping, questions that are alike one text."""
 
     def __init__(self) -> None:
         self.labels: dict[tuple[tuple[str, float], ...], dict[str, float]] = {}
         self.texts: dict[str, str] = {}
 
-    def __call__(self, row: Any) -> BenchmarkItem:
+    def __call__(self, rows: Sequence[Any]) -> dict[str, list[Any]]:
         try:
-            name, label, picture = str(row["question_id"]), row["label"], str(row.get("img_id", ""))
+            names = _texts([row["question_id"] for row in rows])
+            labels = [row["label"] for row in rows]
+            pictures = _texts([row.get("img_id", "") for row in rows])
+            asked = _texts([row.get("sent", "") for row in rows])
         except (KeyError, TypeError, AttributeError):
             raise InputError("wanted an object with question_id and label") from None
-        try:
-            answers = self.labels[tuple(label.items())]
-        except (KeyError, TypeError, AttributeError):
-            answers = _answers(name, label)
-            self.labels[tuple(label.items())] = answers
-        asked, one_text = str(row.get("sent", "")), self.texts.setdefault
-        return BenchmarkItem(name, one_text(picture, picture), answers, (), one_text(asked, asked))
+        asked = [*map(self.texts.setdefault, asked, asked)]
+        try:  # without a loop, where all labels are known
+            answers = [*map(self.labels.__getitem__, map(tuple, map(dict.items, labels)))]
+        except (KeyError, TypeError):
+            answers = [self.answers(name, label) for name, label in zip(names, labels, strict=True)]
+        return {"id": names, "picture": pictures, "answers": answers, "asked": asked}
+
+    def answers(self, name: str, label: Any) -> dict[str, float]:
+        found = _answers(name, label)
+        return self.labels.setdefault(tuple(label.items()), found)
+
+
+def _texts(values: list[Any]) -> list[str]:
+    return values if {*map(type, values)} == {str} else [*map(str, values)]
 
 
 def _answers(name: str, label: Any) -> dict[str, float]:
@@ -176,22 +184,33 @@ def _answers(name: str, label: Any) -> dict[str, float]:
     return {} if UNANSWERABLE in label else label
 
 
-def _vqa_item(row: Any) -> BenchmarkItem:
+def _vqa_columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
     try:
-        people = tuple(str(answer["answer"]) for answer in row["answers"])
-        name = str(row["question_id"])
+        names = [str(row["question_id"]) for row in rows]
+        people = [tuple(str(answer["answer"]) for answer in row["answers"]) for row in rows]
     except (KeyError, TypeError) as error:
         raise InputError(f"wanted question_id and answers ({error!r})") from None
-    if not people:
-        raise InputError(f"id {name} has no answers")
-    picture, kind = str(row.get("image_id", "")), str(row.get("answer_type", ""))
-    return BenchmarkItem(name, picture, dict.fromkeys(people, 1.0), people, structural=kind)
+    if lacking := [name for name, answers in zip(names, people, strict=True) if not answers]:
+        raise InputError(f"id {lacking[0]} has no answers")
+    return {
+        "id": names,
+        "picture": [str(row.get("image_id", "")) for row in rows],
+        "answers": [dict.fromkeys(answers, 1.0) for answers in people],
+        "people": people,
+        "structural": [str(row.get("answer_type", "")) for row in rows],
+    }
 
 
-def _gqa_item(name: str, question: dict[str, Any]) -> BenchmarkItem:
-    types = question.get("types") or {}
-    item = BenchmarkItem(name, str(question.get("imageId", "")), {question["answer"]: 1.0}, question=question)
-    return item._replace(**{kind: types.get(kind) or "" for kind in TYPES})
+def _gqa_items(questions: Mapping[str, dict[str, Any]]) -> Items:
+    types = [question.get("types") or {} for question in questions.values()]
+    columns = {
+        "id": questions,
+        "picture": [str(question.get("imageId", "")) for question in questions.values()],
+        "answers": [{question["answer"]: 1.0} for question in questions.values()],
+        "question": questions.values(),
+        **{kind: [row.get(kind) or "" for row in types] for kind in TYPES},
+    }
+    return Items(columns, len(questions))
 
 
 def _sha256(data: bytes) -> str:

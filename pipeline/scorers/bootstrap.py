@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from .items import Answered, Options
+from .answered import Answered, Options
 
 MANY = 100_000  # items of a subset from which on two threads are faster than one
 Scoring = Callable[[np.ndarray], dict[str, float]]  # how often each picture is drawn [pictures] -> scores
@@ -21,7 +21,7 @@ def replicates(
 ) -> Replicates:
     """Scores of every repetition, [b] each, of every subset and, of several, of their "mean". The same seed draws the
     same pictures for every model, so that differences are paired."""
-    count, places = clusters([[item.picture or item.id for item in at.items] for at in subsets.values()])
+    count, places = clusters([at.items.clusters.tolist() for at in subsets.values()])
     parted = [*zip(subsets.values(), places, strict=True)]
 
     def share(first: int) -> list[list[dict[str, float]]]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
-from operator import attrgetter
 
 import numpy as np
 
+from .answered import Answered, Options, Scores
 from .bootstrap import interval, replicates
-from .items import Answered, Options, Scores
 from .realistic import realistic_scores
 from .resampling import resampled
 
@@ -40,7 +39,7 @@ def by_group(answered: Answered, options: Options) -> Scores:
             for score in SHOWN:
                 if few(row, score):
                     rarer = aqs if score == "facc" or len(aqs) < len(uqs) else uqs
-                    pictures = {answered.items[i].picture or answered.items[i].id for i in rarer.tolist()}
+                    pictures = set(answered.items.clusters[rarer])
                     # With enough AQs FACC is known, above which AUAF cannot be.
                     most = scores["facc"] if score == "auaf" and len(aqs) >= FEW else 1.0
                     bounds = bounded_mean_interval(scores[score] / most if most else 0.0, len(pictures))
@@ -91,7 +90,7 @@ def _edge(inside: Callable[[float], bool], near: float, far: float) -> float:
 
 def _slices(answered: Answered, name: str) -> Iterator[tuple[str, np.ndarray]]:
     """Which items are of each kind, [n]."""
-    kinds_of = [*map(attrgetter("edits" if name == "edit" else name), answered.items)]
+    kinds_of = answered.items["edits" if name == "edit" else name].tolist()
     number = {kinds: place for place, kinds in enumerate(dict.fromkeys(kinds_of))}
     if not any(number):
         return

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .answer_scores import most_frequent
-from .items import Answered, Options, Scores
+from .answered import Answered, Options, Scores
 from .validation import fractions
 
 Binning = Literal["width", "mass"]
@@ -83,8 +83,8 @@ def outcomes(answered: Answered) -> tuple[Answered, dict[str, np.ndarray]]:
     at = answered.at(~answered.missing)
     right = at.correct
     if answered.people:
-        pairs = zip(at.said, at.items, strict=True)
-        right = np.array([float(said == most_frequent(item.people)) for said, item in pairs])
+        pairs = zip(at.said, at.items["people"], strict=True)
+        right = np.array([float(said == most_frequent(people)) for said, people in pairs])
     return at, {"right": right} if answered.answerable.all() else {
         "answerable": at.answerable,
         "right": right,

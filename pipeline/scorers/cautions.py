@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .items import Answered, Match, Options
+from .answered import Answered, Match, Options
 from .matching import FORMS, verdicts
 from .sweep import area, sweep
 
@@ -24,11 +24,11 @@ def cautions(answered: Answered, options: Options) -> list[str]:
 
 def _of_confidences(answered: Answered) -> Iterator[str]:
     given = answered.confidence[~answered.missing]
-    levels = np.unique(given)
-    if len(levels) == 1:
-        yield f"all confidences are {levels[0]:g}: nothing can be told apart by them; is it the right column?"
+    lowest, highest = given.min(), given.max()
+    if lowest == highest:
+        yield f"all confidences are {lowest:g}: nothing can be told apart by them; is it the right column?"
         return
-    if len(levels) == 2 and set(levels.tolist()) == {0.0, 1.0}:
+    if ((given == 0) | (given == 1)).all():
         yield "confidences are 0 and 1 alone: the curve has one point between its ends; are there scores before the decision?"
     if outside := np.count_nonzero((given < 0) | (given > 1)):
         yield f"{outside:,} confidences lie outside [0, 1]: are they logits? Ranks are scored as they are, calibration is not"
@@ -42,25 +42,26 @@ def _of_matching(answered: Answered, options: Options) -> Iterator[str]:
     """The first looser form that would change more than 1 % of the verdicts on AQs."""
     if answered.people:
         return
-    answers = [item.answers for item in answered.items]
+    at = answered.at((answered.correct < 1) & ~answered.missing & answered.answerable)
+    answers = at.items["answers"].tolist()
     forms: list[Match] = list(FORMS)
     for form in forms[forms.index(options.match) + 1 :]:
-        worth = verdicts(answered.said, answers, form, options.synonyms)
-        changed = np.flatnonzero((worth > answered.correct) & ~answered.missing)
+        worth = verdicts(at.said, answers, form, options.synonyms)
+        changed = np.flatnonzero(worth > at.correct)
         if len(changed) > LOOSER * answered.answerable.sum():
             examples = ", ".join(
-                f"{answered.said[i]!r} for {next(iter(answers[i]))!r}" for i in changed[:SHOWN].tolist()
+                f"{at.said[i]!r} for {next(iter(answers[i]))!r}" for i in changed[:SHOWN].tolist()
             )
             yield f"--match {form} would call {len(changed):,} more answers right: {examples}"
             return
-    spaced = {text: f" {FORMS['vqa'](text)} " for text in {*answered.said}.union(*answers)}
+    spaced = {text: f" {FORMS['vqa'](text)} " for text in {*at.said}.union(*answers)}
     wordy = [
         i
-        for i in np.flatnonzero((answered.correct == 0) & ~answered.missing & answered.answerable).tolist()
-        if any(spaced[label] in spaced[answered.said[i]] for label in answers[i])
+        for i in np.flatnonzero(at.correct == 0).tolist()
+        if any(spaced[label] in spaced[at.said[i]] for label in answers[i])
     ]
     if len(wordy) > LOOSER * answered.answerable.sum():
-        examples = ", ".join(f"{answered.said[i]!r} for {next(iter(answers[i]))!r}" for i in wordy[:SHOWN])
+        examples = ", ".join(f"{at.said[i]!r} for {next(iter(answers[i]))!r}" for i in wordy[:SHOWN])
         yield (
             f"{len(wordy):,} answers that count as wrong hold the label among other words: {examples}; "
             "ask the model for a word or a phrase"

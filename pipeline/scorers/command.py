@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .answered import Options, Predictions
 from .benchmark import read_benchmark
 from .extras import read_extras, served
-from .items import Benchmark, Options, Predictions
+from .items import Benchmark
 from .labels import judged
 from .model_report import ON_SCREEN, Report, available, score
 from .one_screen import screen_of

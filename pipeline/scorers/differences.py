@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .answer_scores import SCORES as ANSWER_SCORES
+from .answered import Scores
 from .bootstrap import Replicates, interval
-from .items import Scores
 from .realistic import SCORES as REALISTIC_SCORES
 
 # The scores by which models are compared: their titles, and which of them are better when lower.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .items import Answered, Options, Scores
+from .answered import Answered, Options, Scores
 from .validation import arrays
 
 

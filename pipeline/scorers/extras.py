@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from .items import Answered, Benchmark, Options, Scores
+from .answered import Answered, Options, Scores
+from .items import Benchmark
 from .validation import InputError, read_attention, read_mapping
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .items import Answered, Options
+from .answered import Answered, Options
 from .validation import InputError
 
 Questions = Mapping[str, Mapping[str, Any]]  # also choices and scene graphs: an object of GQA's for each id
@@ -77,7 +77,7 @@ def steps(question: Mapping[str, Any]) -> int:
 
 
 def gqa_group(answered: Answered, options: Options) -> dict[str, Any]:
-    questions = {item.id: item.question for item in answered.items}
+    questions = dict(zip(answered.items["id"], answered.items["question"], strict=True))
     if not all(questions.values()):
         return {"absent": "needs GQA's questions file as the benchmark"}
     said = dict(zip(questions, answered.said, strict=True)) | answered.model.answers

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .items import Answered, Options, Scores
+from .answered import Answered, Options, Scores
 from .realistic import fpr_at_tpr
 from .sweep import mean_defined
 from .validation import InputError, arrays, each, parse_json, read_bytes
@@ -75,10 +75,10 @@ def human_group(answered: Answered, options: Options) -> Scores:
     study = options.human
     if study is None:
         return {"absent": "needs people's judgements (--extra human=FILE)"}
-    at = answered.at(np.array([item.id in study for item in answered.items]))
-    if not at.items:
+    at = answered.at(answered.items.among(study))
+    if not len(at.items):
         return {"absent": "the human study has no item of this subset"}
-    judgements = [study[item.id] for item in at.items]
+    judgements = [study[name] for name in at.items["id"]]
     people = human_rejection(np.concatenate(judgements), np.repeat(at.answerable, list(map(len, judgements))))
     tpr = people["true_positive_rate"]
     same, whole = (rejection_at_tpr(of.confidence, of.answerable, tpr) for of in (at, answered))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import repeat
 
 import numpy as np
 
 from .abstention import read
-from .items import Answered, Benchmark, BenchmarkItem, Options, Predictions
+from .answered import Answered, Options, Predictions
+from .items import Benchmark, Items
 from .matching import verdicts
 from .validation import InputError
 
@@ -22,7 +24,7 @@ def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> 
     said = predictions.places.keys()
     dev = predictions.dev.places.keys() if predictions.dev else frozenset()
     extra = (options.all_questions or {}).keys()
-    unknown = sorted({name for names in (said, dev) for name in names if name not in benchmark.ids} - extra)
+    unknown = sorted({*said, *dev}.difference(benchmark.ids, extra))
     if unknown:
         yield f"{len(unknown)} ids are not in the benchmark (is it another version or subset?): {_some(unknown)}"
     if predictions.dev:
@@ -44,8 +46,8 @@ def _misplaced(
     """Items of --dev that are to be scored."""
     if both := sorted(name for name in dev if name in said):
         yield f"{len(both)} ids are both scored and in --dev: {_some(both)}"
-    items = (item for items in benchmark.subsets.values() for item in items)
-    if held_back := sorted({item.id for item in items if item.part == options.part and item.id in dev}):
+    parted = [items.at(items["part"] == options.part)["id"] for items in benchmark.subsets.values()]
+    if held_back := sorted(set().union(*parted).intersection(dev)):
         yield f"{len(held_back)} ids of --dev are of part {options.part}, which is to be scored: {_some(held_back)}"
 
 
@@ -55,8 +57,8 @@ def _missing(benchmark: Benchmark, predictions: Predictions, options: Options) -
     needed: dict[str, list[str]] = {}
     for name, items in benchmark.subsets.items():
         scored, chosen_on = split(items, predictions, options)
-        ids = [item.id for item in chosen_on]
-        needed[name] = [item.id for item in scored] + (ids if any(one in dev for one in ids) else [])
+        ids = chosen_on["id"].tolist()
+        needed[name] = scored["id"].tolist() + (ids if any(one in dev for one in ids) else [])
     missing = {
         name: set() if all(map(said.__contains__, ids)) else {one for one in ids if one not in said}
         for name, ids in needed.items()
@@ -73,19 +75,20 @@ def _missing(benchmark: Benchmark, predictions: Predictions, options: Options) -
         )
 
 
-def split(
-    items: Sequence[BenchmarkItem], model: Predictions, options: Options
-) -> tuple[list[BenchmarkItem], list[BenchmarkItem]]:
+def split(items: Items, model: Predictions, options: Options) -> tuple[Items, Items]:
     """The items that are scored, and those that thresholds are chosen on; none where nothing says which."""
-    parted = options.part != "all" and any(item.part for item in items)
-    scored = [item for item in items if item.part == options.part] if parted else list(items)
+    part, none = items["part"], np.zeros(len(items), bool)
+    parted = options.part != "all" and any(part)
+    scored = part == options.part if parted else ~none
     if model.dev:
-        chosen_on = model.dev.places
-        return [i for i in scored if i.id not in chosen_on], [i for i in items if i.id in chosen_on]
-    return scored, [item for item in items if item.part == "dev"] if parted and options.part == "test" else []
+        chosen_on = items.among(model.dev.places)
+        scored = scored & ~chosen_on
+    else:
+        chosen_on = part == "dev" if parted and options.part == "test" else none
+    return items if scored.all() else items.at(scored), items.at(chosen_on)
 
 
-def join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) -> Answered:
+def join(items: Items, model: Predictions, options: Options) -> Answered:
     """Join one subset with the predictions: the items that are scored, with those of dev beside them.
 
     Raises:
@@ -93,18 +96,21 @@ def join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) -
     """
     scored, dev = split(items, model, options)
     source = model.dev or model
-    answered = any(item.id in source.places for item in dev)
+    answered = dev.among(source.places).any()
     return _join(scored, model, options)._replace(dev=_join(dev, source, options) if answered else None)
 
 
-def _join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) -> Answered:
+def _join(items: Items, model: Predictions, options: Options) -> Answered:
     if options.missing == "drop":
-        items = [item for item in items if item.id in model.places]
-    places = np.fromiter((model.places.get(item.id, -1) for item in items), int, len(items))
+        items = items.at(items.among(model.places))
+    ids = items["id"].tolist()
+    in_order = ids == [*model.places]  # as they mostly are; else each is looked up
+    found = range(len(ids)) if in_order else map(model.places.get, ids, repeat(-1))
+    places = np.fromiter(found, int, len(ids))
     missing = places < 0
     if missing.all():
         raise InputError(f"{model.name}: no item of the subset has a prediction")
-    said = [model.said[place] if place >= 0 else "" for place in places.tolist()]
+    said: list[str] = np.array([*model.said, ""], object)[places].tolist()  # place -1 is the last one, ""
     if options.free_text:
         confidence = _read(items, said, model)
     elif model.confidence is None:  # answers alone are scored: all are alike
@@ -113,26 +119,26 @@ def _join(items: Sequence[BenchmarkItem], model: Predictions, options: Options) 
         confidence = model.confidence[places]
     if missing.any():
         confidence[missing] = confidence[~missing].max() + 1
-    answers = [item.answers for item in items]
     return Answered(
         items,
         model,
         said,
         confidence,
-        answerable=np.array([bool(item.answers) for item in items], bool),
-        correct=np.where(missing, 0.0, verdicts(said, answers, options.match, options.synonyms)),
+        answerable=items.answerable,
+        correct=np.where(
+            missing, 0.0, verdicts(said, items["answers"].tolist(), options.match, options.synonyms)
+        ),
         missing=missing,
         confident=options.free_text or model.confidence is not None,
     )
 
 
-def _read(items: Sequence[BenchmarkItem], said: Sequence[str], model: Predictions) -> np.ndarray:
+def _read(items: Items, said: Sequence[str], model: Predictions) -> np.ndarray:
     """The words, read where nobody else says whether they abstain, [n]."""
-    labels = np.array([model.labels.get(item.id, np.nan) for item in items], float)
+    labels = np.fromiter(map(model.labels.get, items["id"], repeat(np.nan)), float, len(items))
     open_ones: list[int] = np.flatnonzero(np.isnan(labels)).tolist()
     if open_ones:
-        asked = [items[place].asked for place in open_ones]
-        labels[open_ones] = read(asked, [said[place] for place in open_ones])
+        labels[open_ones] = read(items["asked"][open_ones].tolist(), [said[place] for place in open_ones])
     return labels
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .validation import parse_json
 
-PART, TRIES = 1 << 15, 8  # letters that are parsed at once: their objects fit the cache; gaps tried
-_OPENING, _GAP = re.compile(r"[ \t\n\r]*\["), re.compile(r"\}[ \t\n\r]*,[ \t\n\r]*\{")
+ROWS = 1 << 9  # rows that are looked at together
+PART, TRIES = 1 << 15, 8  # bytes that are parsed at once: their objects fit the cache; gaps tried
+T = TypeVar("T")
+_OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\n\r]*\[")  # after a byte-order mark, if there is one
+_GAP = re.compile(rb"\}[ \t\n\r]*,[ \t\n\r]*\{")
 
 
 def parse_list(data: bytes, path: Path | str) -> Iterator[Any] | None:
@@ -21,27 +25,33 @@ def parse_list(data: bytes, path: Path | str) -> Iterator[Any] | None:
     Raises:
         InputError: says where it breaks, once that is reached.
     """
-    try:
-        text = data.decode(json.detect_encoding(data), "surrogatepass")
-    except UnicodeDecodeError:
-        return parse_json(data, path)  # which says what is wrong
-    opening = _OPENING.match(text)
-    return chain.from_iterable(_parts(text, opening.end(), data, path)) if opening else None
+    if not json.detect_encoding(data).startswith("utf-8"):
+        with suppress(UnicodeDecodeError):  # else the parser says what is wrong
+            data = data.decode(json.detect_encoding(data), "surrogatepass").encode("utf-8", "surrogatepass")
+    opening = _OPENING.match(data)
+    return chain.from_iterable(_parts(data, opening.end(), path)) if opening else None
 
 
-def _parts(text: str, place: int, data: bytes, path: Path | str) -> Iterator[list[Any]]:
+def in_parts(rows: Iterable[T]) -> Iterator[list[T]]:
+    """Rows, `ROWS` at a time."""
+    left = iter(rows)
+    while part := list(islice(left, ROWS)):
+        yield part
+
+
+def _parts(data: bytes, place: int, path: Path | str) -> Iterator[list[Any]]:
     """Cut between two objects; where such a part is no list, the gap was inside of an object or a string."""
     reach, tries = place + PART, 0
-    while tries < TRIES and (gap := _GAP.search(text, reach)):
+    while tries < TRIES and (gap := _GAP.search(data, reach)):
         reach = gap.end() - 1
         try:
-            part = json.loads(f"[{text[place : gap.start() + 1]}]")
+            part = json.loads(b"[%b]" % data[place : gap.start() + 1])
         except (ValueError, RecursionError):
             tries += 1
             continue
         yield part
         place, reach, tries = reach, reach + PART, 0
     try:
-        yield json.loads("[" + text[place:])
+        yield json.loads(b"[" + data[place:])
     except (ValueError, RecursionError):
         yield parse_json(data, path)  # which says what is wrong

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .items import Predictions
+from .answered import Predictions
 from .tables import DELIMITERS, first, rows_of
 from .validation import InputError, read_bytes
 

@@ -7,8 +7,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from .answered import Reading
 from .harnesses import CONFIDENCES, HARNESSES, Row, Sample, find, mapping
-from .items import Reading
 from .validation import InputError, no_collection
 
 TAKEN_ALONG = ("p_answerable", "abstained")  # as they are, for whoever knows them

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .items import Answered, Options, Scores
+from .answered import Answered, Options, Scores
 from .normalize import fold
 from .sweep import mean_defined
 from .validation import InputError, TextLists, Texts, strings

@@ -7,7 +7,7 @@ from itertools import chain
 
 import numpy as np
 
-from .items import Match
+from .answered import Match
 from .normalize import normalize_answer
 
 # From the strictest on; every one matches what those before it match.

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import answer_scores, extras, realistic
 from .abstention import abstention_group
+from .answered import FILES, Answered, Options, Predictions, Reading, Scores
 from .bootstrap import Replicates, interval, replicates
 from .by_kind import by_group
 from .calibration import calibration_group
@@ -21,7 +22,7 @@ from .differences import GROUPS as COMPARED
 from .differences import Difference, compared, differences
 from .dual_accuracy import pairs_group
 from .harnesses import HARNESSES
-from .items import FILES, Answered, Benchmark, Options, Predictions, Reading, Scores
+from .items import Benchmark
 from .join import faults, join, split
 from .resampling import resampled
 from .selective import selective_group
@@ -112,9 +113,7 @@ def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options)
         {
             **{name: value for name, value in benchmark._asdict().items() if name != "ids"},
             "subsets": {name: len(items) for name, items in benchmark.subsets.items()},
-            "parts": sorted(
-                {item.part for items in benchmark.subsets.values() for item in items if item.part}
-            ),
+            "parts": sorted({part for items in benchmark.subsets.values() for part in items["part"] if part}),
         },
         [report for report, _ in scored],
         differences(
@@ -133,9 +132,7 @@ def in_common(benchmark: Benchmark, models: Sequence[Predictions], options: Opti
     said = [model.places.keys() | (model.dev.places.keys() if model.dev else set()) for model in models]
     kept = frozenset.intersection(*map(frozenset, said))
     return benchmark._replace(
-        subsets={
-            name: [item for item in items if item.id in kept] for name, items in benchmark.subsets.items()
-        }
+        subsets={name: items.at(items.among(kept)) for name, items in benchmark.subsets.items()}
     )
 
 
@@ -156,12 +153,12 @@ def _unfit(benchmark: Benchmark, options: Options) -> Iterator[str]:
         if name not in there:
             yield f"{benchmark.name}: scores `{name}` are not for such a benchmark; there are {', '.join(there)}"
     for name, items in benchmark.subsets.items():
-        answerable = [bool(item.answers) for item in items]
-        if not items:
+        answerable = items.answerable
+        if not len(items):
             yield f"{name}: has no items"
-        elif benchmark.kind == "rgqa" and not any(answerable):
+        elif benchmark.kind == "rgqa" and not answerable.any():
             yield f"{name}: has no AQs"
-        elif benchmark.kind == "rgqa" and all(answerable):
+        elif benchmark.kind == "rgqa" and answerable.all():
             yield f'{name}: has no UQs (no label "UQ"): nothing to reject, so not a realistic-VQA benchmark'
 
 
@@ -202,7 +199,7 @@ def _counts(answered: Answered, all_items: int) -> Scores:
         "items": len(answered.items),
         "aqs": int(answered.answerable.sum()),
         "uqs": int((~answered.answerable).sum()),
-        "pictures": len({item.picture for item in answered.items}),
+        "pictures": len(set(answered.items["picture"].tolist())),
         "missing": int(answered.missing.sum()),
         "left_out": all_items - len(answered.items),
         "dev": len(answered.dev.items) if answered.dev else 0,

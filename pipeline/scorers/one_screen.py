@@ -7,9 +7,9 @@ import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from .answered import Scores
 from .differences import Difference, compared, sentence
 from .harnesses import HARNESSES
-from .items import Scores
 from .model_report import ModelReport, Report
 from .text_table import benchmark_line, cell, group_lines, heading, number, oddities, percent, table
 

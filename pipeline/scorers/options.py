@@ -9,9 +9,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from .answered import FILES, Options
 from .by_kind import KINDS
 from .extras import EXTRAS
-from .items import FILES, Options
 from .model_report import NAMES
 from .validation import InputError
 from .version import VERSION

@@ -5,18 +5,18 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from .items import Predictions
-from .labels import ID, labels_of, with_labels
+from .answered import Predictions
+from .json_parts import in_parts
+from .labels import COLUMNS, ID, labels_of, with_labels
 from .logs import recognised
-from .tables import DELIMITERS, PART, VERSION, WANTED, first, rows_of
+from .tables import DELIMITERS, VERSION, WANTED, first, rows_of
 from .validation import InputError, read_bytes
 
 ANSWER = ("prediction", "answer")
@@ -50,7 +50,6 @@ RIVALS = frozenset(
     ]
 )
 Rows = list[dict[str, Any]]
-T = TypeVar("T")
 
 
 def read_predictions(path: Path | str) -> Predictions:
@@ -71,14 +70,11 @@ def read_predictions(path: Path | str) -> Predictions:
     rows, reading, faults = recognised(rows, path, ID, ANSWER)
     read = _Reader(version, numbers_as_text=not DELIMITERS.keys().isdisjoint(path.suffixes))
     read.faults += faults
-    for part in _in_parts(rows):
+    for part in in_parts(rows):
         if not all(isinstance(row, dict) for row in part):
             raise InputError(f"{path}: {WANTED}")
         read.add(part)
-        read.add_labels(part)
-    if faults := read.all_faults():
-        faults.insert(0, f"{path}: {len(faults)} faults")
-    return read.predictions(path.stem, sha256, faults)._replace(reading=reading)
+    return read.predictions(path, sha256)._replace(reading=reading)
 
 
 class _Reader:
@@ -86,7 +82,8 @@ class _Reader:
 
     def __init__(self, version: str, numbers_as_text: bool) -> None:
         self.version, self.numbers_as_text = version, numbers_as_text
-        self.places: dict[str, int] = {}
+        self.names: list[str] = []
+        self.left_out: set[int] = set()  # numbers of rows that have no id or no answer
         self.said: list[str] = []
         self.confidence: list[float] = []
         self.labels: dict[str, float] = {}
@@ -97,14 +94,18 @@ class _Reader:
 
     def add(self, rows: Rows) -> None:
         """Columns at once where nothing is to be said of any row, else row by row."""
-        if not self._add_columns(rows):
+        keys = set().union(*rows)
+        if not self._add_columns(rows, keys):
             for number, row in enumerate(rows, self.count + 1):
                 self._add_row(number, row)
         self.count += len(rows)
+        if not keys.isdisjoint(COLUMNS):
+            labels, faults = labels_of(rows, self.numbers_as_text)
+            self.labels |= labels
+            self.faults += faults
 
-    def _add_columns(self, rows: Rows) -> bool:
+    def _add_columns(self, rows: Rows, keys: set[str]) -> bool:
         names, said, values = (_column(rows, keys) for keys in (ID, ANSWER, ("confidence",)))
-        keys = set().union(*rows)
         if (
             not {*map(type, names)} <= {str, int}
             or {*map(type, said)} != {str}
@@ -112,11 +113,9 @@ class _Reader:
             or not (self.version or keys.isdisjoint(VERSION))
         ):
             return False
-        names, confidence = list(map(str, names)), self._numbers(values)
-        places = dict(zip(names, range(len(self.said), len(self.said) + len(rows)), strict=True))
-        if len(places) < len(rows) or not self.places.keys().isdisjoint(places) or not confidence:
+        if not (confidence := self._numbers(values)):
             return False
-        self.places |= places
+        self.names += map(str, names)
         self.said += map(self.texts.setdefault, said, said)
         self.confidence += confidence
         self.unsure += len(rows) * math.isnan(confidence[0])
@@ -139,13 +138,11 @@ class _Reader:
             keys = ", ".join(map(str, row)) or "nothing"
             wanted = f"an id ({' or '.join(ID)}) and an answer ({' or '.join(ANSWER)})"
             self.faults.append(f"row {number}: has {keys}; wanted {wanted}")
+            self.left_out.add(number)
             return
         name = str(name)
         if "prediction" not in row and (rivals := sorted(RIVALS & row.keys())):
             self.unclear[", ".join(rivals)].append(number)
-        if name in self.places:
-            self.faults.append(f"row {number}: id {name} stands there twice")
-            return
         if not isinstance(said, str):
             self.faults.append(f"row {number} ({name}): the answer is {said!r}, wanted a string")
         self.version = self.version or str(first(row, VERSION) or "")
@@ -155,24 +152,29 @@ class _Reader:
         elif isinstance(confidence := _number(value, self.numbers_as_text), str):
             self.faults.append(f"row {number} ({name}): confidence is {confidence}")
             confidence = math.nan
-        self.places[name] = len(self.said)
+        self.names.append(name)
         self.said.append(self.texts.setdefault(said, said) if isinstance(said, str) else "")
         self.confidence.append(confidence)
 
-    def add_labels(self, rows: Rows) -> None:
-        labelled = [row for row in rows if "p_answerable" in row or "abstained" in row]
-        labels, faults = labels_of(labelled, self.numbers_as_text)
-        self.labels |= labels
-        self.faults += faults
-
-    def predictions(self, name: str, sha256: str, faults: list[str]) -> Predictions:
+    def predictions(self, path: Path, sha256: str) -> Predictions:
+        places = dict(zip(self.names, range(len(self.names)), strict=True))
+        if faults := self._all_faults(some_twice=len(places) < len(self.names)):
+            faults.insert(0, f"{path}: {len(faults)} faults")
         confidence = np.array(self.confidence) if self.unsure < len(self.said) else None
-        read = Predictions(name, sha256, self.places, self.said, confidence, self.version, tuple(faults))
+        read = Predictions(path.stem, sha256, places, self.said, confidence, self.version, tuple(faults))
         return with_labels(read, self.labels)
 
-    def all_faults(self) -> list[str]:
+    def _twice(self) -> Iterator[str]:
+        numbers = (number for number in range(1, self.count + 1) if number not in self.left_out)
+        seen: set[str] = set()
+        for number, name in zip(numbers, self.names, strict=True):
+            if name in seen:
+                yield f"row {number}: id {name} stands there twice"
+            seen.add(name)
+
+    def _all_faults(self, some_twice: bool) -> list[str]:
         """Those of single rows, then those of many."""
-        faults = list(self.faults)
+        faults = [*self.faults, *(self._twice() if some_twice else ())]
         for rivals, numbers in self.unclear.items():
             faults.append(
                 f"{len(numbers)} rows, from row {numbers[0]} on, have `answer` beside {rivals}: is it the model's or the right one? "
@@ -183,12 +185,6 @@ class _Reader:
         if self.unsure and len(self.said) > self.unsure:
             faults.append(f"{self.unsure} rows have no confidence, others have one")
         return faults
-
-
-def _in_parts(rows: Iterable[T]) -> Iterator[list[T]]:
-    left = iter(rows)
-    while part := list(islice(left, PART)):
-        yield part
 
 
 def _column(rows: Rows, keys: tuple[str, ...]) -> list[Any]:

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .items import Answered, Options, ReportedScore, Scores
+from .answered import Answered, Options, ReportedScore, Scores
 from .parity import published_scores
 from .sweep import SLACK, Sweep, area, least_error, lowest_fpr, ratio, share, sweep
 from .validation import arrays

@@ -7,11 +7,11 @@ from collections.abc import Collection
 import numpy as np
 
 from .answer_scores import item_scores
+from .answered import Answered, Options
 from .bootstrap import Scoring
 from .calibration import BINS, outcomes, unfit
 from .drawings import Drawings
 from .dual_accuracy import best_dual_threshold, pairs
-from .items import Answered, Options
 from .realistic import SCORES, scores_of
 from .selective import accuracies, coverages, earned, thresholds_of_costs
 from .sweep import Sweep, ranking, ratio

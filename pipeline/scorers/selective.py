@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .answer_scores import vqa_accuracy
-from .items import Answered, Options, Scores
+from .answered import Answered, Options, Scores
 from .published_selective import published_selective_scores
 from .sweep import BLOCK, SLACK, Ranking, Sweep, ranking, ratio
 from .validation import arrays, fractions

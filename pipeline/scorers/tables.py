@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .json_parts import parse_list
+from .json_parts import ROWS, parse_list
 from .logs import samples_of
 from .validation import InputError, parse_json, parse_lines
 
@@ -19,7 +19,6 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 READ = ".json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval (also .gz of these)"
 PICKLED = ", since opening a pickle runs whatever code is in it"
 REFUSED = {".pkl": PICKLED, ".pickle": PICKLED, ".npy": "", ".npz": "", ".xls": ""}
-PART = 1 << 9  # rows that are looked at together
 
 
 def rows_of(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
@@ -64,7 +63,7 @@ def _parquet_rows(path: Path, data: bytes) -> Iterator[dict[str, Any]]:
     try:
         from pyarrow import parquet
 
-        for part in parquet.ParquetFile(io.BytesIO(data)).iter_batches(PART):
+        for part in parquet.ParquetFile(io.BytesIO(data)).iter_batches(ROWS):
             columns = part.to_pydict()
             yield from (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
     except ImportError:

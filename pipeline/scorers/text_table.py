@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from .answered import Scores
 from .by_kind import SHOWN as OF_KINDS
 from .by_kind import few
 from .differences import Difference, compared, lower_is_better, sentence, title_of
-from .items import Scores
 from .model_report import ModelReport, Report
 
 Bounds = Sequence[float] | None

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from .items import Answered, Options, Scores
+from .answered import Answered, Options, Scores
 from .normalize import fold
 from .sweep import mean_defined
 from .validation import InputError, TextLists, Texts, strings

@@ -10,7 +10,8 @@ from pipeline.reporting.score_curves import (
     reliability,
     risk_coverage,
 )
-from pipeline.scorers.items import BenchmarkItem, Options
+from pipeline.scorers.answered import Options
+from pipeline.scorers.items import BenchmarkItem, Items
 from tests.pipeline.scorers.conftest import ROWS, answered, join, model
 
 # By confidence: a1 right, a2 wrong, u2, a3 right, u1, u3; a picture for each pair.
@@ -37,7 +38,7 @@ def test_the_band_holds_the_accuracy_of_resampled_pictures_at_each_fpr():
 
 
 def test_risk_begins_where_there_are_answers_enough():
-    items = [BenchmarkItem(str(i), "n", {"red": 1.0}) for i in range(100)]
+    items = Items.of(BenchmarkItem(str(i), "n", {"red": 1.0}) for i in range(100))
     # The first 20 by confidence are wrong, all others right.
     at = join(items, model({str(i): ("red" if i < 80 else "blue", i / 100) for i in range(100)}), Options())
     rows = risk_coverage(at, Options())

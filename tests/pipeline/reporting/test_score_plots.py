@@ -3,13 +3,14 @@ import pytest
 
 from pipeline.commands.score import COLOURS as MOST
 from pipeline.reporting.score_plots import COLOURS, plot
-from pipeline.scorers.items import Benchmark, BenchmarkItem, Options, Predictions
+from pipeline.scorers.answered import Options, Predictions
+from pipeline.scorers.items import Benchmark, BenchmarkItem, Items
 
 
 @pytest.fixture
 def benchmark():
     items = [BenchmarkItem(str(i), f"n{i}", {"red": 1.0} if i % 2 else {}) for i in range(20)]
-    return Benchmark("rgqa", "b", "", {}, {"clip-easy": items}, frozenset())
+    return Benchmark("rgqa", "b", "", {}, {"clip-easy": Items.of(items)}, frozenset())
 
 
 def predictions(name, scale):
@@ -36,7 +37,7 @@ def test_categories_are_drawn_where_they_are_known(benchmark, tmp_path):
     items = [
         item._replace(category="" if item.answers else "odd <one>") for item in benchmark.subsets["clip-easy"]
     ]
-    known = benchmark._replace(subsets={"clip-easy": items})
+    known = benchmark._replace(subsets={"clip-easy": Items.of(items)})
     plot(known, [predictions("one", 1.0), predictions("two", 0.5)], Options(bootstrap=0), tmp_path)
     drawn = (tmp_path / "clip-easy-by-category.svg").read_text()
     assert "odd &lt;one&gt; (10 UQs)" in drawn and "interval alone" in drawn

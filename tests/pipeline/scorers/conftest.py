@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from pipeline.scorers.answered import Options, Predictions
 from pipeline.scorers.command import main
-from pipeline.scorers.items import BenchmarkItem, Options, Predictions
+from pipeline.scorers.items import BenchmarkItem, Items
 from pipeline.scorers.join import join
 
 # How fast examples are made says nothing on a machine that does other things, too.
@@ -91,7 +92,9 @@ def answered(rows=ROWS, **options):
         for i, p, a, pair, part, c, *_ in rows
     ]
     return join(
-        items, model({row[0]: (row[-2], row[-1]) for row in rows}), Options(**{"part": "all"} | options)
+        Items.of(items),
+        model({row[0]: (row[-2], row[-1]) for row in rows}),
+        Options(**{"part": "all"} | options),
     )
 
 
@@ -110,5 +113,7 @@ def vqa_answered(people, said, confidence=None):
     ]
     confidence = confidence if confidence is not None else np.full(len(said), None)
     return join(
-        items, model({str(i): pair for i, pair in enumerate(zip(said, confidence, strict=True))}), Options()
+        Items.of(items),
+        model({str(i): pair for i, pair in enumerate(zip(said, confidence, strict=True))}),
+        Options(),
     )

@@ -11,7 +11,7 @@ from pipeline.scorers.abstention import (
     corrected_auaf,
     read,
 )
-from pipeline.scorers.items import Options
+from pipeline.scorers.answered import Options
 from pipeline.scorers.realistic import auaf
 from tests.pipeline.scorers.conftest import ROWS, answered, predictions, refused, scored, write
 

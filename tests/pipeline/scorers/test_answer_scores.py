@@ -12,7 +12,7 @@ from pipeline.scorers.answer_scores import (
     item_scores,
     most_frequent,
 )
-from pipeline.scorers.items import Options
+from pipeline.scorers.answered import Options
 from tests.pipeline.scorers.conftest import answered, vqa_answered
 
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from pipeline.scorers import bootstrap
+from pipeline.scorers.answered import Options
 from pipeline.scorers.bootstrap import clusters, draws, interval, replicates
-from pipeline.scorers.items import Options
 from pipeline.scorers.resampling import resampled
 from tests.pipeline.scorers.conftest import answered
 

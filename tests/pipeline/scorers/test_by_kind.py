@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from pipeline.scorers.answered import Options
 from pipeline.scorers.by_kind import bounded_mean_interval, by_group, few
-from pipeline.scorers.items import BenchmarkItem, Options
+from pipeline.scorers.items import BenchmarkItem, Items
 from pipeline.scorers.join import join
 from tests.pipeline.scorers.conftest import answered, model
 
@@ -30,7 +31,7 @@ def test_an_edit_counts_where_it_is_one_of_several_and_a_question_type_for_both_
         BenchmarkItem("v", "n", {}, edits=("attribute",), structural="query"),
     ]
     said = model({"a": ("red", 0.4), "b": ("red", 0.9), "u": ("red", 0.5), "v": ("red", 0.1)})
-    slices = by_group(join(items, said, Options()), Options())
+    slices = by_group(join(Items.of(items), said, Options()), Options())
     assert {kind: row["uqs"] for kind, row in slices["edit"].items()} == {"attribute": 2, "object": 1}
     # An AQ's own edits play no part: "object" is u against both AQs, of which one is above it.
     assert slices["edit"]["object"]["auroc"] == 0.5 and slices["edit"]["object"]["aqs"] == 2
@@ -44,7 +45,7 @@ def test_an_edit_counts_where_it_is_one_of_several_and_a_question_type_for_both_
 
 def test_a_benchmark_that_says_nothing_of_its_items_has_no_slices():
     items = [BenchmarkItem("a", "n", {"red": 1.0}), BenchmarkItem("u", "n", {})]
-    joined = join(items, model({"a": ("red", 1.0), "u": ("red", 0.0)}), Options())
+    joined = join(Items.of(items), model({"a": ("red", 1.0), "u": ("red", 0.0)}), Options())
     assert "does not say of what kind" in by_group(joined, Options())["absent"]
 
 
@@ -82,7 +83,7 @@ def many(uqs, pictures=None):
         BenchmarkItem(f"u{i}", f"n{i % (pictures or 30)}", {}, category="missing object") for i in range(uqs)
     ]
     said = {item.id: ("red", float(bool(item.answers))) for item in items}
-    return join(items, model(said), Options())
+    return join(Items.of(items), model(said), Options())
 
 
 def test_few_items_have_the_exact_interval_of_their_pictures():

@@ -6,8 +6,8 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
 from pipeline.scorers import brier_score, expected_calibration_error, reliability_table
+from pipeline.scorers.answered import Options
 from pipeline.scorers.calibration import calibration_group
-from pipeline.scorers.items import Options
 from tests.pipeline.scorers.conftest import ROWS, answered, vqa_answered
 
 ITEMS = st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans()), min_size=1, max_size=60)

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from pipeline.scorers.answered import Options
 from pipeline.scorers.cautions import cautions
-from pipeline.scorers.items import BenchmarkItem, Options
+from pipeline.scorers.items import BenchmarkItem, Items
 from pipeline.scorers.join import join
 from tests.pipeline.scorers.conftest import model
 
@@ -14,7 +15,7 @@ def said(confidences, answers=("dog", "cat", "dog", "cat"), **options):
     ]
     rows = {str(i): pair for i, pair in enumerate(zip(answers, confidences, strict=True))}
     chosen = Options(**options)
-    return cautions(join(items, model(rows), chosen), chosen)
+    return cautions(join(Items.of(items), model(rows), chosen), chosen)
 
 
 def test_nothing_is_said_of_good_predictions():

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.scorers import dual_accuracy
+from pipeline.scorers.answered import Options
 from pipeline.scorers.dual_accuracy import best_dual_threshold, pairs_group
-from pipeline.scorers.items import Options
 from tests.pipeline.scorers.conftest import ROWS, answered
 
 AQ_UQ = np.array([True, False])

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
+from pipeline.scorers.answered import FILES, Options
 from pipeline.scorers.extras import EXTRAS, read_extras, served
-from pipeline.scorers.items import FILES, Options
 from pipeline.scorers.model_report import NAMES
 from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import write

@@ -1,7 +1,8 @@
 import pytest
 
+from pipeline.scorers.answered import Options
 from pipeline.scorers.gqa_diagnostics import gqa_diagnostics, gqa_group, steps
-from pipeline.scorers.items import BenchmarkItem, Options
+from pipeline.scorers.items import BenchmarkItem, Items
 from pipeline.scorers.join import join
 from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import answered, model
@@ -186,7 +187,7 @@ def test_a_question_without_prediction_is_refused():
 
 def test_entailed_questions_are_answered_in_the_same_file_of_predictions():
     asked = question("red", entailed=["other"])
-    items = [BenchmarkItem("a", "n1", {"red": 1.0}, question=asked)]
+    items = Items.of([BenchmarkItem("a", "n1", {"red": 1.0}, question=asked)])
     joined = join(items, model({"a": ("red", 1.0), "other": ("no", 1.0)}), Options())
     found = gqa_group(joined, Options(all_questions={"other": question("yes")}))
     assert found["accuracy"]["value"] == 1.0 and found["consistency"] == {"value": 0.0, "items": 1}

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
+from pipeline.scorers.answered import Options
 from pipeline.scorers.human import human_group, human_rejection, read_judgements, rejection_at_tpr
-from pipeline.scorers.items import Options
 from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import answered, predictions, scored, write
 

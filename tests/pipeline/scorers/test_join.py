@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
 
-from pipeline.scorers.items import Benchmark, BenchmarkItem, Options
+from pipeline.scorers.answered import Options
+from pipeline.scorers.items import Benchmark, BenchmarkItem, Items
 from pipeline.scorers.join import faults, join
 from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import ROWS, answered, model, predictions, refused, scored, write
 
-ITEMS = [BenchmarkItem("a", "n", {"dog": 1.0, "Big  dog": 0.5}), BenchmarkItem("u", "n", {})]
+ITEMS = Items.of([BenchmarkItem("a", "n", {"dog": 1.0, "Big  dog": 0.5}), BenchmarkItem("u", "n", {})])
 
 
 def test_predictions_find_their_items_by_id_whatever_the_order():

@@ -40,3 +40,9 @@ def test_a_list_that_breaks_says_where_as_json_does(broken):
     with pytest.raises(InputError) as ours:
         values_of(text)
     assert ours.value.problems == [f"x.json: not valid JSON ({theirs.value}); the file may be cut off"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32-be"])
+def test_encodings_are_told_apart_as_json_does(encoding):
+    rows = [{"text": "Ä 犬 }, {"}] * PART
+    assert list(parse_list(json.dumps(rows, ensure_ascii=False).encode(encoding), "x.json") or ()) == rows

@@ -1,6 +1,7 @@
 import pytest
 
-from pipeline.scorers.items import BenchmarkItem, Options
+from pipeline.scorers.answered import Options
+from pipeline.scorers.items import BenchmarkItem, Items
 from pipeline.scorers.join import join
 from pipeline.scorers.labels import judged, labels_of
 from pipeline.scorers.predictions import read_predictions
@@ -59,7 +60,7 @@ def test_labels_of_all_rows_are_the_confidence_where_there_is_no_other(tmp_path)
 def test_labels_overrule_what_the_words_say(tmp_path):
     items = [BenchmarkItem("0", "p", {"red": 1.0}, asked="Red?"), BenchmarkItem("1", "p", {}, asked="Red?")]
     rows = [{"prediction": "I cannot tell.", "abstained": False}, {"prediction": "I cannot tell."}]
-    joined = join(items, said(tmp_path, *rows), Options(free_text=True))
+    joined = join(Items.of(items), said(tmp_path, *rows), Options(free_text=True))
     assert joined.confidence.tolist() == [1.0, 0.0]
 
 

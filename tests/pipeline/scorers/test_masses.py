@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import wasserstein_distance
 
-from pipeline.scorers.items import Options
+from pipeline.scorers.answered import Options
 from pipeline.scorers.masses import (
     majority,
     masses,

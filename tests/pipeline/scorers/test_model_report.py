@@ -3,7 +3,8 @@ import math
 
 import pytest
 
-from pipeline.scorers.items import Benchmark, BenchmarkItem, Options
+from pipeline.scorers.answered import Options
+from pipeline.scorers.items import Benchmark, BenchmarkItem, Items
 from pipeline.scorers.model_report import GROUPS, ModelReport, score
 from pipeline.scorers.validation import InputError
 from pipeline.scorers.version import VERSION
@@ -197,7 +198,7 @@ def test_the_mean_stands_before_the_subsets_and_has_the_scores_that_all_have(rel
 def test_subsets_without_pairs_do_not_stop_the_mean():
     # The first subset says which questions belong together, the second does not: no mean of dual accuracy.
     items = [BenchmarkItem(i, p, {} if a == "UQ" else {a: 1.0}, pair=pair) for i, p, a, pair, *_ in ROWS]
-    subsets = {"x": items, "y": [item._replace(pair="") for item in items]}
+    subsets = {"x": Items.of(items), "y": Items.of(item._replace(pair="") for item in items)}
     benchmark = Benchmark("rgqa", "b", "", {}, subsets, frozenset(item.id for item in items))
     found = score(benchmark, [model({row[0]: (row[-2], row[-1]) for row in ROWS})], Options(bootstrap=5))
     (report,) = found.models
@@ -215,7 +216,7 @@ def test_every_group_is_in_the_documentation():
 
 def test_a_report_is_plain_json_but_for_what_is_undefined(release, tmp_path):
     with pytest.raises(InputError):  # no model's file is whole
-        score(Benchmark("rgqa", "b", "", {}, {"x": []}, frozenset()), [], Options())
+        score(Benchmark("rgqa", "b", "", {}, {"x": Items.of([])}, frozenset()), [], Options())
     run(release, write(tmp_path / "m.json", predictions()), "--json", tmp_path / "s.json", "--bootstrap", 0)
     assert not any(
         math.isnan(v)

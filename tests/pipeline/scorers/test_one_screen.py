@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from pipeline.scorers.items import Benchmark, BenchmarkItem, Options, Reading
+from pipeline.scorers.answered import Options, Reading
+from pipeline.scorers.items import Benchmark, BenchmarkItem, Items
 from pipeline.scorers.model_report import score
 from pipeline.scorers.one_screen import screen_of
 from tests.pipeline.scorers.conftest import model as predicted
@@ -13,7 +14,7 @@ SUBSETS = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
 def benchmark(subsets=SUBSETS, items=40):
     """Subsets of pairs of an AQ and a UQ, half of each on dev."""
     found = {
-        subset: [
+        subset: Items.of(
             BenchmarkItem(
                 f"{subset}{i}",
                 f"n{i // 2}",
@@ -22,7 +23,7 @@ def benchmark(subsets=SUBSETS, items=40):
                 part="dev" if i % 4 < 2 else "test",
             )
             for i in range(items)
-        ]
+        )
         for subset in subsets
     }
     return Benchmark(
@@ -163,7 +164,7 @@ def test_parity_has_no_intervals_that_could_hold_together():
 
 def test_a_plain_file_says_why_dual_accuracy_is_not_there():
     of = benchmark(("x",))
-    of = of._replace(subsets={"x": [item._replace(pair="", part="") for item in of.subsets["x"]]})
+    of = of._replace(subsets={"x": of.subsets["x"].with_columns(pair=[""] * 40, part=[""] * 40)})
     _, text = screen([("m",)], of)
     assert "dual accuracy: the benchmark does not say which AQ and UQ belong together" in text
     assert "mean" not in text

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from pipeline.scorers.items import FILES, Options
+from pipeline.scorers.answered import FILES, Options
 from pipeline.scorers.options import OPTIONS, options_of, parser
 from pipeline.scorers.validation import InputError
 

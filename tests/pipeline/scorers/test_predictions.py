@@ -48,8 +48,8 @@ def test_every_faulty_row_is_listed(tmp_path):
         "row 3 (a2): confidence is 'high', wanted a number",
         "row 4 (u2): the answer is 3, wanted a string",
         "row 5 (a3): confidence is True, wanted a number",
-        "row 6: id a3 stands there twice",
         "row 7: has prediction",
+        "row 6: id a3 stands there twice",
     ]
 
 
@@ -159,8 +159,8 @@ def test_rows_are_told_by_number_however_many_stand_before_them(tmp_path):
         {"id": "x", "answer": "red", "confidence": "1"},
     ]
     assert read_predictions(write(tmp_path / "m.json", faulty)).faults[1:] == (
-        "row 2001: id 3 stands there twice",
         "row 2002 (x): confidence is '1', wanted a number",
+        "row 2001: id 3 stands there twice",
     )
 
 

@@ -3,7 +3,7 @@ import random
 import numpy as np
 import pytest
 
-from pipeline.scorers.items import Options
+from pipeline.scorers.answered import Options
 from pipeline.scorers.published_selective import published_selective_scores
 from pipeline.scorers.selective import selective_group
 from tests.pipeline.scorers import published

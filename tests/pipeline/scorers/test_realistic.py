@@ -20,7 +20,7 @@ from pipeline.scorers import (
     fpr_at_tpr,
     realistic_scores,
 )
-from pipeline.scorers.items import Options
+from pipeline.scorers.answered import Options
 from pipeline.scorers.realistic import (
     SCORES,
     answerability_group,

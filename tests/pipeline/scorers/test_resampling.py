@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from pipeline.scorers.answer_scores import vqa_accuracy
+from pipeline.scorers.answered import Options, ReportedScore
 from pipeline.scorers.bootstrap import replicates
 from pipeline.scorers.calibration import brier_score, expected_calibration_error
-from pipeline.scorers.items import BenchmarkItem, Options, ReportedScore
+from pipeline.scorers.items import BenchmarkItem, Items
 from pipeline.scorers.join import join
 from pipeline.scorers.realistic import SCORES, realistic_scores
 from pipeline.scorers.resampling import resampled
@@ -27,7 +28,7 @@ def items_and_answers(count, levels, seed=0):
             BenchmarkItem(str(i), f"n{i % 7}", label, part="dev" if i % 3 else "test", pair=f"p{i // 2}")
         )
         said[str(i)] = (str(rng.choice(["red", "pink", "blue"])), rng.integers(0, levels + 1) / levels)
-    return items, said
+    return Items.of(items), said
 
 
 @pytest.mark.parametrize("levels", [7, 10**6])
@@ -37,7 +38,7 @@ def test_a_repetition_is_the_score_of_the_drawn_items(levels, lost, part):
     items, said = items_and_answers(300, levels)
     options = OPTIONS._replace(missing="wrong", part=part)
     joined = join(items, model(dict(list(said.items())[lost:])), options)
-    cluster = np.array([int(item.picture[1:]) for item in joined.items])
+    cluster = np.array([int(picture[1:]) for picture in joined.items["picture"]])
     scores = resampled(joined, cluster, options, ("realistic", "pairs", "selective", "calibration"))
     for drawn in np.random.default_rng(1).multinomial(7, [1 / 7] * 7, 20):
         found, again = scores(drawn), np.repeat(np.arange(len(cluster)), drawn[cluster])

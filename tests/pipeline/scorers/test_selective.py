@@ -16,7 +16,7 @@ from pipeline.scorers import (
     threshold_at_risk,
     threshold_transfer,
 )
-from pipeline.scorers.items import Options
+from pipeline.scorers.answered import Options
 from pipeline.scorers.selective import selective_group
 from tests.pipeline.scorers.conftest import ROWS, answered, vqa_answered
 

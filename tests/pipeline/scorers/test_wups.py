@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.scorers.items import Options
+from pipeline.scorers.answered import Options
 from pipeline.scorers.validation import InputError
 from pipeline.scorers.wups import Taxonomy, read_wordnet, wups, wups_group
 from tests.pipeline.scorers.conftest import vqa_answered

@@ -1,0 +1,209 @@
+"""What scores are computed from: what a model said of the items of a benchmark, and the options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from .items import UNANSWERABLE, Items
+
+SHOWN = 5  # failures that are named
+Match = Literal["exact", "vqa", "squad"]
+
+# Numbers and texts by name, or the same of several that belong together. What could not be scored is {"absent": why}.
+Scores = dict[str, Any]
+
+
+class Reading(NamedTuple):
+    """How a file of predictions was read.
+
+    Attributes:
+        form: of the file. id, answer, confidence: the fields that these were taken from, "" for none.
+        failed: why there is no answer, by the item's id; such an item has no prediction.
+        notes: what else was chosen.
+    """
+
+    form: str = ""
+    id: str = ""
+    answer: str = ""
+    confidence: str = ""
+    failed: Mapping[str, str] = MappingProxyType({})
+    notes: tuple[str, ...] = ()
+
+    def line(self) -> str:
+        """All of it on one line.
+
+        >>> Reading("lmms-eval", "item_id", "resps", notes=("the first of 2 responses",)).line()
+        'lmms-eval: id from item_id, answer from resps, no confidence; the first of 2 responses'
+        """
+        fields = {"id": self.id, "answer": self.answer, "confidence": self.confidence}
+        parts = [f"{kind} from {field}" if field else f"no {kind}" for kind, field in fields.items()]
+        notes = [*self.notes]
+        if self.failed:
+            reasons = ", ".join(sorted(set(self.failed.values()))[:SHOWN])
+            ids = ", ".join([*self.failed][:SHOWN]) + (", ..." if len(self.failed) > SHOWN else "")
+            notes.append(f"{len(self.failed):,} FAILED ({reasons}): {ids}")
+        return f"{self.form}: " + "; ".join([", ".join(parts), *notes])
+
+
+class Predictions(NamedTuple):
+    """What a model said, in the order of its file.
+
+    Attributes:
+        places: of each item's id the place in the columns `said` and `confidence`, [n].
+        confidence: None when no prediction has one.
+        version: of the benchmark that the file says it was made for, "" when it does not say.
+        faults: what is wrong with the file's rows, a line each: with any, the predictions are not to be scored.
+        dev: predictions for other items of the benchmark, on which thresholds are chosen; they are not scored.
+        reading: how the file was read.
+        labels: by id, where the file or an outside judge says it, the probability that the question is answerable,
+            or 0 where the model abstained and 1 where it did not.
+    """
+
+    name: str
+    sha256: str
+    places: dict[str, int]
+    said: list[str]
+    confidence: np.ndarray | None
+    version: str = ""
+    faults: tuple[str, ...] = ()
+    dev: Predictions | None = None
+    reading: Reading = Reading()
+    labels: Mapping[str, float] = MappingProxyType({})
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """By id of the item."""
+        return dict(zip(self.places, self.said, strict=True))
+
+
+class Answered(NamedTuple):
+    """The items of a subset with what a model said of them; all arrays are [n].
+
+    Attributes:
+        said: the predictions, "" where there is none.
+        confidence: higher means "answerable"; a missing prediction has the highest of all, and is wrong.
+        correct: the worth of the answer to an answerable question, 0 for an unanswerable one.
+        missing: there is no prediction.
+        confident: does the model give confidences?
+        dev: the items that thresholds are chosen on, None where there are none.
+    """
+
+    items: Items
+    model: Predictions
+    said: list[str]
+    confidence: np.ndarray
+    answerable: np.ndarray
+    correct: np.ndarray
+    missing: np.ndarray
+    confident: bool
+    dev: Answered | None = None
+
+    def at(self, which: np.ndarray) -> Answered:
+        """The items at `which` (booleans or places)."""
+        if which.dtype == bool and which.all():
+            return self
+        places = np.flatnonzero(which) if which.dtype == bool else which
+        arrays = {
+            name: value[places] for name, value in self._asdict().items() if isinstance(value, np.ndarray)
+        }
+        return self._replace(
+            items=self.items.at(places),
+            said=[self.said[i] for i in places.tolist()],
+            **arrays,
+        )
+
+    @property
+    def literal(self) -> np.ndarray:
+        """Is the prediction letter by letter the first label ("UQ" for an unanswerable question)? [n]"""
+        labels = (next(iter(answers), UNANSWERABLE) for answers in self.items["answers"])
+        same = [said == label for said, label in zip(self.said, labels, strict=True)]
+        return np.array(same, bool) & ~self.missing
+
+    @property
+    def people(self) -> bool:
+        """Are there the answers of several people (VQA)?"""
+        return bool(self.items["people"][0])
+
+    @property
+    def right(self) -> list[list[str]]:
+        """The answers of people to each item, or the right answers where no people were asked."""
+        both = zip(self.items["people"], self.items["answers"], strict=True)
+        return [list(people or answers) for people, answers in both]
+
+    @property
+    def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Confidence, correct and answerable, for scores of how well AQs and UQs are told apart: there a missing
+        prediction for an AQ has the lowest confidence, so that leaving out wins nothing."""
+        lost = self.missing & self.answerable
+        confidence = np.where(lost, self.confidence.min(initial=0) - 1, self.confidence)
+        return confidence, self.correct, self.answerable
+
+    @property
+    def has_pairs(self) -> bool:
+        """Does every item name its pair?"""
+        return bool(self.items["pair"].all())
+
+    @property
+    def paired(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """These columns and the name of each item's pair, "" where it has none."""
+        return *self.columns, self.items["pair"].astype(str)
+
+
+class Options(NamedTuple):
+    """What to score and how; the command line's defaults are these.
+
+    Attributes:
+        scores: groups of scores, () for all that the benchmark allows.
+        by: of group "by", the kinds of items that are told apart, with intervals; () for all, without.
+        part: which part of a release is scored; thresholds come from dev where test is.
+        mode: strict definitions, or those of the published RGQA script.
+        match: how an answer is compared with an RGQA label: both sides brought to VQA's or SQuAD's common form, or exactly
+            (docs/scores.md). `mode` parity always compares exactly.
+        bootstrap: repetitions for intervals, 0 for none. seed: of the bootstrap.
+        risks, costs: of selective prediction.
+        threshold: accept where confidence >= threshold, in the scores that need a fixed one.
+        missing: what an item without a prediction is: refused, accepted with a wrong answer, or left out.
+        free_text: the confidence is read from the words of the answers: 0 abstains, 1 answers, 0.5 unclear.
+
+    The rest is what some scores need and no benchmark has: answers that count as the same as another; word vectors, WordNet, four of GQA's files, people's
+    judgements by item, and the costs of the run.
+    """
+
+    scores: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    part: Literal["test", "dev", "all"] = "test"
+    mode: Literal["strict", "parity"] = "strict"
+    match: Match = "vqa"
+    bootstrap: int = 1000
+    seed: int = 0
+    risks: tuple[float, ...] = (0.01, 0.05, 0.1, 0.2)
+    costs: tuple[float, ...] = (1, 10, 100)
+    threshold: float = 0.5
+    missing: Literal["refuse", "wrong", "drop"] = "refuse"
+    free_text: bool = False
+    synonyms: Mapping[str, str] | None = None
+    vectors: Mapping[str, np.ndarray] | None = None
+    wordnet: Any = None
+    all_questions: Mapping[str, Any] | None = None
+    choices: Mapping[str, Any] | None = None
+    scenes: Mapping[str, Any] | None = None
+    attention: Mapping[str, Any] | None = None
+    human: Mapping[str, list[bool]] | None = None
+    run_log: Mapping[str, float] | None = None
+
+
+FILES = Options._fields[Options._fields.index("synonyms") :]  # the options that are read from files
+
+
+class ReportedScore(NamedTuple):
+    """A score that a report gives with an interval: its title in the table, what computes it, which way is better,
+    and whether it needs the answers of several people."""
+
+    title: str
+    of: Callable[..., Any]
+    lower_is_better: bool = False
+    of_people: bool = False
