@@ -109,7 +109,7 @@ def test_the_checker_of_the_sample_shares_no_code_with_its_generator():
 def test_heavy_libraries_have_one_door_each(library):
     doors = {
         "spacy": {"pipeline/words", "pipeline/scorers"},
-        "torch": {"pipeline/encoders", "studies"},
+        "torch": {"pipeline/encoders", "pipeline/models", "studies"},
         "open_clip": {"pipeline/encoders"},
     }
     users = [

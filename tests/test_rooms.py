@@ -20,6 +20,7 @@ ROOMS: dict[str, str] = {
     "pipeline/sources": "",
     "pipeline/encoders": "",
     "pipeline/scorers": "",
+    "pipeline/models": "words scorers",
     "pipeline/balancing": "",
     "pipeline/ranking": "balancing programs",
     "pipeline/perturbing": "words programs judge",

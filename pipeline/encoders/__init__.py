@@ -1,1 +1,1 @@
-"""Pictures and texts to unit vectors: `clip` is the one door to torch and open_clip, `embedding` keeps what was encoded."""
+"""Pictures and texts to unit vectors: `clip` is the one door to open_clip, `embedding` keeps what was encoded."""

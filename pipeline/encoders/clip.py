@@ -1,4 +1,4 @@
-"""Pictures and texts to unit vectors with any open_clip model. The one door to torch and open_clip (loaded late).
+"""Pictures and texts to unit vectors with any open_clip model. The one door to open_clip (loaded late, and torch with it).
 
 No text is cut silently, as open_clip does; which weights are refused, `weights` says.
 """
