@@ -122,10 +122,21 @@ def score(context: typer.Context) -> None:
 
 @app.command(epilog="Example: rgqa report --gallery 6")
 def report(
-    out: Annotated[Path | None, Option(help="The page; data/<data set>/report.html if not given.")] = None,
+    out: Annotated[
+        Path | None, Option(help="The page; data/<data set>/report.html (or compare.html) if not given.")
+    ] = None,
     gallery: Annotated[int, Option(help="Items of each subset shown with their pictures, 0 to 25.")] = 12,
+    compare: Annotated[
+        tuple[str, str] | None,
+        Option(metavar="ROW ROW", help="Two rows of the leaderboard: item by item what they said."),
+    ] = None,
 ) -> None:
-    """Write one HTML page that shows a whole run."""
+    """Write one HTML page that shows a whole run, or what two rows of the leaderboard said."""
+    if compare:
+        from pipeline.reporting.row_pair import compare as beside
+
+        run(lambda: beside(compare, out, gallery))
+        return
     from pipeline.reporting.report_page import report
 
     run(lambda: report(out, gallery))

@@ -22,12 +22,15 @@ DOCUMENTS = [ROOT / "data/README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 def reads(stage: str) -> list[str]:
     """The stages whose folders a stage reads."""
-    return [dep.split("/")[3] for dep in STAGES[stage]["deps"] if dep.startswith("data/${dataset}/interim/")]
+    deps = STAGES[stage]["deps"]
+    interim = [dep.split("/")[3] for dep in deps if dep.startswith("data/${dataset}/interim/")]
+    return interim + ["release" for dep in deps if dep.startswith("data/release/")]
 
 
 def folders_read(stage: str) -> list[str]:
     """The folders of the data set, beside those of stages, that a stage reads."""
-    own = [dep.removeprefix("data/${dataset}/") for dep in STAGES[stage]["deps"] if dep.startswith("data/")]
+    home = "data/${dataset}/"
+    own = [dep.removeprefix(home) for dep in STAGES[stage]["deps"] if dep.startswith(home)]
     return [f"`{folder}/`" for folder in own if not folder.startswith("interim/")]
 
 

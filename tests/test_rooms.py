@@ -29,10 +29,13 @@ ROOMS: dict[str, str] = {
     "pipeline/collecting": "judge sources annotation/study simulation",
     "pipeline/auditing": "words programs judge sources scorers screening simulation",
     "pipeline/releasing": "auditing scorers",
-    "pipeline/reporting": "words programs judge sources encoders auditing releasing scorers annotation/study",
+    "pipeline/leaderboard": "releasing scorers",
+    "pipeline/reporting": (
+        "words programs judge sources encoders auditing releasing leaderboard scorers annotation/study"
+    ),
     "pipeline/stages": (
         "words judge counting sources encoders balancing ranking perturbing screening batching collecting"
-        " auditing releasing annotation/study simulation"
+        " auditing releasing leaderboard annotation/study simulation"
     ),
     "pipeline/commands": "words judge auditing releasing reporting scorers",
     "annotation/study": "",

@@ -15,6 +15,7 @@ FOLDERS = {
     "clip": "A local CLIP checkpoint: `open_clip_config.json` and weights. Leave it empty if the model is fetched by name.",
     "vectors": "Vectors that were computed elsewhere. May stay empty.",
     "annotations": "Exports of verdicts from Label Studio, as they come.",
+    "predictions": "What models said of the release: NAME.json is a row of the leaderboard (docs/leaderboard.md).",
 }
 RESERVED = {"release", "cache", "sample"}
 RELEASE = """\

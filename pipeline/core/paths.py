@@ -5,6 +5,7 @@ truth/        the complete truth, known for the sample only; opened by simulated
 clip/         a local CLIP: open_clip_config.json and weights, if the model is not fetched by name
 vectors/      vectors that were computed elsewhere, to start from
 annotations/  exports of verdicts, as people gave them
+predictions/  what models said of the release, for the leaderboard
 study/        who annotates, and who gets which task; git-ignored, it holds names
 interim/      one folder per stage, written by that stage alone
 """
@@ -50,6 +51,7 @@ class Folders:
         self.clip = self.home / "clip"
         self.vectors = self.home / "vectors"
         self.annotations = self.home / "annotations"
+        self.predictions = self.home / "predictions"
         self.study = self.home / "study"
 
     def stage(self, name: str) -> Path:

@@ -24,6 +24,7 @@ from pipeline.releasing.provenance import REHEARSAL, ReleaseParams, all_dropped,
 from pipeline.releasing.subset_files import in_release_order, write_subset
 from pipeline.releasing.wheel import build_wheel
 
+LATER = {"leaderboard"}  # stages after this one: what they do with a release does not change it
 COPIED = ("audit/audit.json", "audit/audit.md", "collect/set_aside.jsonl", "collect/quality.html")
 
 
@@ -39,7 +40,8 @@ def main() -> None:
     write_items(home, items, folders, mark, p)
     for path in (folders.stage(name) for name in COPIED):
         copy_file(path, home / path.name)
-    write_json(home / "params.json", {"dataset": folders.dataset, "version": version, **params.section()})
+    made_by = {name: values for name, values in params.section().items() if name not in LATER}
+    write_json(home / "params.json", {"dataset": folders.dataset, "version": version, **made_by})
     write_texts(home, items, folders, mark, version, p)
     description = f"{p.title}: answerable and unanswerable questions about pictures."
     described = croissant(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -61,6 +62,57 @@ def test_each_row_says_what_it_needs(name, everything):
     if needed:
         with pytest.raises(ValueError, match=re.escape(f"{DETECTORS[name].title} needs {needed[0]}")):
             said(DETECTORS[name], bare)
+
+
+def logit(p):
+    return math.log(p / (1 - p))
+
+
+# One question; its answers have the logits log 3, 0 and 0: sigmoids 3/4, 1/2, 1/2, softmax 3/5, 1/5, 1/5, and
+# log(1 + exp(f)) = 2 log 2, log 2, log 2.
+HEAD_SCORES = {"branch": 0.9, "multi_branch": 0.8, "separated": 0.7, "k_plus_1": 0.6, "caption_match": 0.3}
+ONE = Given(
+    Seen(
+        ANSWERS,
+        np.array([[math.log(3), 0, 0]], np.float32),
+        np.zeros((1, 1), np.float32),
+        {name: np.array([logit(p)], np.float32) for name, p in HEAD_SCORES.items()},
+        Seen(ANSWERS, np.array([[1, 0, 0]], np.float32), np.zeros((1, 1), np.float32)),
+    ),
+    (Seen(ANSWERS, np.zeros((1, 3), np.float32), np.zeros((1, 1), np.float32)),),
+    scaling=VectorScaling(np.ones(3, np.float32), np.array([0, 0, math.log(6)], np.float32)),
+    nouns=[{"cup", "wood"}],
+    detected=[{"cup"}],
+    names={"cup"},
+)
+
+
+@pytest.mark.parametrize(
+    "name, expected",
+    {
+        "msp": 3 / 4,
+        "maxprob": 3 / 5,
+        "energy_top2": 3 * math.log(2),
+        "energy_all": 4 * math.log(2),
+        "odin": 1 / (1 + math.exp(-1e-5)) - 0.5,
+        "frcnn": 0,
+        "frcnn_known": 1,
+        "branched": 0.9,
+        "branched_msp": 0.9 * 3 / 4,
+        "multi_branched": 0.8,
+        "multi_branched_msp": 0.8 * 3 / 4,
+        "separated": 0.7,
+        "separated_msp": 0.7 * 3 / 4,
+        "k_plus_1": 0.4,
+        "k_plus_1_msp": 0.4 * 3 / 4,
+        "caption_match": 0.3,
+        "ensemble": 3 / 4 * 1 / 2,
+        "vector_scaling": 6 / 10,  # exp of the logits: 3, 1, 6
+    }.items(),
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_each_row_is_what_its_title_says(name, expected):
+    assert said(DETECTORS[name], ONE).confidence == pytest.approx([expected], rel=1e-6)
 
 
 def test_only_three_rows_answer_otherwise_than_the_net(everything):

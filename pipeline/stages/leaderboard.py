@@ -1,0 +1,51 @@
+"""Score everybody's predictions on the release: a row each, ranked as far as rows can be told apart.
+
+Reads   data/release/<data set>/<version>/, predictions/
+Writes  leaderboard.json                    of each row that has all subsets its rank, mean scores, and AUAF by subset
+        metrics/ROW.json                    the same, a file for each row, so that `dvc metrics show` is a table of rows
+        leaderboard.md                      the board for people, with what it rests on
+        leaderboard.csv                     every score of every row, with intervals, by subset and by kind of UQ
+        acc-fpr.json, risk-coverage.json    the curves, for `dvc plots`
+        acc-fpr.svg, risk-coverage.svg      the same as pictures that need no network
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+
+from pipeline.core import params
+from pipeline.core.errors import run
+from pipeline.core.paths import Folders
+from pipeline.leaderboard.board import LeaderboardParams, board
+from pipeline.leaderboard.board_curves import CURVES, picture, points
+from pipeline.leaderboard.board_rows import benchmark_of, every_row
+from pipeline.leaderboard.board_text import board_frame, board_markdown, board_metrics
+
+
+def main() -> None:
+    folders, p = Folders(), params.load("leaderboard", LeaderboardParams)
+    release = folders.release(params.version())
+    benchmark = benchmark_of(release)
+    rows = every_row(folders.predictions, release, benchmark)
+    made = board(release, benchmark, rows, p)
+    in_order = [one.row for one in made.rows]
+    metrics = board_metrics(made)
+    files: dict[str, object] = {
+        "leaderboard.json": metrics,
+        **{f"metrics/{name}.json": scores for name, scores in metrics.items()},
+        "leaderboard.md": board_markdown(made, folders.predictions),
+        "leaderboard.csv": board_frame(made).to_csv(index=False),
+    }
+    for curve in CURVES:
+        found = points(benchmark, in_order, curve)
+        files |= {f"{curve.name}.json": found, f"{curve.name}.svg": picture(found, in_order, curve)}
+    kinds = Counter(row.kind for row in rows)
+    shutil.rmtree(
+        folders.stage("leaderboard") / "metrics", ignore_errors=True
+    )  # an earlier run had other rows
+    folders.finish("leaderboard", f"{kinds['model']} models, {kinds['reference']} references", files)
+
+
+if __name__ == "__main__":
+    run(main)
