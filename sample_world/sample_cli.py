@@ -1,4 +1,4 @@
-"""`rgqa sample`: the embedded sample is made, checked and given its CLIP by code; heavy imports happen inside."""
+"""`rgqa sample`: the embedded sample is made, checked and given its CLIP and its answer nets by code; heavy imports happen inside."""
 
 from __future__ import annotations
 
@@ -68,3 +68,28 @@ def clip_card() -> None:
     from sample_world.clip_card import write_card
 
     run(write_card)
+
+
+@app.command(epilog="Example: rgqa sample train-vqa --seed 1 --threads 2")
+def train_vqa(
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of the nets; drawn worlds and detector serve all seeds.")
+    ] = 0,
+    net: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this net, and what it starts from; may be repeated."),
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Nets trained at a time, each by one processor.")] = 2,
+) -> None:
+    """Train the sample's region detector and answer nets on drawn worlds; writes data/sample/vqa."""
+    from sample_world.train_vqa import train_sample_vqa
+
+    run(lambda: train_sample_vqa(seed, net or (), threads))
+
+
+@app.command(epilog="Example: rgqa sample vqa-card")
+def vqa_card() -> None:
+    """Write the model card of the sample's answer nets from what their training said."""
+    from sample_world.vqa_card import write_vqa_card
+
+    run(write_vqa_card)

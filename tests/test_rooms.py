@@ -20,7 +20,7 @@ ROOMS: dict[str, str] = {
     "pipeline/sources": "",
     "pipeline/encoders": "",
     "pipeline/scorers": "",
-    "pipeline/models": "words scorers",
+    "pipeline/models": "words encoders scorers",
     "pipeline/balancing": "",
     "pipeline/ranking": "balancing programs",
     "pipeline/perturbing": "words programs judge",
@@ -42,7 +42,7 @@ ROOMS: dict[str, str] = {
     "annotation/client": "annotation/study",
     "annotation/server": "annotation/study annotation/client",
     "simulation": "",
-    "sample_world": "words programs judge sources encoders",
+    "sample_world": "words programs judge sources encoders models scorers",
     "studies": "words judge balancing perturbing screening auditing scorers annotation/study",
 }
 DOORS = ("pipeline/cli.py", "annotation/annotate_cli.py")  # they import whatever they open, late

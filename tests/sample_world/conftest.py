@@ -62,3 +62,38 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         clip_texts.draw_chunk(0)
         yield home
     torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def few_worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Some worlds of each part of the nets' training, and a short training; the nets go to `vqa`."""
+    import torch
+
+    from sample_world import region_trainer, train_vqa, vqa_nets, vqa_worlds
+
+    home = tmp_path_factory.mktemp("vqa")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        series = {
+            part: vqa_worlds.Series(s.split, s.start, min(s.asked, 8), 2 if part == "learn" else 1)
+            for part, s in vqa_worlds.SERIES.items()
+        }
+        for module, values in {
+            vqa_worlds: {"CHUNK": 4, "SERIES": series, "WORK": home / "work"},
+            region_trainer: {"BATCH": 32},
+            vqa_nets: {"HARD": 3},
+            train_vqa: {
+                "SERIES": series,
+                "CHUNK": 4,
+                "WORK": home / "work",
+                "TARGET": home / "vqa",
+                "HEAD_EPOCHS": 2,
+            },
+        }.items():
+            for name, value in values.items():
+                patch.setattr(module, name, value)
+        for chunk in vqa_worlds.chunks_of(list(series)):
+            vqa_worlds.draw_chunk(*chunk)
+        yield home
+    torch.set_num_threads(threads)

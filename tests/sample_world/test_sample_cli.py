@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from pipeline.cli import app
-from sample_world import build, clip_card, train_clip, verify
+from sample_world import build, clip_card, train_clip, train_vqa, verify, vqa_card
 from tests.closure import ROOT
 
-COMMANDS = ("build", "verify", "train-clip", "clip-card")
+COMMANDS = ("build", "verify", "train-clip", "clip-card", "train-vqa", "vqa-card")
 
 
 def calls(monkeypatch, module, name):
@@ -47,6 +47,17 @@ def test_train_clip_has_three_phases_and_may_go_on_from_an_earlier_run(monkeypat
     rgqa("train-clip")
     rgqa("train-clip --chunks 3 --text-steps 1 --small-steps 0 --picture-steps 2 --start old --threads 1")
     assert trained == [(200, (3000, 6000, 5000), None, 2), (3, (1, 0, 2), Path("old"), 1)]
+
+
+def test_train_vqa_takes_a_seed_and_trains_all_nets_or_those_named(monkeypatch):
+    trained, written = (
+        calls(monkeypatch, train_vqa, "train_sample_vqa"),
+        calls(monkeypatch, vqa_card, "write_vqa_card"),
+    )
+    rgqa("train-vqa")
+    rgqa("train-vqa --seed 2 --net rp --net blind --threads 1")
+    assert trained == [(0, (), 2), (2, ["rp", "blind"], 1)]
+    assert rgqa("vqa-card").exit_code == 0 and written == [()]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

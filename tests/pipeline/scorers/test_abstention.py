@@ -64,7 +64,7 @@ def test_what_the_reader_is_not_sure_of_is_unclear(monkeypatch):
             return np.array([float(reply) for reply in replies])
 
     monkeypatch.setattr("pipeline.scorers.abstention.reader", Drawn)
-    said = read([""] * 6, ["0.76", "0.74", "0.71", "0.69", "", "UQ."])
+    said = read([""] * 6, ["0.87", "0.855", "0.845", "0.83", "", "UQ."])
     assert said.tolist() == [ABSTAINS, UNCLEAR, UNCLEAR, ANSWERS, ABSTAINS, ABSTAINS]
 
 

@@ -1,0 +1,214 @@
+"""The sample's region detector: trained on cells of the CLIP tower's maps, tried on pictures that it never saw.
+
+Cells that hold the middle of a thing are all taken, of the others some, which count for all. A cell learns which kinds have
+their middle there (focal loss, Lin et al. 2017); with its kind it learns the thing's looks, and where its box lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from pipeline.core.progress import track
+from pipeline.core.randomness import generator
+from pipeline.core.records import Scene, SceneObject
+from pipeline.models.net_training import rate_at
+from pipeline.models.regions import FLOOR, FOUND, RegionHead, RegionNames, Regions, Tower, find_regions
+from sample_world.ontology import ATTRIBUTE_TYPES, KINDS, PLACES, WEATHERS
+from sample_world.vqa_worlds import SEED, Part, pixels_of, worlds_of
+
+NAMES = RegionNames(tuple(k.name for k in KINDS), tuple(ATTRIBUTE_TYPES), (*PLACES, *WEATHERS))
+EMPTY = 18  # cells without a thing that are taken of each picture
+BATCH = 1024
+_KIND = {name: place for place, name in enumerate(NAMES.kinds)}
+
+
+class Cells(NamedTuple):
+    """Cells to learn from: maps [n, channels] float16; kinds [n, kinds] bool; weights [n]. Things at some of them: cell
+    [t] (its row), kind [t], looks [t, looks] bool, boxes [t, 4] (middle from the cell's middle, size). Means of whole maps
+    [p, channels] float16 with their settings [p, settings] bool."""
+
+    maps: np.ndarray
+    kinds: np.ndarray
+    weights: np.ndarray
+    cell: np.ndarray
+    kind: np.ndarray
+    looks: np.ndarray
+    boxes: np.ndarray
+    whole: np.ndarray
+    settings: np.ndarray
+
+
+def box_of(item: SceneObject, scene: Scene) -> tuple[float, float, float, float]:
+    """A thing's box as shares of the picture: left, top, right, bottom."""
+    right, bottom = item.x + item.w, item.y + item.h
+    return item.x / scene.width, item.y / scene.height, right / scene.width, bottom / scene.height
+
+
+def looks_of(item: SceneObject) -> np.ndarray:
+    """Which looks a thing has, bool [looks]."""
+    return np.isin(NAMES.looks, item.attributes)
+
+
+def settings_of(scene: Scene) -> np.ndarray:
+    """Place and weather, bool [settings]."""
+    return np.isin(NAMES.settings, (scene.location, scene.weather))
+
+
+def gather(tower: Tower, part: Part, batch: int = 32) -> Cells:
+    """The cells of all pictures of a part."""
+    scenes, rng = [row.scene for row in worlds_of(part)], generator(SEED, "cells", part)
+    rows: list[list[np.ndarray]] = [[] for _ in Cells._fields]
+    place = first = 0
+    for pixels in track(pixels_of(part), f"cells of {part}"):
+        for start in range(0, len(pixels), batch):
+            maps = tower.maps(pixels[start : start + batch])[0].numpy()
+            for grid in maps:
+                taken = _of_picture(grid, scenes[place], rng, first)
+                for column, value in zip(rows, taken, strict=True):
+                    column.append(value)
+                place, first = place + 1, first + len(taken.maps)
+    return Cells(*(np.concatenate(column) for column in rows))
+
+
+def _of_picture(grid: np.ndarray, scene: Scene, rng: np.random.Generator, first: int) -> Cells:
+    """Cells of one picture's map [channels, h, w]; `first` is the row of its first cell."""
+    channels, high, wide = grid.shape
+    boxes = np.array([box_of(item, scene) for item in scene.objects])
+    middle = (boxes[:, :2] + boxes[:, 2:]) / 2
+    across = np.minimum((middle[:, 0] * wide).astype(int), wide - 1)
+    down = np.minimum((middle[:, 1] * high).astype(int), high - 1)
+    held, cell = np.unique(down * wide + across, return_inverse=True)
+    empty = rng.permutation(np.setdiff1d(np.arange(high * wide), held))[:EMPTY]
+    flat = grid.reshape(channels, -1).T.astype(np.float16)
+    kinds = np.zeros((len(held) + len(empty), len(NAMES.kinds)), bool)
+    kind = np.array([_KIND[item.name] for item in scene.objects])
+    kinds[cell, kind] = True
+    weights = np.ones(len(kinds))
+    weights[len(held) :] = (high * wide - len(held)) / len(empty)
+    offset = middle - np.stack([(across + 0.5) / wide, (down + 0.5) / high], 1)
+    return Cells(
+        flat[np.concatenate([held, empty])],
+        kinds,
+        weights.astype(np.float32),
+        cell + first,
+        kind,
+        np.stack([looks_of(item) for item in scene.objects]),
+        np.concatenate([offset, boxes[:, 2:] - boxes[:, :2]], 1).astype(np.float32),
+        flat.mean(0, dtype=np.float32)[None].astype(np.float16),
+        settings_of(scene)[None],
+    )
+
+
+def train_head(cells: Cells, epochs: int, rate: float = 3e-3) -> RegionHead:
+    """A head, trained."""
+    torch.manual_seed(SEED)
+    head = RegionHead(cells.maps.shape[1], NAMES)
+    optimiser = torch.optim.AdamW(head.parameters(), lr=rate, weight_decay=0.02)
+    per_epoch = len(cells.maps) // BATCH
+    things, whole = len(cells.kind) // per_epoch, max(8, len(cells.whole) // per_epoch)
+    for number in track(range(epochs * per_epoch), "region head", epochs * per_epoch, "step"):
+        rng = generator(SEED, "head", str(number))
+        rows, some, pictures = (
+            rng.integers(0, len(array), count)
+            for array, count in ((cells.maps, BATCH), (cells.kind, things), (cells.whole, whole))
+        )
+        loss = head_loss(head, cells, rows, some, pictures)
+        for group in optimiser.param_groups:
+            group["lr"] = rate_at(number, epochs * per_epoch, rate)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        optimiser.step()
+    return head.eval()
+
+
+def head_loss(
+    head: RegionHead, cells: Cells, rows: np.ndarray, things: np.ndarray, pictures: np.ndarray
+) -> torch.Tensor:
+    """The loss on these cells, things and whole pictures."""
+    x = np.concatenate([cells.maps[rows], cells.maps[cells.cell[things]], cells.whole[pictures]])
+    hidden = head.cells(torch.from_numpy(x.astype(np.float32)))
+    of_cells, of_things, of_whole = hidden.split([len(rows), len(things), len(pictures)])
+    logits = head.kind(of_cells)
+    wanted = torch.from_numpy(cells.kinds[rows]).float()
+    plain = functional.binary_cross_entropy_with_logits(logits, wanted, reduction="none")
+    focal = (1 - torch.exp(-plain)) ** 2 * plain  # exp(-plain) is the probability of what is true
+    kind = (focal.sum(1) * torch.from_numpy(cells.weights[rows])).mean()
+    _, looks, boxes = head.things(of_things, torch.from_numpy(cells.kind[things]))
+    look = functional.binary_cross_entropy_with_logits(looks, torch.from_numpy(cells.looks[things]).float())
+    box = functional.l1_loss(boxes, torch.from_numpy(cells.boxes[things]))
+    setting = functional.binary_cross_entropy_with_logits(
+        head.setting(of_whole), torch.from_numpy(cells.settings[pictures]).float()
+    )
+    return kind + 10 * look + 20 * box + 2 * setting
+
+
+def regions_of(tower: Tower, head: RegionHead, part: Part, batch: int = 32) -> tuple[Regions, np.ndarray]:
+    """The regions of all pictures of a part, and their CLIP vectors [n, dimension]."""
+    found, vectors = [], []
+    for pixels in track(pixels_of(part), f"regions of {part}"):
+        for start in range(0, len(pixels), batch):
+            regions, vector = find_regions(tower, head, pixels[start : start + batch])
+            found.append(regions)
+            vectors.append(vector)
+    return Regions(*(np.concatenate(column) for column in zip(*found, strict=True))), np.concatenate(vectors)
+
+
+def true_regions(scenes: Sequence[Scene], head: RegionHead) -> Regions:
+    """Regions as the truth has them, in the detector's form: hidden vectors are 0, log-probabilities 0 or FLOOR."""
+    n = len(scenes)
+    features = np.zeros((n, FOUND + 1, head.width), np.float16)
+    names = features[:, :, head.hidden : -1]
+    names[:] = FLOOR
+    boxes = np.zeros((n, FOUND + 1, 4), np.float32)
+    kinds = np.zeros((n, FOUND), np.int64)
+    looks = len(NAMES.kinds) + len(NAMES.looks)
+    for row, scene in enumerate(scenes):
+        for place, item in enumerate(scene.objects[:FOUND]):
+            kinds[row, place] = _KIND[item.name]
+            names[row, place, kinds[row, place]] = 0
+            names[row, place, len(NAMES.kinds) : looks][looks_of(item)] = 0
+            boxes[row, place], features[row, place, -1] = box_of(item, scene), 1
+        names[row, -1, looks:][settings_of(scene)] = 0
+        boxes[row, -1], features[row, -1, -1] = (0, 0, 1, 1), 1
+    return Regions(features, boxes, kinds, features[:, :FOUND, -1].astype(np.float32))
+
+
+def tried(regions: Regions, scenes: Sequence[Scene], least: float = 0.3) -> dict[str, float]:
+    """Recall and precision of regions with a score of `least` or more: right are those of a thing's kind whose box covers at
+    least half of what both cover. Share of the found things whose looks are all told right."""
+    found = there = told = right_looks = 0
+    for features, boxes, kinds, scores, scene in zip(*regions, scenes, strict=True):
+        there += len(scene.objects)
+        told += int((scores >= least).sum())
+        free = list(np.flatnonzero(scores >= least))
+        for item in scene.objects:
+            fits = [
+                r
+                for r in free
+                if kinds[r] == _KIND[item.name] and _overlap(boxes[r], box_of(item, scene)) >= 0.5
+            ]
+            if fits:
+                found += 1
+                free.remove(fits[0])
+                first = features.shape[1] - 1 - len(NAMES.looks) - len(NAMES.settings)
+                said = features[fits[0], first : first + len(NAMES.looks)] > np.log(0.5)
+                right_looks += bool((said == looks_of(item)).all())
+    return {
+        "recall": found / there,
+        "precision": found / max(told, 1),
+        "looks right": right_looks / max(found, 1),
+    }
+
+
+def _overlap(first: Sequence[float], second: Sequence[float]) -> float:
+    """Intersection over union of two boxes."""
+    width = min(first[2], second[2]) - max(first[0], second[0])
+    height = min(first[3], second[3]) - max(first[1], second[1])
+    shared = max(width, 0) * max(height, 0)
+    areas = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (first, second))
+    return shared / (areas - shared)

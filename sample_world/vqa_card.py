@@ -1,0 +1,141 @@
+"""The model card of the sample's answer nets, from their training.json: `rgqa sample vqa-card`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.core.files import write_text
+from pipeline.core.progress import done
+from sample_world.train_vqa import BASE_EPOCHS, MORE_EPOCHS, POINTING, TARGET, NetRun, Training, training
+from sample_world.vqa_nets import NETS
+from sample_world.vqa_worlds import CHUNK, SERIES
+
+CARD = """# The sample's answer nets
+
+**These nets know the drawn world of the sample and nothing else.** They exist so that the benchmark's leaderboard has rows
+that anyone can make again; do not use them on photographs. Made by `rgqa sample train-vqa --seed S` for S = {seeds}, this
+card by `rgqa sample vqa-card`.
+
+## What they are
+
+`regions.safetensors`: a head on the maps of the sample's own CLIP ([`../clip`](../clip)) that finds things of {kinds} kinds,
+their looks and boxes. **The same CLIP chose the candidates of CLIP-Easy and CLIP-Hard.**
+
+The other files: one net each, `<net>-<seed>`; words are matched with regions in three glances. {pointing}
+Weights are float16, {size:.1f} MB in all. `training.json` has each net's recipe and figures. Licence: CC BY 4.0, as the sample.
+
+## What they learned from
+
+| part | worlds | pictures | questions of each | for |
+|---|---|---|---|---|
+{parts}
+
+No part shares a picture with another, with what the CLIP was trained on, or with the published sample; nothing of testdev
+was read. Checkpoints were chosen on part `choose`; the figures below are of part `report`.
+
+All nets but those marked * start from `base` of their seed ({base:g} epochs of answerable questions) and see {more:g} more;
+those marked * are trained {both:g} epochs from nothing. A pseudo unanswerable question is the question of another picture, one for
+each answerable one.
+
+## The detector on {report} val pictures
+
+Trained on {look} pictures, {epochs} epochs, {head_cpu:.0f} CPU-s. Found at a score of 0.3 with an overlap of one half:
+recall {recall:.3f}, precision {precision:.3f}; of the things found, all looks are right for {looks:.1%}.
+
+## The nets on {asked} val questions
+
+Mean over seeds (lowest to highest). AUAF and AUROC are against as many random pairs, of which about a fifth has an answer.
+
+| net | | seeds | parameters | CPU-s a seed | accuracy | AUAF | AUROC |
+|---|---|---|---|---|---|---|---|
+{rows}
+
+Accuracy by structural type, mean over seeds:
+
+{by_type}
+"""
+
+
+def spread(values: Sequence[float]) -> str:
+    """Mean, lowest and highest in percent.
+
+    >>> spread([0.7, 0.74])
+    '72.0 (70.0 to 74.0)'
+    """
+    if not values:
+        return "-"
+    mean = f"{sum(values) / len(values):.1%}"[:-1]
+    return mean if len(values) == 1 else f"{mean} ({min(values):.1%} to {max(values):.1%})".replace("%", "")
+
+
+def card(told: Training, size: float) -> str:
+    """The card's text; `size` in MB."""
+    found, head = list(told.nets.values()), told.detector
+    names = [name for name in NETS if any(run.net == name for run in found)]
+    of = {name: [run for run in found if run.net == name] for name in names}
+    pointing = (
+        "In training the glances learn from the questions' own annotations where to rest (of regions, not of answers)."
+        if POINTING
+        else ""
+    )
+    return CARD.format(
+        seeds=", ".join(str(seed) for seed in sorted({run.seed for run in found})),
+        kinds=62,
+        pointing=pointing,
+        size=size,
+        parts="\n".join(
+            f"| {part} | {s.split} {s.start:,} to {s.start + s.chunks * CHUNK - 1:,} | {s.chunks * CHUNK:,} | "
+            f"{s.asked or '-'} | {_for(part)} |"
+            for part, s in SERIES.items()
+        ),
+        base=BASE_EPOCHS,
+        more=MORE_EPOCHS,
+        both=BASE_EPOCHS + MORE_EPOCHS,
+        report=f"{SERIES['report'].chunks * CHUNK:,}",
+        asked=f"{SERIES['report'].chunks * CHUNK * SERIES['report'].asked:,}",
+        look=f"{head.pictures:,}",
+        epochs=head.epochs,
+        head_cpu=head.cpu_seconds,
+        recall=head.report["recall"],
+        precision=head.report["precision"],
+        looks=head.report["looks right"],
+        rows="\n".join(_row(name, of[name]) for name in names),
+        by_type=_by_type(of),
+    )
+
+
+def _for(part: str) -> str:
+    return {
+        "look": "the detector",
+        "learn": "the nets",
+        "choose": "choosing checkpoints",
+        "report": "the figures of this card",
+    }[part]
+
+
+def _row(name: str, found: Sequence[NetRun]) -> str:
+    cpu = sum(run.cpu_seconds for run in found) / len(found)
+    figures = [
+        spread([run.report[key] for run in found if key in run.report])
+        for key in ("accuracy", "auaf", "auroc")
+    ]
+    star = "*" if NETS[name].anew else ""
+    return f"| {name}{star} | {NETS[name].title} | {len(found)} | {found[0].parameters:,} | {cpu:.0f} | {' | '.join(figures)} |"
+
+
+def _by_type(of: dict[str, list[NetRun]]) -> str:
+    kinds = ("query", "choose", "verify", "logical", "compare")
+    rows = [f"| net | {' | '.join(kinds)} |", "|---" * (1 + len(kinds)) + "|"]
+    for name, found in of.items():
+        if "accuracy" in found[0].report:
+            means = [sum(run.report[kind] for run in found) / len(found) for kind in kinds]
+            rows.append(f"| {name} | {' | '.join(f'{100 * mean:.1f}' for mean in means)} |")
+    return "\n".join(rows)
+
+
+def write_vqa_card() -> None:
+    """Write data/sample/vqa/MODEL_CARD.md."""
+    told = training(TARGET)
+    size = sum(path.stat().st_size for path in TARGET.glob("*.safetensors")) / 1e6
+    write_text(TARGET / "MODEL_CARD.md", card(told, size))
+    done("vqa-card", f"{len(told.nets)} nets, {size:.1f} MB", TARGET / "MODEL_CARD.md")

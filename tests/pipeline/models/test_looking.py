@@ -1,0 +1,91 @@
+"""Nets in files, and what they make of questions."""
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline.core.errors import UserError
+from pipeline.models.looking import Asked, load_net, look, save_net, stepped
+from pipeline.models.protocol import Ask, read_seen, write_seen
+from pipeline.models.question_texts import WordTable
+from tests.pipeline.models.toy_nets import THINGS, WIDTH, net, world
+
+NAMES = WordTable(tuple(f"thing{i}" for i in range(THINGS)))
+COLORS = ("blue", "green", "red", "white")
+
+
+def asked(**changes):
+    return Asked(net(**changes).eval(), NAMES, COLORS)
+
+
+ASKS = [Ask("p3", "thing1?"), Ask("p0", "thing4 thing0?"), Ask("p3", "a dragon?")]
+
+
+def test_a_net_comes_back_from_its_file_to_half_precision(tmp_path):
+    given = asked(head="branch")
+    save_net(tmp_path / "net.safetensors", given)
+    back = load_net(tmp_path / "net.safetensors")
+    assert back.words == NAMES and back.answers == COLORS and back.net.shape == given.net.shape
+    for name, value in given.net.state_dict().items():
+        torch.testing.assert_close(back.net.state_dict()[name], value, atol=1e-3, rtol=1e-3)
+    save_net(tmp_path / "again.safetensors", back)
+    assert (tmp_path / "again.safetensors").read_bytes() == (tmp_path / "net.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("content", [b"", b"nothing of the kind", None])
+def test_a_file_that_is_no_net_is_refused(content, tmp_path):
+    path = tmp_path / "net.safetensors"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UserError, match="not the file of a net"):
+        load_net(path)
+
+
+def test_what_is_seen_does_not_depend_on_what_else_is_asked_nor_on_the_threads():
+    store, _ = world()
+    model = asked(head="branch")
+    together = look(model, ASKS, store)
+    alone = look(model, ASKS[:1], store)
+    np.testing.assert_allclose(alone.logits[0], together.logits[0], rtol=2e-5)
+    np.testing.assert_allclose(alone.extra["branch"][0], together.extra["branch"][0], rtol=2e-5)
+    torch.set_num_threads(2)
+    assert np.array_equal(look(model, ASKS, store).logits, together.logits)
+    assert torch.get_num_threads() == 2
+
+
+def test_what_is_seen_goes_into_the_file_of_the_protocol(tmp_path):
+    seen = look(asked(head="k_plus_1"), ASKS, world()[0], step=1e-4)
+    write_seen(tmp_path / "seen.safetensors", ASKS, seen)
+    asks, back = read_seen(tmp_path / "seen.safetensors")
+    assert asks == ASKS and back.answers == COLORS and back.stepped is not None
+    assert (
+        back.logits.shape == (3, 4)
+        and back.features.shape == (3, 16)
+        and back.extra["k_plus_1"].shape == (3,)
+    )
+
+
+def test_pictures_without_regions_are_named():
+    with pytest.raises(UserError, match="p99"):
+        look(asked(), [Ask("p99", "thing1?"), Ask("p0", "thing1?")], world()[0])
+
+
+@pytest.mark.parametrize("lift", [-3.0, 3.0])
+def test_odins_step_pushes_the_top_logit_away_from_one_half(lift):
+    """Where its probability is below one half the target is 0, so the step lowers it; else it raises it."""
+    model = net(answers=1).eval()  # of one answer, so that no other's loss plays in
+    with torch.no_grad():
+        model.answer.bias += lift
+    words = torch.tensor([[2, 0], [3, 4]])
+    features, boxes = torch.randn(2, 3, WIDTH), torch.rand(2, 3, 4)
+    before = model(words, features, boxes).logits
+    moved = stepped(model, words, features, boxes, 1e-3)
+    assert (moved[0] - features).abs().max() <= 1.01e-3 and (moved[1] - boxes).abs().max() <= 1.01e-3
+    after = model(words, *moved).logits
+    assert (torch.sign(lift * (after - before)) == 1).all()
+
+
+def test_without_a_step_nothing_is_stepped():
+    assert look(asked(), ASKS, world()[0]).stepped is None
+    blind = look(asked(blind=True), ASKS, world()[0], step=1e-4)
+    assert blind.stepped is None and blind.logits.shape == (3, 4)

@@ -1,0 +1,49 @@
+"""A world of three pictures' worth of things, small enough to train a net on in a second."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from pipeline.models.match_net import MatchNet, NetShape
+from pipeline.models.net_training import QuestionSet, Recipe
+from pipeline.models.region_store import ArrayStore
+
+COLORS, THINGS, REGIONS = 4, 5, 3
+WORDS = 2 + THINGS  # padding, unknown, a word for each thing
+WIDTH = THINGS + COLORS
+
+
+def world(pictures: int = 60, seed: int = 0) -> tuple[ArrayStore, QuestionSet]:
+    """Each picture has three things of different kinds, each of a colour; "<thing>?" asks for its colour."""
+    rng = np.random.default_rng(seed)
+    features = np.full((pictures, REGIONS, WIDTH), -6.0, np.float16)
+    boxes = np.zeros((pictures, REGIONS, 4), np.float32)
+    tokens, places, answers, seats = [], [], [], []
+    for picture in range(pictures):
+        things = rng.permutation(THINGS)[:REGIONS]
+        colors = rng.integers(0, COLORS, REGIONS)
+        left = rng.permutation(REGIONS) / REGIONS
+        for place, (thing, color) in enumerate(zip(things, colors, strict=True)):
+            features[picture, place, [thing, THINGS + color]] = 0
+            boxes[picture, place] = (left[place], 0.2, left[place] + 0.3, 0.8)
+            tokens.append([2 + thing, 0])
+            places.append(picture)
+            answers.append(color)
+            seats.append([boxes[picture, place]] * 3)
+    store = ArrayStore([f"p{i}" for i in range(pictures)], features, boxes)
+    return store, QuestionSet(np.array(tokens), np.array(places), np.array(answers), np.array(seats))
+
+
+def shape(**changes) -> NetShape:
+    small = {"words": WORDS, "answers": COLORS, "region": WIDTH, "word_width": 8, "width": 8, "joint": 16}
+    return NetShape(**{**small, **changes})
+
+
+def net(seed: int = 0, **changes) -> MatchNet:
+    torch.manual_seed(seed)
+    return MatchNet(shape(**changes))
+
+
+def recipe(**changes) -> Recipe:
+    return Recipe(**{"steps": 6, "batch": 16, "rate": 1e-2, "every": 2, **changes})

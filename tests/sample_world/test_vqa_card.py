@@ -1,0 +1,79 @@
+"""The model card of the sample's answer nets."""
+
+import pytest
+
+from sample_world import train_vqa, vqa_card
+from sample_world.train_vqa import HeadRun, NetRun, Training
+from sample_world.vqa_card import card, spread, write_vqa_card
+from sample_world.vqa_worlds import SERIES
+
+
+def run(net, seed, cpu=100.0, **report):
+    kinds = dict.fromkeys(("query", "choose", "verify", "logical", "compare"), report.get("accuracy", 0))
+    report = report | (kinds if "accuracy" in report else {})
+    return NetRun(
+        net=net,
+        seed=seed,
+        recipe="",
+        parameters=1234,
+        cpu_seconds=cpu,
+        criterion="auroc",
+        tries={},
+        report=report,
+    )
+
+
+DETECTOR = HeadRun(
+    epochs=3, pictures=512, cpu_seconds=77.4, report={"recall": 0.9, "precision": 0.8, "looks right": 0.7}
+)
+TOLD = Training(
+    detector=DETECTOR,
+    nets={
+        "rp-1": run("rp", 1, 200.0, accuracy=0.74, auaf=0.6, auroc=0.9),
+        "rp-0": run("rp", 0, 100.0, accuracy=0.70, auaf=0.5, auroc=0.8),
+        "blind-0": run("blind", 0, accuracy=0.4, auaf=0.2, auroc=0.5),
+        "separated-0": run("separated", 0, auroc=0.95),
+    },
+)
+
+
+def rows(text):
+    """The table's rows by their first cell."""
+    return {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("| ")}
+
+
+def test_a_row_tells_mean_and_range_over_seeds():
+    told = rows(card(TOLD, 1.5).partition("## The nets on")[2])
+    assert "| 2 | 1,234 | 150 | 72.0 (70.0 to 74.0) | 55.0 (50.0 to 60.0) | 85.0 (80.0 to 90.0) |" in card(
+        TOLD, 1.5
+    )
+    assert "| - | - | 95.0 |" in told["separated"]
+    assert "blind*" in told and "rp*" not in told  # from nothing, from the base
+    assert list(told).index("blind*") < list(told).index("rp")
+
+
+def test_the_card_says_what_was_learned_from_and_what_chose():
+    text = card(TOLD, 1.5)
+    for part, series in SERIES.items():
+        first, last = series.start, series.start + series.chunks * 256 - 1
+        assert f"| {part} | {series.split} {first:,} to {last:,} |" in text
+    assert "recall 0.900, precision 0.800" in text and "S = 0, 1" in text and "1.5 MB" in text
+    assert "The same CLIP chose the candidates" in text
+
+
+def test_spread_of_one_seed_is_its_figure():
+    assert spread([0.5]) == "50.0" and spread([]) == "-" and spread([1.0, 1.0]) == "100.0 (100.0 to 100.0)"
+
+
+def test_the_card_is_written_beside_the_nets(tmp_path, monkeypatch):
+    from pipeline.core.errors import UserError
+    from pipeline.core.files import write_json
+
+    for module in (train_vqa, vqa_card):
+        monkeypatch.setattr(module, "TARGET", tmp_path)
+    with pytest.raises(UserError, match=r"training\.json"):
+        write_vqa_card()
+    write_json(tmp_path / "training.json", TOLD)
+    (tmp_path / "rp-0.safetensors").write_bytes(b"0" * 2_000_000)
+    write_vqa_card()
+    assert "2.0 MB" in (tmp_path / "MODEL_CARD.md").read_text()
