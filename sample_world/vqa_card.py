@@ -22,7 +22,7 @@ card by `rgqa sample vqa-card`.
 their looks and boxes. **The same CLIP chose the candidates of CLIP-Easy and CLIP-Hard.**
 
 The other files: one net each, `<net>-<seed>`; words are matched with regions in three glances. {pointing}
-Weights are float16, {size:.1f} MB in all. `training.json` has each net's recipe and figures. Licence: CC BY 4.0, as the sample.
+Weights are float16 (the figures below are measured with them), {size:.1f} MB in all. `training.json` has each net's recipe and figures. Licence: CC BY 4.0, as the sample.
 
 ## What they learned from
 
@@ -34,7 +34,7 @@ No part shares a picture with another, with what the CLIP was trained on, or wit
 was read. Checkpoints were chosen on part `choose`; the figures below are of part `report`.
 
 All nets but those marked * start from `base` of their seed ({base:g} epochs of answerable questions) and see {more:g} more;
-those marked * are trained {both:g} epochs from nothing. A pseudo unanswerable question is the question of another picture, one for
+those marked * but the base are trained {both:g} epochs from nothing. A pseudo unanswerable question is the question of another picture, one for
 each answerable one.
 
 ## The detector on {report} val pictures
@@ -74,7 +74,7 @@ def card(told: Training, size: float) -> str:
     names = [name for name in NETS if any(run.net == name for run in found)]
     of = {name: [run for run in found if run.net == name] for name in names}
     pointing = (
-        "In training the glances learn from the questions' own annotations where to rest (of regions, not of answers)."
+        "In training the glances\nlearn from the annotations of questions and answers on which thing to rest."
         if POINTING
         else ""
     )
