@@ -47,7 +47,7 @@ class Project:
         subprocess.run(["git", "clone", "--quiet", ROOT, home], check=True)
         for part in ("source", "truth"):
             shutil.copytree(ROOT / "tests/tiny" / part, home / "data/tiny" / part)
-        for folder in ("annotations", "vectors"):
+        for folder in ("annotations", "predictions", "vectors"):
             (home / "data/tiny" / folder).mkdir()
         shutil.copytree(ROOT / "data/sample/clip", home / "data/tiny/clip")
         (home / ".venv-label-studio").symlink_to(ROOT / ".venv-label-studio")
