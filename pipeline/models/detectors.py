@@ -76,6 +76,7 @@ DETECTORS: dict[str, Detector] = {
     "msp": Detector("MSP", RGQA, SEEN, by.msp),
     "maxprob": Detector("MaxProb", WHITEHEAD, SEEN, by.maxprob),
     "odin": Detector("ODIN", RGQA, ("stepped",), by.odin),
+    "odin_rounded": Detector("ODIN, 4 decimals", CODE, ("stepped",), by.odin_rounded),
     "energy_top2": Detector("Energy, top 2", RGQA, SEEN, partial(by.energy, top=2)),
     "energy_all": Detector("Energy, all", "Wang et al. 2021", SEEN, by.energy),
     "mahalanobis": Detector("Maha, the net's answers", "Lee et al. 2018", MAHA, by.mahalanobis),

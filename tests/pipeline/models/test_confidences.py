@@ -110,6 +110,10 @@ def test_in_float32_or_with_four_decimals_odin_would_say_little_or_nothing():
     assert len(np.unique(by.odin(seen(logits[:, None])))) == len(logits)
 
 
+def test_odin_as_it_is_published_is_a_half_for_all():
+    assert set(by.odin_rounded(seen(np.linspace(-12, 9, 500, dtype=np.float32)[:, None]))) == {0.5}
+
+
 def gaussians():
     """Two answers, the first and the third of three, around (0, 0) and (4, 0), of covariance 1."""
     return ClassGaussians(np.array([0, 2]), np.zeros(2), np.eye(2), np.array([[0.0, 0], [4, 0]]))
