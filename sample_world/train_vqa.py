@@ -16,6 +16,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from multiprocessing import get_context
+from multiprocessing.pool import Pool
 from pathlib import Path
 
 import numpy as np
@@ -83,13 +84,8 @@ def train_sample_vqa(seed: int, nets: Sequence[str] = (), threads: int = 2) -> N
 
     if unknown := sorted(set(nets) - NETS.keys()):
         raise UserError(f"unknown nets: {', '.join(unknown)}; there are {', '.join(NETS)}")
-    WORK.mkdir(parents=True, exist_ok=True)
     with get_context("spawn").Pool(threads) as pool:  # torch's threads do not survive a fork
-        every = chunks_of(list(SERIES))
-        for _ in track(pool.imap_unordered(_draw, every), "draw", len(every), "chunk"):
-            pass
-        told = pool.apply(prepare_regions)
-        write_json(TARGET / "training.json", told)
+        told = prepare(pool)
         there = {name for name in NETS if f"{name}-{seed}" in told.nets and file_of(name, seed).exists()}
         due = [name for name in NETS if name in (nets or NETS) and name not in there | {"base"}]
         if "base" not in there and ("base" in nets or any(not NETS[name].anew for name in due)):
@@ -106,6 +102,17 @@ def train_sample_vqa(seed: int, nets: Sequence[str] = (), threads: int = 2) -> N
             write_json(TARGET / "training.json", told)
     size = sum(path.stat().st_size for path in TARGET.glob("*.safetensors"))
     done("train-vqa", f"{len(begun)} nets of seed {seed}; {size / 1e6:.1f} MB of weights in all", TARGET)
+
+
+def prepare(pool: Pool) -> Training:
+    """Draw the worlds and find their regions; what is there already stays."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    every = chunks_of(list(SERIES))
+    for _ in track(pool.imap_unordered(_draw, every), "draw", len(every), "chunk"):
+        pass
+    told = pool.apply(prepare_regions)
+    write_json(TARGET / "training.json", told)
+    return told
 
 
 def file_of(net: str, seed: int) -> Path:
@@ -132,7 +139,7 @@ def prepare_regions() -> Training:
         save_head(path, region_trainer.train_head(region_trainer.gather(tower, "look"), HEAD_EPOCHS))
     spent = time.process_time() - began
     head = load_head(path)
-    for part in NET_PARTS:
+    for part in (*NET_PARTS, "fit"):
         if anew or not (WORK / part / "pictures.json").exists():
             _write_regions(tower, head, part)
     if not anew:

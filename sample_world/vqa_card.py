@@ -108,8 +108,9 @@ def _for(part: str) -> str:
     return {
         "look": "the detector",
         "learn": "the nets",
-        "choose": "choosing checkpoints",
+        "choose": "choosing checkpoints and thresholds",
         "report": "the figures of this card",
+        "fit": "fitting what is said of a net's confidence",
     }[part]
 
 

@@ -1,9 +1,10 @@
 """The worlds that the sample's nets learn from and are tried on: pictures with their truth and questions, drawn in
 chunks into data/cache/sample_vqa.
 
-Four parts, disjoint in pictures, none of them published or seen by the sample's CLIP: `look` teaches the region
-detector, `learn` the nets; on `choose` checkpoints and ratios are chosen, on `report` the figures of the model card are
-measured. The first two are train worlds, the last two val worlds.
+Five parts, disjoint in pictures, none of them published or seen by the sample's CLIP: `look` teaches the region
+detector, `learn` the nets; on `choose` checkpoints, ratios and thresholds are chosen, on `report` the figures of the model
+card are measured; on `fit` what is said of a net's confidence is fitted. The first two are train worlds, the others val
+worlds.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pipeline.core.paths import DATA
 from pipeline.core.records import Record, Scene, Split
 from sample_world.questions import SampleQuestion
 
-Part = Literal["look", "learn", "choose", "report"]
+Part = Literal["look", "learn", "choose", "report", "fit"]
 SEED = 2023  # of the sample's world
 CHUNK = 256  # pictures per file
 SIZE = (192, 256)  # height, width of pictures as the sample's CLIP sees them
@@ -43,6 +44,7 @@ SERIES: dict[Part, Series] = {
     "learn": Series("train", 110_000, 20, 32),
     "choose": Series("val", 1_000, 13, 4),
     "report": Series("val", 5_000, 13, 4),
+    "fit": Series("val", 10_000, 20, 8),
 }
 
 

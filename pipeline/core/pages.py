@@ -12,6 +12,9 @@ from markupsafe import Markup
 if TYPE_CHECKING:
     import altair
 
+# Okabe and Ito's colours, which colour-blind eyes tell apart, without their yellow, which is faint on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+
 
 def render(template: Path, filters: Mapping[str, Callable[..., str]] | None = None, **values: object) -> str:
     """Fill in a template; others beside it can be imported by their file names.

@@ -13,7 +13,7 @@ import numpy as np
 from pipeline.core.files import read_json
 from pipeline.core.params import Params
 from pipeline.core.records import Record
-from pipeline.leaderboard.board_rows import BoardRow, scored_items
+from pipeline.leaderboard.board_rows import BoardRow
 from pipeline.leaderboard.paired_scores import MEAN, RowScores, kinds_of, measure
 from pipeline.leaderboard.ranks import BY, change, ranks
 from pipeline.releasing.check_release import released
@@ -109,7 +109,7 @@ def basis(release: Path, benchmark: Benchmark, repetitions: int) -> Basis:
     """What is scored of a release, and what is known of it."""
     record = read_json(release / "params.json", _ReleaseRecord)
     judged = [(item.simulated, item.rehearsal) for item in released(release)]
-    scored = {name: scored_items(items) for name, items in benchmark.subsets.items()}
+    scored = benchmark.subsets
     parts = {part for items in scored.values() for part in items["part"]}
     return Basis(
         title=f"{record.release.title} {record.version}",

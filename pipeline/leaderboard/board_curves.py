@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from pipeline.core.pages import svg
+from pipeline.core.pages import COLOURS, svg
 from pipeline.leaderboard.board_rows import BoardRow
 from pipeline.leaderboard.paired_scores import answered
 from pipeline.scorers import acc_fpr_curve, risk_coverage_curve
@@ -17,10 +17,9 @@ from pipeline.scorers.items import Benchmark
 
 GRID = np.linspace(0, 1, 101)
 FIRST = 20  # answers; before, risk is noise
-# Okabe and Ito's colours, which colour-blind eyes tell apart, without their yellow, which is faint on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])  # the next seven rows' lines, and so on
-GREY, DOTTED = ("#8a8a8a", "#b5b5b5", "#5a5a5a"), [1, 3]  # references
+GREY, DOTTED = ("#8a8a8a", "#b5b5b5", "#5a5a5a"), ([1, 3], [5, 3])  # references
+OURS = ("msp", "frcnn", "rp", "ens")  # of our nets' rows those that have a line: two dozen would be a thicket
 Point = dict[str, str | float]
 
 
@@ -63,6 +62,11 @@ CURVES = (
         *("risk", "risk: share of these answered wrong", risk_at_coverage),
     ),
 )
+
+
+def with_lines(rows: Sequence[BoardRow]) -> list[BoardRow]:
+    """The rows that are drawn: all but most of our own nets'."""
+    return [row for row in rows if not row.ours or row.name in OURS or row.kind == "reference"]
 
 
 def points(benchmark: Benchmark, rows: Sequence[BoardRow], curve: Curve) -> list[Point]:
@@ -120,4 +124,6 @@ def look_of(rows: Sequence[BoardRow]) -> Mapping[str, tuple[str, list[int]]]:
         name: (COLOURS[i % len(COLOURS)], DASHES[i // len(COLOURS) % len(DASHES)])
         for i, name in enumerate(models)
     }
-    return looks | {name: (GREY[i % len(GREY)], DOTTED) for i, name in enumerate(grey)}
+    return looks | {
+        name: (GREY[i % len(GREY)], DOTTED[i // len(GREY) % len(DOTTED)]) for i, name in enumerate(grey)
+    }

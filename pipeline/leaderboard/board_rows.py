@@ -1,34 +1,24 @@
-"""The rows of the board: predictions files of anybody's models, and the release's own predictions for reference.
-
-A file is NAME.json or of any other form that `rgqa score` reads, with items of one subset or of all; several seeds of one row
-are NAME-seed0.json, NAME-seed1.json ... (or NAME.seed0.json). Where the same question has another prediction in each subset,
-the files of one subset lie in a folder of its name: pt-hard/NAME.json.
-"""
+"""The rows of the board: what anybody's models and our own nets said of a release, and the release's own predictions for
+reference."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import msgspec
-import yaml
-
 from pipeline.core.errors import UserError
-from pipeline.core.records import Record
+from pipeline.core.paths import Folders
+from pipeline.leaderboard.row_files import FoundRow, found_rows
 from pipeline.scorers.answered import Options, Predictions
 from pipeline.scorers.benchmark import read_benchmark
-from pipeline.scorers.items import Benchmark, Items
-from pipeline.scorers.join import SHOWN, faults, split
+from pipeline.scorers.items import Benchmark
+from pipeline.scorers.join import split
 from pipeline.scorers.predictions import read_predictions
 from pipeline.scorers.validation import InputError
 
-ABOUT = "rows.yaml"  # beside predictions files: of each row, what its confidence is, and a note
 FROM_WORDS = "abstentions, read from the answers' words"
-SEED = re.compile(r"(.+)[-._]seed(\d+)")
-NAME = re.compile(r"\w[\w.+@=-]*")  # a row's; it is a file's name, too, and a word of a command line
-FORMS = re.compile(r"(\.(json|jsonl|csv|tsv|parquet|xlsx|eval))?(\.gz)?$", re.IGNORECASE)
+NETS = "*-seed*.json"  # predictions files of stage answer, which keeps other files beside them
 
 
 class BoardRow(NamedTuple):
@@ -39,6 +29,7 @@ class BoardRow(NamedTuple):
         seeds: of each seed, by subset, the predictions that are scored there; all seeds have the same subsets.
         confidence: what stands for the confidence that a question is answerable. note: what else is to be known.
         chosen_by_it: subsets whose items were chosen by this very confidence, so that it says nothing there.
+        ours: does stage answer say it, with nets of the data set's folder vqa/?
     """
 
     name: str
@@ -47,13 +38,7 @@ class BoardRow(NamedTuple):
     confidence: str
     note: str = ""
     chosen_by_it: tuple[str, ...] = ()
-
-
-class About(Record):
-    """What `rows.yaml` says of a row."""
-
-    confidence: str = ""
-    note: str = ""
+    ours: bool = False
 
 
 # The release's sanity predictions: what they are, the subsets chosen by them, and what is to be known.
@@ -74,24 +59,45 @@ REFERENCES = {
 
 
 def benchmark_of(release: Path) -> Benchmark:
-    """The subsets of a release.
+    """The subsets of a release: the items that are scored, which are those of part test, or all where no part is named.
 
     Raises:
         UserError: it is not there, or faulty.
     """
     try:
-        return read_benchmark(release)
+        benchmark = read_benchmark(release)
     except InputError as error:
         raise UserError(error.problems) from error
+    scored = {name: split(items, NOBODY, Options())[0] for name, items in benchmark.subsets.items()}
+    return benchmark._replace(subsets=scored)
 
 
-def every_row(predictions: Path, release: Path, benchmark: Benchmark) -> list[BoardRow]:
+NOBODY = Predictions("", "", {}, [], None)
+
+
+def every_row(folders: Folders, release: Path, benchmark: Benchmark) -> list[BoardRow]:
     """All rows of the board: this is the one place where rows come in.
 
     Raises:
-        UserError: everything that is wrong with any of the files.
+        UserError: everything that is wrong with any of the files, and each name that two rows have.
     """
-    return [*models(predictions, benchmark), *references(release, benchmark)]
+    problems: list[str] = []
+    rows: list[BoardRow] = []
+    nets = folders.stage("answer")
+    for folder, files in ((folders.predictions, "*"), (nets, NETS)):
+        try:
+            found = found_rows(folder, benchmark, files, REFERENCES)
+        except UserError as error:
+            problems += error.problems
+            continue
+        for name in sorted(found.keys() & {row.name for row in rows}):
+            problems.append(
+                f"{folders.predictions}: {name} is the name of a row in {nets}, too; call the file otherwise"
+            )
+        rows += [_row(name, one, folder == nets) for name, one in found.items()]
+    if problems:
+        raise UserError(problems)
+    return [*rows, *references(release, benchmark)]
 
 
 def references(release: Path, benchmark: Benchmark) -> list[BoardRow]:
@@ -112,134 +118,20 @@ def references(release: Path, benchmark: Benchmark) -> list[BoardRow]:
     return rows
 
 
-def models(folder: Path, benchmark: Benchmark) -> list[BoardRow]:
-    """A row for each name among the predictions files of a folder and of its subsets' folders, sorted by name.
-
-    Raises:
-        UserError: everything that is wrong with any of the files.
-    """
-    problems: list[str] = []
-    about = _about(folder / ABOUT, problems)
-    found: dict[str, dict[str, dict[str, Predictions]]] = {}  # name -> seed -> subset -> predictions
-    for path, subset in _files(folder, benchmark, problems):
-        name, seed = name_and_seed(path)
-        try:
-            read = read_predictions(path)
-        except InputError as error:
-            problems += error.problems
-            continue
-        meant, faulty = meant_subsets(benchmark, read, subset)
-        if faulty:
-            problems += [f"{path}: cannot stand on the board", *(f"  {fault}" for fault in faulty)]
-        there = found.setdefault(name, {}).setdefault(seed, {})
-        if twice := sorted(there.keys() & meant):
-            problems.append(f"{path}: another file has row {name}'s predictions for {', '.join(twice)}, too")
-        there |= dict.fromkeys(meant, read)
-    problems += _unfit_names(found, about, folder)
-    if problems:
-        raise UserError([f"{folder}: the board cannot be made", *problems])
-    return [_row(name, found[name], about.get(name, About())) for name in sorted(found)]
-
-
-def name_and_seed(path: Path) -> tuple[str, str]:
-    """A row's name and the number of its seed, "" if the file names none.
-
-    >>> name_and_seed(Path("vilt-seed0.json")), name_and_seed(Path("gpt-4.1.jsonl.gz"))
-    (('vilt', '0'), ('gpt-4.1', ''))
-    """
-    name = FORMS.sub("", path.name)
-    seeded = SEED.fullmatch(name)
-    return (seeded[1], seeded[2]) if seeded else (name, "")
-
-
-def meant_subsets(benchmark: Benchmark, read: Predictions, subset: str = "") -> tuple[list[str], list[str]]:
-    """The subsets that a file has predictions for, and all that keeps it from being scored on them. A subset is meant when
-    any of its UQs is there: AQs may stand in several.
-
-    Args:
-        subset: the only one that is meant, "" for those that the file shows.
-    """
-    if subset:
-        items = benchmark.subsets[subset]
-        benchmark = benchmark._replace(subsets={subset: items}, ids=items.ids)
-    found = [*read.faults[1:], *faults(benchmark, read, Options(missing="wrong", free_text=True))]
-    meant = [
-        name
-        for name, items in benchmark.subsets.items()
-        if subset or items.at(~items.answerable).among(read.places).any()
-    ]
-    if not meant and not found:
-        found.append(
-            f"has no UQ of any subset; wanted all items of part test of {' or '.join(benchmark.subsets)}"
-        )
-    for name in meant:
-        wanted = scored_items(benchmark.subsets[name])
-        if lost := sorted(wanted.at(~wanted.among(read.places))["id"]):
-            more = f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
-            found.append(
-                f"{name}: {len(lost)} of {len(wanted)} items have no prediction: {', '.join(lost[:SHOWN])}{more}"
-            )
-    return meant, found
-
-
-def scored_items(items: Items) -> Items:
-    """Those of part test, or all where no part is named."""
-    return split(items, NOBODY, Options())[0]
-
-
-NOBODY = Predictions("", "", {}, [], None)
-
-
-def _files(folder: Path, benchmark: Benchmark, problems: list[str]) -> Iterator[tuple[Path, str]]:
-    """Predictions files, and for those in a subset's folder its name."""
-    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
-        if path.name.startswith(".") or path.name in ("README.md", ABOUT):
-            continue
-        if path.is_file():
-            yield path, ""
-        elif path.name in benchmark.subsets:
-            inner = (file for file in sorted(path.iterdir()) if not file.name.startswith("."))
-            yield from ((file, path.name) for file in inner)
-        else:
-            problems.append(f"{path}: no subset has this name; there are {', '.join(benchmark.subsets)}")
-
-
-def _about(path: Path, problems: list[str]) -> dict[str, About]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        return msgspec.convert(content or {}, dict[str, About])
-    except (yaml.YAMLError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        problems.append(f"{path}: wanted NAME: {{confidence: ..., note: ...}} for each row: {error}")
-        return {}
-
-
-def _unfit_names(
-    found: Mapping[str, Mapping[str, Mapping[str, Predictions]]], about: Mapping[str, About], folder: Path
-) -> Iterator[str]:
-    """Names that are taken, seeds that do not go together, and notes on rows that are not there."""
-    for name, seeds in found.items():
-        if not NAME.fullmatch(name):
-            yield f"{folder}: {name!r} is no name for a row; wanted letters, digits and _ . + @ = - without blanks"
-        if name in REFERENCES:
-            yield f"{folder}: {name} is the name of a reference; call the file otherwise"
-        if "" in seeds and len(seeds) > 1:
-            yield f"{folder}: row {name} has a file without a seed beside seeds {', '.join(sorted(seeds.keys() - {''}))}"
-        if len({tuple(sorted(subsets)) for subsets in seeds.values()}) > 1:
-            each = "; ".join(
-                f"seed {seed}: {', '.join(sorted(subsets)) or 'none'}" for seed, subsets in seeds.items()
-            )
-            yield f"{folder}: the seeds of row {name} have predictions for different subsets: {each}"
-    if unknown := sorted(about.keys() - found.keys()):
-        yield f"{folder / ABOUT}: no predictions file for {', '.join(unknown)}"
-
-
-def _row(name: str, found: Mapping[str, Mapping[str, Predictions]], about: About) -> BoardRow:
-    seeds = tuple(found[seed] for seed in sorted(found, key=lambda seed: int(seed or 0)))
-    read: Sequence[Predictions] = [*seeds[0].values()]
+def _row(name: str, found: FoundRow, ours: bool) -> BoardRow:
+    read: Sequence[Predictions] = [*found.seeds[0].values()]
     fields = {
         FROM_WORDS
         if one.confidence is None
         else f"its file's {one.reading.confidence or 'abstained or p_answerable'}"
         for one in read
     }
-    return BoardRow(name, "model", seeds, about.confidence or ", ".join(sorted(fields)), about.note)
+    about = found.about
+    return BoardRow(
+        name,
+        "reference" if about.reference else "model",
+        found.seeds,
+        about.confidence or ", ".join(sorted(fields)),
+        about.note,
+        ours=ours,
+    )

@@ -34,6 +34,7 @@ def board_markdown(board: Board, folder: Path) -> str:
         board=board,
         basis=board.basis,
         folder=folder,
+        ours=sum(one.row.ours for one in board.rows),
         mean=score_table(board, MEAN),
         subsets={subset: score_table(board, subset) for subset in board.basis.counts},
         kinds={subset: kind_table(board, subset) for subset in board.basis.counts},
@@ -91,7 +92,7 @@ def with_span(text: str, bounds: tuple[float, float] | None) -> str:
 
 def points(share: float, sign: str = "") -> str:
     """In percent, with one decimal, as intervals have it."""
-    return f"{100 * share:{sign}.1f}" if math.isfinite(share) else percent(share)
+    return f"{100 * share:{sign}z.1f}" if math.isfinite(share) else percent(share)
 
 
 def plain(text: str) -> str:

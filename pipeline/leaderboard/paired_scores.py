@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.core.progress import track
-from pipeline.leaderboard.board_rows import BoardRow, scored_items
-from pipeline.leaderboard.kind_areas import areas
+from pipeline.leaderboard.board_rows import BoardRow
+from pipeline.leaderboard.drawn_scores import on_draws
 from pipeline.scorers import auaf
 from pipeline.scorers.answered import Answered, Options, Predictions
 from pipeline.scorers.bootstrap import clusters, draws, interval
@@ -22,7 +22,6 @@ from pipeline.scorers.by_kind import SHOWN as SCORES
 from pipeline.scorers.items import Benchmark, Items
 from pipeline.scorers.join import join
 from pipeline.scorers.realistic import realistic_scores
-from pipeline.scorers.resampling import resampled
 
 MEAN = "mean"  # over subsets, unweighted
 
@@ -64,9 +63,8 @@ class RowScores(NamedTuple):
 def measure(benchmark: Benchmark, rows: Sequence[BoardRow], options: Options) -> list[RowScores]:
     """Score rows on the parts that they have predictions for. Pictures are those of all subsets, and drawn once for all rows,
     also for those that have some subsets alone."""
-    items = {name: scored_items(of) for name, of in benchmark.subsets.items()}
-    count, numbers = clusters([of.clusters.tolist() for of in items.values()])
-    pictures = dict(zip(items, numbers, strict=True))
+    count, numbers = clusters([items.clusters.tolist() for items in benchmark.subsets.values()])
+    pictures = dict(zip(benchmark.subsets, numbers, strict=True))
     drawn = np.array([*draws(count, range(options.bootstrap), options.seed)])
     seeds = [(row, seed) for row in rows for seed in row.seeds]
     measured = iter(
@@ -107,15 +105,13 @@ def _seed(
     found: Columns = {}
     for subset in (name for name in benchmark.subsets if name in seed):
         at = answered(benchmark.subsets[subset], seed[subset], options)
-        values = realistic_scores(*at.columns)
-        scoring = resampled(at, pictures[subset], options, ("realistic",))
-        repeated = [scoring(draw) for draw in drawn]
+        values, kinds = realistic_scores(*at.columns), kinds_of(at.items)
+        repeated = on_draws(at, pictures[subset], drawn, kinds)
         for score in SCORES:
-            found[subset, "", score] = values[score], np.array([one[score] for one in repeated])
-        kinds = kinds_of(at.items)
-        for kind, on_draws in areas(at, pictures[subset], drawn, kinds).items():
-            columns = (column[kinds[kind]] for column in at.columns)
-            found[subset, kind, "auaf"] = auaf(*columns), on_draws
+            found[subset, "", score] = values[score], repeated["", score]
+        for kind, which in kinds.items():
+            columns = (column[which] for column in at.columns)
+            found[subset, kind, "auaf"] = auaf(*columns), repeated[kind, "auaf"]
     if len(seed) == len(benchmark.subsets):
         for score in SCORES:
             values, repeated = zip(*(found[subset, "", score] for subset in benchmark.subsets), strict=True)

@@ -66,7 +66,7 @@ def compare(names: tuple[str, str], out: Path | None = None, cards: int = 12) ->
     out = out or folders.home / "compare.html"
     release = folders.release(params.version())
     benchmark = benchmark_of(release)
-    rows = chosen(names, every_row(folders.predictions, release, benchmark))
+    rows = chosen(names, every_row(folders, release, benchmark))
     shared = [name for name in benchmark.subsets if all(name in row.seeds[0] for row in rows)]
     if not shared:
         raise UserError(f"{names[0]} and {names[1]} have predictions for no subset that is the same")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.core.files import replacing
-from pipeline.core.pages import svg
+from pipeline.core.pages import COLOURS, svg
 from pipeline.reporting import score_curves
 from pipeline.reporting.score_curves import Row
 from pipeline.scorers.answered import Answered, Options, Predictions
@@ -18,8 +18,6 @@ from pipeline.scorers.join import join
 if TYPE_CHECKING:
     import altair
 
-# Okabe and Ito's colours, which colour-blind eyes tell apart, without their yellow, which is faint on white.
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 FEW_POINTS = 30  # of a curve: then each is marked
 Rows = list[Row]
 

@@ -1,10 +1,11 @@
 """Score everybody's predictions on the release: a row each, ranked as far as rows can be told apart.
 
-Reads   data/release/<data set>/<version>/, predictions/
+Reads   data/release/<data set>/<version>/, predictions/, answer
 Writes  leaderboard.json                    of each row that has all subsets its rank, mean scores, and AUAF by subset
         metrics/ROW.json                    the same, a file for each row, so that `dvc metrics show` is a table of rows
         leaderboard.md                      the board for people, with what it rests on
         leaderboard.csv                     every score of every row, with intervals, by subset and by kind of UQ
+        directions.md, directions.json      what the papers found, what comes of it here, and whether that shows it
         acc-fpr.json, risk-coverage.json    the curves, for `dvc plots`
         acc-fpr.svg, risk-coverage.svg      the same as pictures that need no network
 """
@@ -18,28 +19,31 @@ from pipeline.core import params
 from pipeline.core.errors import run
 from pipeline.core.paths import Folders
 from pipeline.leaderboard.board import LeaderboardParams, board
-from pipeline.leaderboard.board_curves import CURVES, picture, points
+from pipeline.leaderboard.board_curves import CURVES, picture, points, with_lines
 from pipeline.leaderboard.board_rows import benchmark_of, every_row
 from pipeline.leaderboard.board_text import board_frame, board_markdown, board_metrics
+from pipeline.leaderboard.direction_rows import directions_markdown, directions_rows, judged
 
 
 def main() -> None:
     folders, p = Folders(), params.load("leaderboard", LeaderboardParams)
     release = folders.release(params.version())
     benchmark = benchmark_of(release)
-    rows = every_row(folders.predictions, release, benchmark)
+    rows = every_row(folders, release, benchmark)
     made = board(release, benchmark, rows, p)
-    in_order = [one.row for one in made.rows]
-    metrics = board_metrics(made)
+    drawn = with_lines([one.row for one in made.rows])
+    metrics, directions = board_metrics(made), judged(made.rows)
     files: dict[str, object] = {
         "leaderboard.json": metrics,
         **{f"metrics/{name}.json": scores for name, scores in metrics.items()},
         "leaderboard.md": board_markdown(made, folders.predictions),
         "leaderboard.csv": board_frame(made).to_csv(index=False),
+        "directions.md": directions_markdown(directions, made.basis.title),
+        "directions.json": directions_rows(directions),
     }
     for curve in CURVES:
-        found = points(benchmark, in_order, curve)
-        files |= {f"{curve.name}.json": found, f"{curve.name}.svg": picture(found, in_order, curve)}
+        found = points(benchmark, drawn, curve)
+        files |= {f"{curve.name}.json": found, f"{curve.name}.svg": picture(found, drawn, curve)}
     kinds = Counter(row.kind for row in rows)
     shutil.rmtree(
         folders.stage("leaderboard") / "metrics", ignore_errors=True

@@ -27,6 +27,7 @@ def test_what_nets_learn_from_is_train_and_what_they_are_tried_on_is_val():
         "learn": "train",
         "choose": "val",
         "report": "val",
+        "fit": "val",
     }
     assert vqa_worlds.SEED == SEED  # else the ids of pictures would mean other worlds
 

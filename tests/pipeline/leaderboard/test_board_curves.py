@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pipeline.leaderboard.board_curves import CURVES, GRID, look_of, picture, points
+from pipeline.leaderboard.board_curves import CURVES, GRID, look_of, picture, points, with_lines
 from pipeline.leaderboard.paired_scores import answered
 from pipeline.scorers import auaf
 from pipeline.scorers.answered import Options
@@ -52,6 +52,12 @@ def test_the_picture_names_every_row_escaped_and_fetches_nothing(benchmark, row)
 
 
 def test_lines_of_many_models_can_be_told_apart(row):
-    rows = [row(f"m{i}") for i in range(28)] + [row("blind", kind="reference")]
+    rows = [row(f"m{i}") for i in range(28)] + [row(f"r{i}", kind="reference") for i in range(5)]
     looks = look_of(rows)
-    assert len({(colour, *dashes) for colour, dashes in looks.values()}) == 29
+    assert len({(colour, *dashes) for colour, dashes in looks.values()}) == 33
+
+
+def test_anybodys_rows_and_references_are_drawn_but_few_of_our_own_nets(row):
+    ours = [row(name)._replace(ours=True) for name in ("msp", "odin", "rp", "rp_hard")]
+    others = [row("odin2"), row("blind_net", kind="reference")._replace(ours=True)]
+    assert [one.name for one in with_lines([*ours, *others])] == ["msp", "rp", "odin2", "blind_net"]

@@ -1,161 +1,80 @@
 import json
 import math
-from pathlib import Path
 
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.leaderboard.board_rows import FROM_WORDS, every_row, models, name_and_seed, references
+from pipeline.core.paths import Folders
+from pipeline.leaderboard.board_rows import FROM_WORDS, every_row, references
 
 
-def faults(folder, benchmark):
-    with pytest.raises(UserError) as caught:
-        models(folder, benchmark)
-    return caught.value.problems
+@pytest.fixture
+def folders(tmp_path, monkeypatch):
+    """Of data set b in a project of its own; `write` writes into the project's root."""
+    monkeypatch.chdir(tmp_path)
+    return Folders("b")
 
 
-def test_a_file_is_a_row_of_its_name(write, tmp_path, benchmark):
-    write("vilt.json")
-    (only,) = models(tmp_path, benchmark)
-    assert (only.name, only.kind, only.confidence, len(only.seeds)) == (
-        "vilt",
-        "model",
-        "its file's confidence",
-        1,
-    )
-    assert set(only.seeds[0]) == {"clip-hard", "pt-hard"}
-
-
-@pytest.mark.parametrize(
-    ("file", "name", "seed"),
-    [
-        ("vilt.json", "vilt", ""),
-        ("rp-seed0.json", "rp", "0"),
-        ("rp.seed12.csv.gz", "rp", "12"),
-        ("gpt-4.1.jsonl", "gpt-4.1", ""),
-        ("rp_seed3.parquet", "rp", "3"),
-        ("reseed5.json", "reseed5", ""),
-    ],
-)
-def test_a_files_name_says_row_and_seed(file, name, seed):
-    assert name_and_seed(Path(file)) == (name, seed)
-
-
-def test_seeds_are_one_row_in_the_order_of_their_numbers(write, tmp_path, benchmark):
-    for seed in (10, 2, 0):
-        write(f"rp-seed{seed}.json", confidence=float(seed))
-    (rp,) = models(tmp_path, benchmark)
-    assert [seed["pt-hard"].confidence[0] for seed in rp.seeds] == [0, 2, 10]
-
-
-def test_a_file_may_have_one_subset_alone_though_other_subsets_share_its_aqs(write, tmp_path, benchmark):
-    write("m.json", ids=benchmark.subsets["pt-hard"].ids)
-    (only,) = models(tmp_path, benchmark)
-    assert set(only.seeds[0]) == {"pt-hard"}
-
-
-def test_files_in_the_subsets_folders_are_joined_to_one_row_and_may_differ_on_the_same_id(
-    write, tmp_path, benchmark
+def test_rows_come_from_anybodys_files_from_our_nets_and_from_the_release(
+    write, tmp_path, folders, benchmark
 ):
-    for subset, confidence in (("clip-hard", 0.1), ("pt-hard", 0.9)):
-        write(f"{subset}/m.json", ids=benchmark.subsets[subset].ids, confidence=confidence)
-    (only,) = models(tmp_path, benchmark)
-    assert [only.seeds[0][name].confidence[0] for name in ("clip-hard", "pt-hard")] == [0.1, 0.9]
-
-
-def test_everything_wrong_with_every_file_is_told_in_one_message(write, tmp_path, benchmark):
-    write("other.json", version="0.9.0", leave_out=["pt-hard_1", "3"], more=["nobody"])
-    text = write("nan.json").read_text().replace("0.5", "NaN", 1)
-    (tmp_path / "nan.json").write_text(text)
-    (tmp_path / "torn.json").write_text("[{")
-    told = "\n".join(faults(tmp_path, benchmark))
-    assert "other.json: cannot stand on the board" in told
-    assert "made for version 0.9.0 of the benchmark, this is 1.0.0" in told
-    assert "1 ids are not in the benchmark" in told and "nobody" in told
-    assert "clip-hard: 1 of 80 items have no prediction: 3" in told
-    assert "pt-hard: 2 of 80 items have no prediction: 3, pt-hard_1" in told
-    assert (
-        "nan.json: cannot stand on the board" in told and "confidence is nan, wanted a finite number" in told
-    )
-    assert "torn.json: not valid JSON" in told
-
-
-def test_a_file_of_the_same_version_is_taken(write, tmp_path, benchmark):
-    write("m.json", version="1.0.0")
-    assert [row.name for row in models(tmp_path, benchmark)] == ["m"]
-
-
-def test_a_subsets_folder_holds_its_items_alone(write, tmp_path, benchmark):
-    write("pt-hard/m.json")  # all subsets' items
-    assert any("40 ids are not in the benchmark" in line for line in faults(tmp_path, benchmark))
-
-
-def test_a_file_without_any_uq_is_refused(write, tmp_path, benchmark):
-    write("m.json", ids=["1", "2"])
-    assert any("has no UQ of any subset" in line for line in faults(tmp_path, benchmark))
-
-
-@pytest.mark.parametrize(
-    ("files", "told"),
-    [
-        (["blind.json"], "blind is the name of a reference"),
-        (["m.json", "m-seed1.json"], "row m has a file without a seed beside seeds 1"),
-        (["m.json", "m.jsonl"], "another file has row m's predictions for clip-hard, pt-hard, too"),
-        (["a b.json"], "'a b' is no name for a row"),
-        (["elsewhere/m.json"], "no subset has this name; there are clip-hard, pt-hard"),
-    ],
-)
-def test_names_that_cannot_stand_on_the_board(files, told, write, tmp_path, benchmark):
-    for name in files:
-        path = write(name)
-        if name.endswith(".jsonl"):
-            path.write_text("\n".join(json.dumps(row) for row in json.loads(path.read_text())))
-    assert any(told in line for line in faults(tmp_path, benchmark))
-
-
-def test_seeds_of_different_subsets_are_refused(write, tmp_path, benchmark):
-    write("m-seed0.json")
-    write("m-seed1.json", ids=benchmark.subsets["pt-hard"].ids)
-    told = "the seeds of row m have predictions for different subsets: seed 0: clip-hard, pt-hard; seed 1: pt-hard"
-    assert any(told in line for line in faults(tmp_path, benchmark))
-
-
-def test_what_a_rows_confidence_is_may_be_told_beside_the_files(write, tmp_path, benchmark):
-    write("m.json")
-    (tmp_path / "rows.yaml").write_text("m: {confidence: max sigmoid, note: three epochs}")
-    (only,) = models(tmp_path, benchmark)
-    assert (only.confidence, only.note) == ("max sigmoid", "three epochs")
-    (tmp_path / "rows.yaml").write_text("other: {note: gone}")
-    assert any("no predictions file for other" in line for line in faults(tmp_path, benchmark))
-    (tmp_path / "rows.yaml").write_text("m: 3")
-    assert any("wanted NAME: {confidence: ..., note: ...}" in line for line in faults(tmp_path, benchmark))
-
-
-def test_answers_without_confidences_stand_there_by_their_words(write, tmp_path, benchmark):
-    path = write("chat.json")
-    rows = [{k: v for k, v in row.items() if k != "confidence"} for row in json.loads(path.read_text())]
-    path.write_text(json.dumps(rows))
-    (only,) = models(tmp_path, benchmark)
-    assert only.confidence == FROM_WORDS
-
-
-def test_the_readme_and_hidden_files_are_no_rows(tmp_path, benchmark):
-    for name in ("README.md", ".gitignore"):
-        (tmp_path / name).write_text("no predictions")
-    assert models(tmp_path, benchmark) == [] == models(tmp_path / "nowhere", benchmark)
-
-
-def test_the_releases_sanity_predictions_are_references(write, tmp_path, benchmark):
     for subset, items in benchmark.subsets.items():
         for name in ("constant", "clip_score"):
             write(f"sanity/{subset}/{name}.json", ids=items.ids)
-    write("predictions/m.json")
-    rows = every_row(tmp_path / "predictions", tmp_path, benchmark)
-    assert [(row.name, row.kind) for row in rows] == [
-        ("m", "model"),
-        ("constant", "reference"),
-        ("clip_score", "reference"),
+    write("data/b/predictions/m.json")
+    for seed in (0, 1):
+        write(f"data/b/interim/answer/msp-seed{seed}.json")
+    for name in ("answer.json", "thresholds.json"):
+        (folders.stage("answer") / name).write_text("{}")
+    rows = every_row(folders, tmp_path, benchmark)
+    assert [(row.name, row.kind, row.ours, len(row.seeds)) for row in rows] == [
+        ("m", "model", False, 1),
+        ("msp", "model", True, 2),
+        ("constant", "reference", False, 1),
+        ("clip_score", "reference", False, 1),
     ]
-    assert rows[2].chosen_by_it == ("clip-easy", "clip-hard") and not rows[1].chosen_by_it
+    assert rows[3].chosen_by_it == ("clip-easy", "clip-hard") and not rows[2].chosen_by_it
     assert references(tmp_path, benchmark)[0].seeds[0].keys() == benchmark.subsets.keys()
     assert not math.isnan(rows[0].seeds[0]["pt-hard"].confidence.sum())
+
+
+def test_rows_may_be_told_to_be_references(write, tmp_path, folders, benchmark):
+    for folder, name in (("predictions", "people.json"), ("interim/answer", "blind_net-seed0.json")):
+        path = write(f"data/b/{folder}/{name}")
+        row = path.name.split(".")[0].removesuffix("-seed0")
+        (path.parent / "rows.yaml").write_text(f"{row}: {{reference: true, confidence: c, note: n}}")
+    rows = every_row(folders, tmp_path, benchmark)
+    assert [(row.name, row.kind, row.confidence, row.note) for row in rows] == [
+        ("people", "reference", "c", "n"),
+        ("blind_net", "reference", "c", "n"),
+    ]
+
+
+def test_a_name_that_is_in_both_folders_is_refused_with_all_other_faults(write, tmp_path, folders, benchmark):
+    write("data/b/predictions/msp.json")
+    write("data/b/interim/answer/msp-seed0.json")
+    with pytest.raises(UserError) as caught:
+        every_row(folders, tmp_path, benchmark)
+    (told,) = caught.value.problems
+    assert told == (
+        "data/b/predictions: msp is the name of a row in data/b/interim/answer, too; call the file otherwise"
+    )
+    write("data/b/predictions/constant.json")
+    write("data/b/interim/answer/rp-seed0.json", more=["nobody"])
+    with pytest.raises(UserError) as caught:
+        every_row(folders, tmp_path, benchmark)
+    told = "\n".join(caught.value.problems)
+    assert (
+        "constant is the name of a reference" in told and "rp-seed0.json: cannot stand on the board" in told
+    )
+
+
+def test_what_no_file_tells_of_a_confidence_is_read_from_its_field_or_from_words(
+    write, tmp_path, folders, benchmark
+):
+    write("data/b/predictions/m.json")
+    path = write("data/b/predictions/chat.json")
+    rows = [{k: v for k, v in row.items() if k != "confidence"} for row in json.loads(path.read_text())]
+    path.write_text(json.dumps(rows))
+    chat, m = every_row(folders, tmp_path, benchmark)
+    assert (chat.confidence, m.confidence) == (FROM_WORDS, "its file's confidence")

@@ -45,6 +45,7 @@ def test_a_score_stands_with_its_interval_and_the_range_of_its_seeds():
     # 101 repetitions from 0.46 to 0.54, evenly: 2.5 % of 0.08 inside either end are 0.462 and 0.538.
     assert cell(measured(0.5)) == "50.0 [46.2, 53.8]"
     assert cell(measured(0.5, 0.48, 0.52)) == "50.0 [46.2, 53.8] (48.0 to 52.0)"
+    assert cell(Measured(np.array([-1e-9]), np.zeros(9))) == "0.0 [0.0, 0.0]"
     assert cell(Measured(np.array([np.nan]), np.full(9, np.nan))) == "-"
 
 
@@ -72,6 +73,13 @@ def test_a_board_of_references_alone_says_how_to_add_a_row():
         in text
     )
     assert "| - | *constant (reference)* | 10.0 [6.2, 13.8] |" in text
+
+
+def test_rows_of_our_own_nets_are_said_to_see_through_the_clip_that_chose():
+    own = one("msp", 0.5)
+    board = made(own._replace(row=own.row._replace(ours=True)), one("vilt", 0.5))
+    assert "**The same CLIP in selection and features.** 1 of 2 rows are of" in board_markdown(board, FOLDER)
+    assert "The same CLIP in" not in board_markdown(made(one("vilt", 0.5)), FOLDER)
 
 
 def test_a_score_that_chose_the_items_is_marked_where_it_did():

@@ -1,5 +1,6 @@
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -7,8 +8,9 @@ from pipeline.core.errors import UserError
 from pipeline.core.files import read_json
 from pipeline.stages import leaderboard
 
+ROOT = Path(__file__).parents[3]
 FILES = {
-    *("leaderboard.json", "leaderboard.md", "leaderboard.csv"),
+    *("leaderboard.json", "leaderboard.md", "leaderboard.csv", "directions.md", "directions.json"),
     *(f"{name}.{kind}" for name in ("acc-fpr", "risk-coverage") for kind in ("json", "svg")),
 }
 
@@ -98,3 +100,11 @@ def test_without_a_release_it_says_so(project):
     shutil.rmtree(project / "data/release")
     with pytest.raises(UserError, match=r"0\.1\.0"):
         leaderboard.main()
+
+
+def test_the_documents_copy_of_the_directions_is_that_of_the_last_run():
+    made = ROOT / "data/sample/interim/leaderboard/directions.md"
+    copy = ROOT / "docs/directions.md"
+    if not (made.is_file() and copy.is_file()):
+        pytest.skip("the sample was not run here, or there is no copy")
+    assert copy.read_bytes() == made.read_bytes()
