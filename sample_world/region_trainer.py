@@ -15,9 +15,10 @@ from torch.nn import functional
 
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
-from pipeline.core.records import Scene, SceneObject
+from pipeline.core.records import Scene
 from pipeline.models.net_training import rate_at
-from pipeline.models.regions import FLOOR, FOUND, RegionHead, RegionNames, Regions, Tower, find_regions
+from pipeline.models.regions import SURE, RegionHead, RegionNames, Regions, Tower, find_regions
+from pipeline.models.true_regions import box_of, looks_of, settings_of
 from sample_world.ontology import ATTRIBUTE_TYPES, KINDS, PLACES, WEATHERS
 from sample_world.vqa_worlds import SEED, Part, pixels_of, worlds_of
 
@@ -41,22 +42,6 @@ class Cells(NamedTuple):
     boxes: np.ndarray
     whole: np.ndarray
     settings: np.ndarray
-
-
-def box_of(item: SceneObject, scene: Scene) -> tuple[float, float, float, float]:
-    """A thing's box as shares of the picture: left, top, right, bottom."""
-    right, bottom = item.x + item.w, item.y + item.h
-    return item.x / scene.width, item.y / scene.height, right / scene.width, bottom / scene.height
-
-
-def looks_of(item: SceneObject) -> np.ndarray:
-    """Which looks a thing has, bool [looks]."""
-    return np.isin(NAMES.looks, item.attributes)
-
-
-def settings_of(scene: Scene) -> np.ndarray:
-    """Place and weather, bool [settings]."""
-    return np.isin(NAMES.settings, (scene.location, scene.weather))
 
 
 def gather(tower: Tower, part: Part, batch: int = 32) -> Cells:
@@ -97,10 +82,10 @@ def _of_picture(grid: np.ndarray, scene: Scene, rng: np.random.Generator, first:
         weights.astype(np.float32),
         cell + first,
         kind,
-        np.stack([looks_of(item) for item in scene.objects]),
+        np.stack([looks_of(item, NAMES) for item in scene.objects]),
         np.concatenate([offset, boxes[:, 2:] - boxes[:, :2]], 1).astype(np.float32),
         flat.mean(0, dtype=np.float32)[None].astype(np.float16),
-        settings_of(scene)[None],
+        settings_of(scene, NAMES)[None],
     )
 
 
@@ -158,27 +143,7 @@ def regions_of(tower: Tower, head: RegionHead, part: Part, batch: int = 32) -> t
     return Regions(*(np.concatenate(column) for column in zip(*found, strict=True))), np.concatenate(vectors)
 
 
-def true_regions(scenes: Sequence[Scene], head: RegionHead) -> Regions:
-    """Regions as the truth has them, in the detector's form: hidden vectors are 0, log-probabilities 0 or FLOOR."""
-    n = len(scenes)
-    features = np.zeros((n, FOUND + 1, head.width), np.float16)
-    names = features[:, :, head.hidden : -1]
-    names[:] = FLOOR
-    boxes = np.zeros((n, FOUND + 1, 4), np.float32)
-    kinds = np.zeros((n, FOUND), np.int64)
-    looks = len(NAMES.kinds) + len(NAMES.looks)
-    for row, scene in enumerate(scenes):
-        for place, item in enumerate(scene.objects[:FOUND]):
-            kinds[row, place] = _KIND[item.name]
-            names[row, place, kinds[row, place]] = 0
-            names[row, place, len(NAMES.kinds) : looks][looks_of(item)] = 0
-            boxes[row, place], features[row, place, -1] = box_of(item, scene), 1
-        names[row, -1, looks:][settings_of(scene)] = 0
-        boxes[row, -1], features[row, -1, -1] = (0, 0, 1, 1), 1
-    return Regions(features, boxes, kinds, features[:, :FOUND, -1].astype(np.float32))
-
-
-def tried(regions: Regions, scenes: Sequence[Scene], least: float = 0.3) -> dict[str, float]:
+def tried(regions: Regions, scenes: Sequence[Scene], least: float = SURE) -> dict[str, float]:
     """Recall and precision of regions with a score of `least` or more: right are those of a thing's kind whose box covers at
     least half of what both cover. Share of the found things whose looks are all told right."""
     found = there = told = right_looks = 0
@@ -197,7 +162,7 @@ def tried(regions: Regions, scenes: Sequence[Scene], least: float = 0.3) -> dict
                 free.remove(fits[0])
                 first = features.shape[1] - 1 - len(NAMES.looks) - len(NAMES.settings)
                 said = features[fits[0], first : first + len(NAMES.looks)] > np.log(0.5)
-                right_looks += bool((said == looks_of(item)).all())
+                right_looks += bool((said == looks_of(item, NAMES)).all())
     return {
         "recall": found / there,
         "precision": found / max(told, 1),

@@ -154,7 +154,8 @@ def prepare_regions() -> Training:
 
 def _write_regions(tower, head, part: Part) -> None:
     from pipeline.models.regions import told
-    from sample_world.region_trainer import regions_of, true_regions
+    from pipeline.models.true_regions import true_regions
+    from sample_world.region_trainer import regions_of
 
     scenes = [row.scene for row in worlds_of(part)]
     found, vectors = regions_of(tower, head, part)

@@ -24,9 +24,9 @@ from pipeline.models.protocol import Ask
 from pipeline.models.pseudo_pairs import random_pairs
 from pipeline.models.question_texts import WordTable
 from pipeline.models.region_store import ArrayStore, moments
+from pipeline.models.true_regions import box_of
 from pipeline.scorers.realistic import auaf, auroc
 from sample_world.questions import SampleQuestion
-from sample_world.region_trainer import box_of
 from sample_world.vqa_worlds import SEED, Part, worlds_of
 
 Kind = Literal["found", "told", "true"]  # regions: of the detector, as a caption tells them, of the truth

@@ -72,11 +72,13 @@ def test_the_one_section_that_is_no_stage_is_valid(dataset):
     convert(PARAMS[dataset]["annotate"], AnnotateParams, f"{dataset}.annotate")
 
 
-def test_only_simulated_annotators_and_the_audit_open_the_truth():
+def test_only_simulated_annotators_the_audit_and_a_reference_row_open_the_truth():
+    """The nets' stage answers after the release; one of its rows, a reference, shows what a net does that sees everything."""
     assert {stage for stage in DVC if "data/${dataset}/truth" in DVC[stage]["deps"]} == {
         "collect",
         "paper",
         "audit",
+        "answer",
     }
     opening = {
         p for p in CODE if re.search(r"\.truth\b", (ROOT / p).read_text()) and "sample_world" not in p.parts
@@ -88,6 +90,7 @@ def test_only_simulated_annotators_and_the_audit_open_the_truth():
             "pipeline/collecting/simulated_verdicts.py",
             "pipeline/stages/paper.py",
             "pipeline/stages/audit.py",
+            "pipeline/stages/answer.py",
             "pipeline/auditing/judge_agreement.py",
             "pipeline/auditing/screen_check.py",
         )

@@ -34,8 +34,8 @@ ROOMS: dict[str, str] = {
         "words programs judge sources encoders auditing releasing leaderboard scorers annotation/study"
     ),
     "pipeline/stages": (
-        "words judge counting sources encoders balancing ranking perturbing screening batching collecting"
-        " auditing releasing leaderboard annotation/study simulation"
+        "words judge counting sources encoders models balancing ranking perturbing screening batching collecting"
+        " auditing releasing leaderboard scorers annotation/study simulation"
     ),
     "pipeline/commands": "words judge auditing releasing reporting scorers",
     "annotation/study": "",

@@ -13,6 +13,7 @@ FOLDERS = {
     "source": "What comes in: pictures in `images/`, questions and (if there are any) scene graphs. See data/README.md for the formats.",
     "truth": "The complete truth of every picture, if anybody knows it. Leave it empty: only drawn worlds have one.",
     "clip": "A local CLIP checkpoint: `open_clip_config.json` and weights. Leave it empty if the model is fetched by name.",
+    "vqa": "Nets of your own that answer questions, in the form of the sample's. May stay empty.",
     "vectors": "Vectors that were computed elsewhere. May stay empty.",
     "annotations": "Exports of verdicts from Label Studio, as they come.",
     "predictions": "What models said of the release: NAME.json is a row of the leaderboard (docs/leaderboard.md).",

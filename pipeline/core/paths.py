@@ -1,8 +1,10 @@
 """Where things lie. Everything of a data set is in `data/<data set>/`, its releases in `data/release/<data set>/`.
 
 source/       what came in: questions, sceneGraphs, images (read-only for us)
-truth/        the complete truth, known for the sample only; opened by simulated annotators and audit alone
+truth/        the complete truth, known for the sample only; opened by simulated annotators, the audit, and one reference row
+              of the leaderboard
 clip/         a local CLIP: open_clip_config.json and weights, if the model is not fetched by name
+vqa/          nets of the data set's own that answer questions: rows of the leaderboard
 vectors/      vectors that were computed elsewhere, to start from
 annotations/  exports of verdicts, as people gave them
 predictions/  what models said of the release, for the leaderboard
@@ -49,6 +51,7 @@ class Folders:
         self.source = self.home / "source"
         self.truth = self.home / "truth"
         self.clip = self.home / "clip"
+        self.vqa = self.home / "vqa"
         self.vectors = self.home / "vectors"
         self.annotations = self.home / "annotations"
         self.predictions = self.home / "predictions"

@@ -132,14 +132,16 @@ class MatchNet(nn.Module):
             asks = self.attend(state).view(len(words), 1 + CHECKS, KEY) + glance.asks
             scores = torch.bmm(asks, keys.transpose(1, 2)).masked_fill(~there[:, None], -1e4)
             heard = torch.bmm(torch.softmax(scores, -1), words)
-            meant = self.meaning(heard)
-            match = torch.bmm(regions, meant[:, 0, :, None])[..., 0] / 4 + glance(heard[:, 0], boxes, seats)
+            meant = self.meaning(heard[:, 0])
+            match = torch.bmm(regions, meant[..., None])[..., 0] / 4 + glance(heard[:, 0], boxes, seats)
             weights = torch.softmax(match, -1)
-            rest = torch.bmm(weights[:, None], regions)  # [b, 1, r]
-            checks = torch.bmm(meant[:, 1:], rest.transpose(1, 2))[..., 0] / 4
-            scalars += [match.amax(-1, keepdim=True), torch.logsumexp(match, -1, keepdim=True), checks]
+            rest = torch.bmm(weights[:, None], regions)[:, 0]  # [b, r]
+            # meaning(what else is heard) @ rest, in the order that takes a fifth of the work
+            turned = functional.linear(rest, self.meaning.weight.T)
+            checks = torch.bmm(heard[:, 1:], turned[..., None])[..., 0] + (rest @ self.meaning.bias)[:, None]
+            scalars += [match.amax(-1, keepdim=True), torch.logsumexp(match, -1, keepdim=True), checks / 4]
             seats.append(torch.bmm(weights[:, None], boxes)[:, 0])
-            seen.append(self.see(rest[:, 0]))
+            seen.append(self.see(rest))
             fused.append(seen[-1] * self.ask(heard[:, 0]))
             attention.append(weights)
             state = self.norm(state + self.carry(fused[-1]))

@@ -15,15 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 from torch.nn import functional
 
+from pipeline.core.errors import UserError
 from pipeline.core.files import replacing
 
 FLOOR = -6.0
 FOUND = 16  # regions of a picture, beside the picture as a whole
+SURE = 0.3  # the score from which on a region counts as a thing found, in figures and in the rule FRCNN
 STAGES = (2, 3, 4)  # of the tower: 8, 16 and 32 pixels a cell
 
 
@@ -116,22 +118,26 @@ class RegionHead(nn.Module):
 
 
 class Tower:
-    """The maps of a CLIP's convolutional tower, frozen. `folder` holds it as open_clip's `local-dir:`."""
+    """The maps of a CLIP's convolutional tower, frozen. `folder` holds it as open_clip's `local-dir:`; `size` [height, width]
+    is of the pictures that it takes. With `exact` it calculates in float64."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, exact: bool = False) -> None:
         from pipeline.encoders.weights import weighted
 
         network: Any = weighted(f"local-dir:{folder}", "")[0]  # its parts depend on the configuration
-        self._visual = network.visual.eval().requires_grad_(False)
+        self._kind = torch.float64 if exact else torch.float32
+        self._visual = network.visual.eval().requires_grad_(False).to(self._kind)
+        size = network.visual.image_size
+        self.size: tuple[int, int] = (size, size) if isinstance(size, int) else tuple(size)
         self._mean, self._std = (
-            torch.tensor(v).view(1, 3, 1, 1) * 255
+            torch.tensor(v, dtype=self._kind).view(1, 3, 1, 1) * 255
             for v in (network.visual.image_mean, network.visual.image_std)
         )
 
     def maps(self, pixels: np.ndarray) -> tuple[Tensor, Tensor]:
         """Maps [n, channels, h / 16, w / 16] of all STAGES, and unit vectors [n, dimension] of the pictures, for pixels
         uint8 [n, 3, h, w] of the tower's own size."""
-        x = torch.from_numpy(np.array(pixels)).float().sub(self._mean).div(self._std)
+        x = torch.from_numpy(np.array(pixels)).to(self._kind).sub(self._mean).div(self._std)
         with torch.inference_mode():
             last, (fine, middle, coarse) = self._visual.trunk.forward_intermediates(x, indices=list(STAGES))
             vectors = self._visual.head(self._visual.trunk.forward_head(last))
@@ -147,11 +153,13 @@ class Tower:
 
 
 def find_regions(tower: Tower, head: RegionHead, pixels: np.ndarray) -> tuple[Regions, np.ndarray]:
-    """The regions of pictures uint8 [n, 3, h, w], and the pictures' unit vectors [n, dimension]."""
+    """The regions of pictures uint8 [n, 3, h, w], and the pictures' unit vectors [n, dimension]. Tower and head calculate
+    in the same type."""
     maps, vectors = tower.maps(pixels)
     with torch.inference_mode():
         features, boxes, kinds, scores = (v.numpy() for v in head.found(maps))
-    return Regions(features.astype(np.float16), boxes, kinds, scores), vectors.numpy()
+    small = (boxes.astype(np.float32), kinds, scores.astype(np.float32))
+    return Regions(features.astype(np.float16), *small), vectors.numpy()
 
 
 def save_head(path: Path, head: RegionHead) -> None:
@@ -163,12 +171,23 @@ def save_head(path: Path, head: RegionHead) -> None:
 
 
 def load_head(path: Path) -> RegionHead:
-    """Read what `save_head` wrote."""
-    with safe_open(path, "pt") as file:
-        told = json.loads(file.metadata()["head"])
-    names = RegionNames(**{key: tuple(value) for key, value in told["names"].items()})
-    head = RegionHead(told["channels"], names, told["hidden"])
-    head.load_state_dict({k: v.float() if v.is_floating_point() else v for k, v in load_file(path).items()})
+    """Read what `save_head` wrote.
+
+    Raises:
+        UserError: no such file, or not a head's.
+    """
+    try:
+        with safe_open(path, "pt") as file:
+            told = json.loads(file.metadata()["head"])
+        names = RegionNames(**{key: tuple(value) for key, value in told["names"].items()})
+        head = RegionHead(told["channels"], names, told["hidden"])
+        head.load_state_dict(
+            {k: v.float() if v.is_floating_point() else v for k, v in load_file(path).items()}
+        )
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise UserError(
+            f"{path}: not the file of a region head ({str(error).splitlines()[0]}); train it again"
+        ) from error
     return head.eval()
 
 

@@ -164,8 +164,8 @@ def scenes(
 
 
 def truth(folder: Path, splits: Iterable[Split]) -> dict[str, Scene]:
-    """The complete scene graphs of some splits, by picture id. Simulated annotators and the audit alone may
-    see them.
+    """The complete scene graphs of some splits, by picture id. Simulated annotators, the audit, and one
+    reference row of the leaderboard (stage answer) alone may see them.
 
     Raises:
         UserError: lists every file that is missing and everything that is wrong with the others.

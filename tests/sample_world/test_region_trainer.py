@@ -5,8 +5,9 @@ import pytest
 
 from pipeline.core.records import Scene, SceneObject
 from pipeline.models.regions import FLOOR, FOUND, RegionHead, Regions, Tower
+from pipeline.models.true_regions import true_regions
 from sample_world import region_trainer
-from sample_world.region_trainer import NAMES, box_of, settings_of, train_head, tried, true_regions
+from sample_world.region_trainer import NAMES, train_head, tried
 from sample_world.train_vqa import CLIP
 from sample_world.vqa_worlds import worlds_of
 
@@ -15,14 +16,6 @@ DOG = SceneObject(object_id="2", name="dog", x=224, y=168, w=112, h=84, attribut
 SCENE = Scene(
     picture_id="1", split="val", width=448, height=336, objects=(CUP, DOG), location="park", weather="sunny"
 )
-
-
-def test_a_box_is_told_in_shares_of_the_picture():
-    assert box_of(DOG, SCENE) == (0.5, 0.5, 0.75, 0.75)
-
-
-def test_place_and_weather_are_settings():
-    assert set(np.array(NAMES.settings)[settings_of(SCENE)]) == {"park", "sunny"}
 
 
 def test_cells_of_a_picture_have_its_things_at_their_middles():

@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from pipeline.models.class_gaussians import fit_gaussians
+from pipeline.models.fitted import Fitted
 from pipeline.models.match_net import MatchNet, NetShape
 from pipeline.models.net_training import QuestionSet, Recipe
 from pipeline.models.region_store import ArrayStore
+from pipeline.models.selection import VectorScaling
+from pipeline.models.selector import Selector
 
 COLORS, THINGS, REGIONS = 4, 5, 3
 WORDS = 2 + THINGS  # padding, unknown, a word for each thing
@@ -47,3 +51,30 @@ def net(seed: int = 0, **changes) -> MatchNet:
 
 def recipe(**changes) -> Recipe:
     return Recipe(**{"steps": 6, "batch": 16, "rate": 1e-2, "every": 2, **changes})
+
+
+def toy_fitted(answers: int, features: int, hidden: int = 2) -> Fitted:
+    """Random numbers in the shapes of what is fitted for a net."""
+    rng = np.random.default_rng(0)
+
+    def some(*shape: int) -> np.ndarray:
+        return rng.normal(size=shape).astype(np.float32)
+
+    h, j = hidden, 2 * hidden
+    shapes = [
+        (features,),
+        (features,),
+        (h, features),
+        (h,),
+        (h, answers),
+        (h,),
+        (h, j),
+        (h,),
+        (h,),
+        (1,),
+        (1,),
+    ]
+    gaussians = fit_gaussians(some(10 * answers, features), np.arange(10 * answers) % answers, answers)
+    return Fitted(
+        gaussians, VectorScaling(some(answers), some(answers)), Selector(*(some(*s) for s in shapes))
+    )

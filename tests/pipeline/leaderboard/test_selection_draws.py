@@ -1,0 +1,77 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+from pipeline.leaderboard.board_rows import BoardRow
+from pipeline.leaderboard.direction_rows import judged
+from pipeline.leaderboard.directions import DIRECTIONS, LOW_RISK
+from pipeline.leaderboard.selection_draws import (
+    distinct_aqs,
+    read_costs,
+    selection_cells,
+    selective_on_draws,
+)
+from pipeline.scorers.answered import Options
+from pipeline.scorers.selective import coverage_at_risk, effective_reliability, risk_coverage_auc
+
+
+@pytest.mark.parametrize("decimals", [6, 1, -1])  # without ties, with some, all tied
+@pytest.mark.parametrize("worth", [1.0, 0.3])
+def test_scores_are_those_of_the_scorers_on_repeated_items(decimals, worth):
+    random = np.random.default_rng(3)
+    picture = np.repeat(np.arange(30), 4)
+    confidence = random.normal(size=120).round(decimals)
+    accuracy = worth * (random.random(120) < 0.5 + 0.4 * (confidence > 0))
+    drawn = np.array([np.bincount(random.integers(0, 30, 30), minlength=30) for _ in range(20)])
+    found = selective_on_draws(confidence, accuracy, picture, drawn, {100.0: 1.5, 10.0: np.inf})
+    for number, draw in enumerate(drawn):
+        said, right = (np.repeat(column, draw[picture]) for column in (confidence, accuracy))
+        assert found["auc"][number] == pytest.approx(risk_coverage_auc(said, right), abs=1e-12)
+        for risk in (0.01, 0.05):
+            expected = coverage_at_risk(said, right, risk)
+            assert found[f"coverage_at_risk/{risk}"][number] == pytest.approx(expected, abs=1e-12)
+        phi = effective_reliability(said, right, cost=100.0, threshold=1.5)
+        assert found["effective_reliability/100"][number] == pytest.approx(phi, abs=1e-12)
+        assert found["effective_reliability/10"][number] == 0
+
+
+def test_cells_are_of_the_three_rows_and_feed_their_directions(benchmark, row):
+    rows = [row("selector", seeds=(1, 2)), row("vector_scaling", seeds=(1, 2)), row("maxprob"), row("msp")]
+    chosen = {name: [{10.0: 0.0, 100.0: 0.5}] * 2 for name in ("selector", "vector_scaling")}
+    cells = selection_cells(benchmark, rows, chosen, Options(bootstrap=100))
+    scores = {name for name, _ in LOW_RISK}
+    assert {score for name, _, score in cells if name == "selector"} == scores
+    assert {score for name, _, score in cells if name == "maxprob"} == {
+        score for score in scores if not score.startswith("effective")
+    }
+    assert not any(name == "msp" for name, _, _ in cells)
+    one = cells["selector", "aqs", "auc"]
+    assert len(one.seeds) == 2 and one.drawn.shape == (100,)
+    claims = [one for one in DIRECTIONS if one.group == "Selective answering" and "Selector" in one.claim]
+    for found in judged([], cells, claims):  # the same predictions: nothing differs, on no draw
+        assert found.verdict == "not shown" and found.found and found.found.interval == (0, 0)
+
+
+def test_rows_that_lack_a_subset_have_no_cells(benchmark, row):
+    assert selection_cells(benchmark, [row("maxprob", subsets=["pt-hard"])], {}, Options(bootstrap=100)) == {}
+
+
+def test_an_aq_that_stands_in_two_subsets_counts_once(benchmark):
+    found = distinct_aqs(benchmark)  # 40 AQs, the same in both
+    assert [len(items) for items in found.values()] == [40, 0]
+    assert all(items.answerable.all() for items in found.values())
+
+
+def test_thresholds_are_those_of_each_seed_by_its_files_name(tmp_path, benchmark, said):
+    seeds = tuple(dict.fromkeys(benchmark.subsets, said(1.0, 1, f"selector-seed{n}")) for n in (2, 10))
+    rows = [BoardRow(name, "model", seeds, "") for name in ("selector", "maxprob", "msp")]
+    told = {
+        "selector": {"10": {"at_cost": {"100": None}, "at_risk": {}}, "2": {"at_cost": {"100": 0.5}}},
+        "maxprob": {"2": {"at_cost": {"100": 0.5}}},
+    }
+    path = tmp_path / "thresholds.json"
+    assert read_costs(path, rows) == {}
+    path.write_text(json.dumps(told))
+    assert read_costs(path, rows) == {"selector": [{100.0: 0.5}, {100.0: math.inf}]}
