@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, Option
@@ -16,6 +16,8 @@ from pipeline.core.records import Split
 from sample_world.sample_cli import app as sample
 from studies.study_cli import app as study
 
+Net = Literal["match", "butd"]
+Device = Literal["auto", "cpu", "cuda"]
 app = typer.Typer(
     help="Build test sets of unanswerable questions about images. The pipeline itself runs with `dvc repro`.",
     no_args_is_help=True,
@@ -151,6 +153,49 @@ def table(
     from pipeline.commands.table import write_table
 
     run(lambda: write_table(source, out))
+
+
+@app.command(
+    epilog="Example: rgqa baselines --data-set gqa --features data/gqa/features --row msp --row rp --seed 0"
+)
+def baselines(
+    features: Annotated[
+        Path, Option(help="Folder of region features: GQA's HDF5, arrays, or a .npz for each picture.")
+    ],
+    data_set: Annotated[str | None, Option(help="As params.yaml says if not given.")] = None,
+    train: Annotated[
+        Path | None,
+        Option(help="Questions in GQA's form, a file or a folder of them; of the source if not given."),
+    ] = None,
+    val: Annotated[Path | None, Option(help="Likewise; checkpoints are chosen on them.")] = None,
+    release: Annotated[
+        Path | None,
+        Option(help="What to answer: a release's folder, or a subset's JSON; this version's if not given."),
+    ] = None,
+    row: Annotated[
+        list[str] | None,
+        Option(help="A row of the papers, as often as wanted; all that can be made if not given."),
+    ] = None,
+    seed: Annotated[list[int] | None, Option(min=0, help="As often as wanted; 0 if not given.")] = None,
+    epochs: Annotated[float, Option(min=0, help="Of the net that most others start from.")] = 5.0,
+    more_epochs: Annotated[float, Option(min=0, help="Of each net after it.")] = 2.0,
+    answers: Annotated[int, Option(min=2, help="The most frequent answers of train that nets know.")] = 1842,
+    check: Annotated[int, Option(min=2, help="Questions of val on which a checkpoint is tried.")] = 10_000,
+    net: Annotated[Net, Option(help="match, or butd: attention without matches.")] = "match",
+    device: Annotated[Device, Option(help="auto takes a GPU if there is one.")] = "auto",
+    work: Annotated[
+        Path | None, Option(help="Nets and checkpoints; data/cache/baselines-<data set> if not given.")
+    ] = None,
+    out: Annotated[Path | None, Option(help="data/<data set>/predictions if not given.")] = None,
+) -> None:
+    """Train the papers' baselines on precomputed region features and answer a release; goes on where it stopped."""
+    from pipeline.baselines.baseline_nets import Plan
+    from pipeline.baselines.baseline_rows import Wanted, baselines
+
+    plan = Plan(answers, epochs, more_epochs, check, match=net == "match")
+    rows, seeds = row or (), seed or (0,)
+    wanted = Wanted(features, train, val, data_set, release, rows, seeds, plan, device, work, out)
+    run(lambda: baselines(wanted))
 
 
 @app.command(epilog="Example: rgqa fetch gqa --split testdev --dry-run")

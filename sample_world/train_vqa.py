@@ -74,13 +74,13 @@ def training(folder: Path) -> Training:
 
 
 def train_sample_vqa(seed: int, nets: Sequence[str] = (), threads: int = 2) -> None:
-    """Draw, find regions, and train the nets of a seed (all of `vqa_nets.NETS`, or those named); one process a thread.
+    """Draw, find regions, and train the nets of a seed (all of `net_plans.NETS`, or those named); one process a thread.
 
     Raises:
         UserError: a net that is not known.
     """
     from pipeline.core.errors import UserError
-    from sample_world.vqa_nets import NETS
+    from pipeline.models.net_plans import NETS
 
     if unknown := sorted(set(nets) - NETS.keys()):
         raise UserError(f"unknown nets: {', '.join(unknown)}; there are {', '.join(NETS)}")
@@ -180,27 +180,29 @@ def train_net(name: str, seed: int) -> NetRun:
     """Train one net of a seed and write it."""
     import torch
 
+    from pipeline.models import net_plans
     from pipeline.models.looking import Asked, load_net, save_net
     from pipeline.models.net_training import NetTraining, train
     from pipeline.models.question_texts import WordTable
+    from pipeline.models.region_store import moments
     from sample_world import vqa_nets
 
     torch.set_num_threads(1)
-    plan, began = vqa_nets.NETS[name], time.process_time()
+    plan, began = net_plans.NETS[name], time.process_time()
     learn, choose, report = (vqa_nets.PartData.read(part) for part in NET_PARTS)
     stores = {part: vqa_nets.store_of(WORK / part, plan.regions) for part in NET_PARTS}
     words = WordTable.learned(question.text for question in learn.questions)
     answers = sorted({question.answer for question in learn.questions})
-    shape = vqa_nets.shape_of(plan, words, len(answers), stores["learn"])
+    shape = net_plans.shape_of(plan, words, len(answers), stores["learn"])
     base = None if plan.anew else load_net(file_of("base", seed))
-    net = vqa_nets.new_net(name, shape, stores["learn"], seed, base)
+    net = net_plans.new_net(shape, moments(stores["learn"]), seed, base)
     asked = Asked(net, words, ("answerable",) if plan.one else tuple(answers))
     questions = vqa_nets.question_set(learn, words, answers)
-    per_epoch = len(questions.answers) / vqa_nets.BATCH
+    per_epoch = len(questions.answers) / net_plans.BATCH
     steps = round(BASE_EPOCHS * per_epoch), round(MORE_EPOCHS * per_epoch)
-    recipe = vqa_nets.recipe_of(plan, *steps, name == "base", POINTING)
+    recipe = net_plans.recipe_of(plan, *steps, name == "base", POINTING)
     hard = _hard() if plan.pairs == "hard" else None
-    criterion = vqa_nets.criterion(plan)
+    criterion = net_plans.criterion(plan)
 
     def score(_: object) -> float:
         return vqa_nets.figures(asked, choose, stores["choose"])[criterion]

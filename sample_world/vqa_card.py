@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from pipeline.core.files import write_text
 from pipeline.core.progress import done
+from pipeline.models.net_plans import NETS
 from sample_world.train_vqa import BASE_EPOCHS, MORE_EPOCHS, POINTING, TARGET, NetRun, Training, training
-from sample_world.vqa_nets import NETS
 from sample_world.vqa_worlds import CHUNK, SERIES
 
 CARD = """# The sample's answer nets

@@ -21,6 +21,7 @@ ROOMS: dict[str, str] = {
     "pipeline/encoders": "",
     "pipeline/scorers": "",
     "pipeline/models": "words encoders scorers",
+    "pipeline/baselines": "models scorers sources",
     "pipeline/balancing": "",
     "pipeline/ranking": "balancing programs",
     "pipeline/perturbing": "words programs judge",
@@ -42,7 +43,7 @@ ROOMS: dict[str, str] = {
     "annotation/client": "annotation/study",
     "annotation/server": "annotation/study annotation/client",
     "simulation": "",
-    "sample_world": "words programs judge sources encoders models scorers",
+    "sample_world": "words programs judge sources encoders models",
     "studies": "words judge balancing perturbing screening auditing scorers annotation/study",
 }
 DOORS = ("pipeline/cli.py", "annotation/annotate_cli.py")  # they import whatever they open, late

@@ -14,6 +14,7 @@ import numpy as np
 
 from pipeline.core.files import read_json
 from pipeline.core.records import Record
+from pipeline.leaderboard.board import LeaderboardParams
 from pipeline.leaderboard.board_rows import BoardRow
 from pipeline.leaderboard.directions import AQS, LOW_RISK
 from pipeline.leaderboard.paired_scores import Measured, answered
@@ -81,7 +82,7 @@ def selection_cells(
     benchmark: Benchmark,
     rows: Iterable[BoardRow],
     thresholds: Mapping[str, Sequence[Thresholds]],
-    options: Options,
+    p: LeaderboardParams,
 ) -> dict[Cell, Measured]:
     """What the directions of selective answering need, of the rows that are there and have all subsets: on the distinct AQs.
 
@@ -91,7 +92,7 @@ def selection_cells(
     aqs = distinct_aqs(benchmark)
     pictures = np.concatenate([items.clusters for items in aqs.values()]).tolist()
     count, (picture,) = clusters([pictures])
-    drawn = np.array([np.ones(count, int), *draws(count, range(options.bootstrap), options.seed)])
+    drawn = np.array([np.ones(count, int), *draws(count, range(p.repetitions), p.seed)])
     found: dict[Cell, Measured] = {}
     for row in rows:
         if row.name not in SELECTORS or not aqs.keys() <= row.seeds[0].keys():

@@ -23,6 +23,7 @@ from pipeline.core.files import replacing
 from pipeline.models.match_net import MatchNet, NetShape, Output
 from pipeline.models.protocol import Ask, Seen
 from pipeline.models.question_texts import WordTable
+from pipeline.models.read_ahead import ahead
 from pipeline.models.region_store import RegionStore
 
 BATCH = 256
@@ -67,6 +68,18 @@ def load_net(path: Path, exact: bool = False) -> Asked:
     return Asked(net.eval(), WordTable(tuple(told["words"])), tuple(told["answers"]))
 
 
+def device_of(wanted: str) -> str:
+    """cpu or cuda.
+
+    Raises:
+        UserError: a GPU is asked for and there is none.
+    """
+    there = torch.cuda.is_available()
+    if wanted == "cuda" and not there:
+        raise UserError("--device cuda: torch finds no GPU here; leave the option out, or say --device cpu")
+    return "cuda" if there and wanted != "cpu" else "cpu"
+
+
 def look(asked: Asked, asks: Sequence[Ask], store: RegionStore, step: float = 0.0) -> Seen:
     """Ask a net. One thread and batches of a fixed size, and figures rounded to DIGITS: the same bytes each time.
 
@@ -76,12 +89,10 @@ def look(asked: Asked, asks: Sequence[Ask], store: RegionStore, step: float = 0.
     Raises:
         UserError: pictures that the store does not have.
     """
-    problems = Problems("pictures without regions")
-    for picture in sorted({ask.picture_id for ask in asks} - store.place_of.keys()):
-        problems.add(picture, "not in the store; make the regions again")
-    problems.raise_if_any()
+    tokens = asked.words.numbers([ask.text for ask in asks])
+    places = places_in(store, [ask.picture_id for ask in asks])
     with one_thread():
-        return _look(asked, asks, store, step)
+        return together(list(looks(asked, tokens, places, store, step)))
 
 
 @contextmanager
@@ -95,26 +106,64 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _look(asked: Asked, asks: Sequence[Ask], store: RegionStore, step: float) -> Seen:
-    tokens = asked.words.numbers([ask.text for ask in asks])
-    places = np.array([store.place_of[ask.picture_id] for ask in asks], int)
-    kind = next(asked.net.parameters()).dtype
-    plain, moved = [], []
-    for start in range(0, len(asks), BATCH):
-        words = torch.from_numpy(tokens[start : start + BATCH])
-        if asked.net.shape.blind:
-            with torch.no_grad():
-                plain.append(asked.net(words))
-            continue
-        features, boxes = (torch.from_numpy(v).to(kind) for v in store.take(places[start : start + BATCH]))
-        with torch.no_grad():
-            plain.append(asked.net(words, features, boxes))
-        if step:
-            features = stepped(asked.net, words, features, boxes, step)
-            with torch.no_grad():
-                moved.append(asked.net(words, features, boxes))
-    seen = _seen(asked, plain)
-    return seen._replace(stepped=_seen(asked, moved)._replace(extra={})) if moved else seen
+def places_in(store: RegionStore, pictures: Sequence[str]) -> np.ndarray:
+    """The places of pictures.
+
+    Raises:
+        UserError: pictures that the store does not have.
+    """
+    problems = Problems("pictures without regions")
+    for picture in sorted(set(pictures) - store.place_of.keys()):
+        problems.add(picture, "not in the store; make the regions again")
+    problems.raise_if_any()
+    return np.array([store.place_of[picture] for picture in pictures], int)
+
+
+def looks(
+    asked: Asked, tokens: np.ndarray, places: np.ndarray, store: RegionStore, step: float = 0.0
+) -> Iterator[Seen]:
+    """What a net sees, a batch at a time, so that memory does not grow: tokens [n, L] of the net's words, places [n] of the
+    pictures."""
+    regions = None if asked.net.shape.blind else store
+    return (see(asked, batch, step) for batch in batches(tokens, places, regions))
+
+
+def batches(
+    tokens: np.ndarray, places: np.ndarray, store: RegionStore | None
+) -> Iterator[tuple[np.ndarray, ...]]:
+    """Words [b, L], and where there is a store features and boxes of the regions, read ahead."""
+
+    def read(start: int) -> tuple[np.ndarray, ...]:
+        rows = slice(start, start + BATCH)
+        return tokens[rows].astype(np.int64), *(store.take(places[rows]) if store else ())
+
+    return (batch for _, batch in ahead(read, range(0, len(tokens), BATCH)))
+
+
+def see(asked: Asked, batch: tuple[np.ndarray, ...], step: float = 0.0) -> Seen:
+    """Ask a net one of `batches`, where its weights lie; what it saw lies here. Blind nets see no regions and make no step."""
+    net, blind = asked.net, asked.net.shape.blind
+    words = torch.from_numpy(batch[0]).to(net.device)
+    regions = [torch.from_numpy(array).to(net.device, net.mean.dtype) for array in batch[1:] if not blind]
+    with torch.no_grad():
+        seen = _seen(asked, net(words, *regions))
+    if not step or blind:
+        return seen
+    moved = stepped(net, words, regions[0], regions[1], step)
+    with torch.no_grad():
+        return seen._replace(stepped=_seen(asked, net(words, moved, regions[1]))._replace(extra={}))
+
+
+def together(parts: Sequence[Seen]) -> Seen:
+    """What was seen in parts, as one; of one net, one part at least."""
+    first = parts[0]
+    return Seen(
+        first.answers,
+        np.concatenate([part.logits for part in parts]),
+        np.concatenate([part.features for part in parts]),
+        {name: np.concatenate([part.extra[name] for part in parts]) for name in first.extra},
+        together([part.stepped for part in parts if part.stepped]) if first.stepped else None,
+    )
 
 
 def stepped(
@@ -133,15 +182,11 @@ def stepped(
     return (features - step * slope.sign()).detach()
 
 
-def _seen(asked: Asked, outputs: Sequence[Output]) -> Seen:
-    """Outputs of all batches in one, rounded."""
-    logits = np.concatenate([output.logits.numpy() for output in outputs])
-    features = np.concatenate([output.features.numpy() for output in outputs])
-    heads = outputs[0].extra
-    extra = {
-        name: _rounded(np.concatenate([output.extra[name].numpy() for output in outputs])) for name in heads
-    }
-    return Seen(asked.answers, _rounded(logits), _rounded(features), extra)
+def _seen(asked: Asked, output: Output) -> Seen:
+    """An output, rounded."""
+    logits, features = (_rounded(value.cpu().numpy()) for value in (output.logits, output.features))
+    extra = {name: _rounded(value.cpu().numpy()) for name, value in output.extra.items()}
+    return Seen(asked.answers, logits, features, extra)
 
 
 def _rounded(values: np.ndarray) -> np.ndarray:

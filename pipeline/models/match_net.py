@@ -96,6 +96,11 @@ class MatchNet(nn.Module):
                 nn.Linear(64 * shape.glances + shape.joint, 128), nn.ReLU(), nn.Linear(128, 1)
             )
 
+    @property
+    def device(self) -> torch.device:
+        """Where its weights lie; all that it is given has to lie there, too."""
+        return self.embed.weight.device
+
     def forward(self, tokens: Tensor, features: Tensor | None = None, boxes: Tensor | None = None) -> Output:
         words, there, sentence = self._read(tokens)
         parts, fused, attention = [sentence], [], None

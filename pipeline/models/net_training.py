@@ -2,6 +2,7 @@
 
 What is drawn depends on the seed and the step alone, so a run that was killed goes on from its last checkpoint to the same
 weights. A step has the same number of answerable questions whatever the recipe; pseudo pairs come on top, one for each.
+A thread reads the regions of the next steps meanwhile. Everything is computed where the net's weights lie.
 Checkpoints are tried over the last part of the run, on whatever `score` looks at, and the best is kept.
 """
 
@@ -18,12 +19,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
+from pipeline.core.errors import UserError
 from pipeline.core.files import replacing
 from pipeline.core.randomness import generator
-from pipeline.models.match_net import MatchNet, Output
+from pipeline.models.match_net import MatchNet
+from pipeline.models.net_losses import item_losses, pointing_loss, target_of
 from pipeline.models.pseudo_pairs import PairWeights, kept_share, random_pairs, roi_mixup
+from pipeline.models.read_ahead import ahead
 from pipeline.models.region_store import RegionStore
 
 
@@ -57,6 +60,15 @@ class Recipe:
     pointing: float = 0.0
     tries: int = 3
     every: int = 500
+
+
+class Batch(NamedTuple):
+    """What is known of a step before its time: rows [b] of its answerable questions, the row [n] that each question's picture
+    is paired with, and the regions of the rows' pictures (none for a blind net)."""
+
+    rows: np.ndarray
+    partners: np.ndarray
+    regions: tuple[Tensor, Tensor] | None
 
 
 class Trained(NamedTuple):
@@ -100,16 +112,24 @@ class NetTraining:
             [{"params": decayed, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}],
             lr=recipe.rate,
         )
-        self.weights = PairWeights(len(questions.answers)) if recipe.pairs == "weighted" else None
+        weighted = recipe.pairs == "weighted"
+        self.weights = PairWeights(len(questions.answers), device=net.device) if weighted else None
         self._epoch, self._order, self._partners = -1, np.zeros(0, int), np.zeros(0, int)
 
-    def step(self, number: int) -> float:
-        """One step; returns its loss."""
-        rows = self._rows(number)
+    def batch(self, number: int) -> Batch:
+        """What step `number` learns from; to be asked for in the order of the steps, by one thread."""
+        rows, partners = self._rows(number)
+        return Batch(rows, partners, self._regions(rows))
+
+    def step(self, number: int, batch: Batch | None = None) -> float:
+        """One step; returns its loss. `batch` is what `self.batch(number)` said."""
+        return float(self.learn(number, batch or self.batch(number)))
+
+    def learn(self, number: int, batch: Batch) -> Tensor:
+        """One step; returns its loss as it lies on the device."""
         rng = generator(self.seed, "step", str(number))
-        regions = self._regions(rows)
-        partners = self._pairs(rows, number, rng)
-        loss, of_weights = self._loss(rows, partners, regions, rng)
+        pairs = self._pairs(batch, rng)
+        loss, of_weights = self._loss(batch.rows, pairs, batch.regions, rng)
         for group in self.optimiser.param_groups:
             group["lr"] = rate_at(number, self.recipe.steps, self.recipe.rate)
         self.optimiser.zero_grad(set_to_none=True)
@@ -118,10 +138,10 @@ class NetTraining:
         self.optimiser.step()
         if self.weights is not None and of_weights is not None:
             self.weights.step(of_weights)
-        return float(loss.detach())
+        return loss.detach()
 
-    def _rows(self, number: int) -> np.ndarray:
-        """The answerable questions of a step: each once an epoch."""
+    def _rows(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """The answerable questions of a step, each once an epoch, and the partners of all of them in this epoch."""
         count, batch = len(self.questions.answers), self.recipe.batch
         per_epoch = max(1, count // batch)
         epoch, place = divmod(number, per_epoch)
@@ -132,12 +152,11 @@ class NetTraining:
                 # Weighted pairs stay the same, so that their weights can learn.
                 again = rng if self.recipe.pairs == "random" else generator(self.seed, "pairs")
                 self._partners = random_pairs(self.questions.pictures, again)
-        return self._order[place * batch : (place + 1) * batch]
+        return self._order[place * batch : (place + 1) * batch], self._partners
 
-    def _pairs(
-        self, rows: np.ndarray, number: int, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _pairs(self, batch: Batch, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Pseudo pairs of a step: rows whose picture, and rows whose question they have."""
+        rows = batch.rows
         if self.recipe.pairs == "none":
             return rows[:0], rows[:0]
         if self.recipe.pairs == "hard":
@@ -146,13 +165,16 @@ class NetTraining:
             return rows, self.hard[self.questions.pictures[rows], lot]
         if self.weights is not None:
             rows = self.weights.draw(len(rows), rng)
-        return rows, self._partners[rows]
+        return rows, batch.partners[rows]
 
     def _regions(self, rows: np.ndarray) -> tuple[Tensor, Tensor] | None:
         if self.net.shape.blind:
             return None
         features, boxes = self.store.take(self.questions.pictures[rows])
-        return torch.from_numpy(features), torch.from_numpy(boxes)
+        return self._placed(features), self._placed(boxes)
+
+    def _placed(self, array: np.ndarray) -> Tensor:
+        return torch.from_numpy(array).to(self.net.device)
 
     def _loss(
         self,
@@ -162,7 +184,7 @@ class NetTraining:
         rng: np.random.Generator,
     ) -> tuple[Tensor, Tensor | None]:
         """The model's loss, and that of the pairs' weights where they have one."""
-        tokens = torch.from_numpy(_cut(self.questions.tokens[np.concatenate([rows, pairs[1]])]))
+        tokens = self._placed(_cut(self.questions.tokens[np.concatenate([rows, pairs[1]])]))
         if regions is not None and len(pairs[0]):
             same = pairs[0] is rows
             more = regions if same else self._regions(pairs[0])
@@ -181,7 +203,7 @@ class NetTraining:
         if self.recipe.pointing and output.attention is not None and regions is not None:
             seats = self.questions.seats
             assert seats is not None
-            where = torch.from_numpy(seats[rows].astype(np.float32))
+            where = self._placed(seats[rows].astype(np.float32))
             loss = loss + self.recipe.pointing * pointing_loss(
                 output.attention[: len(rows)], regions[1][: len(rows)], where
             )
@@ -202,54 +224,6 @@ class NetTraining:
             self.weights.restore(state["weights"])
 
 
-def target_of(net: MatchNet, answers: np.ndarray, pairs: int) -> Tensor:
-    """Targets [b + pairs, K] (K + 1 with `k_plus_1`): the right answer's is 1, a pseudo pair's are all 0, but for the answer
-    "unanswerable". A net of one output is asked whether there is an answer."""
-    shape = net.shape
-    targets = torch.zeros(len(answers) + pairs, shape.answers + (shape.head == "k_plus_1"))
-    if shape.answers == 1:
-        targets[: len(answers)] = 1
-    else:
-        targets[torch.arange(len(answers)), torch.from_numpy(answers).long()] = 1
-    if shape.head == "k_plus_1":
-        targets[len(answers) :, -1] = 1
-    return targets
-
-
-def item_losses(net: MatchNet, output: Output, targets: Tensor, answerable: int) -> Tensor:
-    """The loss of each item [n]: binary cross-entropy summed over answers. With a branch the answers' loss is that of the
-    `answerable` first items alone, and the branch tells those from the rest."""
-    logits, head = output.logits, net.shape.head
-    if head == "k_plus_1":
-        logits = torch.cat([logits, output.extra[head][:, None]], 1)
-    losses = functional.binary_cross_entropy_with_logits(logits, targets, reduction="none").sum(1)
-    if head in ("branch", "multi_branch"):
-        first = (torch.arange(len(losses)) < answerable).float()
-        told = functional.binary_cross_entropy_with_logits(output.extra[head], first, reduction="none")
-        losses = losses * first + told
-    return losses
-
-
-def pointing_loss(attention: Tensor, boxes: Tensor, seats: Tensor) -> Tensor:
-    """-log of the attention [b, glances, M] on the regions that fit the seats [b, glances, 4] best (their overlap is within a
-    fifth of the best), mean over the glances that have a seat with such a region (overlap 0.3 at least)."""
-    known = torch.isfinite(seats).all(-1)
-    overlap = overlaps(boxes[:, None], torch.nan_to_num(seats)[:, :, None])  # [b, glances, M]
-    best = overlap.amax(-1, keepdim=True)
-    fits = (overlap >= 0.8 * best).float()
-    counted = (known & (best[..., 0] >= 0.3)).float()
-    hit = (attention * fits).sum(-1).clamp(min=1e-4)
-    return -(hit.log() * counted).sum() / counted.sum().clamp(min=1)
-
-
-def overlaps(first: Tensor, second: Tensor) -> Tensor:
-    """Intersection over union of boxes [..., 4]."""
-    low, high = torch.maximum(first[..., :2], second[..., :2]), torch.minimum(first[..., 2:], second[..., 2:])
-    shared = (high - low).clamp(min=0).prod(-1)
-    areas = [(box[..., 2:] - box[..., :2]).clamp(min=0).prod(-1) for box in (first, second)]
-    return shared / (areas[0] + areas[1] - shared).clamp(min=1e-9)
-
-
 def train(
     run: NetTraining,
     path: Path,
@@ -267,18 +241,20 @@ def train(
     }  # in the last quarter
     done, spent, scores, best, recent = 0, 0.0, {}, {}, []
     if path.exists():
-        saved = torch.load(path, weights_only=True)
+        saved = torch.load(path, weights_only=True, map_location="cpu")
         if saved["recipe"] == repr(recipe):
             run.restore(saved)
             done, spent, scores, best = (saved[key] for key in ("done", "spent", "scores", "best"))
-    for number in range(done, recipe.steps):
-        recent.append(run.step(number))
+    for number, batch in ahead(run.batch, range(done, recipe.steps)):
+        recent.append(run.step(number, batch))
         if number + 1 in tries:
             scores[number + 1] = score(run.net.eval())
             run.net.train()
             if scores[number + 1] >= max(scores.values()):
                 best = copy.deepcopy(run.net.state_dict())
         if (number + 1) % recipe.every == 0 or number + 1 == recipe.steps:
+            if not np.isfinite(recent).all():
+                raise UserError(f"{path.stem}: the loss is no number by step {number + 1}; lower the rate")
             cpu = spent + time.process_time() - began
             tried = "".join(f", {value:.4f} at {at}" for at, value in scores.items())
             say(f"step {number + 1} of {recipe.steps}, loss {np.mean(recent):.3f}, {cpu:.0f} CPU-s{tried}")

@@ -84,8 +84,8 @@ def roi_mixup(
     rows, regions = features.shape[:2]
     partner = (np.arange(rows) + rng.integers(1, rows, rows)) % rows  # never the row itself
     rank = rng.permuted(np.tile(np.arange(regions), (rows, 1)), axis=1)
-    kept = torch.from_numpy(rank < int(share * regions))[..., None]
-    other = torch.from_numpy(partner)
+    kept = torch.from_numpy(rank < int(share * regions)).to(features.device)[..., None]
+    other = torch.from_numpy(partner).to(features.device)
     return (
         torch.where(kept, features, features[other]),
         torch.where(kept, boxes, boxes[other]),
@@ -107,10 +107,12 @@ class PairWeights:
     model nor the weights learn from the pairs.
     """
 
-    def __init__(self, pairs: int, rate: float = 100.0, momentum: float = 0.9) -> None:
+    def __init__(
+        self, pairs: int, rate: float = 100.0, momentum: float = 0.9, device: torch.device | str = "cpu"
+    ) -> None:
         import torch
 
-        self.theta = torch.zeros(pairs, requires_grad=True)
+        self.theta = torch.zeros(pairs, requires_grad=True, device=device)
         self._optimiser = torch.optim.SGD([self.theta], lr=rate, momentum=momentum)
 
     def weights(self) -> torch.Tensor:
@@ -121,7 +123,7 @@ class PairWeights:
 
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Rows [count] of the set, with probability ~ sqrt(w)."""
-        chance = np.cumsum(np.sqrt(self.weights().detach().numpy().astype(np.float64)))
+        chance = np.cumsum(np.sqrt(self.weights().detach().cpu().numpy().astype(np.float64)))
         return np.searchsorted(chance, rng.random(count) * chance[-1], side="right")
 
     def losses(self, rows: np.ndarray, losses: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -130,7 +132,7 @@ class PairWeights:
         import torch
 
         weights = self.weights()
-        factor = torch.sqrt(weights[torch.from_numpy(rows)] / weights.mean())
+        factor = torch.sqrt(weights[torch.from_numpy(rows).to(weights.device)] / weights.mean())
         return (factor.detach() * losses).mean(), -(factor * losses.detach()).mean()
 
     def step(self, loss: torch.Tensor) -> None:

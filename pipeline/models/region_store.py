@@ -110,18 +110,25 @@ class HdfStore:
         regions, width = self.shape
         features = np.empty((len(places), regions, width), np.float32)
         boxes = np.empty((len(places), regions, 4), np.float32)
-        distinct, back = np.unique(places, return_inverse=True)
-        for at, place in enumerate(distinct):  # each row is read once, whatever asks for it
-            file, row = self._rows[place]
-            features[back == at] = self._files[file]["features"][row, :regions]
-            boxes[back == at] = self._files[file]["bboxes"][row, :regions] / np.tile(self._sizes[place], 2)
+        distinct, first, back = np.unique(places, return_index=True, return_inverse=True)
+        # Each row is read once, whatever asks for it, in the order in which rows lie on the disk.
+        for at in sorted(range(len(distinct)), key=lambda at: self._rows[distinct[at]]):
+            (file, row), out = self._rows[distinct[at]], first[at]
+            features[out] = self._files[file]["features"][row, :regions]
+            boxes[out] = self._files[file]["bboxes"][row, :regions] / np.tile(self._sizes[distinct[at]], 2)
+        again = first[back]
+        twice = np.flatnonzero(again != np.arange(len(places)))
+        features[twice], boxes[twice] = features[again[twice]], boxes[again[twice]]
         return features, boxes
 
 
-def moments(store: RegionStore, most: int = 2048, batch: int = 256) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation [d] of the regions' numbers, over at most so many pictures, evenly spread; the deviation
-    is 1 where a number never changes."""
-    pictures = np.unique(np.linspace(0, len(store.place_of) - 1, most).astype(int))
+def moments(
+    store: RegionStore, most: int = 2048, batch: int = 256, among: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation [d] of the regions' numbers, over at most so many pictures, evenly spread over those at the
+    places `among` (all, if not given); the deviation is 1 where a number never changes."""
+    among = np.arange(len(store.place_of)) if among is None else among
+    pictures = among[np.unique(np.linspace(0, len(among) - 1, most).astype(int))]
     total, squares, count = np.zeros(store.shape[1]), np.zeros(store.shape[1]), 0
     for part in _parts(pictures, batch):
         rows = store.take(part)[0].reshape(-1, store.shape[1]).astype(np.float64)

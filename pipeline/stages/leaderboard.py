@@ -24,7 +24,6 @@ from pipeline.leaderboard.board_rows import benchmark_of, every_row
 from pipeline.leaderboard.board_text import board_frame, board_markdown, board_metrics
 from pipeline.leaderboard.direction_rows import directions_markdown, directions_rows, judged
 from pipeline.leaderboard.selection_draws import read_costs, selection_cells
-from pipeline.scorers.answered import Options
 
 
 def main() -> None:
@@ -36,8 +35,7 @@ def main() -> None:
     drawn = with_lines([one.row for one in made.rows])
     metrics = board_metrics(made)
     costs = read_costs(folders.stage("answer") / "thresholds.json", rows)
-    options = Options(bootstrap=p.repetitions, seed=p.seed)
-    directions = judged(made.rows, selection_cells(benchmark, rows, costs, options))
+    directions = judged(made.rows, selection_cells(benchmark, rows, costs, p))
     files: dict[str, object] = {
         "leaderboard.json": metrics,
         **{f"metrics/{name}.json": scores for name, scores in metrics.items()},

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.models import net_training
+from pipeline.models import net_plans, net_training
 from pipeline.models.looking import load_net
 from sample_world import train_vqa, vqa_nets
 from sample_world.train_vqa import train_sample_vqa, training
@@ -49,7 +49,7 @@ def here(few_worlds, monkeypatch):
     monkeypatch.setattr(train_vqa, "get_context", lambda kind: type("Here", (), {"Pool": HerePool}))
     monkeypatch.setattr(train_vqa, "BASE_EPOCHS", BASE)
     monkeypatch.setattr(train_vqa, "MORE_EPOCHS", MORE)
-    monkeypatch.setattr(vqa_nets, "BATCH", 16)
+    monkeypatch.setattr(net_plans, "BATCH", 16)
 
 
 def weights(folder: Path, name: str) -> bytes:
@@ -64,7 +64,7 @@ def folder(few_worlds):
 def test_all_nets_of_a_seed_are_trained_written_and_told_of(folder):
     train_sample_vqa(0)
     told = training(folder)
-    assert set(told.nets) == {f"{name}-0" for name in vqa_nets.NETS}
+    assert set(told.nets) == {f"{name}-0" for name in net_plans.NETS}
     assert set(told.detector.report) == {"recall", "precision", "looks right"}
     for name, run in told.nets.items():
         net = load_net(train_vqa.file_of(*name.rsplit("-", 1)))
@@ -93,17 +93,17 @@ def test_a_killed_run_goes_on_to_the_same_bytes(folder, few_worlds, monkeypatch)
     whole = weights(folder, "rp-0")
     for path in (folder / "rp-0.safetensors", few_worlds / "work" / "rp-0.pt"):
         path.unlink()
-    step, every = net_training.NetTraining.step, vqa_nets.recipe_of
+    step, every = net_training.NetTraining.step, net_plans.recipe_of
 
-    def dies(self, number):
+    def dies(self, number, batch):
         if number == self.recipe.steps - 1:
             raise KeyboardInterrupt
-        return step(self, number)
+        return step(self, number, batch)
 
     def often(*arguments):
         return every(*arguments).__class__(**{**vars(every(*arguments)), "every": 1})
 
-    monkeypatch.setattr(vqa_nets, "recipe_of", often)
+    monkeypatch.setattr(net_plans, "recipe_of", often)
     monkeypatch.setattr(net_training.NetTraining, "step", dies)
     with pytest.raises(KeyboardInterrupt):
         train_sample_vqa(0)

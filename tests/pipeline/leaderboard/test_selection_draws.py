@@ -4,6 +4,7 @@ import math
 import numpy as np
 import pytest
 
+from pipeline.leaderboard.board import LeaderboardParams
 from pipeline.leaderboard.board_rows import BoardRow
 from pipeline.leaderboard.direction_rows import judged
 from pipeline.leaderboard.directions import DIRECTIONS, LOW_RISK
@@ -13,7 +14,6 @@ from pipeline.leaderboard.selection_draws import (
     selection_cells,
     selective_on_draws,
 )
-from pipeline.scorers.answered import Options
 from pipeline.scorers.selective import coverage_at_risk, effective_reliability, risk_coverage_auc
 
 
@@ -40,7 +40,7 @@ def test_scores_are_those_of_the_scorers_on_repeated_items(decimals, worth):
 def test_cells_are_of_the_three_rows_and_feed_their_directions(benchmark, row):
     rows = [row("selector", seeds=(1, 2)), row("vector_scaling", seeds=(1, 2)), row("maxprob"), row("msp")]
     chosen = {name: [{10.0: 0.0, 100.0: 0.5}] * 2 for name in ("selector", "vector_scaling")}
-    cells = selection_cells(benchmark, rows, chosen, Options(bootstrap=100))
+    cells = selection_cells(benchmark, rows, chosen, LeaderboardParams(repetitions=100))
     scores = {name for name, _ in LOW_RISK}
     assert {score for name, _, score in cells if name == "selector"} == scores
     assert {score for name, _, score in cells if name == "maxprob"} == {
@@ -55,7 +55,12 @@ def test_cells_are_of_the_three_rows_and_feed_their_directions(benchmark, row):
 
 
 def test_rows_that_lack_a_subset_have_no_cells(benchmark, row):
-    assert selection_cells(benchmark, [row("maxprob", subsets=["pt-hard"])], {}, Options(bootstrap=100)) == {}
+    assert (
+        selection_cells(
+            benchmark, [row("maxprob", subsets=["pt-hard"])], {}, LeaderboardParams(repetitions=100)
+        )
+        == {}
+    )
 
 
 def test_an_aq_that_stands_in_two_subsets_counts_once(benchmark):

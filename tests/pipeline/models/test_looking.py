@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from pipeline.core.errors import UserError
-from pipeline.models.looking import Asked, load_net, look, save_net, stepped
+from pipeline.models.looking import Asked, device_of, load_net, look, save_net, stepped
 from pipeline.models.protocol import Ask, read_seen, write_seen
 from pipeline.models.question_texts import WordTable
 from tests.pipeline.models.toy_nets import THINGS, WIDTH, net, world
@@ -89,3 +89,12 @@ def test_without_a_step_nothing_is_stepped():
     assert look(asked(), ASKS, world()[0]).stepped is None
     blind = look(asked(blind=True), ASKS, world()[0], step=1e-4)
     assert blind.stepped is None and blind.logits.shape == (3, 4)
+
+
+def test_a_gpu_that_is_asked_for_must_be_there(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert device_of("auto") == device_of("cpu") == "cpu"
+    with pytest.raises(UserError, match="finds no GPU"):
+        device_of("cuda")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert device_of("auto") == "cuda" and device_of("cpu") == "cpu"

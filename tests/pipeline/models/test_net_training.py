@@ -1,23 +1,16 @@
 """The training loop: what a step sees, and that a killed run comes to the same weights."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
+from torch._subclasses import FakeTensorMode
 
+from pipeline.core.errors import UserError
 from pipeline.models import net_training
-from pipeline.models.net_training import (
-    NetTraining,
-    item_losses,
-    overlaps,
-    pointing_loss,
-    rate_at,
-    target_of,
-    train,
-)
-from pipeline.models.pseudo_pairs import hard_pairs
-from tests.pipeline.models.toy_nets import COLORS, net, recipe, world
+from pipeline.models.match_net import MatchNet
+from pipeline.models.net_training import NetTraining, rate_at, train
+from pipeline.models.pseudo_pairs import PairWeights, hard_pairs
+from tests.pipeline.models.toy_nets import net, recipe, world
 
 
 @pytest.fixture(autouse=True)
@@ -59,8 +52,8 @@ def seen_by(trained, monkeypatch):
 
     pairs = trained._pairs
 
-    def partners(rows, number, rng):
-        caught["rows"], caught["pairs"] = rows, pairs(rows, number, rng)
+    def partners(batch, rng):
+        caught["rows"], caught["pairs"] = batch.rows, pairs(batch, rng)
         return caught["pairs"]
 
     monkeypatch.setattr(net_training, "target_of", target)
@@ -85,41 +78,19 @@ def test_pseudo_pairs_are_of_two_pictures_as_many_as_answerable_and_all_targets_
 
 def test_an_epoch_has_each_question_once_and_the_same_ones_whatever_the_recipe():
     plain, paired = run(batch=18), run(batch=18, pairs="random")
-    rows = [plain._rows(number) for number in range(10)]  # 180 questions
+    rows = [plain.batch(number).rows for number in range(10)]  # 180 questions
     assert sorted(np.concatenate(rows).tolist()) == list(range(180))
-    assert all(np.array_equal(paired._rows(number), rows[number]) for number in range(10))
-    assert not np.array_equal(plain._rows(10), rows[0])  # another order
+    assert all(np.array_equal(paired.batch(number).rows, rows[number]) for number in range(10))
+    assert not np.array_equal(plain.batch(10).rows, rows[0])  # another order
 
 
 def test_random_pairs_change_with_the_epoch_and_weighted_ones_stay():
     changing, fixed = run(batch=18, pairs="random"), run(batch=18, pairs="weighted")
     partners = []
     for trained in (changing, fixed):
-        trained._rows(0)
-        first = trained._partners
-        trained._rows(10)
-        partners.append(np.array_equal(first, trained._partners))
+        first, later = trained.batch(0).partners, trained.batch(10).partners
+        partners.append(np.array_equal(first, later))
     assert partners == [False, True]
-
-
-def test_the_target_of_an_extra_answer_and_of_a_single_output():
-    answers = np.array([2, 0])
-    assert target_of(net(), answers, 1).tolist() == [[0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
-    assert target_of(net(head="k_plus_1"), answers, 1).tolist() == [
-        [0, 0, 1, 0, 0],
-        [1, 0, 0, 0, 0],
-        [0, 0, 0, 0, 1],
-    ]
-    assert target_of(net(answers=1), answers, 2).tolist() == [[1], [1], [0], [0]]
-
-
-def test_the_loss_is_summed_over_answers_and_a_branch_leaves_pairs_out_of_the_answers():
-    model = net(head="branch")
-    output = model(torch.tensor([[2, 0], [3, 0]]), torch.zeros(2, 3, 9), torch.zeros(2, 3, 4))
-    output = output._replace(logits=torch.zeros(2, COLORS), extra={"branch": torch.tensor([0.0, 2.0])})
-    losses = item_losses(model, output, target_of(model, np.array([1]), 1), 1)
-    # 4 answers of log 2 and the branch's log 2; for the pair the branch alone: -log(1 - sigmoid(2)) = log(1 + e^2)
-    assert losses.tolist() == pytest.approx([5 * math.log(2), math.log(1 + math.exp(2))])
 
 
 def test_mixup_adds_as_many_mixed_rows_with_scaled_targets(monkeypatch):
@@ -144,24 +115,6 @@ def test_resample_learns_weights_beside_the_net():
     assert trained.weights is not None and trained.weights.theta.abs().max() > 0
 
 
-def test_pointing_wants_attention_on_the_region_that_fits():
-    boxes = torch.tensor([[[0.0, 0, 0.5, 0.5], [0.5, 0.5, 1, 1]]])
-    attention = torch.tensor([[[0.2, 0.8], [0.9, 0.1], [0.5, 0.5]]])
-    nan = [float("nan")] * 4
-    seats = torch.tensor([[[0.5, 0.5, 1, 1], nan, [0.0, 0, 0.5, 0.45]]])
-    assert pointing_loss(attention, boxes, seats).item() == pytest.approx(
-        -(math.log(0.8) + math.log(0.5)) / 2
-    )
-    assert pointing_loss(attention, boxes, torch.tensor([[nan, nan, nan]])) == 0
-    # a box that is nowhere near any region teaches nothing
-    assert pointing_loss(attention, boxes, torch.tensor([[[0.6, 0.1, 0.7, 0.2]] * 3])) == 0
-
-
-def test_overlap_of_boxes():
-    first, second = torch.tensor([0.0, 0, 2, 2]), torch.tensor([1.0, 1, 3, 3])
-    assert overlaps(first, second).item() == pytest.approx(1 / 7)  # 1 of 4 + 4 - 1
-
-
 def test_the_rate_goes_up_for_a_twentieth_and_down_to_nothing():
     rates = [rate_at(step, 200, 1.0) for step in range(201)]
     assert rates[0] == pytest.approx(0.04) and rates[10] == max(rates) == pytest.approx(1)
@@ -176,15 +129,14 @@ class Killed(Exception):
     "changes", [{"pairs": "random", "mixup": 0.7}, {"pairs": "weighted"}, {"pointing": 0.3}]
 )
 def test_a_run_that_was_killed_comes_to_the_same_weights(changes, tmp_path, monkeypatch):
-    scores = iter(range(100)).__next__
     whole = run(**changes)
     train(whole, tmp_path / "whole.pt", lambda model: 0.0)
     step = NetTraining.step
 
-    def dies(self, number):
+    def dies(self, number, batch):
         if number == 5:
             raise Killed
-        return step(self, number)
+        return step(self, number, batch)
 
     monkeypatch.setattr(NetTraining, "step", dies)
     with pytest.raises(Killed):
@@ -194,7 +146,7 @@ def test_a_run_that_was_killed_comes_to_the_same_weights(changes, tmp_path, monk
     spent = train(again, tmp_path / "killed.pt", lambda model: 0.0)
     for name, value in whole.net.state_dict().items():
         assert torch.equal(again.net.state_dict()[name], value), name
-    assert set(spent.scores) == {6, 5} and scores() == 0
+    assert set(spent.scores) == {6, 5}
 
 
 def test_a_checkpoint_of_another_recipe_is_not_gone_on_from(tmp_path):
@@ -214,3 +166,42 @@ def test_the_best_checkpoint_is_kept_by_the_score_it_is_given(tmp_path):
     result = train(trained, tmp_path / "net.pt", score)
     assert result.scores == {20: 0.2, 22: 0.9, 24: 0.5}
     assert all(torch.equal(value, states[1][name]) for name, value in trained.net.state_dict().items())
+
+
+def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_last_good_checkpoint(tmp_path):
+    trained = run(steps=8, every=2)
+    learn = trained.learn
+    trained.learn = lambda number, batch: learn(number, batch) * (float("nan") if number == 5 else 1)
+    with pytest.raises(UserError, match="no number by step 6"):
+        train(trained, tmp_path / "net.pt", lambda model: 0.0)
+    assert torch.load(tmp_path / "net.pt", weights_only=True)["done"] == 4
+
+
+@pytest.mark.parametrize(
+    ("shape", "changes"),
+    [
+        ({}, {"pointing": 0.3}),
+        ({"head": "branch"}, {"pairs": "random", "mixup": 0.7}),
+        ({"head": "k_plus_1"}, {"pairs": "weighted"}),
+        ({"answers": 1, "match": False}, {"pairs": "hard"}),
+        ({"blind": True}, {}),
+    ],
+)
+def test_all_tensors_of_a_step_lie_where_the_net_does(shape, changes, monkeypatch):
+    """On a GPU that is not there: torch follows devices without computing, and refuses what lies on two of them."""
+    monkeypatch.setattr(MatchNet, "_read", words_alone)  # packing needs lengths, which nobody computed
+    monkeypatch.setattr(PairWeights, "draw", lambda self, count, rng: rng.integers(0, 180, count))
+    with FakeTensorMode():
+        with torch.device("cuda"):
+            there = net(**shape)
+        store, questions = world()
+        trained = NetTraining(there, questions, store, recipe(**changes), 0, np.zeros((60, 5), int))
+        batch, rng = trained.batch(0), np.random.default_rng(0)
+        losses = trained._loss(batch.rows, trained._pairs(batch, rng), batch.regions, rng)
+    assert {loss.device.type for loss in losses if loss is not None} == {"cuda"}
+
+
+def words_alone(self, tokens):
+    """`MatchNet._read` without its packing."""
+    words = torch.cat([self.embed(tokens)] * 2, -1)
+    return words, tokens != 0, words.mean(1)

@@ -7,8 +7,10 @@ import torch
 
 from pipeline.models.class_gaussians import fit_gaussians
 from pipeline.models.fitted import Fitted
+from pipeline.models.looking import Asked
 from pipeline.models.match_net import MatchNet, NetShape
 from pipeline.models.net_training import QuestionSet, Recipe
+from pipeline.models.question_texts import WordTable
 from pipeline.models.region_store import ArrayStore
 from pipeline.models.selection import VectorScaling
 from pipeline.models.selector import Selector
@@ -51,6 +53,21 @@ def net(seed: int = 0, **changes) -> MatchNet:
 
 def recipe(**changes) -> Recipe:
     return Recipe(**{"steps": 6, "batch": 16, "rate": 1e-2, "every": 2, **changes})
+
+
+def tiny_store(pictures: int = 4, seed: int = 0) -> ArrayStore:
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(pictures, 3, 6)).astype(np.float16)
+    return ArrayStore([f"p{i}" for i in range(pictures)], features, np.zeros((pictures, 3, 4), np.float32))
+
+
+def tiny_shape(head: str = "", answers: int = 2) -> NetShape:
+    """Of a net for the regions of `tiny_store`."""
+    return NetShape(words=4, answers=answers, region=6, head=head, word_width=4, width=4, joint=8)
+
+
+def asked_of(net: MatchNet, answers: tuple[str, ...] = ("no", "yes")) -> Asked:
+    return Asked(net.eval(), WordTable(("cup", "red")), answers)
 
 
 def toy_fitted(answers: int, features: int, hidden: int = 2) -> Fitted:

@@ -1,0 +1,55 @@
+"""Of GQA's questions what a model learns from: the picture, the text, the answer; read one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from pipeline.core.errors import Problems
+from pipeline.sources.json_members import fault, members
+
+
+class AskedQuestion(NamedTuple):
+    """A question of a picture and its one right answer."""
+
+    picture_id: str
+    text: str
+    answer: str
+
+
+class _Row(msgspec.Struct, rename="camel"):  # the many other fields are passed over
+    image_id: str
+    question: str
+    answer: str
+
+
+def files_of(path: Path) -> list[Path]:
+    """The file itself, or those of a folder such as GQA's train_all_questions."""
+    return sorted(path.glob("*.json")) if path.is_dir() else [path]
+
+
+def asked_questions(path: Path) -> Iterator[AskedQuestion]:
+    """The questions of a file, or of a folder of such files, as they come; one file's index is in memory at a time.
+
+    Raises:
+        UserError: at the end: everything that is wrong with files and rows, or that there is no question.
+    """
+    problems, count = Problems(str(path)), 0
+    decode = msgspec.json.Decoder(_Row).decode
+    for file in files_of(path):
+        for key, raw in members(file, file.name, problems).items():
+            try:
+                row = decode(raw)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                problems.add(f"{file.name}, question {key}", fault(error))
+                continue
+            count += 1
+            yield AskedQuestion(row.image_id, row.question, row.answer)
+    if not count and not problems.lines:
+        problems.add(
+            "questions", "none; wanted GQA's <split>_balanced_questions.json or a folder of such files"
+        )
+    problems.raise_if_any()

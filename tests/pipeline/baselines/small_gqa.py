@@ -1,0 +1,42 @@
+"""A data set of GQA's form that a net learns in a second: each picture has things of colours, in random features."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+THINGS = ("cup", "dog", "lamp", "tree")
+COLORS = ("blue", "green", "red")
+REGIONS, WIDTH = 3, 12
+
+
+def write(home: Path, pictures: int = 40, seed: int = 0) -> Path:
+    """features/ (arrays), train.json and val.json in GQA's form, subset.json in RGQA's; a half of the pictures is val's."""
+    rng = np.random.default_rng(seed)
+    looks = rng.normal(size=(len(THINGS) * len(COLORS), WIDTH))
+    features = np.zeros((pictures, REGIONS, WIDTH), np.float32)
+    ids, questions = [f"n{i}" for i in range(pictures)], []
+    for picture in range(pictures):
+        for place, thing in enumerate(rng.permutation(len(THINGS))[:REGIONS]):
+            color = int(rng.integers(len(COLORS)))
+            features[picture, place] = looks[thing * len(COLORS) + color] + rng.normal(0, 0.1, WIDTH)
+            text = f"What color is the {THINGS[thing]}?"
+            questions.append({"imageId": ids[picture], "question": text, "answer": COLORS[color]})
+    folder = home / "features"
+    folder.mkdir(parents=True)
+    (folder / "pictures.json").write_text(json.dumps(ids))
+    np.save(folder / "features.npy", features.astype(np.float16))
+    np.save(folder / "boxes.npy", np.tile(np.array([0.1, 0.2, 0.5, 0.9], np.float32), (pictures, REGIONS, 1)))
+    half = len(questions) // 2
+    for name, rows in (("train", questions[:half]), ("val", questions[half:])):
+        full = {f"{i:03d}": {**row, "isBalanced": True, "semantic": []} for i, row in enumerate(rows)}
+        (home / f"{name}.json").write_text(json.dumps(full))
+    asked = [
+        {"question_id": f"q{i}", "img_id": row["imageId"], "sent": row["question"], "label": label}
+        for i, row in enumerate(questions[half : half + 20])
+        for label in [{"UQ": 1.0} if i % 2 else {row["answer"]: 1.0}]
+    ]
+    (home / "subset.json").write_text(json.dumps(asked))
+    return home
