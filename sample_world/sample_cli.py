@@ -87,6 +87,16 @@ def train_vqa(
     run(lambda: train_sample_vqa(seed, net or (), threads))
 
 
+@app.command(epilog="Example: rgqa sample fit-vqa --threads 2")
+def fit_vqa(
+    threads: Annotated[int, typer.Option(min=1, help="Seeds fitted at a time, each by one processor.")] = 2,
+) -> None:
+    """Fit, for all seeds of the answer nets, what detectors need, and choose thresholds; writes data/sample/vqa."""
+    from sample_world.fit_vqa import fit_sample_vqa
+
+    run(lambda: fit_sample_vqa(threads))
+
+
 @app.command(epilog="Example: rgqa sample vqa-card")
 def vqa_card() -> None:
     """Write the model card of the sample's answer nets from what their training said."""

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from pipeline.core.files import write_text
 from pipeline.core.progress import done
+from pipeline.models.detectors import DETECTORS
 from pipeline.models.net_plans import NETS
+from sample_world.fit_vqa import FitRun, Fits, fits
 from sample_world.train_vqa import BASE_EPOCHS, MORE_EPOCHS, POINTING, TARGET, NetRun, Training, training
 from sample_world.vqa_worlds import CHUNK, SERIES
 
@@ -22,6 +24,8 @@ card by `rgqa sample vqa-card`.
 their looks and boxes. **The same CLIP chose the candidates of CLIP-Easy and CLIP-Hard.**
 
 The other files: one net each, `<net>-<seed>`; words are matched with regions in three glances. {pointing}
+`true_regions` sees the things as they are, with their boxes; `caption_match` is told each region by the words of the
+detector, without a place.
 Weights are float16 (the figures below are measured with them), {size:.1f} MB in all. `training.json` has each net's recipe and figures. Licence: CC BY 4.0, as the sample.
 
 ## What they learned from
@@ -53,6 +57,31 @@ Mean over seeds (lowest to highest). AUAF and AUROC are against as many random p
 Accuracy by structural type, mean over seeds:
 
 {by_type}
+{fitted}"""
+
+FITTED = """
+The drawn questions lean: of the pictures that there are, some answers to a question are likelier than others ("Is there a
+cloud in the sky?"), and a net that sees no picture learns which. GQA's benchmark is balanced, so accuracy is also given of
+the {kept} of these questions that are left when, in each of GQA's local groups, the commonest answer is cut down to the second
+commonest and groups of one answer are left out (Hudson & Manning, CVPR 2019, section 3.4, do likewise, by ratios that are not
+published); structural types count as before. {blind}
+
+| net | accuracy, all | balanced |
+|---|---|---|
+{balanced}
+
+## When to answer
+
+Fitted by `rgqa sample fit-vqa` for each seed's net `vanilla`: vector scaling and the Selector (Whitehead et al., ECCV 2022,
+section 4) on part `fit`, the Selector's settings and epoch chosen on a fifth of its pictures. On the {asked} questions of part
+`report`, in %, mean over seeds (lowest to highest); AUC is the area under risk over coverage, lower is better; C@R is how
+much can be answered at risk R with the best threshold. {reached}
+
+| confidence | accuracy | AUC | C@1 | C@5 | C@10 | C@20 |
+|---|---|---|---|---|---|---|
+{selection}
+
+`fitted-<seed>.safetensors` holds what was fitted, `thresholds.json` the thresholds of all rows, chosen on part `choose`.
 """
 
 
@@ -68,7 +97,7 @@ def spread(values: Sequence[float]) -> str:
     return mean if len(values) == 1 else f"{mean} ({min(values):.1%} to {max(values):.1%})".replace("%", "")
 
 
-def card(told: Training, size: float) -> str:
+def card(told: Training, fits: Fits, size: float) -> str:
     """The card's text; `size` in MB."""
     found, head = list(told.nets.values()), told.detector
     names = [name for name in NETS if any(run.net == name for run in found)]
@@ -101,6 +130,7 @@ def card(told: Training, size: float) -> str:
         looks=head.report["looks right"],
         rows="\n".join(_row(name, of[name]) for name in names),
         by_type=_by_type(of),
+        fitted=_fitted(list(fits.seeds.values())) if fits.seeds else "",
     )
 
 
@@ -134,9 +164,54 @@ def _by_type(of: dict[str, list[NetRun]]) -> str:
     return "\n".join(rows)
 
 
+def _fitted(runs: Sequence[FitRun]) -> str:
+    """What fit-vqa found: accuracy on balanced questions, and selection."""
+    nets = [name for name in NETS if any(name in run.accuracy for run in runs)]
+    even = {net: [run.accuracy[net] for run in runs if net in run.accuracy] for net in nets}
+    blind = [one["balanced"] for one in even.get("blind", [])]
+    columns = ("accuracy", "auc", "c@0.01", "c@0.05", "c@0.1", "c@0.2")
+    areas = [_mean([run.selection[row]["auc"] for run in runs]) for row in ("selector", "maxprob")]
+    return FITTED.format(
+        kept=f"{runs[0].balanced:,}",
+        blind=f"The blind net is right on {spread(blind)} % of them, {_side(blind)} one half."
+        if blind
+        else "",
+        balanced="\n".join(
+            f"| {net} | {spread([one['all'] for one in each])} | {spread([one['balanced'] for one in each])} |"
+            for net, each in even.items()
+        ),
+        asked=f"{SERIES['report'].chunks * CHUNK * SERIES['report'].asked:,}",
+        reached=f"The Selector {'reaches' if areas[0] <= areas[1] else 'does not reach'} MaxProb in AUC.",
+        selection="\n".join(
+            f"| {DETECTORS[row].title} | "
+            + " | ".join(_spread2([run.selection[row][column] for run in runs]) for column in columns)
+            + " |"
+            for row in runs[0].selection
+        ),
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _side(values: Sequence[float]) -> str:
+    return "below" if _mean(values) < 0.5 else "not below"
+
+
+def _spread2(values: Sequence[float]) -> str:
+    """As `spread`, with two decimals: areas are small.
+
+    >>> _spread2([0.02589]), _spread2([0.02, 0.03])
+    ('2.59', '2.50 (2.00 to 3.00)')
+    """
+    mean = f"{100 * _mean(values):.2f}"
+    return mean if len(values) == 1 else f"{mean} ({100 * min(values):.2f} to {100 * max(values):.2f})"
+
+
 def write_vqa_card() -> None:
     """Write data/sample/vqa/MODEL_CARD.md."""
     told = training(TARGET)
     size = sum(path.stat().st_size for path in TARGET.glob("*.safetensors")) / 1e6
-    write_text(TARGET / "MODEL_CARD.md", card(told, size))
+    write_text(TARGET / "MODEL_CARD.md", card(told, fits(), size))
     done("vqa-card", f"{len(told.nets)} nets, {size:.1f} MB", TARGET / "MODEL_CARD.md")

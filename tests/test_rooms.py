@@ -43,7 +43,7 @@ ROOMS: dict[str, str] = {
     "annotation/client": "annotation/study",
     "annotation/server": "annotation/study annotation/client",
     "simulation": "",
-    "sample_world": "words programs judge sources encoders models",
+    "sample_world": "words programs judge sources encoders models scorers",
     "studies": "words judge balancing perturbing screening auditing scorers annotation/study",
 }
 DOORS = ("pipeline/cli.py", "annotation/annotate_cli.py")  # they import whatever they open, late

@@ -13,6 +13,7 @@ from pipeline.core.pages import render
 from pipeline.leaderboard.board import Board
 from pipeline.leaderboard.paired_scores import MEAN, SCORES, Measured, RowScores
 from pipeline.leaderboard.ranks import BY
+from pipeline.leaderboard.selection_table import SelectionTable
 from pipeline.scorers.text_table import heading, percent, span
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ COLUMNS = [
 DECIMALS = 6
 
 
-def board_markdown(board: Board, folder: Path) -> str:
+def board_markdown(board: Board, folder: Path, selection: SelectionTable | None = None) -> str:
     """leaderboard.md. `folder` is where predictions files go."""
     return render(
         HERE / "leaderboard.md.jinja",
@@ -38,6 +39,8 @@ def board_markdown(board: Board, folder: Path) -> str:
         mean=score_table(board, MEAN),
         subsets={subset: score_table(board, subset) for subset in board.basis.counts},
         kinds={subset: kind_table(board, subset) for subset in board.basis.counts},
+        selection=selection,
+        selected=[[plain(name), *cells] for name, *cells in selection.table] if selection else [],
     )
 
 

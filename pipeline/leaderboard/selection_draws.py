@@ -6,23 +6,25 @@ The numbers are those of `pipeline.scorers.selective` on items of which each sta
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from pipeline.core.files import read_json
-from pipeline.core.records import Record
 from pipeline.leaderboard.board import LeaderboardParams
 from pipeline.leaderboard.board_rows import BoardRow
 from pipeline.leaderboard.directions import AQS, LOW_RISK
-from pipeline.leaderboard.paired_scores import Measured, answered
+from pipeline.leaderboard.paired_scores import Measured
 from pipeline.leaderboard.paper_figures import Cell
-from pipeline.leaderboard.row_files import name_and_seed
-from pipeline.scorers.answered import Options, Predictions
+from pipeline.leaderboard.selection_table import (
+    Chosen,
+    RowThresholds,
+    columns_of,
+    distinct_aqs,
+    number,
+    thresholds_of,
+)
 from pipeline.scorers.bootstrap import clusters, draws
-from pipeline.scorers.items import Benchmark, Items
+from pipeline.scorers.items import Benchmark
 from pipeline.scorers.selective import earned
 from pipeline.scorers.sweep import SLACK, ranking
 
@@ -33,61 +35,16 @@ Thresholds = Mapping[
 ]  # by cost, the confidence from which on to answer; infinite: answer nothing
 
 
-class _Chosen(Record, forbid_unknown_fields=False):
-    """Of a row's seed, by cost the confidence from which on to answer; null: answer nothing."""
-
-    at_cost: dict[str, float | None]
-
-
-def read_costs(path: Path, rows: Iterable[BoardRow]) -> dict[str, list[Thresholds]]:
-    """By row, the thresholds of each of its seeds in thresholds.json of stage answer; rows that it has not are left out.
-
-    Raises:
-        UserError: the file is no such file.
-    """
-    chosen = read_json(path, dict[str, dict[str, _Chosen]]) if path.is_file() else {}
-    found = {}
-    for row in rows:
-        seeds = [chosen.get(row.name, {}).get(_number(seed)) for seed in row.seeds]
-        costs = [
-            {float(cost): math.inf if at is None else at for cost, at in one.at_cost.items()}
-            for one in seeds
-            if one
-        ]
-        if len(costs) == len(row.seeds):
-            found[row.name] = costs
-    return found
-
-
-def _number(seed: Mapping[str, Predictions]) -> str:
-    """Of a seed, as its file's name has it."""
-    return name_and_seed(Path(next(iter(seed.values())).name))[1]
-
-
-def distinct_aqs(benchmark: Benchmark) -> dict[str, Items]:
-    """The AQs of each subset, but for those that an earlier one has: several subsets may ask the same of a picture."""
-    asked: set[tuple[object, object]] = set()
-    found = {}
-    for subset, items in benchmark.subsets.items():
-        first = items.answerable
-        for place in np.flatnonzero(first).tolist():
-            pair = items["picture"][place], items["asked"][place] or items["id"][place]
-            first[place] = pair not in asked
-            asked.add(pair)
-        found[subset] = items.at(first)
-    return found
-
-
 def selection_cells(
     benchmark: Benchmark,
     rows: Iterable[BoardRow],
-    thresholds: Mapping[str, Sequence[Thresholds]],
+    chosen: Chosen,
     p: LeaderboardParams,
 ) -> dict[Cell, Measured]:
     """What the directions of selective answering need, of the rows that are there and have all subsets: on the distinct AQs.
 
     Args:
-        thresholds: by row, those of each seed for Phi_c, chosen elsewhere.
+        chosen: thresholds for Phi_c of each row's seeds, chosen elsewhere.
     """
     aqs = distinct_aqs(benchmark)
     pictures = np.concatenate([items.clusters for items in aqs.values()]).tolist()
@@ -97,10 +54,10 @@ def selection_cells(
     for row in rows:
         if row.name not in SELECTORS or not aqs.keys() <= row.seeds[0].keys():
             continue
-        chosen = thresholds.get(row.name, ({},) * len(row.seeds))
+        told = thresholds_of(row, chosen) or [RowThresholds(at_risk={}, at_cost={})] * len(row.seeds)
         seeds = [
-            selective_on_draws(*_columns(aqs, seed), picture, drawn, costs)
-            for seed, costs in zip(row.seeds, chosen, strict=True)
+            selective_on_draws(*columns_of(aqs, seed), picture, drawn, costs_of(one))
+            for seed, one in zip(row.seeds, told, strict=True)
         ]
         for score in (name for name, _ in LOW_RISK if name in seeds[0]):
             values = np.array([seed[score] for seed in seeds])
@@ -108,10 +65,9 @@ def selection_cells(
     return found
 
 
-def _columns(aqs: Mapping[str, Items], seed: Mapping[str, Predictions]) -> tuple[np.ndarray, np.ndarray]:
-    """Confidence and accuracy of all AQs, [n] each."""
-    parts = [answered(items, seed[subset], Options()) for subset, items in aqs.items() if len(items)]
-    return np.concatenate([one.confidence for one in parts]), np.concatenate([one.correct for one in parts])
+def costs_of(thresholds: RowThresholds) -> Thresholds:
+    """By cost, the confidence from which on to answer."""
+    return {float(cost): number(at) for cost, at in thresholds.at_cost.items()}
 
 
 def selective_on_draws(

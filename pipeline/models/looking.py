@@ -22,7 +22,7 @@ from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import replacing
 from pipeline.models.match_net import MatchNet, NetShape, Output
 from pipeline.models.protocol import Ask, Seen
-from pipeline.models.question_texts import WordTable
+from pipeline.models.question_texts import WordTable, cut
 from pipeline.models.read_ahead import ahead
 from pipeline.models.region_store import RegionStore
 
@@ -131,27 +131,38 @@ def looks(
 def batches(
     tokens: np.ndarray, places: np.ndarray, store: RegionStore | None
 ) -> Iterator[tuple[np.ndarray, ...]]:
-    """Words [b, L], and where there is a store features and boxes of the regions, read ahead."""
+    """Words [b, L]; and where there is a store features and boxes of its p distinct pictures, and which of them each row asks
+    about, [b]. Read ahead."""
 
     def read(start: int) -> tuple[np.ndarray, ...]:
         rows = slice(start, start + BATCH)
-        return tokens[rows].astype(np.int64), *(store.take(places[rows]) if store else ())
+        words = cut(tokens[rows])
+        if store is None:
+            return (words,)
+        distinct, picture_of = np.unique(places[rows], return_inverse=True)
+        return words, *store.take(distinct), picture_of
 
     return (batch for _, batch in ahead(read, range(0, len(tokens), BATCH)))
 
 
 def see(asked: Asked, batch: tuple[np.ndarray, ...], step: float = 0.0) -> Seen:
     """Ask a net one of `batches`, where its weights lie; what it saw lies here. Blind nets see no regions and make no step."""
-    net, blind = asked.net, asked.net.shape.blind
+    net = asked.net
     words = torch.from_numpy(batch[0]).to(net.device)
-    regions = [torch.from_numpy(array).to(net.device, net.mean.dtype) for array in batch[1:] if not blind]
+    if net.shape.blind:
+        with torch.no_grad():
+            return _seen(asked, net(words))
+    features, boxes = (torch.from_numpy(array).to(net.device, net.mean.dtype) for array in batch[1:3])
+    picture_of = torch.from_numpy(batch[3]).to(net.device)
+    if not step:
+        with torch.no_grad():
+            return _seen(asked, net(words, features, boxes, picture_of))
+    features, boxes = features[picture_of].requires_grad_(), boxes[picture_of]
+    output = net(words, features, boxes)
+    moved = stepped(features, output.logits, step)
     with torch.no_grad():
-        seen = _seen(asked, net(words, *regions))
-    if not step or blind:
-        return seen
-    moved = stepped(net, words, regions[0], regions[1], step)
-    with torch.no_grad():
-        return seen._replace(stepped=_seen(asked, net(words, moved, regions[1]))._replace(extra={}))
+        there = net(words, moved, boxes)
+    return _seen(asked, output)._replace(stepped=_seen(asked, there)._replace(extra={}))
 
 
 def together(parts: Sequence[Seen]) -> Seen:
@@ -166,14 +177,10 @@ def together(parts: Sequence[Seen]) -> Seen:
     )
 
 
-def stepped(
-    net: MatchNet, words: torch.Tensor, features: torch.Tensor, boxes: torch.Tensor, step: float
-) -> torch.Tensor:
-    """Regions' features after ODIN's step: they go against the sign of the loss's gradient, so far as `step` says (RGQA: 1e-4).
-    The likeliest answer's target is 1 where its probability is one half or more, all else 0, as in RGQA's code
-    (`gqa_odin`). That moves the boxes, too; the paper (5.1) the features alone, and so do we."""
-    features = features.clone().requires_grad_()
-    logits = net(words, features, boxes).logits
+def stepped(features: torch.Tensor, logits: torch.Tensor, step: float) -> torch.Tensor:
+    """Regions' features after ODIN's step, given the logits that came of them: they go against the sign of the loss's gradient,
+    so far as `step` says (RGQA: 1e-4). The likeliest answer's target is 1 where its probability is one half or more, all
+    else 0, as in RGQA's code (`gqa_odin`). That moves the boxes, too; the paper (5.1) the features alone, and so do we."""
     top = logits.detach().argmax(1, keepdim=True)
     likely = logits.detach().gather(1, top) >= 0
     target = torch.zeros_like(logits).scatter(1, top, likely.to(logits.dtype))
@@ -184,8 +191,8 @@ def stepped(
 
 def _seen(asked: Asked, output: Output) -> Seen:
     """An output, rounded."""
-    logits, features = (_rounded(value.cpu().numpy()) for value in (output.logits, output.features))
-    extra = {name: _rounded(value.cpu().numpy()) for name, value in output.extra.items()}
+    logits, features = (_rounded(value.detach().cpu().numpy()) for value in (output.logits, output.features))
+    extra = {name: _rounded(value.detach().cpu().numpy()) for name, value in output.extra.items()}
     return Seen(asked.answers, logits, features, extra)
 
 

@@ -101,12 +101,21 @@ class MatchNet(nn.Module):
         """Where its weights lie; all that it is given has to lie there, too."""
         return self.embed.weight.device
 
-    def forward(self, tokens: Tensor, features: Tensor | None = None, boxes: Tensor | None = None) -> Output:
+    def forward(
+        self,
+        tokens: Tensor,
+        features: Tensor | None = None,
+        boxes: Tensor | None = None,
+        picture_of: Tensor | None = None,
+    ) -> Output:
+        """With `picture_of` [b] features and boxes are of distinct pictures, and row i asks about the one at picture_of[i]."""
         words, there, sentence = self._read(tokens)
         parts, fused, attention = [sentence], [], None
         if not self.shape.blind:
             assert features is not None and boxes is not None
             regions = torch.cat([(features - self.mean) / self.spread, placed(boxes)], -1)
+            if picture_of is not None:
+                regions, boxes = regions[picture_of], boxes[picture_of]
             seen, fused, scalars, attention = self._look(words, there, sentence, regions, boxes)
             parts += [*fused, self.ask_of_two(sentence) * seen[0] * seen[1] / 4]
             if self.shape.match:

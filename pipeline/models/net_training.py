@@ -26,6 +26,7 @@ from pipeline.core.randomness import generator
 from pipeline.models.match_net import MatchNet
 from pipeline.models.net_losses import item_losses, pointing_loss, target_of
 from pipeline.models.pseudo_pairs import PairWeights, kept_share, random_pairs, roi_mixup
+from pipeline.models.question_texts import cut
 from pipeline.models.read_ahead import ahead
 from pipeline.models.region_store import RegionStore
 
@@ -184,7 +185,7 @@ class NetTraining:
         rng: np.random.Generator,
     ) -> tuple[Tensor, Tensor | None]:
         """The model's loss, and that of the pairs' weights where they have one."""
-        tokens = self._placed(_cut(self.questions.tokens[np.concatenate([rows, pairs[1]])]))
+        tokens = self._placed(cut(self.questions.tokens[np.concatenate([rows, pairs[1]])]))
         if regions is not None and len(pairs[0]):
             same = pairs[0] is rows
             more = regions if same else self._regions(pairs[0])
@@ -266,8 +267,3 @@ def train(
         run.net.load_state_dict(best)
     run.net.eval()
     return Trained(scores, spent + time.process_time() - began)
-
-
-def _cut(tokens: np.ndarray) -> np.ndarray:
-    """Tokens without the columns that are padding for all."""
-    return np.ascontiguousarray(tokens[:, : max(1, int((tokens != 0).sum(1).max()))]).astype(np.int64)

@@ -52,3 +52,8 @@ class WordTable:
         for place, row in enumerate(rows):
             table[place, : len(row)] = row
         return table
+
+
+def cut(tokens: np.ndarray) -> np.ndarray:
+    """Tokens [b, L] as int64 without the columns that are padding for all."""
+    return np.ascontiguousarray(tokens[:, : max(1, int((tokens != PADDING).sum(1).max()))]).astype(np.int64)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 
 from pipeline.core.errors import UserError
@@ -76,12 +77,21 @@ class ArrayStore:
         return self.features[places].astype(np.float32), self.boxes[places].astype(np.float32)
 
 
+class PictureInfo(msgspec.Struct, frozen=True):
+    """What GQA's info file says of a picture: number of the .h5 file, row in it, size in pixels."""
+
+    file: int
+    idx: int
+    width: float
+    height: float
+
+
 class HdfStore:
     """GQA's object features: `gqa_objects_{0..15}.h5` with `features` [n, 100 or 36, 2048] and `bboxes` [n, ., 4] in
     pixels, and `gqa_objects_info.json`, which names file and row of each picture and its size.
 
     Raises:
-        UserError: a file is missing, or h5py is not installed.
+        UserError: a file is missing or not like this, or h5py is not installed.
     """
 
     def __init__(self, folder: Path, regions: int = 36, prefix: str = "gqa_objects") -> None:
@@ -91,34 +101,45 @@ class HdfStore:
             raise UserError(
                 f"{folder}: HDF5 files are read with h5py, which is not here: pip install h5py"
             ) from error
-        info: dict[str, dict[str, Any]] = read_json(folder / f"{prefix}_info.json")
+        info = read_json(folder / f"{prefix}_info.json", dict[str, PictureInfo])
         self.place_of = {picture: place for place, picture in enumerate(info)}
-        self._rows = [(int(row["file"]), int(row["idx"])) for row in info.values()]
-        self._sizes = np.array([[row["width"], row["height"]] for row in info.values()], np.float32)
+        self._rows = np.array([[row.file, row.idx] for row in info.values()], np.int64)  # [n, 2]
+        self._sizes = np.array([[row.width, row.height] for row in info.values()], np.float32)
         self._regions = regions
-        numbers = sorted({file for file, _ in self._rows})
+        numbers = np.unique(self._rows[:, 0]).tolist()
         missing = [str(p) for n in numbers if not (p := folder / f"{prefix}_{n}.h5").is_file()]
         if missing:
             raise UserError(["files named in the info file are missing:", *missing])
-        self._files: dict[int, Any] = {
-            number: h5py.File(folder / f"{prefix}_{number}.h5", "r") for number in numbers
+        try:
+            files: list[Any] = [h5py.File(folder / f"{prefix}_{number}.h5", "r") for number in numbers]
+            self._data = {n: (f["features"], f["bboxes"]) for n, f in zip(numbers, files, strict=True)}
+        except (OSError, KeyError) as error:
+            raise UserError(
+                f"{folder}: not object features ({error}); wanted `features` [n, regions, d] and `bboxes` [n, regions, 4]"
+            ) from error
+        shapes = {
+            (features.ndim, *features.shape[1:], *boxes.shape[1:]) for features, boxes in self._data.values()
         }
-        first = self._files[numbers[0]]["features"]
-        self.shape = (min(regions, first.shape[1]), first.shape[2])
+        shape = min(shapes)
+        if len(shapes) > 1 or len(shape) != 5 or shape[1] != shape[3] or shape[4] != 4:
+            raise UserError(
+                f"{folder}: `features` and `bboxes` of its files do not fit together: {sorted(shapes)}"
+            )
+        self.shape = (min(regions, shape[1]), shape[2])
 
     def take(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         regions, width = self.shape
         features = np.empty((len(places), regions, width), np.float32)
         boxes = np.empty((len(places), regions, 4), np.float32)
-        distinct, first, back = np.unique(places, return_index=True, return_inverse=True)
-        # Each row is read once, whatever asks for it, in the order in which rows lie on the disk.
-        for at in sorted(range(len(distinct)), key=lambda at: self._rows[distinct[at]]):
-            (file, row), out = self._rows[distinct[at]], first[at]
-            features[out] = self._files[file]["features"][row, :regions]
-            boxes[out] = self._files[file]["bboxes"][row, :regions] / np.tile(self._sizes[distinct[at]], 2)
-        again = first[back]
-        twice = np.flatnonzero(again != np.arange(len(places)))
-        features[twice], boxes[twice] = features[again[twice]], boxes[again[twice]]
+        files, rows = self._rows[places].T
+        for number in np.unique(files):
+            here = np.flatnonzero(files == number)
+            # Each row once, whatever asks for it, in the order in which rows lie on the disk: one call reads them all.
+            distinct, back = np.unique(rows[here], return_inverse=True)
+            data, placed = self._data[number]
+            features[here] = data[distinct, :regions][back]
+            boxes[here] = placed[distinct, :regions][back]
+        boxes /= np.tile(self._sizes[places], 2)[:, None]
         return features, boxes
 
 

@@ -27,7 +27,7 @@ def fit_scaling(logits: np.ndarray, targets: np.ndarray, *, ridge: float = RIDGE
     """Vector scaling (Guo et al., ICML 2017, section 4.2; "Calibration" of Whitehead et al.): the scale and bias of each
     answer under which binary cross-entropy, summed over answers, is least on val.
 
-    Each answer stands for itself (Platt, 1999) and the loss is convex, so L-BFGS finds the one minimum, where the authors take
+    Each answer stands for itself (Platt, 1999) and the loss is convex, so L-BFGS finds its one minimum, where the authors take
     steps of AdamW. `ridge` pulls towards scale 1 and bias 0, what a net has: an answer that val never has stays finite. The
     authors' weight decay pulls the scale to 0. (One temperature for all answers would change no order of confidences.)
 
@@ -42,22 +42,23 @@ def fit_scaling(logits: np.ndarray, targets: np.ndarray, *, ridge: float = RIDGE
         raise ValueError(f"logits {logits.shape}, targets {targets.shape}, wanted the same [n, K], n > 0")
     if not ((targets >= 0) & (targets <= 1)).all():
         raise ValueError("targets outside of [0, 1]")
-    count, answers = logits.shape
-    start = np.concatenate([np.ones(answers), np.zeros(answers)])
+    found = np.array([_scaling_of(*column, ridge) for column in zip(logits.T, targets.T, strict=True)])
+    return VectorScaling(found[:, 0].astype(np.float32), found[:, 1].astype(np.float32))
+
+
+def _scaling_of(logits: np.ndarray, targets: np.ndarray, ridge: float) -> np.ndarray:
+    """Scale and bias of one answer, [2]; its logits and targets are [n]."""
+    start = np.array([1.0, 0.0])
 
     def loss(both: np.ndarray) -> tuple[float, np.ndarray]:
-        scale, bias = both[:answers], both[answers:]
-        moved = logits * scale + bias
+        moved = logits * both[0] + both[1]
         wrong = expit(moved) - targets
-        value = (np.logaddexp(0, moved) - targets * moved).sum() / count
-        slope = np.concatenate([(wrong * logits).sum(0), wrong.sum(0)]) / count
         away = both - start
-        return float(value + ridge / 2 * away @ away), slope + ridge * away
+        value = (np.logaddexp(0, moved) - targets * moved).mean() + ridge / 2 * away @ away
+        return float(value), np.array([wrong @ logits, wrong.sum()]) / len(logits) + ridge * away
 
-    found = minimize(
-        loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-15, "gtol": 1e-8}
-    )
-    return VectorScaling(found.x[:answers].astype(np.float32), found.x[answers:].astype(np.float32))
+    options = {"maxiter": 1000, "ftol": 1e-15, "gtol": 1e-8}
+    return minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
 
 
 def scaled(seen: Seen, scaling: VectorScaling) -> Seen:

@@ -51,6 +51,7 @@ from pipeline.sources import gqa_files
 from pipeline.words.tagger import Tagger
 
 THRESHOLDS = "thresholds.json"
+FEW = 3  # rows that are named with what they lack
 
 
 def main() -> None:
@@ -90,8 +91,7 @@ def main() -> None:
         "left_out": missing,
     }
     what = f"{len(written)} rows, {len(nets)} seeds, {len(asked.asks):,} asks of {len(regions.detected)} pictures"
-    told = [f"{row} ({', '.join(dict.fromkeys(seeds.values()))})" for row, seeds in missing.items()]
-    finish(folders, what + (f"; left out: {', '.join(told)}" if told else ""), report, written)
+    finish(folders, what + summary(missing), report, written)
 
 
 def checked(folders: Folders, plan: Mapping[int, Mapping[str, PlannedLook]]) -> RegionHead:
@@ -161,6 +161,21 @@ def left_out(lacks: Mapping[int, Mapping[str, str]]) -> dict[str, dict[str, str]
     """By row and seed what is lacking."""
     found = {row: {str(seed): lacks[seed][row] for seed in lacks if lacks[seed][row]} for row in ROWS}
     return {row: seeds for row, seeds in found.items() if seeds}
+
+
+def summary(missing: Mapping[str, Mapping[str, str]]) -> str:
+    """What is left out, in a line's end.
+
+    >>> summary({"rp": {"1": "no net rp", "2": "no net rp"}})
+    '; left out: rp of seed 1, 2 (no net rp)'
+    """
+    told = [
+        f"{row} of seed {', '.join(seeds)} ({'; '.join(dict.fromkeys(seeds.values()))})"
+        for row, seeds in missing.items()
+    ]
+    if len(told) > FEW:
+        return f"; left out: {len(told)} rows of some seeds, answer.json says why"
+    return f"; left out: {', '.join(told)}" if told else ""
 
 
 def finish(

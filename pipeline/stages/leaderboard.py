@@ -23,7 +23,8 @@ from pipeline.leaderboard.board_curves import CURVES, picture, points, with_line
 from pipeline.leaderboard.board_rows import benchmark_of, every_row
 from pipeline.leaderboard.board_text import board_frame, board_markdown, board_metrics
 from pipeline.leaderboard.direction_rows import directions_markdown, directions_rows, judged
-from pipeline.leaderboard.selection_draws import read_costs, selection_cells
+from pipeline.leaderboard.selection_draws import selection_cells
+from pipeline.leaderboard.selection_table import read_thresholds, selection
 
 
 def main() -> None:
@@ -34,12 +35,13 @@ def main() -> None:
     made = board(release, benchmark, rows, p)
     drawn = with_lines([one.row for one in made.rows])
     metrics = board_metrics(made)
-    costs = read_costs(folders.stage("answer") / "thresholds.json", rows)
-    directions = judged(made.rows, selection_cells(benchmark, rows, costs, p))
+    chosen = read_thresholds(folders.stage("answer") / "thresholds.json")
+    directions = judged(made.rows, selection_cells(benchmark, rows, chosen, p))
+    selected = selection(benchmark, rows, chosen)
     files: dict[str, object] = {
         "leaderboard.json": metrics,
         **{f"metrics/{name}.json": scores for name, scores in metrics.items()},
-        "leaderboard.md": board_markdown(made, folders.predictions),
+        "leaderboard.md": board_markdown(made, folders.predictions, selected),
         "leaderboard.csv": board_frame(made).to_csv(index=False),
         "directions.md": directions_markdown(directions, made.basis.title),
         "directions.json": directions_rows(directions),

@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from pipeline.cli import app
-from sample_world import build, clip_card, train_clip, train_vqa, verify, vqa_card
+from sample_world import build, clip_card, fit_vqa, train_clip, train_vqa, verify, vqa_card
 from tests.closure import ROOT
 
-COMMANDS = ("build", "verify", "train-clip", "clip-card", "train-vqa", "vqa-card")
+COMMANDS = ("build", "verify", "train-clip", "clip-card", "train-vqa", "fit-vqa", "vqa-card")
 
 
 def calls(monkeypatch, module, name):
@@ -58,6 +58,12 @@ def test_train_vqa_takes_a_seed_and_trains_all_nets_or_those_named(monkeypatch):
     rgqa("train-vqa --seed 2 --net rp --net blind --threads 1")
     assert trained == [(0, (), 2), (2, ["rp", "blind"], 1)]
     assert rgqa("vqa-card").exit_code == 0 and written == [()]
+
+
+def test_fit_vqa_fits_for_all_seeds(monkeypatch):
+    fitted = calls(monkeypatch, fit_vqa, "fit_sample_vqa")
+    assert rgqa("fit-vqa").exit_code == rgqa("fit-vqa --threads 1").exit_code == 0
+    assert fitted == [(2,), (1,)]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

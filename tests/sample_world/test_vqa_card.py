@@ -3,6 +3,7 @@
 import pytest
 
 from sample_world import train_vqa, vqa_card
+from sample_world.fit_vqa import FitRun, Fits
 from sample_world.train_vqa import HeadRun, NetRun, Training
 from sample_world.vqa_card import card, spread, write_vqa_card
 from sample_world.vqa_worlds import SERIES
@@ -37,15 +38,52 @@ TOLD = Training(
 )
 
 
+NOTHING = Fits(seeds={})
+
+
+def fitted(seed, auc, blind):
+    figures = {"accuracy": 0.8, "c@0.01": 0.4, "c@0.05": 0.6, "c@0.1": 0.9, "c@0.2": 1.0}
+    return FitRun(
+        seed=seed,
+        files={},
+        cpu_seconds=1,
+        tries={},
+        chosen="",
+        selection={"maxprob": figures | {"auc": 0.03}, "selector": figures | {"auc": auc}},
+        accuracy={"blind": {"all": 0.54, "balanced": blind}, "vanilla": {"all": 0.88, "balanced": 0.86}},
+        balanced=7000,
+    )
+
+
+@pytest.mark.parametrize(
+    "auc, blind, told",
+    [
+        (0.02, 0.45, ("45.0 (45.0 to 45.0) % of them, below one half", "The Selector reaches MaxProb")),
+        (0.04, 0.51, ("% of them, not below one half", "The Selector does not reach MaxProb")),
+    ],
+)
+def test_the_card_says_how_the_blind_net_and_the_selector_do_whichever_way(auc, blind, told):
+    text = card(TOLD, Fits(seeds={str(seed): fitted(seed, auc, blind) for seed in (0, 1)}), 1.5)
+    assert all(one in text for one in told) and "the 7,000 of these questions" in text
+    selection = rows(text.partition("## When to answer")[2])
+    mean = f"{100 * auc:.2f}"
+    assert f"| {mean} ({mean} to {mean}) | 40.00 (40.00 to 40.00) |" in selection["Selector"]
+    assert "| vanilla | 88.0 (88.0 to 88.0) | 86.0 (86.0 to 86.0) |" in text
+
+
+def test_without_what_was_fitted_the_card_ends_with_the_nets():
+    assert "When to answer" not in card(TOLD, NOTHING, 1.5)
+
+
 def rows(text):
     """The table's rows by their first cell."""
     return {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("| ")}
 
 
 def test_a_row_tells_mean_and_range_over_seeds():
-    told = rows(card(TOLD, 1.5).partition("## The nets on")[2])
+    told = rows(card(TOLD, NOTHING, 1.5).partition("## The nets on")[2])
     assert "| 2 | 1,234 | 150 | 72.0 (70.0 to 74.0) | 55.0 (50.0 to 60.0) | 85.0 (80.0 to 90.0) |" in card(
-        TOLD, 1.5
+        TOLD, NOTHING, 1.5
     )
     assert "| - | - | 95.0 |" in told["separated"]
     assert "blind*" in told and "rp*" not in told  # from nothing, from the base
@@ -53,7 +91,7 @@ def test_a_row_tells_mean_and_range_over_seeds():
 
 
 def test_the_card_says_what_was_learned_from_and_what_chose():
-    text = card(TOLD, 1.5)
+    text = card(TOLD, NOTHING, 1.5)
     for part, series in SERIES.items():
         first, last = series.start, series.start + series.chunks * 256 - 1
         assert f"| {part} | {series.split} {first:,} to {last:,} |" in text

@@ -8,12 +8,8 @@ from pipeline.leaderboard.board import LeaderboardParams
 from pipeline.leaderboard.board_rows import BoardRow
 from pipeline.leaderboard.direction_rows import judged
 from pipeline.leaderboard.directions import DIRECTIONS, LOW_RISK
-from pipeline.leaderboard.selection_draws import (
-    distinct_aqs,
-    read_costs,
-    selection_cells,
-    selective_on_draws,
-)
+from pipeline.leaderboard.selection_draws import costs_of, selection_cells, selective_on_draws
+from pipeline.leaderboard.selection_table import RowThresholds, read_thresholds, thresholds_of
 from pipeline.scorers.selective import coverage_at_risk, effective_reliability, risk_coverage_auc
 
 
@@ -39,7 +35,10 @@ def test_scores_are_those_of_the_scorers_on_repeated_items(decimals, worth):
 
 def test_cells_are_of_the_three_rows_and_feed_their_directions(benchmark, row):
     rows = [row("selector", seeds=(1, 2)), row("vector_scaling", seeds=(1, 2)), row("maxprob"), row("msp")]
-    chosen = {name: [{10.0: 0.0, 100.0: 0.5}] * 2 for name in ("selector", "vector_scaling")}
+    told = {
+        "": RowThresholds(at_risk={}, at_cost={"10": 0.0, "100": 0.5})
+    }  # the files' names tell of no seed
+    chosen = dict.fromkeys(("selector", "vector_scaling"), told)
     cells = selection_cells(benchmark, rows, chosen, LeaderboardParams(repetitions=100))
     scores = {name for name, _ in LOW_RISK}
     assert {score for name, _, score in cells if name == "selector"} == scores
@@ -63,20 +62,18 @@ def test_rows_that_lack_a_subset_have_no_cells(benchmark, row):
     )
 
 
-def test_an_aq_that_stands_in_two_subsets_counts_once(benchmark):
-    found = distinct_aqs(benchmark)  # 40 AQs, the same in both
-    assert [len(items) for items in found.values()] == [40, 0]
-    assert all(items.answerable.all() for items in found.values())
-
-
 def test_thresholds_are_those_of_each_seed_by_its_files_name(tmp_path, benchmark, said):
     seeds = tuple(dict.fromkeys(benchmark.subsets, said(1.0, 1, f"selector-seed{n}")) for n in (2, 10))
-    rows = [BoardRow(name, "model", seeds, "") for name in ("selector", "maxprob", "msp")]
+    selector, maxprob = (BoardRow(name, "model", seeds, "") for name in ("selector", "maxprob"))
     told = {
-        "selector": {"10": {"at_cost": {"100": None}, "at_risk": {}}, "2": {"at_cost": {"100": 0.5}}},
-        "maxprob": {"2": {"at_cost": {"100": 0.5}}},
+        "selector": {
+            "10": {"at_cost": {"100": None}, "at_risk": {}},
+            "2": {"at_cost": {"100": 0.5}, "at_risk": {}},
+        },
+        "maxprob": {"2": {"at_cost": {"100": 0.5}, "at_risk": {}}},
     }
     path = tmp_path / "thresholds.json"
-    assert read_costs(path, rows) == {}
     path.write_text(json.dumps(told))
-    assert read_costs(path, rows) == {"selector": [{100.0: 0.5}, {100.0: math.inf}]}
+    chosen = read_thresholds(path)
+    assert [costs_of(one) for one in thresholds_of(selector, chosen)] == [{100.0: 0.5}, {100.0: math.inf}]
+    assert thresholds_of(maxprob, chosen) == []

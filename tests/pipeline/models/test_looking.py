@@ -53,6 +53,27 @@ def test_what_is_seen_does_not_depend_on_what_else_is_asked_nor_on_the_threads()
     assert torch.get_num_threads() == 2
 
 
+def test_what_is_asked_of_one_picture_is_seen_as_if_each_had_its_own():
+    model, (store, _) = asked(), world()
+    mixed = [ASKS[0], ASKS[1], ASKS[0], ASKS[2], ASKS[1]]
+    each = np.concatenate([look(model, [one], store).logits for one in mixed])
+    np.testing.assert_allclose(look(model, mixed, store).logits, each, rtol=2e-5)
+    assert not np.allclose(each[0], each[1])
+
+
+def test_a_step_does_not_change_what_is_seen_without_it():
+    model, store = asked(), world()[0]
+    np.testing.assert_allclose(
+        look(model, ASKS, store, step=1e-4).logits, look(model, ASKS, store).logits, rtol=2e-5
+    )
+
+
+def test_a_net_that_calculates_exactly_does_so_in_float64(tmp_path):
+    save_net(tmp_path / "net.safetensors", asked())
+    assert load_net(tmp_path / "net.safetensors", exact=True).net.answer.weight.dtype == torch.float64
+    assert load_net(tmp_path / "net.safetensors").net.answer.weight.dtype == torch.float32
+
+
 def test_what_is_seen_goes_into_the_file_of_the_protocol(tmp_path):
     seen = look(asked(head="k_plus_1"), ASKS, world()[0], step=1e-4)
     write_seen(tmp_path / "seen.safetensors", ASKS, seen)
@@ -77,9 +98,9 @@ def test_odins_step_pushes_the_top_logit_away_from_one_half(lift):
     with torch.no_grad():
         model.answer.bias += lift
     words = torch.tensor([[2, 0], [3, 4]])
-    features, boxes = torch.randn(2, 3, WIDTH), torch.rand(2, 3, 4)
+    features, boxes = torch.randn(2, 3, WIDTH, requires_grad=True), torch.rand(2, 3, 4)
     before = model(words, features, boxes).logits
-    moved = stepped(model, words, features, boxes, 1e-3)
+    moved = stepped(features, before, 1e-3)
     assert (moved - features).abs().max() <= 1.01e-3
     after = model(words, moved, boxes).logits
     assert (torch.sign(lift * (after - before)) == 1).all()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipeline.models.fitted import write_fitted
 from pipeline.models.net_folder import SEES, fitted_of, nets_of
-from sample_world.vqa_nets import NETS
+from pipeline.models.net_plans import NETS
 from tests.pipeline.models.toy_nets import toy_fitted
 
 

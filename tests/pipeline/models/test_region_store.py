@@ -86,3 +86,31 @@ def test_without_h5py_the_message_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(UserError, match="pip install h5py"):
         HdfStore(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("datasets", "message"),
+    [
+        ({"features": (2, 3, 5)}, "not object features"),
+        ({"features": (2, 3, 5), "bboxes": (2, 2, 4)}, "do not fit together"),
+        ({"features": (2, 15), "bboxes": (2, 3, 4)}, "do not fit together"),
+        (None, "not object features"),
+    ],
+)
+def test_a_file_that_is_no_object_features_is_refused(datasets, message, tmp_path):
+    row = {"file": 0, "idx": 0, "width": 9, "height": 9}
+    (tmp_path / "gqa_objects_info.json").write_text(json.dumps({"7": row}))
+    if datasets is None:
+        (tmp_path / "gqa_objects_0.h5").write_bytes(b"cut off")
+    else:
+        with h5py.File(tmp_path / "gqa_objects_0.h5", "w") as file:
+            for name, shape in datasets.items():
+                file[name] = np.zeros(shape, np.float32)
+    with pytest.raises(UserError, match=message):
+        HdfStore(tmp_path)
+
+
+def test_an_info_file_that_lacks_something_is_refused(tmp_path):
+    (tmp_path / "gqa_objects_info.json").write_text('{"7": {"file": 0, "idx": 0}}')
+    with pytest.raises(UserError, match="width"):
+        HdfStore(tmp_path)

@@ -20,6 +20,7 @@ from pipeline.models.row_answers import (
     look_with,
     looks,
     predictions,
+    written,
 )
 from pipeline.scorers.items import Benchmark, BenchmarkItem, Items
 from tests.pipeline.models.toy_nets import THINGS, net, world
@@ -128,3 +129,10 @@ def test_rows_whose_net_the_clip_feeds_say_so_and_references_are_marked():
         "reference": True,
     }
     assert SAME_CLIP not in str(about(ROWS["true_regions"])["note"])
+
+
+def test_sure_confidences_keep_their_order():
+    logits = np.arange(14, 20, 0.01)  # two decimals, as five significant digits have them there and more
+    confidence = [written(value, 9) for value in (1 / (1 + np.exp(-logits))).tolist()]
+    assert (np.diff(confidence) > 0).all()
+    assert written(1.0, 9) == 1.0 and written(-12.3456789012, 9) == -12.3456789

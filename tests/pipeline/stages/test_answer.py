@@ -152,7 +152,7 @@ def test_what_is_left_out_and_why_is_told(made, capsys):
     assert told["seeds"] == [0, 1] and "msp" in told["rows"] and "resample" not in told["rows"]
     answer.main()
     line = capsys.readouterr().out
-    assert "selector (no selector fitted)" in line and "ens (no net mix)" in line
+    assert f"left out: {len(told['left_out'])} rows of some seeds, answer.json says why" in line
 
 
 def test_rows_are_described_and_thresholds_are_those_of_written_rows(made):
