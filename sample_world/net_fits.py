@@ -14,7 +14,7 @@ from pipeline.models.class_gaussians import ClassGaussians, fit_gaussians
 from pipeline.models.detectors import DETECTORS, Given
 from pipeline.models.fitted import Fitted
 from pipeline.models.looking import load_net, look
-from pipeline.models.net_plans import NETS
+from pipeline.models.net_plans import BASES, NETS
 from pipeline.models.net_rows import ROWS, said_of_row
 from pipeline.models.protocol import Ask, Seen
 from pipeline.models.selection import choose_thresholds, fit_scaling
@@ -53,8 +53,8 @@ class PartAnswers(NamedTuple):
 
 
 def nets_of(seed: int) -> list[str]:
-    """The nets of a seed that are there, but for the base."""
-    return [name for name in NETS if name != "base" and train_vqa.file_of(name, seed).exists()]
+    """The nets of a seed that are there, but for the bases."""
+    return [name for name in NETS if name not in BASES and train_vqa.file_of(name, seed).exists()]
 
 
 def seen_by(net: str, seed: int, part: Part, asked: Sequence[SampleQuestion], step: float = 0.0) -> Seen:

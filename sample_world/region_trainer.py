@@ -17,7 +17,8 @@ from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Scene
 from pipeline.models.net_training import rate_at
-from pipeline.models.regions import SURE, RegionHead, RegionNames, Regions, Tower, find_regions
+from pipeline.models.regions import SURE, RegionHead, RegionNames, Regions, find_regions
+from pipeline.models.towers import Tower
 from pipeline.models.true_regions import box_of, looks_of, settings_of
 from sample_world.ontology import ATTRIBUTE_TYPES, KINDS, PLACES, WEATHERS
 from sample_world.vqa_worlds import SEED, Part, pixels_of, worlds_of
@@ -51,7 +52,7 @@ def gather(tower: Tower, part: Part, batch: int = 32) -> Cells:
     place = first = 0
     for pixels in track(pixels_of(part), f"cells of {part}"):
         for start in range(0, len(pixels), batch):
-            maps = tower.maps(pixels[start : start + batch])[0].numpy()
+            maps = tower.maps(pixels[start : start + batch]).numpy()
             for grid in maps:
                 taken = _of_picture(grid, scenes[place], rng, first)
                 for column, value in zip(rows, taken, strict=True):
@@ -60,30 +61,48 @@ def gather(tower: Tower, part: Part, batch: int = 32) -> Cells:
     return Cells(*(np.concatenate(column) for column in rows))
 
 
-def _of_picture(grid: np.ndarray, scene: Scene, rng: np.random.Generator, first: int) -> Cells:
-    """Cells of one picture's map [channels, h, w]; `first` is the row of its first cell."""
-    channels, high, wide = grid.shape
+class Things(NamedTuple):
+    """The things of a picture, of whose map they are at some cells: cell [t], kind [t], looks [t, looks] bool, boxes [t, 4] (middle
+    from the cell's middle, size; shares of the picture) float32."""
+
+    cell: np.ndarray
+    kind: np.ndarray
+    looks: np.ndarray
+    boxes: np.ndarray
+
+
+def things_of(scene: Scene, high: int, wide: int) -> Things:
+    """The things of a scene on a map of so many cells, row by row; a thing is where its middle lies."""
     boxes = np.array([box_of(item, scene) for item in scene.objects])
     middle = (boxes[:, :2] + boxes[:, 2:]) / 2
     across = np.minimum((middle[:, 0] * wide).astype(int), wide - 1)
     down = np.minimum((middle[:, 1] * high).astype(int), high - 1)
-    held, cell = np.unique(down * wide + across, return_inverse=True)
+    offset = middle - np.stack([(across + 0.5) / wide, (down + 0.5) / high], 1)
+    return Things(
+        down * wide + across,
+        np.array([_KIND[item.name] for item in scene.objects]),
+        np.stack([looks_of(item, NAMES) for item in scene.objects]),
+        np.concatenate([offset, boxes[:, 2:] - boxes[:, :2]], 1).astype(np.float32),
+    )
+
+
+def _of_picture(grid: np.ndarray, scene: Scene, rng: np.random.Generator, first: int) -> Cells:
+    """Cells of one picture's map [channels, h, w]; `first` is the row of its first cell."""
+    channels, high, wide = grid.shape
+    things = things_of(scene, high, wide)
+    held, cell = np.unique(things.cell, return_inverse=True)
     empty = rng.permutation(np.setdiff1d(np.arange(high * wide), held))[:EMPTY]
     flat = grid.reshape(channels, -1).T.astype(np.float16)
     kinds = np.zeros((len(held) + len(empty), len(NAMES.kinds)), bool)
-    kind = np.array([_KIND[item.name] for item in scene.objects])
-    kinds[cell, kind] = True
+    kinds[cell, things.kind] = True
     weights = np.ones(len(kinds))
     weights[len(held) :] = (high * wide - len(held)) / len(empty)
-    offset = middle - np.stack([(across + 0.5) / wide, (down + 0.5) / high], 1)
     return Cells(
         flat[np.concatenate([held, empty])],
         kinds,
         weights.astype(np.float32),
         cell + first,
-        kind,
-        np.stack([looks_of(item, NAMES) for item in scene.objects]),
-        np.concatenate([offset, boxes[:, 2:] - boxes[:, :2]], 1).astype(np.float32),
+        *things[1:],
         flat.mean(0, dtype=np.float32)[None].astype(np.float16),
         settings_of(scene, NAMES)[None],
     )
@@ -118,29 +137,39 @@ def head_loss(
     x = np.concatenate([cells.maps[rows], cells.maps[cells.cell[things]], cells.whole[pictures]])
     hidden = head.cells(torch.from_numpy(x.astype(np.float32)))
     of_cells, of_things, of_whole = hidden.split([len(rows), len(things), len(pictures)])
-    logits = head.kind(of_cells)
-    wanted = torch.from_numpy(cells.kinds[rows]).float()
-    plain = functional.binary_cross_entropy_with_logits(logits, wanted, reduction="none")
-    focal = (1 - torch.exp(-plain)) ** 2 * plain  # exp(-plain) is the probability of what is true
-    kind = (focal.sum(1) * torch.from_numpy(cells.weights[rows])).mean()
-    _, looks, boxes = head.things(of_things, torch.from_numpy(cells.kind[things]))
-    look = functional.binary_cross_entropy_with_logits(looks, torch.from_numpy(cells.looks[things]).float())
-    box = functional.l1_loss(boxes, torch.from_numpy(cells.boxes[things]))
-    setting = functional.binary_cross_entropy_with_logits(
-        head.setting(of_whole), torch.from_numpy(cells.settings[pictures]).float()
-    )
-    return kind + 10 * look + 20 * box + 2 * setting
+    kind = (kind_losses(head, of_cells, cells.kinds[rows]) * torch.from_numpy(cells.weights[rows])).mean()
+    told = Things(rows[:0], cells.kind[things], cells.looks[things], cells.boxes[things])
+    return kind + things_loss(head, of_things, told) + settings_loss(head, of_whole, cells.settings[pictures])
 
 
-def regions_of(tower: Tower, head: RegionHead, part: Part, batch: int = 32) -> tuple[Regions, np.ndarray]:
-    """The regions of all pictures of a part, and their CLIP vectors [n, dimension]."""
-    found, vectors = [], []
-    for pixels in track(pixels_of(part), f"regions of {part}"):
-        for start in range(0, len(pixels), batch):
-            regions, vector = find_regions(tower, head, pixels[start : start + batch])
-            found.append(regions)
-            vectors.append(vector)
-    return Regions(*(np.concatenate(column) for column in zip(*found, strict=True))), np.concatenate(vectors)
+def kind_losses(head: RegionHead, cells: torch.Tensor, kinds: np.ndarray) -> torch.Tensor:
+    """The focal loss [n] of cells [n, hidden] whose kinds are these, [n, kinds] bool."""
+    wanted = torch.from_numpy(kinds).float()
+    plain = functional.binary_cross_entropy_with_logits(head.kind(cells), wanted, reduction="none")
+    return ((1 - torch.exp(-plain)) ** 2 * plain).sum(1)  # exp(-plain) is the probability of what is true
+
+
+def things_loss(head: RegionHead, cells: torch.Tensor, things: Things) -> torch.Tensor:
+    """The loss of looks and boxes of things at cells [t, hidden]."""
+    _, looks, boxes = head.things(cells, torch.from_numpy(things.kind))
+    look = functional.binary_cross_entropy_with_logits(looks, torch.from_numpy(things.looks).float())
+    return 10 * look + 20 * functional.l1_loss(boxes, torch.from_numpy(things.boxes))
+
+
+def settings_loss(head: RegionHead, whole: torch.Tensor, settings: np.ndarray) -> torch.Tensor:
+    """The loss of places and weathers [p, settings] bool of whole pictures [p, hidden]."""
+    wanted = torch.from_numpy(settings).float()
+    return 2 * functional.binary_cross_entropy_with_logits(head.setting(whole), wanted)
+
+
+def regions_of(tower: Tower, head: RegionHead, part: Part, batch: int = 32) -> Regions:
+    """The regions of all pictures of a part."""
+    found = [
+        find_regions(tower, head, pixels[start : start + batch])
+        for pixels in track(pixels_of(part), f"regions of {part}")
+        for start in range(0, len(pixels), batch)
+    ]
+    return Regions(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
 def tried(regions: Regions, scenes: Sequence[Scene], least: float = SURE) -> dict[str, float]:

@@ -10,6 +10,7 @@ from pipeline.models.detectors import DETECTORS
 from pipeline.models.net_plans import NETS
 from sample_world.fit_vqa import FitRun, Fits, fits
 from sample_world.train_vqa import BASE_EPOCHS, MORE_EPOCHS, POINTING, TARGET, NetRun, Training, training
+from sample_world.vqa_regions import OWN_PARTS
 from sample_world.vqa_worlds import CHUNK, SERIES
 
 CARD = """# The sample's answer nets
@@ -37,15 +38,15 @@ Weights are float16 (the figures below are measured with them), {size:.1f} MB in
 No part shares a picture with another, with what the CLIP was trained on, or with the published sample; nothing of testdev
 was read. Checkpoints were chosen on part `choose`; the figures below are of part `report`.
 
-All nets but those marked * start from `base` of their seed ({base:g} epochs of answerable questions) and see {more:g} more;
-those marked * but the base are trained {both:g} epochs from nothing. A pseudo unanswerable question is the question of another picture, one for
+All nets but those marked * start from `base` of their seed (`own_...` from `own_base`; {base:g} epochs of answerable questions) and see {more:g} more;
+those marked * but the bases are trained {both:g} epochs from nothing. A pseudo unanswerable question is the question of another picture, one for
 each answerable one.
 
 ## The detector on {report} val pictures
 
 Trained on {look} pictures, {epochs} epochs, {head_cpu:.0f} CPU-s. Found at a score of 0.3 with an overlap of one half:
 recall {recall:.3f}, precision {precision:.3f}; of the things found, all looks are right for {looks:.1%}.
-
+{own}
 ## The nets on {asked} val questions
 
 Mean over seeds (lowest to highest). AUAF and AUROC are against as many random pairs, of which about a fifth has an answer.
@@ -82,6 +83,17 @@ much can be answered at risk R with the best threshold. {reached}
 {selection}
 
 `fitted-<seed>.safetensors` holds what was fitted, `thresholds.json` the thresholds of all rows, chosen on part `choose`.
+"""
+
+
+OWN = """
+### Another with a tower of its own
+
+`regions_own.safetensors`: a convolutional tower and a head, trained together from random weights on the {pictures:,} pictures of
+{parts} and their truth ({epochs:g} epochs, half of the pictures mirrored, {cpu:.0f} CPU-s); the checkpoint was chosen on `choose`. **It never
+saw the CLIP**, so the nets on it (`own_...`) show what comes from the CLIP that also chose the candidates. The nets learn from
+pictures that the tower has learned from, too; those on the CLIP's maps do not.
+Recall {recall:.3f}, precision {precision:.3f}; of the things found, all looks are right for {looks:.1%}.
 """
 
 
@@ -128,9 +140,25 @@ def card(told: Training, fits: Fits, size: float) -> str:
         recall=head.report["recall"],
         precision=head.report["precision"],
         looks=head.report["looks right"],
+        own=_own(told),
         rows="\n".join(_row(name, of[name]) for name in names),
         by_type=_by_type(of),
         fitted=_fitted(list(fits.seeds.values())) if fits.seeds else "",
+    )
+
+
+def _own(told: Training) -> str:
+    run = told.own_detector
+    if run is None:
+        return ""
+    return OWN.format(
+        pictures=run.pictures,
+        parts=" and ".join(f"`{part}`" for part in OWN_PARTS),
+        epochs=run.epochs,
+        cpu=run.cpu_seconds,
+        recall=run.report["recall"],
+        precision=run.report["precision"],
+        looks=run.report["looks right"],
     )
 
 

@@ -50,9 +50,10 @@ class PartData:
 def store_of(folder: Path, kind: Kind) -> ArrayStore:
     """The regions of a part as `train_vqa` wrote them."""
     ids = read_json(folder / "pictures.json", list[str])
-    boxes = "boxes-true.npy" if kind == "true" else "boxes.npy"
-    features = np.load(folder / f"{kind}.npy", mmap_mode="r")
-    placed = np.load(folder / boxes, mmap_mode="r")
+    features = np.load(folder / ("found-own.npy" if kind == "own" else f"{kind}.npy"), mmap_mode="r")
+    placed = np.load(
+        folder / (f"boxes-{kind}.npy" if kind in ("own", "true") else "boxes.npy"), mmap_mode="r"
+    )
     if kind == "told":  # a caption has no places
         placed = np.zeros_like(placed)
     return ArrayStore(ids, features, placed)

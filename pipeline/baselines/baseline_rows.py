@@ -34,6 +34,8 @@ LEFT_OUT = {
     "rp_hard": "needs CLIP vectors of train's pictures and questions, which no stage makes",
     "caption_match": "needs captions",
     "true_regions": "needs the truth of the pictures",
+    "own_msp": "needs a picture tower of its own",
+    "own_rp": "needs a picture tower of its own",
 }
 POSSIBLE = tuple(name for name in ROWS if name not in LEFT_OUT)
 

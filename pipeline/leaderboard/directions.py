@@ -36,6 +36,8 @@ ROWS = {
     "branched": "Branched",
     "multi_branched": "Multi-branched",
     "k_plus_1": "K+1",
+    "own_msp": "MSP without the CLIP",
+    "own_rp": "RP without the CLIP",
     "blind_net": "the blind net",
     "maxprob": "MaxProb",
     "vector_scaling": "Calibration",
@@ -166,6 +168,17 @@ def _loss(row: str, hard: str, easy: str) -> Direction:
     return Direction(SETS, claim, "Table H1, section 5.4", cells, "above")
 
 
+def _lead(row: str, other: str) -> Direction:
+    """How far a net on the CLIP's maps is ahead of the same on those of a tower of its own: CLIP subsets against PT subsets."""
+    cells = {
+        (name, place, "auaf"): 0.5 * side * (1 if place.startswith("clip") else -1)
+        for name, side in ((row, 1), (other, -1))
+        for place in SUBSETS
+    }
+    claim = f"{ROWS[row]} is as far ahead of {ROWS[other]} on CLIP subsets as on PT subsets: AUAF"
+    return Direction(TOWER, claim, OURS, cells, "alike", "", margin=0.01, note=LEAD)
+
+
 def _fixed(claim: str, cell: Cell, value: float, margin: float, source: str, note: str) -> Direction:
     """A score that has to be a certain number."""
     return Direction(CHECKS, claim, source, {cell: 1.0}, "alike", "", -value, margin, note)
@@ -173,6 +186,8 @@ def _fixed(claim: str, cell: Cell, value: float, margin: float, source: str, not
 
 POST_HOC, TRAINED, SHAPES = "Post-hoc methods", "Training with pseudo UQs", "Shapes of a net"
 SETS, SELECTION, CHECKS = "Subsets", "Selective answering", "Checks"
+TOWER, OURS = "Without the CLIP that chose the candidates", "ours, no paper's"
+LEAD = "On the CLIP's maps, nets know what chose the CLIP subsets. The margin is a tenth of what the paper's RP gains over MSP."
 FIG7 = {"source": "Fig. 7, section 5.2.1", "paper": "", "note": "The paper shows a picture, no figures."}
 CHOOSING = {"source": "Whitehead et al., Tables 1 and 2", "paper": RELIABLE}
 LOW_RISK: tuple[tuple[str, Side], ...] = (
@@ -224,6 +239,9 @@ DIRECTIONS = (
         for score, side in LOW_RISK
         for one, other in (("selector", "vector_scaling"), ("vector_scaling", "maxprob"))
     ),
+    *(_pair(TOWER, "own_rp", "above", "own_msp", place, source=OURS, paper="") for place in (MEAN, *SUBSETS)),
+    _lead("msp", "own_msp"),
+    _lead("rp", "own_rp"),
     _fixed(
         "The blind net tells nothing apart: AUROC 50",
         ("blind_net", MEAN, "auroc"),

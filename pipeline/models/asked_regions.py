@@ -13,7 +13,8 @@ from pipeline.core.records import Scene
 from pipeline.models.looking import one_thread
 from pipeline.models.net_folder import Kind
 from pipeline.models.region_store import ArrayStore
-from pipeline.models.regions import SURE, RegionHead, Regions, Tower, decoded, find_regions, told
+from pipeline.models.regions import SURE, RegionHead, Regions, decoded, find_regions, told
+from pipeline.models.towers import ClipTower, Tower
 from pipeline.models.true_regions import true_regions
 
 BATCH = 32
@@ -27,7 +28,11 @@ class AskedRegions(NamedTuple):
 
 
 def asked_regions(
-    clip: Path, head: RegionHead, pictures: Mapping[str, Path], scenes: Mapping[str, Scene] | None = None
+    clip: Path,
+    head: RegionHead,
+    pictures: Mapping[str, Path],
+    scenes: Mapping[str, Scene] | None = None,
+    own: tuple[Tower, RegionHead] | None = None,
 ) -> AskedRegions:
     """Find the regions of pictures.
 
@@ -35,21 +40,21 @@ def asked_regions(
         clip: the folder of the CLIP whose tower the head stands on.
         pictures: files by picture id.
         scenes: the complete truth by picture id, for nets that see it; None where no net does.
+        own: a tower of its own with its head, for nets that see their regions.
 
     Raises:
         UserError: pictures that are missing or cannot be read, all of them.
     """
     ids = list(pictures)
-    tower, exact = Tower(clip, exact=True), head.double()
-    pixels = _pixels(pictures, tower.size)
-    with one_thread():
-        parts = [find_regions(tower, exact, pixels[at : at + BATCH])[0] for at in range(0, len(ids), BATCH)]
-    found = Regions(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    found = _found(ClipTower(clip), head, pictures)
     caption = told(found.features, head.names, head.hidden)
     stores: dict[Kind, ArrayStore] = {
         "found": ArrayStore(ids, found.features, found.boxes),
         "told": ArrayStore(ids, caption, np.zeros_like(found.boxes)),  # a caption has no places
     }
+    if own is not None:
+        others = _found(*own, pictures)
+        stores["own"] = ArrayStore(ids, others.features, others.boxes)
     if scenes is not None:
         true = true_regions([scenes[picture] for picture in ids], head)
         stores["true"] = ArrayStore(ids, true.features, true.boxes)
@@ -58,6 +63,15 @@ def asked_regions(
         frozenset(names[k[s > SURE]].tolist()) for k, s in zip(found.kinds, found.scores, strict=True)
     ]
     return AskedRegions(stores, dict(zip(ids, detected, strict=True)))
+
+
+def _found(tower: Tower, head: RegionHead, pictures: Mapping[str, Path]) -> Regions:
+    """What a head finds on the maps of a tower, calculated in float64 by one thread."""
+    tower, head = tower.double(), head.double()
+    pixels = _pixels(pictures, tower.size)
+    with one_thread():
+        parts = [find_regions(tower, head, pixels[at : at + BATCH]) for at in range(0, len(pixels), BATCH)]
+    return Regions(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _pixels(pictures: Mapping[str, Path], size: tuple[int, int]) -> np.ndarray:

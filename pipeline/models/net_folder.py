@@ -1,4 +1,5 @@
-"""The nets of a data set, in its folder `vqa/`: `regions.safetensors`, the region head; `NET-SEED.safetensors`, an answer net
+"""The nets of a data set, in its folder `vqa/`: `regions.safetensors`, the region head (`regions_own.safetensors`: one with
+a tower of its own); `NET-SEED.safetensors`, an answer net
 each; `fitted-SEED.safetensors`, what was fitted to a seed's vanilla net."""
 
 from __future__ import annotations
@@ -9,9 +10,16 @@ from typing import Any, Literal
 
 from pipeline.models.fitted import read_fitted
 
-Kind = Literal["found", "told", "true"]  # regions: of the head, as a caption tells them, of the truth
-SEES: dict[str, Kind] = {"caption_match": "told", "true_regions": "true"}  # every other net: found
-HEAD, FITTED = "regions.safetensors", "fitted"
+# Regions: of the head, of the one with a tower of its own, as a caption tells them, of the truth.
+Kind = Literal["found", "own", "told", "true"]
+# What nets see; every other net: found.
+SEES: dict[str, Kind] = {
+    "caption_match": "told",
+    "true_regions": "true",
+    "own_vanilla": "own",
+    "own_rp": "own",
+}
+HEAD, OWN_HEAD, FITTED = "regions.safetensors", "regions_own.safetensors", "fitted"
 _NAME = re.compile(r"(\w+)-(\d+)\.safetensors")
 
 

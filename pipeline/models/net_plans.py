@@ -1,7 +1,7 @@
 """The nets that rows are made of (`net_rows`): how each is built and trained, and the figure by which its checkpoint is chosen.
 
-All start from one net of answerable questions, `base`, and see as many answerable questions afterwards; a net that sees
-other regions, or none, is trained as long from nothing.
+All start from one net of answerable questions, `base`, and see as many answerable questions afterwards (those on regions of
+the own tower from `own_base`); a net that sees other regions, or none, is trained as long from nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pipeline.models.question_texts import WordTable
 from pipeline.models.region_store import RegionStore
 from pipeline.scorers.realistic import auaf, auroc
 
+BASES = ("base", "own_base")  # of which no row is made
 SEED = 2023  # beside a run's own
 GLANCES = 3
 BATCH = 256  # answerable questions of a step
@@ -27,7 +28,7 @@ BATCH = 256  # answerable questions of a step
 
 @dataclass(frozen=True)
 class NetPlan:
-    """How a net differs from a plain one. `one`: a single output, is there an answer? `anew`: it does not start from `base`."""
+    """How a net differs from a plain one. `one`: a single output, is there an answer? `anew`: it starts from nothing."""
 
     title: str
     pairs: Literal["none", "random", "hard", "weighted"] = "none"
@@ -37,6 +38,11 @@ class NetPlan:
     blind: bool = False
     regions: Kind = "found"
     anew: bool = False
+
+    @property
+    def base(self) -> str:
+        """The net that it starts from; "" for none."""
+        return "" if self.anew else "own_base" if self.regions == "own" else "base"
 
 
 NETS: dict[str, NetPlan] = {
@@ -57,6 +63,9 @@ NETS: dict[str, NetPlan] = {
     "caption_match": NetPlan(
         "Q-C: does the question fit a caption?", pairs="random", one=True, regions="told", anew=True
     ),
+    "own_base": NetPlan("`base` with a tower of its own", regions="own", anew=True),
+    "own_vanilla": NetPlan("`vanilla` with a tower that never saw the CLIP", regions="own"),
+    "own_rp": NetPlan("`rp` with a tower that never saw the CLIP", pairs="random", regions="own"),
 }
 
 

@@ -57,6 +57,8 @@ ROWS: dict[str, NetRow] = {
     "multi_branched": NetRow("multi_branched", "multi_branched"),
     "separated": NetRow("separated", beside=("separated",)),
     "caption_match": NetRow("caption_match", beside=("caption_match",)),
+    "own_msp": NetRow("msp", "own_vanilla", note="regions of a tower that never saw the CLIP"),
+    "own_rp": NetRow("msp", "own_rp", note="regions of a tower that never saw the CLIP"),
     "blind_net": NetRow("msp", "blind", reference=True, note="sees no picture"),
     "true_regions": NetRow("msp", "true_regions", reference=True, note="sees the truth's regions"),
 }

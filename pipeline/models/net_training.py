@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -225,10 +225,22 @@ class NetTraining:
             self.weights.restore(state["weights"])
 
 
+class InTraining(Protocol):
+    """What `train` runs: `NetTraining`, or anything else of that form. `batch` says what a step learns from."""
+
+    net: Any  # nn.Module
+    recipe: Recipe
+
+    def batch(self, number: int) -> Any: ...
+    def step(self, number: int, batch: Any) -> float: ...
+    def state(self) -> dict[str, Any]: ...
+    def restore(self, state: dict[str, Any]) -> None: ...
+
+
 def train(
-    run: NetTraining,
+    run: InTraining,
     path: Path,
-    score: Callable[[MatchNet], float],
+    score: Callable[[Any], float],
     say: Callable[[str], None] = lambda text: None,
 ) -> Trained:
     """Train to the end, from the checkpoint at `path` if there is one; the net then has the weights of the best try.

@@ -1,5 +1,5 @@
-"""Regions of a picture from the maps of a CLIP's convolutional tower: a small head finds things of known kinds, their
-boxes and looks. It is trained by `sample_world`; here it is applied.
+"""Regions of a picture from the maps of a tower: a small head finds things of known kinds, their boxes and looks. It is
+trained by `sample_world`; here it is applied.
 
 A region's numbers: a hidden vector, the log-probabilities of all kinds and looks and, for the picture as a whole (the
 last region), of places and weathers, and its score. Log-probabilities are cut at FLOOR.
@@ -8,7 +8,8 @@ last region), of places and weathers, and its score. Log-probabilities are cut a
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,11 +23,12 @@ from torch.nn import functional
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import replacing
+from pipeline.models.towers import ClipTower, OwnTower, Tower
 
 FLOOR = -6.0
 FOUND = 16  # regions of a picture, beside the picture as a whole
+OWN = "tower."  # before the names of a tower's tensors in the file of its head
 SURE = 0.3  # the score from which on a region counts as a thing found, in figures and in the rule FRCNN
-STAGES = (2, 3, 4)  # of the tower: 8, 16 and 32 pixels a cell
 
 
 @dataclass(frozen=True)
@@ -117,78 +119,64 @@ class RegionHead(nn.Module):
         return torch.cat([mean, nothing, settings, mean.new_ones(len(mean), 1)], -1)[:, None]
 
 
-class Tower:
-    """The maps of a CLIP's convolutional tower, frozen. `folder` holds it as open_clip's `local-dir:`; `size` [height, width]
-    is of the pictures that it takes. With `exact` it calculates in float64."""
-
-    def __init__(self, folder: Path, exact: bool = False) -> None:
-        from pipeline.encoders.weights import weighted
-
-        network: Any = weighted(f"local-dir:{folder}", "")[0]  # its parts depend on the configuration
-        self._kind = torch.float64 if exact else torch.float32
-        self._visual = network.visual.eval().requires_grad_(False).to(self._kind)
-        size = network.visual.image_size
-        self.size: tuple[int, int] = (size, size) if isinstance(size, int) else tuple(size)
-        self._mean, self._std = (
-            torch.tensor(v, dtype=self._kind).view(1, 3, 1, 1) * 255
-            for v in (network.visual.image_mean, network.visual.image_std)
-        )
-
-    def maps(self, pixels: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Maps [n, channels, h / 16, w / 16] of all STAGES, and unit vectors [n, dimension] of the pictures, for pixels
-        uint8 [n, 3, h, w] of the tower's own size."""
-        x = torch.from_numpy(np.array(pixels)).to(self._kind).sub(self._mean).div(self._std)
-        with torch.inference_mode():
-            last, (fine, middle, coarse) = self._visual.trunk.forward_intermediates(x, indices=list(STAGES))
-            vectors = self._visual.head(self._visual.trunk.forward_head(last))
-            maps = torch.cat(
-                [
-                    functional.pixel_unshuffle(fine, 2),
-                    middle,
-                    functional.interpolate(coarse, scale_factor=2, mode="bilinear", align_corners=False),
-                ],
-                1,
-            )
-        return maps, functional.normalize(vectors, dim=-1)
-
-
-def find_regions(tower: Tower, head: RegionHead, pixels: np.ndarray) -> tuple[Regions, np.ndarray]:
-    """The regions of pictures uint8 [n, 3, h, w], and the pictures' unit vectors [n, dimension]. Tower and head calculate
-    in the same type."""
-    maps, vectors = tower.maps(pixels)
+def find_regions(tower: Tower, head: RegionHead, pixels: np.ndarray) -> Regions:
+    """The regions of pictures uint8 [n, 3, h, w]. Tower and head calculate in the same type."""
+    maps = tower.maps(pixels)
     with torch.inference_mode():
         features, boxes, kinds, scores = (v.numpy() for v in head.found(maps))
-    small = (boxes.astype(np.float32), kinds, scores.astype(np.float32))
-    return Regions(features.astype(np.float16), *small), vectors.numpy()
+    return Regions(features.astype(np.float16), boxes.astype(np.float32), kinds, scores.astype(np.float32))
 
 
-def save_head(path: Path, head: RegionHead) -> None:
-    """Write a head as float16, with the names that it knows."""
-    state = {name: v.half() if v.is_floating_point() else v for name, v in head.state_dict().items()}
-    told = {"channels": head.channels, "hidden": head.hidden, "names": asdict(head.names)}
+def save_head(path: Path, head: RegionHead, tower: OwnTower | None = None) -> None:
+    """Write a head as float16, with the names that it knows, and the tower that it stands on if that has no file."""
+    told: dict[str, Any] = {"channels": head.channels, "hidden": head.hidden, "names": asdict(head.names)}
+    state = head.state_dict()
+    if tower is not None:
+        told["tower"] = {"size": tower.size, "widths": tower.widths, "blocks": tower.blocks}
+        state |= {OWN + name: value for name, value in tower.state_dict().items()}
+    state = {n: (v.half() if v.is_floating_point() else v).contiguous() for n, v in state.items()}
     with replacing(path) as file:
         file.write(save(state, {"head": json.dumps(told)}))
 
 
 def load_head(path: Path) -> RegionHead:
-    """Read what `save_head` wrote.
+    """Read the head that `save_head` wrote.
 
     Raises:
         UserError: no such file, or not a head's.
     """
+    with _reading(path) as (told, state):
+        names = RegionNames(**{key: tuple(value) for key, value in told["names"].items()})
+        head = RegionHead(told["channels"], names, told["hidden"])
+        head.load_state_dict({name: value for name, value in state.items() if not name.startswith(OWN)})
+    return head.eval()
+
+
+def load_tower(path: Path, clip: Path) -> Tower:
+    """The tower that the head at `path` stands on: its own, in the same file, else that of the CLIP in the folder `clip`.
+
+    Raises:
+        UserError: no such file, or not a head's.
+    """
+    with _reading(path) as (told, state):
+        if "tower" not in told:
+            return ClipTower(clip)
+        tower = OwnTower(**{key: tuple(value) for key, value in told["tower"].items()})
+        tower.load_state_dict({n.removeprefix(OWN): v for n, v in state.items() if n.startswith(OWN)})
+    return tower.eval()
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Tensor]]]:
+    """What a file says of head and tower, and its tensors as float32; what cannot be made of them is a UserError."""
     try:
         with safe_open(path, "pt") as file:
             told = json.loads(file.metadata()["head"])
-        names = RegionNames(**{key: tuple(value) for key, value in told["names"].items()})
-        head = RegionHead(told["channels"], names, told["hidden"])
-        head.load_state_dict(
-            {k: v.float() if v.is_floating_point() else v for k, v in load_file(path).items()}
-        )
+        yield told, {n: v.float() if v.is_floating_point() else v for n, v in load_file(path).items()}
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise UserError(
             f"{path}: not the file of a region head ({str(error).splitlines()[0]}); train it again"
         ) from error
-    return head.eval()
 
 
 def told(features: np.ndarray, names: RegionNames, hidden: int) -> np.ndarray:

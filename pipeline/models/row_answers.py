@@ -132,6 +132,6 @@ def about(row: NetRow) -> dict[str, object]:
     answering = row.answers or row.net
     if answering not in by:
         said += f"; answers of {answering}"
-    sees_clip = not {"blind", "true_regions"} & set(row.nets)
+    sees_clip = not any(net == "blind" or SEES.get(net) in ("own", "true") for net in row.nets)
     note = "; ".join(text for text in (row.note, SAME_CLIP if sees_clip else "") if text)
     return {"confidence": said, "note": note, "reference": row.reference}

@@ -28,11 +28,11 @@ from pipeline.core.progress import track
 from pipeline.core.records import Picture, Scene
 from pipeline.models.asked_regions import asked_regions
 from pipeline.models.looking import load_net
-from pipeline.models.net_folder import HEAD, fitted_of, nets_of
+from pipeline.models.net_folder import HEAD, OWN_HEAD, fitted_of, nets_of
 from pipeline.models.net_rows import ROWS, said_of_row
 from pipeline.models.noun_rule import asked_nouns
 from pipeline.models.protocol import Seen
-from pipeline.models.regions import RegionHead, load_head
+from pipeline.models.regions import RegionHead, load_head, load_tower
 from pipeline.models.row_answers import (
     Held,
     PlannedLook,
@@ -45,6 +45,7 @@ from pipeline.models.row_answers import (
     looks,
     predictions,
 )
+from pipeline.models.towers import Tower
 from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.validation import InputError
 from pipeline.sources import gqa_files
@@ -71,7 +72,7 @@ def main() -> None:
     rows = {seed: [row for row in ROWS if not lacks[seed][row]] for seed in nets}
     plan = {seed: looks(rows[seed], nets[seed]) for seed in nets}
     head = checked(folders, plan)
-    regions = asked_regions(folders.clip, head, *shown(folders, asked, plan))
+    regions = asked_regions(folders.clip, head, *shown(folders, asked, plan), own_of(folders, plan))
     nouns = nouns_of(asked, head)
     written: dict[str, dict[int, Path]] = {}
     for seed, seen in seen_by_seed(plan, Held(asked.asks, regions.stores)):
@@ -112,6 +113,20 @@ def checked(folders: Folders, plan: Mapping[int, Mapping[str, PlannedLook]]) -> 
     problems.raise_if_any()
     assert head is not None
     return head
+
+
+def own_of(
+    folders: Folders, plan: Mapping[int, Mapping[str, PlannedLook]]
+) -> tuple[Tower, RegionHead] | None:
+    """The tower of its own with its head, where a net sees their regions.
+
+    Raises:
+        UserError: its file cannot be read.
+    """
+    if not any(one.kind == "own" for looks_of in plan.values() for one in looks_of.values()):
+        return None
+    path = folders.vqa / OWN_HEAD
+    return load_tower(path, folders.clip), load_head(path)
 
 
 def shown(

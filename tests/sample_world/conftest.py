@@ -69,7 +69,7 @@ def few_worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Some worlds of each part of the nets' training, and a short training; the nets go to `vqa`."""
     import torch
 
-    from sample_world import region_trainer, train_vqa, vqa_nets, vqa_worlds
+    from sample_world import region_trainer, tower_trainer, train_vqa, vqa_nets, vqa_regions, vqa_worlds
 
     home = tmp_path_factory.mktemp("vqa")
     threads = torch.get_num_threads()
@@ -83,13 +83,9 @@ def few_worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             vqa_worlds: {"CHUNK": 4, "SERIES": series, "WORK": home / "work"},
             region_trainer: {"BATCH": 32},
             vqa_nets: {"HARD": 3},
-            train_vqa: {
-                "SERIES": series,
-                "CHUNK": 4,
-                "WORK": home / "work",
-                "TARGET": home / "vqa",
-                "HEAD_EPOCHS": 2,
-            },
+            tower_trainer: {"BATCH": 4, "EPOCHS": 4},
+            vqa_regions: {"SERIES": series, "CHUNK": 4, "WORK": home / "work", "HEAD_EPOCHS": 2},
+            train_vqa: {"SERIES": series, "WORK": home / "work", "TARGET": home / "vqa"},
         }.items():
             for name, value in values.items():
                 patch.setattr(module, name, value)

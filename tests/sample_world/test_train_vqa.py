@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.models import net_plans, net_training
 from pipeline.models.looking import load_net
-from sample_world import train_vqa, vqa_nets
+from sample_world import train_vqa, vqa_nets, vqa_worlds
 from sample_world.train_vqa import train_sample_vqa, training
 
 BASE, MORE = 6.0, 2.0
@@ -37,8 +36,8 @@ class HerePool:
     def imap_unordered(self, function, items):
         return map(function, items)
 
-    def apply(self, function):
-        return function()
+    def apply(self, function, arguments=()):
+        return function(*arguments)
 
     def apply_async(self, function, arguments):
         return Result(function(*arguments))
@@ -65,9 +64,10 @@ def test_all_nets_of_a_seed_are_trained_written_and_told_of(folder):
     train_sample_vqa(0)
     told = training(folder)
     assert set(told.nets) == {f"{name}-0" for name in net_plans.NETS}
-    assert set(told.detector.report) == {"recall", "precision", "looks right"}
-    for name, run in told.nets.items():
-        net = load_net(train_vqa.file_of(*name.rsplit("-", 1)))
+    for run in (told.detector, told.own_detector):
+        assert run is not None and set(run.report) == {"recall", "precision", "looks right"}
+    for run in told.nets.values():
+        net = load_net(train_vqa.file_of(run.net, run.seed))
         assert run.parameters == sum(p.numel() for p in net.net.parameters())
         assert run.criterion in run.report and run.tries
     assert load_net(folder / "separated-0.safetensors").answers == ("answerable",)
@@ -75,10 +75,11 @@ def test_all_nets_of_a_seed_are_trained_written_and_told_of(folder):
 
 
 def test_what_is_there_already_stays(folder, monkeypatch):
-    before, detector = training(folder), weights(folder, "regions")
+    before, detectors = training(folder), [weights(folder, name) for name in ("regions", "regions_own")]
     monkeypatch.setattr(train_vqa, "train_net", None)  # it would be called in vain
     train_sample_vqa(0)
-    assert training(folder) == before and weights(folder, "regions") == detector
+    assert training(folder) == before
+    assert [weights(folder, name) for name in ("regions", "regions_own")] == detectors
 
 
 def test_another_seed_makes_other_nets_with_the_same_detector(folder):
@@ -125,7 +126,7 @@ def test_checkpoints_are_chosen_on_one_part_and_figures_measured_on_another(monk
     (few_worlds / "work" / "vanilla-0.pt").unlink()
     train_vqa.train_net("vanilla", 0)
     choose, report = (
-        {r.scene.picture_id for r in train_vqa.worlds_of(part)} for part in ("choose", "report")
+        {r.scene.picture_id for r in vqa_worlds.worlds_of(part)} for part in ("choose", "report")
     )
     assert [pictures for _, pictures in seen] == [choose] * (len(seen) - 1) + [report] and len(seen) > 1
 
@@ -139,5 +140,3 @@ def test_hard_pairs_are_of_other_pictures(few_worlds):
     hard, data = train_vqa._hard(), vqa_nets.PartData.read("learn")
     assert hard.shape == (8, 3)
     assert all(data.pictures[row] != place for place in range(8) for row in hard[place])
-    vectors = np.load(few_worlds / "work" / "learn" / "vectors.npy")
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)

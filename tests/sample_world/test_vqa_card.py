@@ -99,6 +99,16 @@ def test_the_card_says_what_was_learned_from_and_what_chose():
     assert "The same CLIP chose the candidates" in text
 
 
+def test_a_detector_with_a_tower_of_its_own_is_told_of_where_there_is_one():
+    assert "regions_own" not in card(TOLD, NOTHING, 1.5)
+    report = {"recall": 0.61, "precision": 0.52, "looks right": 0.43}
+    own = HeadRun(epochs=3, pictures=12, cpu_seconds=55.5, report=report, tries={"1": 0.2})
+    text = card(Training(detector=DETECTOR, nets=TOLD.nets, own_detector=own), NOTHING, 1.5)
+    section = text.partition("### Another with a tower of its own")[2].partition("## The nets on")[0]
+    assert "Recall 0.610, precision 0.520; of the things found, all looks are right for 43.0%" in section
+    assert "the 12 pictures of\n`look` and `learn`" in section and "recall 0.900" in text
+
+
 def test_spread_of_one_seed_is_its_figure():
     assert spread([0.5]) == "50.0" and spread([]) == "-" and spread([1.0, 1.0]) == "100.0 (100.0 to 100.0)"
 

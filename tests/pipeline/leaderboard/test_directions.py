@@ -83,6 +83,21 @@ def test_directions_speak_of_rows_that_stage_answer_writes_and_each_once():
     assert {row for one in DIRECTIONS for row in one.rows} == set(ROWS)
 
 
+def test_a_lead_on_clip_subsets_is_told_from_one_everywhere():
+    lead = of("RP is as far ahead of RP without the CLIP on CLIP subsets as on PT subsets: AUAF")
+
+    def comes_to(clip, pt):
+        """With leads of so much over 0.3 on each subset."""
+        ahead = {"clip-easy": clip[0], "clip-hard": clip[1], "pt-easy": pt[0], "pt-hard": pt[1]}
+        auaf = {("own_rp", place): 0.3 for place in ahead} | {("rp", p): 0.3 + by for p, by in ahead.items()}
+        return sum(by * auaf[row, place] for (row, place, _), by in lead.cells.items())
+
+    assert comes_to((0.08, 0.12), (0.08, 0.12)) == pytest.approx(0)
+    # 0.10 ahead on CLIP subsets and 0.04 on PT subsets: 0.06
+    assert comes_to((0.08, 0.12), (0.03, 0.05)) == pytest.approx(0.06)
+    assert lead.within == 0.01 and not lead.papers
+
+
 def test_the_reason_for_frcnn_is_what_was_measured_of_the_region_head():
     if not VQA.is_file():
         pytest.skip("no nets here")

@@ -10,7 +10,8 @@ from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
 from pipeline.core.records import Scene, SceneObject
 from pipeline.models.asked_regions import asked_regions
-from pipeline.models.regions import SURE, RegionHead, RegionNames, Tower, decoded, find_regions
+from pipeline.models.regions import SURE, RegionHead, RegionNames, decoded, find_regions
+from pipeline.models.towers import ClipTower, OwnTower
 
 CLIP = Folders("sample").clip
 PICTURES = {path.stem: path for path in sorted(Folders("sample").source.glob("images/*.jpg"))[:3]}
@@ -30,8 +31,8 @@ def regions():
 
 
 def test_pictures_have_the_regions_that_the_head_finds_in_them(regions):
-    tower = Tower(CLIP)
-    expected, _ = find_regions(tower, head(), decoded([*PICTURES.values()], tower.size))
+    tower = ClipTower(CLIP)
+    expected = find_regions(tower, head(), decoded([*PICTURES.values()], tower.size))
     assert [*regions.stores["found"].place_of] == [*PICTURES]
     np.testing.assert_allclose(
         np.sort(regions.stores["found"].features[..., -1], axis=1),
@@ -56,6 +57,16 @@ def test_a_caption_has_no_places_and_the_truth_is_there_if_given(regions):
     scenes = dict.fromkeys(PICTURES, scene)
     true = asked_regions(CLIP, head(), PICTURES, scenes).stores["true"]
     assert true.boxes[0, 0].tolist() == [0, 0, 0.5, 0.5] and true.features[0, 0, 8 + 1] == 0
+
+
+def test_a_tower_of_its_own_has_regions_of_its_own(regions):
+    torch.manual_seed(0)
+    tower, own = OwnTower((96, 128)).eval(), RegionHead(128, NAMES, hidden=8).eval()
+    expected = find_regions(tower, own, decoded([*PICTURES.values()], tower.size))
+    stores = asked_regions(CLIP, head(), PICTURES, own=(tower, own)).stores
+    np.testing.assert_allclose(stores["own"].features[:, -1], expected.features[:, -1], atol=2e-3)
+    np.testing.assert_array_equal(stores["found"].features, regions.stores["found"].features)
+    assert "own" not in regions.stores and next(tower.parameters()).dtype == torch.float64
 
 
 def test_every_picture_that_cannot_be_seen_is_named(tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.models.net_plans import NETS, confidence_of, criterion, judged, new_net, recipe_of
+from pipeline.models.net_plans import BASES, NETS, confidence_of, criterion, judged, new_net, recipe_of
 from pipeline.models.net_rows import ROWS
 from pipeline.models.region_store import moments
 from tests.pipeline.models.toy_nets import asked_of as asked
@@ -13,20 +13,22 @@ from tests.pipeline.models.toy_nets import tiny_store as store
 
 
 def test_every_net_of_a_row_has_a_plan():
-    assert {net for row in ROWS.values() for net in row.nets} == NETS.keys() - {"base"}
+    assert {net for row in ROWS.values() for net in row.nets} == NETS.keys() - set(BASES)
 
 
 def test_all_trained_rows_see_as_many_answerable_questions():
     seen = {}
     for name, plan in NETS.items():
-        recipe = recipe_of(plan, 100, 40, name == "base", pointing=0.3)
+        recipe = recipe_of(plan, 100, 40, name in BASES, pointing=0.3)
         seen[name] = (recipe.steps + (0 if plan.anew else 100)) * recipe.batch
-    assert {name for name, count in seen.items() if count != 140 * 256} == {"base"}
+    assert {name for name, count in seen.items() if count != 140 * 256} == set(BASES)
 
 
 def test_checkpoints_of_plain_nets_are_chosen_by_accuracy_and_of_the_others_by_what_they_are_for():
     assert {name: criterion(plan) for name, plan in NETS.items() if criterion(plan) != "auaf"} == {
         "base": "accuracy",
+        "own_base": "accuracy",
+        "own_vanilla": "accuracy",
         "blind": "accuracy",
         "true_regions": "accuracy",
         "vanilla": "accuracy",

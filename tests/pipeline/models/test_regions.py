@@ -6,19 +6,19 @@ import torch
 from PIL import Image
 
 from pipeline.core.paths import Folders
-from pipeline.encoders import clip
 from pipeline.models.regions import (
     FLOOR,
     FOUND,
     RegionHead,
     RegionNames,
-    Tower,
     decoded,
     find_regions,
     load_head,
+    load_tower,
     save_head,
     told,
 )
+from pipeline.models.towers import ClipTower, OwnTower
 
 NAMES = RegionNames(("cup", "dog", "hat"), ("red", "blue"), ("park",))
 PICTURES = sorted(Folders("sample").source.glob("images/*.jpg"))[:2]
@@ -32,15 +32,7 @@ def head(channels=6):
 
 @pytest.fixture(scope="module")
 def tower():
-    return Tower(Folders("sample").clip)
-
-
-def test_the_towers_vectors_are_those_of_the_encoder(tower):
-    """So its pixels are prepared alike, and the maps are those that lead to the vectors."""
-    encoder = clip.Encoder(f"local-dir:{Folders('sample').clip}", device="cpu")
-    maps, vectors = tower.maps(decoded(PICTURES, SIZE))
-    np.testing.assert_allclose(vectors, encoder.table(encoder.pictures(PICTURES, 2), 2), atol=2e-3)
-    assert maps.shape == (2, 56 * 4 + 152 + 368, 12, 16)  # 8 pixels a cell, four to one of 16; 16; 32
+    return ClipTower(Folders("sample").clip)
 
 
 def test_pictures_are_decoded_in_the_size_that_the_tower_takes():
@@ -101,9 +93,24 @@ def test_a_head_comes_back_from_its_file(tmp_path, tower):
     back = load_head(tmp_path / "head.safetensors")
     assert back.names == NAMES
     pixels = decoded(PICTURES, SIZE)
-    (first, _), (second, _) = find_regions(tower, made, pixels), find_regions(tower, back, pixels)
+    first, second = find_regions(tower, made, pixels), find_regions(tower, back, pixels)
     assert first.features.dtype == np.float16 and first.features.shape == (2, FOUND + 1, 8 + 6 + 1)
     np.testing.assert_allclose(first.scores, second.scores, atol=1e-3)
+
+
+def test_a_tower_lies_in_the_file_of_its_head_or_is_the_clips(tmp_path):
+    path, size = tmp_path / "head.safetensors", (32, 48)
+    torch.manual_seed(1)
+    own, made = OwnTower(size, (4, 5, 6), (1, 0, 1)).eval(), head(6)
+    save_head(path, made, own)
+    back = load_tower(path, tmp_path / "no clip")  # which is not asked for
+    assert isinstance(back, OwnTower) and back.size == size
+    pixels = np.random.default_rng(0).integers(0, 256, (2, 3, *size), np.uint8)
+    np.testing.assert_allclose(back.maps(pixels), own.maps(pixels), rtol=1e-2, atol=1e-2)
+    first, second = find_regions(own, made, pixels), find_regions(back, load_head(path), pixels)
+    np.testing.assert_allclose(first.scores, second.scores, atol=1e-3)
+    save_head(path, made)
+    assert isinstance(load_tower(path, Folders("sample").clip), ClipTower)
 
 
 def test_a_caption_tells_likely_names_of_likely_things_and_nothing_else():

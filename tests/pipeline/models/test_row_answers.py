@@ -129,6 +129,7 @@ def test_rows_whose_net_the_clip_feeds_say_so_and_references_are_marked():
         "reference": True,
     }
     assert SAME_CLIP not in str(about(ROWS["true_regions"])["note"])
+    assert about(ROWS["own_rp"])["note"] == "regions of a tower that never saw the CLIP"
 
 
 def test_sure_confidences_keep_their_order():
