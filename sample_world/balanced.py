@@ -12,10 +12,9 @@ from sample_world.questions import SampleQuestion
 def balanced(questions: Sequence[SampleQuestion], seed: int) -> list[int]:
     """The places of the questions that are kept, in order.
 
-    GQA cuts down the frequent answers of each group of questions until they are no longer much more frequent than the
-    rarer ones (Hudson & Manning, CVPR 2019, section 3.4); by how much is not published. Here, in each of GQA's local groups
-    ("10q-shirt_color"), as many questions of the commonest answer are drawn as there are of the second commonest. A group of
-    one answer is left out. So whoever knows the group alone is right for half of the questions at most.
+    GQA cuts down the frequent answers of each group of questions (Hudson & Manning, CVPR 2019, section 3.4); the rule here is
+    ours, and simpler: in each of GQA's local groups ("10q-shirt_color") as many questions of the commonest answer are drawn
+    as there are of the second commonest, and a group of one answer is left out. So whoever knows the group alone is right for half of the questions at most.
     """
     places: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for place, question in enumerate(questions):

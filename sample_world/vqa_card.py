@@ -62,10 +62,10 @@ Accuracy by structural type, mean over seeds:
 
 FITTED = """
 The drawn questions lean: of the pictures that there are, some answers to a question are likelier than others ("Is there a
-cloud in the sky?"), and a net that sees no picture learns which. GQA's benchmark is balanced, so accuracy is also given of
-the {kept} of these questions that are left when, in each of GQA's local groups, the commonest answer is cut down to the second
-commonest and groups of one answer are left out (Hudson & Manning, CVPR 2019, section 3.4, do likewise, by ratios that are not
-published); structural types count as before. {blind}
+cloud in the sky?"), and a net that sees no picture learns which. GQA's benchmark is balanced (Hudson & Manning, CVPR
+2019, section 3.4), so accuracy is also given of the {kept} of these questions that are left when, in each of GQA's local groups, the
+commonest answer is cut down to the second commonest and groups of one answer are left out (our rule, simpler than theirs);
+structural types count as before. {blind}
 
 | net | accuracy, all | balanced |
 |---|---|---|
