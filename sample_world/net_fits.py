@@ -17,6 +17,7 @@ from pipeline.models.looking import load_net, look
 from pipeline.models.net_plans import BASES, NETS
 from pipeline.models.net_rows import ROWS, said_of_row
 from pipeline.models.protocol import Ask, Seen
+from pipeline.models.row_answers import STEP
 from pipeline.models.selection import choose_thresholds, fit_scaling
 from pipeline.models.selector import Graded, Selector, selector_confidence
 from pipeline.models.selector_training import train_selector
@@ -29,7 +30,6 @@ from sample_world.vqa_worlds import SEED, Part
 
 NET = "vanilla"  # for which all is fitted
 RISKS, COSTS = (0.01, 0.05, 0.1, 0.2), (1.0, 10.0, 100.0)
-STEP = 1e-4  # of ODIN, as RGQA has it
 BLOCK = 16_384  # questions that are looked at before all but their features are forgotten
 ONE_IN = 5  # of the pictures of `fit`: the Selector is checked on them
 SETTINGS: tuple[dict[str, Any], ...] = (  # of the Selector, to choose from

@@ -253,7 +253,7 @@ DIRECTIONS = (
             f"ODIN's confidences of 4 decimals are all alike: {SCORES[score]} {100 * value:g}",
             ("odin_rounded", MEAN, score),
             *(value, 0.0005, "RGQA's code (commit 737af30)"),
-            "At temperature 100,000 every sigmoid is 0.5000; the temperature alone changes no order. No figure of the paper is made so.",
+            "At temperature 100,000 the sigmoid of every logit between -20 and 20 is 0.5000; the temperature alone changes no order. No figure of the paper is made so.",
         )
         for score, value in (("auroc", 0.5), ("ff95", 0.95))
     ),

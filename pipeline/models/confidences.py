@@ -52,7 +52,8 @@ def odin(stepped: Seen) -> np.ndarray:
 
 
 def odin_rounded(stepped: Seen) -> np.ndarray:
-    """ODIN as the published code (RGQA, `gqa_odin`) writes it: in float32, four decimals. With T = 1e5 all of it is 0.5."""
+    """ODIN as the published code (RGQA, `gqa_odin`) writes it: in float32, four decimals. With T = 1e5 all of it is 0.5 for logits
+    between -20 and 20."""
     warm = (stepped.logits.max(axis=1) / np.float32(TEMPERATURE)).astype(np.float32)
     return np.round(expit(warm), 4).astype(np.float64)
 

@@ -159,7 +159,7 @@ def see(asked: Asked, batch: tuple[np.ndarray, ...], step: float = 0.0) -> Seen:
             return _seen(asked, net(words, features, boxes, picture_of))
     features, boxes = features[picture_of].requires_grad_(), boxes[picture_of]
     output = net(words, features, boxes)
-    moved = stepped(features, output.logits, step)
+    moved = stepped(features, output.logits, step * net.spread)
     with torch.no_grad():
         there = net(words, moved, boxes)
     return _seen(asked, output)._replace(stepped=_seen(asked, there)._replace(extra={}))
@@ -177,10 +177,12 @@ def together(parts: Sequence[Seen]) -> Seen:
     )
 
 
-def stepped(features: torch.Tensor, logits: torch.Tensor, step: float) -> torch.Tensor:
+def stepped(features: torch.Tensor, logits: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
     """Regions' features after ODIN's step, given the logits that came of them: they go against the sign of the loss's gradient,
-    so far as `step` says (RGQA: 1e-4). The likeliest answer's target is 1 where its probability is one half or more, all
-    else 0, as in RGQA's code (`gqa_odin`). That moves the boxes, too; the paper (5.1) the features alone, and so do we."""
+    each so far as `step` [d] says. RGQA moves all by 1e-4, of features that vary by about 1; here it is 1e-4 of a feature's
+    spread, because some hardly vary, and 1e-4 would carry those out of all that the net has seen. The likeliest answer's
+    target is 1 where its probability is one half or more, all else 0, as in RGQA's code (`gqa_odin`). That moves the boxes,
+    too; the paper (5.1) the features alone, and so do we."""
     top = logits.detach().argmax(1, keepdim=True)
     likely = logits.detach().gather(1, top) >= 0
     target = torch.zeros_like(logits).scatter(1, top, likely.to(logits.dtype))

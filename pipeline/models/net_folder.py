@@ -1,6 +1,6 @@
 """The nets of a data set, in its folder `vqa/`: `regions.safetensors`, the region head (`regions_own.safetensors`: one with
-a tower of its own); `NET-SEED.safetensors`, an answer net
-each; `fitted-SEED.safetensors`, what was fitted to a seed's vanilla net."""
+a tower of its own); `NET-SEED.safetensors`, an answer net each; `fitted-SEED.safetensors`, what was fitted to a seed's
+vanilla net."""
 
 from __future__ import annotations
 

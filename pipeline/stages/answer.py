@@ -66,12 +66,13 @@ def main() -> None:
         asked = asks_of(read_benchmark(folders.release(version)))
     except InputError as error:
         raise UserError(error.problems) from error
+    check_files(folders.vqa, nets)
+    head = load_head(folders.vqa / HEAD)
     fitted = {seed: fitted_of(folders.vqa, seed) for seed in nets}
     known = any(folders.truth.glob("*_sceneGraphs.json"))
     lacks = {seed: lacking_of_rows(nets[seed], fitted[seed], known) for seed in nets}
     rows = {seed: [row for row in ROWS if not lacks[seed][row]] for seed in nets}
     plan = {seed: looks(rows[seed], nets[seed]) for seed in nets}
-    head = checked(folders, plan)
     regions = asked_regions(folders.clip, head, *shown(folders, asked, plan), own_of(folders, plan))
     nouns = nouns_of(asked, head)
     written: dict[str, dict[int, Path]] = {}
@@ -95,34 +96,31 @@ def main() -> None:
     finish(folders, what + summary(missing), report, written)
 
 
-def checked(folders: Folders, plan: Mapping[int, Mapping[str, PlannedLook]]) -> RegionHead:
-    """The region head, where it and all nets that will be asked can be read.
+def check_files(folder: Path, nets: Mapping[int, Mapping[str, Path]]) -> None:
+    """Refuse damaged files before anything is asked.
 
     Raises:
-        UserError: names every file that cannot.
+        UserError: names every file of the folder that cannot be read.
     """
-    problems, head = Problems(f"{folders.vqa}: the nets cannot be asked"), None
-    loading = [partial(load_net, one.path) for looks_of in plan.values() for one in looks_of.values()]
-    for load in (partial(load_head, folders.vqa / HEAD), *loading):
+    problems = Problems(f"{folder}: the nets cannot be asked")
+    heads = [folder / HEAD, *folder.glob(OWN_HEAD)]
+    loading = [
+        *(partial(load_head, path) for path in heads),
+        *(partial(load_net, path) for of_seed in nets.values() for path in of_seed.values()),
+        *(partial(fitted_of, folder, seed) for seed in nets),
+    ]
+    for load in loading:
         try:
-            loaded = load()
+            load()
         except UserError as error:
             problems.lines += error.problems
-        else:
-            head = loaded if isinstance(loaded, RegionHead) else head
     problems.raise_if_any()
-    assert head is not None
-    return head
 
 
 def own_of(
     folders: Folders, plan: Mapping[int, Mapping[str, PlannedLook]]
 ) -> tuple[Tower, RegionHead] | None:
-    """The tower of its own with its head, where a net sees their regions.
-
-    Raises:
-        UserError: its file cannot be read.
-    """
+    """The tower of its own with its head, where a net sees their regions."""
     if not any(one.kind == "own" for looks_of in plan.values() for one in looks_of.values()):
         return None
     path = folders.vqa / OWN_HEAD

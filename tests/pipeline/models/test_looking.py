@@ -68,6 +68,15 @@ def test_a_step_does_not_change_what_is_seen_without_it():
     )
 
 
+def test_a_feature_that_hardly_varies_is_hardly_moved():
+    features = torch.randn(1, 2, 3, requires_grad=True)
+    logits = (features.sum((1, 2)) * 3)[:, None]
+    moved = stepped(features, logits, torch.tensor([1e-4, 1e-4, 1e-9]))
+    assert (moved - features).abs().amax((0, 1)).tolist() == pytest.approx(
+        [1e-4, 1e-4, 1e-9], rel=0.2, abs=3e-8
+    )
+
+
 def test_a_net_that_calculates_exactly_does_so_in_float64(tmp_path):
     save_net(tmp_path / "net.safetensors", asked())
     assert load_net(tmp_path / "net.safetensors", exact=True).net.answer.weight.dtype == torch.float64
@@ -100,7 +109,7 @@ def test_odins_step_pushes_the_top_logit_away_from_one_half(lift):
     words = torch.tensor([[2, 0], [3, 4]])
     features, boxes = torch.randn(2, 3, WIDTH, requires_grad=True), torch.rand(2, 3, 4)
     before = model(words, features, boxes).logits
-    moved = stepped(features, before, 1e-3)
+    moved = stepped(features, before, torch.full((WIDTH,), 1e-3))
     assert (moved - features).abs().max() <= 1.01e-3
     after = model(words, moved, boxes).logits
     assert (torch.sign(lift * (after - before)) == 1).all()

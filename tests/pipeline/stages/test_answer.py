@@ -178,15 +178,17 @@ def test_rows_that_need_a_net_go_with_it_and_their_old_files_too(project):
 def test_damaged_files_are_all_named_before_anything_is_asked(project):
     (VQA / "rp-0.safetensors").write_bytes(b"nothing of the kind")
     (VQA / "regions.safetensors").write_bytes(b"")
+    (VQA / "fitted-1.safetensors").write_bytes(b"{}")
     with pytest.raises(UserError) as caught:
         answer.main()
     first, *lines = caught.value.problems
-    assert first == "data/tiny/vqa: the nets cannot be asked: 2 problems"
+    assert first == "data/tiny/vqa: the nets cannot be asked: 3 problems"
     assert [line.split(": ")[0] for line in lines] == [
         str(VQA / "regions.safetensors"),
         str(VQA / "rp-0.safetensors"),
+        str(VQA / "fitted-1.safetensors"),
     ]
-    assert all("train it again" in line for line in lines)
+    assert all("again" in line for line in lines)
 
 
 def test_a_missing_picture_is_named(project):
