@@ -19,6 +19,7 @@ import yaml
 
 from annotation.client.credentials import read_secrets
 from annotation.study.exports import ExportedTask
+from pipeline.commands import new_data
 from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.records import Scene, Task, TaskQuestion, Verdict, Vocabulary
 from pipeline.sources import gqa_files
@@ -47,9 +48,9 @@ class Project:
         subprocess.run(["git", "clone", "--quiet", ROOT, home], check=True)
         for part in ("source", "truth"):
             shutil.copytree(ROOT / "tests/tiny" / part, home / "data/tiny" / part)
-        for folder in ("annotations", "predictions", "vectors"):
-            (home / "data/tiny" / folder).mkdir()
         shutil.copytree(ROOT / "data/sample/clip", home / "data/tiny/clip")
+        for folder in new_data.FOLDERS:
+            (home / "data/tiny" / folder).mkdir(exist_ok=True)
         (home / ".venv-label-studio").symlink_to(ROOT / ".venv-label-studio")
         tiny = PARAMS | {
             "embed": {"model": "local-dir:data/tiny/clip"},
