@@ -17,8 +17,9 @@ import msgspec
 
 from pipeline.core.errors import UserError
 from pipeline.core.records import Step
-from pipeline.judge.facts import Facts, Thing
+from pipeline.judge.facts import Facts
 from pipeline.judge.judgement import Outcome, execute
+from pipeline.judge.known_things import Thing
 from pipeline.programs.operations import FINDS, SCENE, Operation, Program, parse
 from pipeline.words.lexicon import Lexicon
 from pipeline.words.likeness import spoken

@@ -14,7 +14,7 @@ from typing import Any
 from pipeline.core.randomness import generator
 from pipeline.core.records import Question, Scene
 from sample_world.chance import by_share
-from sample_world.families import comparisons, looks, naming, positions, presence, relating
+from sample_world.families import comparisons, existence, looks, naming, positions, relating
 from sample_world.families import scene as whole
 from sample_world.ontology import INDOORS
 from sample_world.program_builder import semantic_string
@@ -45,11 +45,11 @@ _FAMILIES: tuple[tuple[Family, float, int], ...] = (
     (relating.query_category_object, 4, 1),
     (relating.verify_relation, 7, 2),
     (relating.choose_relation, 5, 1),
-    (presence.exists_name, 1, 1),
-    (presence.exists_look, 4, 2),
-    (presence.exists_beside, 3, 1),
-    (presence.exists_two, 2, 1),
-    (presence.exists_look_of_either, 3, 1),
+    (existence.exists_name, 1, 1),
+    (existence.exists_look, 4, 2),
+    (existence.exists_beside, 3, 1),
+    (existence.exists_two, 2, 1),
+    (existence.exists_look_of_either, 3, 1),
     (comparisons.verify_both, 2, 1),
     (comparisons.compare, 5.5, 1),
     (comparisons.query_common, 2.5, 1),

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pipeline.core.errors import run
+from pipeline.core.records import Split
 
 app = typer.Typer(
     help="Studies of the pipeline itself: the judge, the edits, the table of kinds.",
@@ -34,6 +35,44 @@ def blind_baseline(
     run(lambda: print(blind_baseline(folds, repetitions, seed, most, out)))
 
 
+@app.command(epilog="Example: rgqa study telling-words --most 20")
+def telling_words(
+    most: Annotated[
+        int, typer.Option(min=1, help="Wordings told of each subset, the most lopsided first.")
+    ] = 40,
+) -> None:
+    """Which wordings stand more often in edited questions than in their originals, or less often."""
+    from studies.telling_words import telling_words
+
+    run(lambda: print(telling_words(most)))
+
+
+@app.command(epilog="Example: rgqa study attackers --out attackers.json")
+def attackers(
+    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
+    repetitions: Annotated[int, typer.Option(min=1, help="Bootstrap samples of each interval.")] = 500,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of folds, samples, nets and the paper's draws.")
+    ] = 20231001,
+    most: Annotated[int, typer.Option(min=1, help="Pairs tried of each subset, drawn by lot.")] = 2_000,
+    init: Annotated[
+        Path | None, typer.Option(help="Start from this folder's checkpoint of the library transformers.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A JSON file for the figures.")] = None,
+) -> None:
+    """What a small transformer, trained on the spot, tells of perturbed questions by their text alone."""
+
+    def page() -> None:
+        import torch
+
+        from studies.strong_attackers import attackers
+
+        torch.set_num_threads(1)  # its matrices are too small for more
+        print(attackers(folds, repetitions, seed, most, init, out))
+
+    run(page)
+
+
 @app.command(epilog="Example: rgqa study judge-agreement --show 200 --seed 1")
 def judge_agreement(
     show: Annotated[
@@ -50,14 +89,31 @@ def judge_agreement(
     run(lambda: print(judge_agreement(show, seed, foreign), end=""))
 
 
+@app.command(epilog="Example: rgqa study judge-completeness --like data/gqa/source --split val")
+def judge_completeness(
+    like: Annotated[Path, typer.Option(help="A source folder with GQA's files of questions.")] = Path(
+        "data/sample/source"
+    ),
+    split: Annotated[Split, typer.Option(help="The split of it that is used.")] = "testdev",
+    seed: Annotated[int, typer.Option(min=0, help="Of the made-up graphs and of what is left out.")] = 1,
+    show: Annotated[int, typer.Option(min=0, help="Wrong verdicts of each row to write out.")] = 0,
+) -> None:
+    """How much the judge decides, and how much of that is right, by made-up graphs of which a share is left out."""
+    from studies.judge_completeness import judge_completeness
+
+    run(lambda: print(judge_completeness(like, split, seed, show)))
+
+
 @reading.command(epilog="Example: rgqa study reading draw --count 200 --seed 1 --out sheets")
 def draw(
     out: Annotated[Path, typer.Option(help="A new folder for the sheets and their key.")],
-    count: Annotated[int, typer.Option(min=1, help="Pairs of each subset.")] = 200,
-    seed: Annotated[int, typer.Option(min=0, help="Of the pairs drawn and of what is A, what is B.")] = 1,
+    count: Annotated[
+        int, typer.Option(min=1, help="Edited questions of each subset, and as many originals beside them.")
+    ] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="Of what is drawn, and of its order.")] = 1,
 ) -> None:
     """Draw blind sheets of the screened candidates of the data set in use."""
-    from studies.blind_reading import draw_sheets
+    from studies.reading_sheets import draw_sheets
 
     run(lambda: draw_sheets(out, count, seed))
 
@@ -65,12 +121,15 @@ def draw(
 @reading.command(epilog="Example: rgqa study reading score sheets sheets/ann sheets/ben")
 def score(
     sheets: Annotated[Path, typer.Argument(help="The folder that `draw` made.")],
-    readers: Annotated[list[Path], typer.Argument(help="Folders with filled copies of the sheets.")],
+    readers: Annotated[list[Path], typer.Argument(help="Filled copies of its folder `to_read`.")],
+    worst: Annotated[
+        int, typer.Option(min=0, help="So many of the worst questions, with what is wrong.")
+    ] = 20,
 ) -> None:
-    """What the readers' marks come to: shares with intervals, kappa."""
+    """What the readers' marks come to: shares with intervals, kappa, targets, the worst questions."""
     from studies.blind_reading import score_sheets
 
-    run(lambda: print(score_sheets(sheets, readers)))
+    run(lambda: print(score_sheets(sheets, readers, worst)))
 
 
 @app.command(epilog="Example: rgqa study reader --part held_out")

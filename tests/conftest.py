@@ -10,7 +10,15 @@ import pytest
 import yaml
 
 from pipeline.core.files import read_jsonl, write_json, write_jsonl
-from pipeline.core.records import Candidate, ObjectEntry, Question, Screened, Vocabulary, candidate_id
+from pipeline.core.records import (
+    Candidate,
+    Estimate,
+    ObjectEntry,
+    Question,
+    Screened,
+    Vocabulary,
+    candidate_id,
+)
 from tests.tiny.project import PARAMS, TINY, lay_out, run_stages
 
 # What the words of the tiny world mean, written down by hand.
@@ -118,7 +126,7 @@ def vocabulary() -> Vocabulary:
 
 @pytest.fixture
 def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
-    """The tiny project after screening: each question not on existence is a candidate at every other picture."""
+    """The tiny project after screening and estimating: each question not on existence is a candidate at every other picture."""
     from pipeline.judge.judgement import evidence_for, judge
     from pipeline.judge.reconstruct import reconstruct
     from pipeline.stages import ingest
@@ -157,6 +165,9 @@ def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
                 Screened(candidate=candidate, judgement=judge(question.program, facts, question.text))
             )
     write_jsonl(home / "screen/screened.jsonl", rows)
+    ids = (row.candidate.candidate_id for row in rows)
+    estimates = [Estimate(candidate_id=key, answerable=0.5, difficulty="random") for key in ids]
+    write_jsonl(home / "estimate/estimates.jsonl", estimates)
     return home
 
 

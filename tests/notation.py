@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from pipeline.core.records import Question, Relation, Scene, SceneObject, Step
 from pipeline.judge.facts import Facts, facts_of
@@ -30,6 +31,23 @@ LEXICON = Lexicon(
     | dict.fromkeys(("standing", "sitting"), "pose"),
 )
 SIZE = 1000  # of the picture, both ways; objects are points of 0 x 0 at their centre
+
+
+@dataclass
+class Gaps:
+    """A graph that leaves out so many things of each name, and what is not listed has this chance to be so."""
+
+    left_out: float
+    chance: float = 0.0
+
+    def things(self, name, shown, listed):
+        return self.left_out
+
+    def look(self, attribute, name, listed):
+        return self.chance
+
+    def relation(self, subject, relation, other, listed):
+        return self.chance
 
 
 def scene(*objects: str, complete: bool = True, place: str = "kitchen", weather: str = "") -> Scene:

@@ -18,33 +18,38 @@ ROOMS: dict[str, str] = {
     "pipeline/judge": "words programs",
     "pipeline/counting": "words programs judge",
     "pipeline/sources": "",
+    "pipeline/paraphrasing": "words programs",
     "pipeline/encoders": "",
     "pipeline/scorers": "",
     "pipeline/models": "words encoders scorers",
     "pipeline/baselines": "models scorers sources",
     "pipeline/balancing": "",
     "pipeline/ranking": "balancing programs",
-    "pipeline/perturbing": "words programs judge",
+    "pipeline/perturbing": "words programs judge counting",
     "pipeline/screening": "words programs judge",
+    "pipeline/estimating": "words programs judge counting",
     "pipeline/batching": "words programs judge",
-    "pipeline/collecting": "judge sources annotation/study simulation",
-    "pipeline/auditing": "words programs judge sources scorers screening simulation",
+    "pipeline/collecting": "judge counting sources annotation/study simulation",
+    "pipeline/auditing": "words programs judge counting sources scorers screening simulation",
     "pipeline/releasing": "auditing scorers",
     "pipeline/leaderboard": "releasing scorers",
     "pipeline/reporting": (
         "words programs judge sources encoders auditing releasing leaderboard scorers annotation/study"
     ),
     "pipeline/stages": (
-        "words judge counting sources encoders models balancing ranking perturbing screening batching collecting"
+        "words counting sources paraphrasing encoders models balancing ranking perturbing screening estimating"
+        " batching collecting"
         " auditing releasing leaderboard scorers annotation/study simulation"
     ),
-    "pipeline/commands": "words judge auditing releasing reporting scorers",
+    "pipeline/commands": "words judge encoders auditing releasing reporting scorers",
     "annotation/study": "",
     "annotation/client": "annotation/study",
     "annotation/server": "annotation/study annotation/client",
     "simulation": "",
     "sample_world": "words programs judge sources encoders models scorers",
-    "studies": "words judge balancing perturbing screening auditing scorers annotation/study",
+    "studies": (
+        "words programs judge counting sources balancing perturbing screening auditing scorers annotation/study simulation"
+    ),
 }
 DOORS = ("pipeline/cli.py", "annotation/annotate_cli.py")  # they import whatever they open, late
 

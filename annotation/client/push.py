@@ -28,7 +28,9 @@ from pipeline.core.files import read_json, read_jsonl, write_jsonl
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
-from pipeline.core.records import Task, Verdict
+from pipeline.core.records import Estimate, Task, Verdict
+
+FIRST = 1000  # tasks of which the expected yield is told beside that of all
 
 
 def push() -> None:
@@ -42,7 +44,7 @@ def push() -> None:
     queues = open_queues(folders, problems)
     held = {queue: look(queue) for queue in track(queues, "push: looking", unit="queue")}
     if queues[0].annotator is None:
-        order = sorted(tasks, key=lambda key: lot(params.seed, "everybody", key))
+        order = sorted(tasks, key=lambda key: (tasks[key].block, lot(params.seed, "everybody", key)))
         planned = WorkPlan(queues={queues[0].name: order}, short={})
     else:
         waiting = qualify(queues, list(tasks.values()), shown, params) if params.qualification else set()
@@ -54,6 +56,7 @@ def push() -> None:
             for key in keys
         )
         write_jsonl(folders.study / "plan.jsonl", assignments)
+    tell_yield(folders, tasks, planned)
     for queue in queues:
         with noted(problems, f"{queue.name}: "):
             bring(queue, held[queue], planned.queues.get(queue.name, []), shown, params)
@@ -155,6 +158,24 @@ def from_collect(folders: Folders) -> tuple[dict[str, int], frozenset[str]]:
         who = f"; excluded, and without tasks now: {', '.join(sorted(excluded))}" if excluded else ""
         print(f"push: by the last dvc repro {len(wanted):,} tasks need another vote{who}")
     return wanted, excluded
+
+
+def tell_yield(folders: Folders, tasks: Mapping[str, Task], planned: WorkPlan) -> None:
+    """Say how many unanswerable questions the planned tasks should give, and the first of them, before people are asked."""
+    if not folders.file(Estimate).exists():
+        return
+    answerable = {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
+    keys = sorted(
+        {key for queue in planned.queues.values() for key in queue}, key=lambda key: tasks[key].block
+    )
+    asked = [one for key in keys for one in (tasks[key].first, tasks[key].second) if one.role == "candidate"]
+    sure = [1 - answerable[one.candidate_id] for one in asked if one.candidate_id in answerable]
+    calibrated = read_json(folders.stage("estimate") / "estimate.json", dict)["fitted"]["calibrated"]
+    for many in sorted({min(FIRST, len(sure)), len(sure)} - {0}):
+        print(
+            f"push: {'' if many == len(sure) else 'the first '}{many:,} tasks should give about {sum(sure[:many]):,.0f} unanswerable"
+            f" questions, less those on which votes differ{'' if calibrated else '; not calibrated here: no scene graphs'}"
+        )
 
 
 def tell_short(planned: WorkPlan, params: AnnotateParams) -> None:

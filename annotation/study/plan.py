@@ -93,8 +93,11 @@ def plan(
     queues: dict[str, list[str]] = {}
     for name in board.shares:
         place = {key: number for number, key in enumerate(board.state.held.get(name, ()))}
-        # What is there already keeps its place; what is new comes after it, drawn by lot.
-        order = {key: (place.get(key, inf), lot(params.seed, name, key)) for key in board.queue(name)}
+        # What is there already keeps its place; what is new comes after it, block by block, drawn by lot.
+        order = {
+            key: (place.get(key, inf), board.task[key].block, lot(params.seed, name, key))
+            for key in board.queue(name)
+        }
         queues[name] = sorted(order, key=order.__getitem__)
     return WorkPlan(queues=queues, short=short)
 
@@ -140,10 +143,10 @@ class _Board:
         together = overlapping(tasks, params)
         names = sorted(self.task)
         keys = [names[i] for i in generator(params.seed, "annotate", "order").permutation(len(names))]
-        # Tasks for all come first: if people may take only so many tasks, these are the ones that tell agreement.
-        self.open: dict[str, list[str]] = {
-            key: [] for key in sorted(keys, key=lambda key: key not in together)
-        }
+        # Tasks for all come first: if people may take only so many tasks, these are the ones that tell agreement. Then
+        # those whose candidate is most probably unanswerable.
+        keys.sort(key=lambda key: (key not in together, self.task[key].block))
+        self.open: dict[str, list[str]] = {key: [] for key in keys}
         self.wanted = {
             key: len(self.shares.keys() - self.barred[key])
             if key in together

@@ -20,6 +20,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from pipeline.auditing.known_questions import KnownQuestions
 from pipeline.core.records import Record
 from pipeline.scorers import auroc
 from pipeline.scorers.sweep import area, ranking
@@ -41,12 +42,14 @@ class Folds:
     Attributes:
         labels: [n], 1 = UQ, 0 = AQ. groups: [n]; the rows of a group are all in one fold.
         count: of the folds. seed: of their draw.
+        known: the source's questions, for attackers that have read them; None: nobody has.
     """
 
     labels: np.ndarray
     groups: np.ndarray
     count: int
     seed: int
+    known: KnownQuestions | None = None
 
     def splits(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Per fold the rows to learn from and the rows to guess; none if there are fewer groups than folds."""
@@ -94,8 +97,13 @@ def text_groups(texts: Sequence[str], question_ids: Sequence[str]) -> np.ndarray
 
 def word_ngrams(texts: Sequence[str], folds: Folds) -> np.ndarray:
     """TF-IDF word 1-3-grams with logistic regression."""
+    return folds.scores(word_tfidf(texts), LogisticRegression(C=10, max_iter=500))
+
+
+def word_tfidf(texts: Sequence[str]) -> Any:
+    """TF-IDF of word 1-3-grams, a sparse matrix [n, features] with rows of length 1."""
     grams = TfidfVectorizer(ngram_range=(1, 3), token_pattern=r"[^\s]+", sublinear_tf=True)
-    return folds.scores(grams.fit_transform(texts), LogisticRegression(C=10, max_iter=500))
+    return grams.fit_transform(texts)
 
 
 def by_vectors(vectors: np.ndarray, folds: Folds) -> np.ndarray:

@@ -1,15 +1,15 @@
 """How often the judge agrees with the source: a question has its answer at its own picture, and mostly none at another.
 
 Every answered question is judged at its own picture without its own facts and those of the questions that it entails,
-that entail it, or that equal it; and at other pictures drawn by lot. Where there are published graphs, they are used
-as they are.
+that entail it, or that equal it; and at other pictures drawn by lot. Of published graphs what they list is used; that
+something is not listed counts at other pictures alone, as whoever asks of the own one has seen it there.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 
@@ -20,8 +20,10 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Answerability, EvidenceSource, Question, Record, Scene
 from pipeline.core.rows import grouped
+from pipeline.counting.unlisted import LeftOut
 from pipeline.judge.facts import Facts, facts_of
 from pipeline.judge.judgement import Outcome, execute
+from pipeline.judge.known_things import Unlisted
 from pipeline.judge.reconstruct import FactsWithout, Reconstructed, facts_known
 from pipeline.programs.operations import Operation, parse
 from pipeline.screening.screen_faults import always_answerable
@@ -162,6 +164,7 @@ class Source:
     Attributes:
         asked: questions with a program and an answer, judged one by one. related: question id -> ids of those whose
             facts are left out with it (`relatives`). truth: complete facts where they are known.
+            unlisted: what published graphs probably leave out.
     """
 
     asked: Mapping[str, Sequence[Question]]
@@ -170,6 +173,7 @@ class Source:
     scenes: Mapping[str, Scene]
     truth: Mapping[str, Facts]
     lexicon: Lexicon
+    unlisted: Unlisted | None = None
 
 
 def read_source(folders: Folders, truth: Mapping[str, Scene]) -> Source:
@@ -192,6 +196,7 @@ def read_source(folders: Folders, truth: Mapping[str, Scene]) -> Source:
         scenes={scene.picture_id: scene for scene in folders.rows(Scene) if scene.picture_id in asked},
         truth={picture_id: facts_of(scene, lexicon) for picture_id, scene in truth.items()},
         lexicon=lexicon,
+        unlisted=LeftOut(vocabulary) if vocabulary.listed else None,
     )
 
 
@@ -216,22 +221,25 @@ def trials(source: Source, foreign: int, rng: np.random.Generator) -> Iterator[T
     """Judge every question at its own picture and at `foreign` others of the same kind of evidence, drawn by lot."""
     lexicon = source.lexicon
     pictures: dict[EvidenceSource, list[str]] = {
-        "other questions": sorted(source.graphs),
+        "other questions": sorted(source.graphs.keys() - source.scenes.keys()),
         "scene graph": sorted(source.scenes.keys() & source.asked.keys()),
     }
 
     @cache
     def facts(picture_id: str) -> Facts:
-        graph = source.graphs.get(picture_id)
-        return facts_known(graph, lexicon) if graph else facts_of(source.scenes[picture_id], lexicon)
+        scene = source.scenes.get(picture_id)
+        if scene is None:
+            return facts_known(source.graphs[picture_id], lexicon)
+        return facts_of(scene, lexicon, source.unlisted)
 
     for evidence, ids in pictures.items():
         for own in track(ids, f"agreement, {evidence}", len(ids), "picture"):
             # A question's own facts are left out of a partial graph; a published one states none.
-            facts_without = FactsWithout(source.graphs[own], lexicon) if own in source.graphs else None
+            facts_without = None if own in source.scenes else FactsWithout(source.graphs[own], lexicon)
+            listed = replace(facts(own), unlisted=None)
             for question in source.asked[own]:
                 program = parse(question.program, question.question_id)
-                known = facts_without(source.related[question.question_id]) if facts_without else facts(own)
+                known = facts_without(source.related[question.question_id]) if facts_without else listed
                 yield trial(question, program, own, evidence, known)
                 drawn = [ids[i] for i in rng.integers(len(ids), size=foreign).tolist()]
                 others = [] if always_answerable(program) else [other for other in drawn if other != own]

@@ -10,7 +10,17 @@ from collections.abc import Mapping, Sequence, Set
 from pipeline.auditing.judge_agreement import share
 from pipeline.core.files import read_jsonl
 from pipeline.core.paths import Folders
-from pipeline.core.records import Answerability, Candidate, Dropped, Picture, Record, Scene, Screened, Subset
+from pipeline.core.records import (
+    Answerability,
+    Candidate,
+    Dropped,
+    Picture,
+    Record,
+    Scene,
+    Screened,
+    Step,
+    Subset,
+)
 from pipeline.screening.screen_rules import HELD_ANSWERABLE
 from pipeline.sources import gqa_files
 from simulation.sight import Unclear, obstacle
@@ -56,16 +66,16 @@ def screen_against_truth(folders: Folders, truth: Mapping[str, Scene]) -> dict[S
     dropped = read_jsonl(folders.stage("screen") / "dropped.jsonl", Dropped)
     return screening(
         candidates,
-        {c.candidate_id: answerability(c, truth[c.picture_id], words) for c in candidates},
+        {c.candidate_id: what_is_so(c.program, truth[c.picture_id], words) for c in candidates},
         {row.candidate.candidate_id for row in folders.rows(Screened)},
         {row.candidate_id for row in dropped if row.reason in HELD_ANSWERABLE},
     )
 
 
-def answerability(candidate: Candidate, scene: Scene, words: WordSenses) -> Answerability:
-    """What is true of a candidate at its picture; "unknown" where a careful reader of the truth cannot tell."""
+def what_is_so(program: tuple[Step, ...], scene: Scene, words: WordSenses) -> Answerability:
+    """What is true of a question at a picture; "unknown" where a careful reader of the truth cannot tell."""
     try:
-        return "unanswerable" if obstacle(candidate.program, scene, words) else "answerable"
+        return "unanswerable" if obstacle(program, scene, words) else "answerable"
     except Unclear:
         return "unknown"
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
 
 from pipeline.auditing.attackers import Attack, Folds, attack, by_vectors, text_groups
 from pipeline.auditing.judge_agreement import Agreement
+from pipeline.auditing.known_questions import KnownQuestions
 from pipeline.auditing.margins import Margin, margin
+from pipeline.auditing.reliability import Reliability
 from pipeline.auditing.screen_check import Screening
-from pipeline.auditing.text_attackers import TEXT_ATTACKERS, first_words
+from pipeline.auditing.text_attackers import TEXT_ATTACKERS, TOLD_APART
 from pipeline.core.params import Params
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
@@ -29,7 +31,7 @@ class AuditParams(Params):
 
     Attributes:
         limits: per subset, the highest text-only AUROC, max(a, 1 - a), without a warning (the project's own limits:
-            0.55 for CLIP subsets, 0.65 for PT subsets; RGQA's released CLIP-Easy has 0.90).
+            0.55 for CLIP subsets, 0.58 for PT subsets; RGQA's released CLIP-Easy has 0.90).
         foreign: other pictures, drawn by lot, at which the judge tries each question of the source.
         folds: of every attacker. repetitions: bootstrap samples of every interval. seed: of folds and samples.
     """
@@ -72,7 +74,9 @@ class SubsetAudit(Record):
     clip_distance: float | None
     smallest_auaf_difference: float
     categories: dict[str, int]
+    difficulties: dict[str, int]
     edit_kinds: dict[str, int]
+    weak: int
     simulated: bool
     rehearsal: bool = False
 
@@ -85,27 +89,44 @@ class AuditReport(Record):
     paper_rules: dict[Subset, SubsetAudit]
     yields: dict[str, Any] = msgspec.field(name="yield")
     screen_against_truth: dict[Subset, Screening]
+    estimates_against_truth: dict[Subset | Literal["all"], Reliability]
     judge_against_source: Agreement
     warnings: list[str]
     table: str
 
 
 def audit_items(
-    items: Sequence[Item], pictures: Mapping[str, np.ndarray], p: AuditParams, label: str
+    items: Sequence[Item],
+    pictures: Mapping[str, np.ndarray],
+    p: AuditParams,
+    label: str,
+    known: KnownQuestions | None = None,
 ) -> dict[Subset, SubsetAudit]:
-    """Audit each subset that has items. `pictures` maps ids to vectors [d], `label` names the progress bar."""
+    """Audit each subset that has items.
+
+    Args:
+        pictures: vectors [d] by id. label: of the progress bar. known: the source's questions, if attackers know them.
+    """
     by_subset = [[item for item in items if item.subset == subset] for subset in SUBSETS]
     present = [rows for rows in by_subset if rows]
-    return {rows[0].subset: audit_subset(rows, pictures, p) for rows in track(present, label, unit="subset")}
+    return {
+        rows[0].subset: audit_subset(rows, pictures, p, known)
+        for rows in track(present, label, unit="subset")
+    }
 
 
-def audit_subset(items: Sequence[Item], pictures: Mapping[str, np.ndarray], p: AuditParams) -> SubsetAudit:
+def audit_subset(
+    items: Sequence[Item],
+    pictures: Mapping[str, np.ndarray],
+    p: AuditParams,
+    known: KnownQuestions | None = None,
+) -> SubsetAudit:
     """Audit the items of one subset."""
     rng = generator(p.seed, "audit", items[0].subset)
     uqs, aqs = ([item for item in items if item.unanswerable == kind] for kind in (True, False))
     attacks = {
         name: attack(scores, folds, p.repetitions, rng)
-        for name, (scores, folds) in _guesses(items, pictures, p).items()
+        for name, (scores, folds) in _guesses(items, pictures, p, known).items()
     }
     clip = histograms(*([item.score for item in kind if item.score is not None] for kind in (aqs, uqs)))
     return SubsetAudit(
@@ -123,27 +144,27 @@ def audit_subset(items: Sequence[Item], pictures: Mapping[str, np.ndarray], p: A
             rng,
         ),
         categories=dict(sorted(Counter(item.category or "not known" for item in uqs).items())),
+        difficulties=dict(sorted(Counter(item.difficulty or "not known" for item in uqs).items())),
         edit_kinds=dict(sorted(Counter(edit.kind for item in uqs for edit in item.edits).items())),
+        weak=sum(item.weak for item in uqs),
         simulated=any(item.simulated for item in items),
         rehearsal=any(item.rehearsal for item in items),
     )
 
 
 def _guesses(
-    items: Sequence[Item], pictures: Mapping[str, np.ndarray], p: AuditParams
+    items: Sequence[Item], pictures: Mapping[str, np.ndarray], p: AuditParams, known: KnownQuestions | None
 ) -> dict[str, tuple[np.ndarray, Folds]]:
     """Name of each attacker, in the order of the tables -> its scores [n], and the folds they were made in."""
     labels = np.array([item.unanswerable for item in items], int)
     texts = [item.text for item in items]
     groups = text_groups(texts, [item.question_id for item in items])
-    by_text = Folds(labels, groups, p.folds, p.seed)
+    by_text = Folds(labels, groups, p.folds, p.seed, known)
     by_picture = Folds(labels, np.array([item.picture_id for item in items]), p.folds, p.seed)
     vectors = np.array([pictures[item.picture_id] for item in items])
     scores = [np.nan if item.score is None else item.score for item in items]
     return {
-        **{name: (guess(texts, by_text), by_text) for name, guess in TEXT_ATTACKERS.items()},
-        "first three words": (first_words(texts, by_text), by_text),
-        "length": (np.array([len(text.split()) for text in texts], float), by_text),
+        **{name: (guess(texts, by_text), by_text) for name, guess in (TEXT_ATTACKERS | TOLD_APART).items()},
         "picture": (by_vectors(vectors, by_picture), by_picture),
         "CLIP score": (np.array(scores, float), by_picture),
     }

@@ -6,26 +6,23 @@ its edited or original fellow is ever on both sides. A new one is a function her
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, hstack
 from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
+from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from pipeline.auditing.attackers import Folds, word_ngrams
-
-SAYS_LITTLE = frozenset(("the", "a", "an", "is", "are"))
-ORDER = 3  # words of an n-gram of the language model
+from pipeline.auditing.attackers import Folds, word_ngrams, word_tfidf
+from pipeline.auditing.known_questions import word_pairs
+from pipeline.auditing.ngram_model import NgramModel, words_of
 
 
 def character_ngrams(texts: Sequence[str], folds: Folds) -> np.ndarray:
@@ -41,13 +38,13 @@ def character_ngrams(texts: Sequence[str], folds: Folds) -> np.ndarray:
     return folds.scores(features, trees)
 
 
-def word_pairs(texts: Sequence[str], folds: Folds) -> np.ndarray:
+def pairs_of_words(texts: Sequence[str], folds: Folds) -> np.ndarray:
     """Words and all pairs of words, however far apart, with logistic regression: it learns what goes with what
     ("fence ... wearing")."""
     return folds.scores(_pairs(texts), LogisticRegression(C=0.3, max_iter=500))
 
 
-def word_pairs_bayes(texts: Sequence[str], folds: Folds) -> np.ndarray:
+def pairs_of_words_bayes(texts: Sequence[str], folds: Folds) -> np.ndarray:
     """The same features with naive Bayes, which weighs even what it saw once."""
     return folds.scores(_pairs(texts), MultinomialNB(alpha=0.3))
 
@@ -56,7 +53,7 @@ def likelihood(texts: Sequence[str], folds: Folds) -> np.ndarray:
     """How usual a text is: the mean log probability of its words by a language model of originals (label 0) alone,
     word 3-grams with Witten-Bell smoothing. It knows no edited question, so it finds what is odd in itself."""
     result = np.full(len(texts), np.nan)
-    words = [_words(text) for text in texts]
+    words = [words_of(text) for text in texts]
     for train, test in folds.splits():
         model = NgramModel([words[i] for i in train if folds.labels[i] == 0])
         result[test] = [round(model.mean_log_probability(words[i]), 6) for i in test]
@@ -69,67 +66,52 @@ def first_words(texts: Sequence[str], folds: Folds) -> np.ndarray:
     return folds.scores(DictVectorizer().fit_transform(starts), LogisticRegression(max_iter=500))
 
 
+def other_questions(texts: Sequence[str], folds: Folds) -> np.ndarray:
+    """Words as in `word_ngrams`, and how usual a text is among the source's questions without all texts of its own group
+    (`KnownQuestions.traits`), with logistic regression; NaN where those questions are not known. An edited question and
+    its original are one group: for both of them the same texts are left out, so that this tells nothing."""
+    if folds.known is None:
+        return np.full(len(texts), np.nan)
+    rows: list[list[float]] = [[]] * len(texts)
+    order, (_, sizes) = np.argsort(folds.groups, kind="stable"), np.unique(folds.groups, return_counts=True)
+    for members in np.split(order, np.cumsum(sizes)[:-1]):
+        own = [str(texts[i]) for i in members]
+        with folds.known.without(own):
+            for i, text in zip(members, own, strict=True):
+                rows[i] = folds.known.traits(text)
+    traits = np.round(StandardScaler().fit_transform(np.array(rows)), 6)
+    # A text's TF-IDF vector has length 1, each of its traits one of about 1: three times the words weigh about as much.
+    features = csr_array(hstack([3 * word_tfidf(texts), csr_array(traits)]))
+    return folds.scores(features, LogisticRegression(C=1, max_iter=500, tol=1e-3))
+
+
+def verbatim(texts: Sequence[str], folds: Folds) -> np.ndarray:
+    """How often the very text stands among the source's questions, as every AQ does; nothing is left out."""
+    if folds.known is None:
+        return np.full(len(texts), np.nan)
+    return np.array([folds.known.verbatim(text) for text in texts], float)
+
+
+Attacker = Callable[[Sequence[str], Folds], np.ndarray]
 # Those that the audit holds against `limits`, in the order of its tables.
-TEXT_ATTACKERS: dict[str, Callable[[Sequence[str], Folds], np.ndarray]] = {
+TEXT_ATTACKERS: dict[str, Attacker] = {
     "word n-grams": word_ngrams,
     "character n-grams": character_ngrams,
-    "word pairs": word_pairs,
-    "word pairs, Bayes": word_pairs_bayes,
+    "word pairs": pairs_of_words,
+    "word pairs, Bayes": pairs_of_words_bayes,
     "language model": likelihood,
+    "other questions": other_questions,
 }
-
-
-class NgramModel:
-    """Probabilities of words after the two words before them, by counts in some texts.
-
-    After a history h that was followed N times by T different words, a word seen there c times has
-    (c + T * shorter) / (N + T), `shorter` being its probability after a history one word shorter (Witten and Bell);
-    after none, all known words and one for the unknown are equally likely.
-
-    >>> model = NgramModel([["a", "b"], ["a", "b"]])  # p(b) = (2 + 3 / 4) / (6 + 3), p(b after a) = (2 + p(b)) / (2 + 1)
-    >>> round(model.probability((), "b"), 4), round(model.probability(("a",), "b"), 4)
-    (0.3056, 0.7685)
-    """
-
-    def __init__(self, texts: Sequence[Sequence[str]]) -> None:
-        self._seen: Counter[tuple[str, ...]] = Counter()
-        for padded in map(_padded, texts):
-            for end in range(ORDER, len(padded) + 1):
-                self._seen.update(padded[end - length : end] for length in range(1, ORDER + 1))
-        self._different = Counter(ngram[:-1] for ngram in self._seen)
-        self._followed: Counter[tuple[str, ...]] = Counter()
-        for ngram, times in self._seen.items():
-            self._followed[ngram[:-1]] += times
-        self._vocabulary = self._different[()] + 1
-
-    def probability(self, history: tuple[str, ...], word: str) -> float:
-        """Of a word after at most two words."""
-        shorter = self.probability(history[1:], word) if history else 1 / self._vocabulary
-        followed, different = self._followed[history], self._different[history]
-        if not followed:
-            return shorter
-        return (self._seen[*history, word] + different * shorter) / (followed + different)
-
-    def mean_log_probability(self, text: Sequence[str]) -> float:
-        """Of a text's words and its end."""
-        padded = _padded(text)
-        ends = range(ORDER - 1, len(padded))
-        return sum(math.log(self.probability(padded[i - ORDER + 1 : i], padded[i])) for i in ends) / len(ends)
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"[a-z0-9]+(?:-[a-z0-9]+)*|'s", text.lower())
-
-
-def _padded(words: Sequence[str]) -> tuple[str, ...]:
-    return *[""] * (ORDER - 1), *words, "\n"
+# Those that are told beside them, without a limit: what little suffices for, and what no balance can hide.
+TOLD_APART: dict[str, Attacker] = {
+    "first three words": first_words,
+    "length": lambda texts, folds: np.array([len(text.split()) for text in texts], float),
+    "verbatim": verbatim,
+}
 
 
 def _pairs(texts: Sequence[str]) -> Any:
     """A sparse matrix [n, features] of the words in each text and of the pairs of those that say something."""
-    rows = []
-    for text in texts:
-        words = _words(text)
-        telling = combinations((word for word in words if word not in SAYS_LITTLE), 2)
-        rows.append(dict.fromkeys([*words, *(f"{first} {second}" for first, second in telling)], 1.0))
+    words = map(words_of, texts)
+    rows = [dict.fromkeys([*row, *(" ".join(pair) for pair in word_pairs(row))], 1.0) for row in words]
     return DictVectorizer().fit_transform(rows)

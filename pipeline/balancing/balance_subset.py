@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import compress
-from typing import Annotated, Any, Literal
+from types import MappingProxyType
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
@@ -18,7 +19,14 @@ from pipeline.balancing.circulation import cheapest_circulation
 from pipeline.balancing.even_words import even
 from pipeline.core.params import Params
 from pipeline.core.randomness import generator
-from pipeline.core.records import Candidate, Item, Question, Record, Subset, Verified
+from pipeline.core.records import (
+    Candidate,
+    Estimate,
+    Question,
+    Record,
+    Subset,
+    Verified,
+)
 from pipeline.core.rows import grouped
 
 REPEATED = "the same text was verified for this picture already"
@@ -31,18 +39,23 @@ NO_AQ = "the picture has no answerable question"
 MARGINS = "each picture and each text has as many of either kind"
 
 
+NONE: Mapping[str, Estimate] = MappingProxyType({})
+
+
 class BalanceParams(Params):
     """Parameters of balance.
 
     Attributes:
         rule: "image_and_text" makes both margins equal, "image" is the paper's.
-        word_slack: by how much, in PT subsets, a word may be put in more or less often than it is taken out, as a
-            share of the mean of both counts (`pipeline/balancing/even_words.py`); 2 leaves out nothing. Not under "image".
+        word_slack: how unevenly, in PT subsets, wordings may be put in and taken out, as a multiple of what chance leaves
+            (`pipeline/balancing/even_words.py`). Not under "image".
+        most_uneven: the share of a PT subset's pairs that may be left out for that, at most; 0 leaves out none.
         seed: of the AQs that `image` draws, and of what is left out for its words.
     """
 
     rule: Literal["image_and_text", "image"] = "image_and_text"
-    word_slack: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.3
+    word_slack: Annotated[float, msgspec.Meta(ge=0)] = 1.0
+    most_uneven: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.1
     seed: int = 0
 
 
@@ -66,25 +79,31 @@ def balance(
     refuted: Collection[str],
     part: Mapping[str, str],
     p: BalanceParams,
+    estimates: Mapping[str, Estimate] = NONE,
 ) -> Paired:
     """Pair the UQs of one subset by the rule that applies to it; UQs and questions come sorted by id.
 
     Args:
         questions: all questions of the pictures, by id. refuted: ids of those that must not be used.
-        part: dev or test, for every picture.
+        part: dev or test, for every picture. estimates: by candidate id; {} where there are none.
     """
     if subset.startswith("pt"):
         return by_original(subset, uqs, questions, refuted, p)
     if p.rule == "image":
         return by_image(uqs, questions.values(), refuted, p.seed)
-    return by_image_and_text(uqs, questions.values(), refuted, part)
+    return by_image_and_text(uqs, questions.values(), refuted, part, estimates)
 
 
 def by_image_and_text(
-    uqs: Sequence[Verified], questions: Iterable[Question], refuted: Collection[str], part: Mapping[str, str]
+    uqs: Sequence[Verified],
+    questions: Iterable[Question],
+    refuted: Collection[str],
+    part: Mapping[str, str],
+    estimates: Mapping[str, Estimate] = NONE,
 ) -> Paired:
     """The largest set in which, within dev and within test, every text is as often UQ as AQ and every picture has
-    as many UQs as AQs; among those of that size one with the most distinct texts."""
+    as many UQs as AQs; among those of that size the one with the most distinct texts less the UQs that are expected to have
+    an answer after all."""
     texts = sorted({_text(uq.candidate, part) for uq in uqs})
     answerable: dict[Place, Question] = {}  # the first question if it is asked twice
     lost = set()  # texts that have lost an answerable question to `refuted`
@@ -108,7 +127,10 @@ def by_image_and_text(
             unanswerable[uq.candidate.picture_id, text] = uq
     wanted = {text for _, text in unanswerable}
     asked = sorted(place for place in answerable if place[1] in wanted)
-    chosen_uqs, chosen_aqs = _largest_balanced(list(unanswerable), asked, sorted(part), texts)
+    doubts = [
+        estimates[uq.candidate.candidate_id].answerable if estimates else 0.0 for uq in unanswerable.values()
+    ]
+    chosen_uqs, chosen_aqs = _largest_balanced(list(unanswerable), doubts, asked, sorted(part), texts)
 
     aqs = (answerable[place] for place in compress(asked, chosen_aqs))
     beside = grouped(aqs, lambda question: _text(question, part))
@@ -128,7 +150,11 @@ def _text(row: Candidate | Question, part: Mapping[str, str]) -> TextOfPart:
 
 
 def _largest_balanced(
-    uqs: Sequence[Place], aqs: Sequence[Place], pictures: Sequence[str], texts: Sequence[TextOfPart]
+    uqs: Sequence[Place],
+    doubts: Sequence[float],
+    aqs: Sequence[Place],
+    pictures: Sequence[str],
+    texts: Sequence[TextOfPart],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Which UQs and AQs are in the largest set with equal margins: bool, one for each.
 
@@ -143,8 +169,10 @@ def _largest_balanced(
         np.array([(picture_row[p], text_row[t]) for p, t in places], np.int64).reshape(-1, 2).T
         for places in (uqs, aqs)
     )
+    # One more is worth more than all distinct texts and all doubts.
+    worth = len(texts) + len(uqs) + 1.0 - np.array(doubts)
     of_uqs, of_aqs, *_ = cheapest_circulation(
-        (used[uq_text], uq_picture, 1, -(len(texts) + 1.0)),  # one more is worth more than all distinct texts
+        (used[uq_text], uq_picture, 1, -worth),
         (aq_picture, given[aq_text], 1, 0.0),
         (given, used, 1, -1.0),
         (given, used, len(uqs), 0.0),
@@ -177,8 +205,8 @@ def by_original(
     p: BalanceParams,
 ) -> Paired:
     """Beside each edited question the one it was made from. By the paper's rule a second UQ of the same original shares
-    the AQ. By ours it is left out, so that UQs and AQs are as many, and so are those that keep a word from being put in
-    about as often as it is taken out (`even_words.even`)."""
+    the AQ. By ours it is left out, so that UQs and AQs are as many; so are those that keep wordings from being put in about
+    as often as they are taken out (`even_words.even`)."""
     kept, left, taken = [], [], set()
     for uq in uqs:
         original = questions[uq.candidate.question_id]
@@ -191,63 +219,8 @@ def by_original(
             kept.append(UqAqPair(uq=uq, aq=original, because="the question it was made from"))
     if p.rule == "image":
         return kept, left
-    rng = generator(p.seed, "balance words", subset)
-    stays = even([pair.uq.candidate.edits for pair in kept], p.word_slack, rng)
-    left += [(pair.uq, UNEVEN) for pair, stay in zip(kept, stays, strict=True) if not stay]
-    return list(compress(kept, stays)), sorted(left, key=lambda row: row[0].candidate.candidate_id)
-
-
-def items(
-    subset: Subset,
-    pairs: Sequence[UqAqPair],
-    questions: Mapping[str, Question],
-    scores: Mapping[str, float | None],
-    part: Mapping[str, str],
-) -> list[Item]:
-    """Rows of the release, sorted by id. An AQ that several pairs share becomes one row.
-
-    Args:
-        scores: CLIP scores by the id of a question or an edited candidate; an item whose score is nowhere has None.
-    """
-    rows: dict[str, Item] = {}
-    for pair in pairs:
-        candidate, aq = pair.uq.candidate, pair.aq
-        common = {
-            "subset": subset,
-            "pair_id": f"{subset}+{aq.question_id}",
-            "paired_because": pair.because,
-            "simulated": pair.uq.simulated,
-            "rehearsal": pair.uq.rehearsal,
-        }
-        rows[candidate.candidate_id] = _item(
-            questions[candidate.question_id],
-            candidate,
-            part,
-            item_id=candidate.candidate_id,
-            unanswerable=True,
-            answer="",
-            category=pair.uq.judgement.category or pair.uq.reason,
-            edits=candidate.edits,
-            score=scores.get(candidate.candidate_id, candidate.score),
-            rank=candidate.rank,
-            verdict_ids=pair.uq.verdict_ids,
-            **common,
-        )
-        if aq.question_id not in rows:
-            fields = {"answer": aq.answer, "score": scores.get(aq.question_id), **common}
-            rows[aq.question_id] = _item(aq, aq, part, item_id=aq.question_id, unanswerable=False, **fields)
-    return [rows[key] for key in sorted(rows)]
-
-
-def _item(source: Question, asked: Candidate | Question, part: Mapping[str, Any], **fields: Any) -> Item:
-    """An item that was made from a source question, with its types, as it is asked."""
-    return Item(
-        question_id=source.question_id,
-        structural=source.structural,
-        semantic=source.semantic,
-        detailed=source.detailed,
-        picture_id=asked.picture_id,
-        text=asked.text,
-        part=part[asked.picture_id],
-        **fields,
-    )
+    texts = [(pair.aq.text, pair.uq.candidate.text) for pair in kept]
+    gone = set(even(texts, p.word_slack, p.most_uneven, generator(p.seed, "balance words", subset)))
+    left += [(kept[row].uq, UNEVEN) for row in gone]
+    stay = [pair for row, pair in enumerate(kept) if row not in gone]
+    return stay, sorted(left, key=lambda row: row[0].candidate.candidate_id)

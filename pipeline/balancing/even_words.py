@@ -1,76 +1,93 @@
-"""Keep edits whose words are put in about as often as they are taken out.
+"""Keep pairs of an original and its edited question such that their wording tells no more than chance would.
 
-Perturbation sees to that for all questions that it edits, as far as replacements fit; what is left ("happy" becomes
-"sad", and no "sad" ever becomes "happy") tells an edit by its words alone. So of the verified pairs those are left out
-that are in the way. Words are counted, nothing else: no model that tells edits from originals is asked.
+Perturbation puts words in about as often as it takes them out, as far as replacements fit; what is left ("happy"
+becomes "sad", and no "sad" ever becomes "happy") tells an edit by its wording alone. So some pairs are left out.
+Wordings are counted, nothing else: no model that tells edits from originals is asked.
+
+Of a wording that n pairs change, let s be how much more often it is put in than taken out. Were it thrown for each pair
+which of its texts is the original, the mean of s squared would be n. So unevenness is the sum of s squared / n over all
+wordings, divided by their number: 1 is what chance leaves. (It is then, too, that the pairs but one, as they lean, say
+nothing of that one: more evenness would give it away again, as the one that is missing.)
 """
 
 from __future__ import annotations
 
-import heapq
+import math
+import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from pipeline.core.records import Edit
+LONGEST = 3  # words in a row that are counted
+# Pairs that change a wording, at least: of fewer all go the same way by chance at least once in four times.
+LEAST = 4
 
-Word = tuple[str, str]  # the edit's kind, the words
+
+def wordings(text: str) -> set[str]:
+    """What is counted of a text: its words, two and three of them in a row ("^" is its start), and any two of them in
+    their order.
+
+    >>> sorted(wordings("Is it red?"))
+    ['^', '^ is', '^ is it', 'is', 'is ... it', 'is ... red', 'is it', 'is it red', 'it', 'it ... red', 'it red', 'red']
+    """
+    words = re.findall(r"[\w'-]+", text.lower())
+    padded = ["^", *words]
+    runs = (padded[i : i + n] for n in range(1, LONGEST + 1) for i in range(len(padded) - n + 1))
+    return {" ".join(run) for run in runs} | {
+        f"{first} ... {second}" for first, second in combinations(words, 2)
+    }
 
 
-def even(edits: Sequence[Sequence[Edit]], slack: float, rng: np.random.Generator) -> list[bool]:
-    """Which edited questions stay: those are left out, most helpful first, that bring a word nearer to being put in as
-    often as it is taken out, until every word is near enough or nothing helps any more.
+def even(pairs: Sequence[tuple[str, str]], slack: float, most: float, rng: np.random.Generator) -> list[int]:
+    """Which pairs are left out, by their place: most helpful first those that make wordings more uneven, until these are
+    even enough, nothing helps any more, or as many have gone as may go.
 
     Args:
-        edits: of each question.
-        slack: 0 to 2: how far both counts of a word may differ, as a share of their mean; by one they always may.
-        rng: decides between questions that help equally.
+        pairs: an original's text and that of its edited question.
+        slack: the unevenness at which to stop; 1: that of chance.
+        most: the share of the pairs that may be left out.
+        rng: decides between pairs that help equally.
 
-    >>> from pipeline.core.records import Edit
-    >>> def edit(old, new): return [Edit(start=0, end=1, kind="attribute", old=old, new=new)]
-    >>> rows = [edit("red", "blue"), edit("blue", "red"), *[edit("happy", "sad")] * 3]
-    >>> even(rows, 0.3, np.random.default_rng(0)).count(True)  # one "happy" may stay
-    3
+    >>> pairs = [(f"Is cup {i} happy?", f"Is cup {i} sad?") for i in range(8)]  # 8 go one way, 4 the other: 4 * 4 > 12
+    >>> pairs += [(new, old) for old, new in pairs[:4]]
+    >>> len(even(pairs, 1.0, 1.0, np.random.default_rng(0)))  # 3 * 3 < 11
+    1
     """
-    changes = [_changes(row) for row in edits]
-    surplus: Counter[Word] = Counter()  # put in - taken out
-    edited: Counter[Word] = Counter()
-    for change in changes:
-        surplus.update(change)
-        edited.update({word: abs(by) for word, by in change.items()})
-    allowed = {word: max(1.0, slack * count / 2) for word, count in edited.items()}
-
-    def gain(row: int) -> float:
-        """By how much the words come nearer to what is allowed if a question is left out."""
-        return sum(
-            max(abs(surplus[word]) - allowed[word], 0) - max(abs(surplus[word] - by) - allowed[word], 0)
-            for word, by in changes[row].items()
-        )
-
-    stays = [True] * len(edits)
-    chance = rng.permutation(len(edits)).tolist()
-
-    # Again and again, since a question may begin to help when others have gone.
-    while waiting := [
-        (-gain(row), chance[row], row) for row, here in enumerate(stays) if here and gain(row) > 0
-    ]:
-        heapq.heapify(waiting)
-        while waiting:
-            expected, order, row = heapq.heappop(waiting)
-            now = gain(row)
-            if now >= -expected:
-                stays[row] = False
-                surplus.subtract(changes[row])
-            elif now > 0:  # it helps less than it did
-                heapq.heappush(waiting, (-now, order, row))
-    return stays
+    changes = _changes(pairs)
+    lengths, surplus = (changes * changes).sum(1), changes.sum(0)
+    stays, chance = np.ones(len(pairs), bool), rng.permutation(len(pairs))
+    left: list[int] = []
+    while len(left) + 1 <= most * len(pairs) + 1e-9:
+        # By how much surplus @ surplus falls if a pair goes.
+        gains = np.round(2 * (changes @ surplus) - lengths, 9)
+        gone = int(np.lexsort((chance, -gains, ~stays))[0])
+        if gains[gone] <= 0 or surplus @ surplus <= slack * lengths[stays].sum() + 1e-9:
+            break
+        stays[gone] = False
+        left.append(gone)
+        surplus = surplus - changes[[gone]].toarray()[0]
+    return left
 
 
-def _changes(edits: Sequence[Edit]) -> dict[Word, int]:
-    """How much more often than taken out a question's edits put each word in."""
-    change: Counter[Word] = Counter()
-    for edit in edits:
-        change[edit.kind, edit.old.lower()] -= 1
-        change[edit.kind, edit.new.lower()] += 1
-    return {word: by for word, by in change.items() if by}
+def _changes(pairs: Sequence[tuple[str, str]]) -> csr_array:
+    """A row for each pair, a column for each wording that enough pairs change: 1 where it is put in, -1 where it is taken
+    out, both over the root of how many pairs change it."""
+    rows = []
+    for original, edited in pairs:
+        old, new = wordings(original), wordings(edited)
+        rows.append(dict.fromkeys(new - old, 1.0) | dict.fromkeys(old - new, -1.0))
+    counts = Counter(wording for row in rows for wording in row)
+    column = {wording: i for i, wording in enumerate(sorted(w for w, n in counts.items() if n >= LEAST))}
+    cells = [
+        (i, column[wording], change / math.sqrt(counts[wording]))
+        for i, row in enumerate(rows)
+        for wording, change in row.items()
+        if wording in column
+    ]
+    places, columns, values = zip(*sorted(cells), strict=True) if cells else ((), (), ())
+    return csr_array(
+        (np.array(values, float), (np.array(places, int), np.array(columns, int))), (len(rows), len(column))
+    )

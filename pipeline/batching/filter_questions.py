@@ -10,7 +10,7 @@ questions that name something which, by explicit evidence, the picture does not 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -101,13 +101,28 @@ def by_name(questions: Iterable[Question]) -> Naming:
     return dict(naming)
 
 
+def absent_names(
+    names: Collection[str], facts: Facts | None, most: int, rng: np.random.Generator
+) -> list[str]:
+    """Names of which the picture has none: all that were said to be absent, and where a graph tells enough, of `most`
+    names drawn by lot those that it does not list and hardly leaves out."""
+    if facts is None:
+        return []
+    drawn: list[str] = []
+    if facts.unlisted:
+        ordered = sorted(names)
+        drawn = [ordered[i] for i in rng.permutation(len(ordered))[:most]]
+    return sorted({*facts.absent, *(lemma(name) for name in drawn if not facts.named(name))})
+
+
 def foreign(
     picture_id: str, naming: Naming, facts: Facts | None, tries: int, rng: np.random.Generator
 ) -> list[Filter]:
     """Questions of other pictures that name something absent here, out of `tries` drawn by lot."""
     if facts is None:
         return []
-    absent = {kind for word in facts.absent for kind in facts.lexicon.kinds(word) or ()}
+    words = absent_names(naming, facts, tries, rng)
+    absent = {kind for word in words for kind in facts.lexicon.kinds(word) or ()}
     named = {q.question_id: q for kind in absent for q in naming.get(kind, ()) if q.picture_id != picture_id}
     drawn = [named[key] for key in rng.permutation(sorted(named))[:tries]]
     return [
@@ -126,7 +141,7 @@ def templates(vocabulary: Vocabulary, facts: Facts | None, rng: np.random.Genera
     number = {name: entry.number for name, entry in vocabulary.objects.items()}
     drawn = [names[i] for i in rng.permutation(len(names))[:TEMPLATES]]
     filters += [existence(name, number[name]) for name in drawn]
-    absent = sorted(facts.absent) if facts else []
+    absent = absent_names(names, facts, 4 * TEMPLATES, rng)
     present = sorted({thing.label for thing in facts.things if thing.label}) if facts else []
     for i in rng.permutation(len(absent))[:TEMPLATES]:
         other, relation = str(rng.choice(present or names)), str(rng.choice(RELATIONS))

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from pipeline.batching.filter_questions import Filter, Known
@@ -16,6 +17,8 @@ from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Candidate, Picture, Screened, Task, TaskQuestion
 from pipeline.core.rows import grouped
+
+BLOCK = 200  # tasks: enough that nobody sees the sure ones thin out, few enough that a budget gets the surest
 
 
 def halves(keys: Sequence[str], offer: Callable[[str], int], rng: np.random.Generator) -> set[str]:
@@ -73,10 +76,35 @@ class FilterPool:
         return drawn
 
 
+def blocks(
+    candidates: Sequence[Candidate], estimates: Mapping[str, float], size: int = BLOCK
+) -> dict[str, int]:
+    """The block of each candidate, by id: 0 for those of each subset that are the least likely to have an answer, and so on.
+
+    Every block has as much of each subset, as far as the numbers allow, so that no budget leaves one out.
+
+    Args:
+        estimates: candidate id -> how probably it has an answer (`Estimate`). size: tasks of a block.
+    """
+    number = -(-len(candidates) // size)
+    block = {}
+    for members in grouped(candidates, lambda candidate: candidate.subset).values():
+        ids = sorted(
+            (row.candidate_id for row in members),
+            key=lambda key: (estimates[key], content_key("block", key)),
+        )
+        block |= {key: place * number // len(ids) for place, key in enumerate(ids)}
+    return block
+
+
 def make_tasks(
-    screened: Iterable[Screened], pools: Mapping[str, FilterPool], template_share: float, seed: int
+    screened: Iterable[Screened],
+    pools: Mapping[str, FilterPool],
+    template_share: float,
+    seed: int,
+    estimates: Mapping[str, float] | None = None,
 ) -> list[Task]:
-    """One task per candidate, sorted by task id.
+    """One task per candidate, sorted by block, then by task id, which is a lot: within a block nothing tells what to expect.
 
     Half of each subset's filters are invalid, as far as the evidence allows; a task for which there is no
     such filter gets a valid one.
@@ -84,6 +112,7 @@ def make_tasks(
     Args:
         pools: picture id -> its filter questions.
         template_share: how many filters are made from the paper's templates, where there are such.
+        estimates: as `blocks` takes them; without, there is one block.
 
     Raises:
         UserError: a picture offers no filter at all for a candidate.
@@ -94,6 +123,7 @@ def make_tasks(
     for subset, members in grouped(candidates, lambda candidate: candidate.subset).items():
         ids = [candidate.candidate_id for candidate in members]
         invalid |= halves(ids, offer.__getitem__, generator(seed, "batch", "halves", subset))
+    block = blocks(candidates, estimates) if estimates else {}
     tasks = []
     for candidate in track(candidates, "batch: tasks", unit="task"):
         rng = generator(seed, "batch", "task", candidate.candidate_id)
@@ -104,8 +134,9 @@ def make_tasks(
                 f"no filter question for candidate {candidate.candidate_id}: its picture has no other question "
                 "with a program, and no template fits"
             )
-        tasks.append(task_of(candidate, known, candidate_first=bool(rng.random() < 0.5)))
-    return sorted(tasks, key=lambda task: task.task_id)
+        task = task_of(candidate, known, candidate_first=bool(rng.random() < 0.5))
+        tasks.append(msgspec.structs.replace(task, block=block.get(candidate.candidate_id, 0)))
+    return sorted(tasks, key=lambda task: (task.block, task.task_id))
 
 
 def task_of(candidate: Candidate, known: Filter, candidate_first: bool) -> Task:

@@ -8,7 +8,8 @@ from functools import cache, partial
 
 from pipeline.core.paths import Folders
 from pipeline.core.records import Picture, Task, TaskQuestion, Verdict
-from pipeline.judge.judgement import evidence_files, judge
+from pipeline.counting.evidence import evidence_files
+from pipeline.judge.judgement import judge
 from pipeline.sources import gqa_files
 from simulation.annotators import annotate, view
 from simulation.word_senses import WordSenses

@@ -13,6 +13,7 @@ from pipeline.core.records import (
     Candidate,
     Dropped,
     EditScore,
+    Estimate,
     Item,
     Question,
     Screened,
@@ -75,6 +76,8 @@ def _fate(candidate: Candidate, folders: Folders) -> Iterator[str]:
         yield f"  dropped    by screen: {row.reason} {row.detail}".rstrip()
     for row in _rows(folders, "screen/screened.jsonl", Screened, key, "candidate.candidate_id"):
         yield from _evidence(row, folders)
+    for sure in _rows(folders, "estimate/estimates.jsonl", Estimate, key, "candidate_id"):
+        yield f"  estimate   has an answer with {sure.answerable:.1%}; {sure.difficulty}"
     for scored in _rows(folders, "similarity/edit_scores.jsonl", EditScore, key, "candidate_id"):
         yield "  CLIP       " + (
             f"score {scored.score:.4f}" if scored.score is not None else "no score, too long"

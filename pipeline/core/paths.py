@@ -6,6 +6,7 @@ truth/        the complete truth, known for the sample only; opened by simulated
 clip/         a local CLIP: open_clip_config.json and weights, if the model is not fetched by name
 vqa/          nets of the data set's own that answer questions: rows of the leaderboard
 vectors/      vectors that were computed elsewhere, to start from
+plausibility/ scores of a language model, by which perturb chooses of several edits
 annotations/  exports of verdicts, as people gave them
 predictions/  what models said of the release, for the leaderboard
 study/        who annotates, and who gets which task; git-ignored, it holds names
@@ -32,7 +33,9 @@ WRITTEN: dict[type[Record], str] = {  # the records that one file of one stage h
     records.Scene: "ingest/scenes.jsonl",
     records.OwnScore: "rank/own_scores.jsonl",
     records.Tagged: "tag/tags.jsonl",
+    records.Alternatives: "perturb/alternatives.jsonl",
     records.Screened: "screen/screened.jsonl",
+    records.Estimate: "estimate/estimates.jsonl",
     records.EditScore: "similarity/edit_scores.jsonl",
     records.Task: "batch/tasks.jsonl",
     records.Verdict: "collect/verdicts.jsonl",
@@ -53,6 +56,7 @@ class Folders:
         self.clip = self.home / "clip"
         self.vqa = self.home / "vqa"
         self.vectors = self.home / "vectors"
+        self.text_scores = self.home / "plausibility" / "scores.jsonl"
         self.annotations = self.home / "annotations"
         self.predictions = self.home / "predictions"
         self.study = self.home / "study"

@@ -18,6 +18,7 @@ Category = Literal["missing object", "wrong attribute", "wrong relation", "no va
 Answerability = Literal["answerable", "unanswerable", "unknown"]
 Choice = Literal["valid", "invalid", "unsure"]
 WordClass = Literal["object", "attribute", "relation", "frame", "other"]
+Difficulty = Literal["random", "popular", "adversarial"]
 EvidenceSource = Literal["truth", "scene graph", "other questions", "none"]
 
 
@@ -50,7 +51,8 @@ class Step(Record):
 
 class Question(Record):
     """A question of the source with its answer and program. `annotations` maps word positions of the
-    question ("3" or "2:4") to object ids, as in GQA, `full_answer_annotations` those of the full answer."""
+    question ("3" or "2:4") to object ids, as in GQA, `full_answer_annotations` those of the full answer. `source_text` is
+    the source's wording where `text` is another one (`ingest: paraphrase`), else ""."""
 
     question_id: str
     picture_id: str
@@ -69,6 +71,7 @@ class Question(Record):
     full_answer_annotations: dict[str, str] = {}
     entailed: tuple[str, ...] = ()
     equivalent: tuple[str, ...] = ()
+    source_text: str = ""
 
 
 class Relation(Record):
@@ -118,13 +121,34 @@ class ObjectEntry(Record):
     object_of: dict[str, int] = {}
 
 
+class Showing(Record):
+    """What pictures show together, by the lemmas of names and of their categories: a picture with a couch shows furniture.
+
+    Attributes:
+        pictures: how many were counted. partial: by what questions say of them, not by scene graphs.
+        each: how many things of different names one shows on average, by what was counted.
+        names: name -> how many show such a thing. together: of two names, the first in the alphabet -> the other ->
+            how many show both. least: pairs shown together by fewer pictures are left out.
+    """
+
+    pictures: int = 0
+    partial: bool = False
+    each: float = 0.0
+    names: dict[str, int] = {}
+    together: dict[str, dict[str, int]] = {}
+    least: int = 1
+
+
 class Vocabulary(Record):
     """Names with frequencies from the train and val scene graphs. `relations` counts relation names;
     `attributes` counts every attribute; `attribute_types` maps an attribute to its GQA type when the
     programs tell it (`filter color: red` -> {"red": "color"}); `places` and `weathers` as counted in graphs.
     `alternatives` are attributes without a type that questions offer as a choice: {"open": ("closed",)}.
     `asked` counts for each name (of an object or category) the questions that take such a thing for granted,
-    `described` for each attribute, position and relation."""
+    `described` for each attribute, position and relation. `related` counts (relation, subject, object) by name, sorted;
+    those to the left and right of each other, which say nothing of either, are left out. `shown` is what pictures
+    show, and show together. `listed` is the share of what pictures show that their graphs are held to list: of
+    "object", of "attribute" (of objects that they list), of "relation" (between such)."""
 
     objects: dict[str, ObjectEntry]
     attributes: dict[str, int]
@@ -136,6 +160,9 @@ class Vocabulary(Record):
     alternatives: dict[str, tuple[str, ...]] = {}
     asked: dict[str, int] = {}
     described: dict[str, int] = {}
+    related: tuple[tuple[str, str, str, int], ...] = ()
+    shown: Showing = Showing()
+    listed: dict[str, float] = {}
 
 
 class Word(Record):
@@ -188,7 +215,8 @@ class Candidate(Record):
     """A pair that may be unanswerable. `question_id` is the source question, `picture_id` the picture it is
     asked of now. For PT subsets `text` and `program` are the edited ones and `picture_id` is the question's own; their
     score is an `EditScore`. CLIP subsets have `score`, the CLIP cosine rounded to 6 places, and `rank`, the place among
-    the picture's admissible questions, 1 = most similar."""
+    the picture's admissible questions, 1 = most similar. `weak`: its edits are only of what the question asks for
+    and does not fix, so that it may well have an answer ("What is behind the man?" from "in front of"), or "nobody" is one."""
 
     candidate_id: str
     subset: Subset
@@ -199,11 +227,31 @@ class Candidate(Record):
     edits: tuple[Edit, ...] = ()
     score: float | None = None
     rank: int | None = None
+    weak: bool = False
 
     def dropped(self, stage: str, reason: str, detail: str = "") -> Dropped:
         """The record of this candidate's removal by `stage`."""
         ids = {name: getattr(self, name) for name in ("candidate_id", "picture_id", "question_id", "text")}
         return Dropped(**ids, subset=self.subset, stage=stage, reason=reason, detail=detail)
+
+
+class Alternatives(Record):
+    """The distinct texts that were drawn for a candidate, two or more, in the order drawn; their scores by a language model
+    where each has one, else none."""
+
+    candidate_id: str
+    subset: Subset
+    texts: tuple[str, ...]
+    scores: tuple[float, ...] = ()
+
+
+class TextScore(Record):
+    """How plausible a language model finds a text: its tokens' mean log probability, or what it was asked to say (0 to 9).
+    `model` names it; scores of two models cannot be compared."""
+
+    text: str
+    score: float
+    model: str
 
 
 class Judgement(Record):
@@ -220,6 +268,15 @@ class Screened(Record):
 
     candidate: Candidate
     judgement: Judgement
+
+
+class Estimate(Record):
+    """How probably a candidate has an answer at its picture after all, in (0, 1), and how hard it is to see that what it
+    lacks is missing, as POPE has it: adversarial goes with what the picture shows, popular is common, random neither."""
+
+    candidate_id: str
+    answerable: float
+    difficulty: Difficulty
 
 
 class Dropped(Record):
@@ -251,13 +308,15 @@ class TaskQuestion(Record):
 
 
 class Task(Record):
-    """A task of the annotators: a picture and two questions in the order shown. `task_id` is a content key."""
+    """A task of the annotators: a picture and two questions in the order shown. `task_id` is a content key. Tasks of lower
+    `block` go out first; they are the ones whose candidate is most probably unanswerable."""
 
     task_id: str
     picture_id: str
     subset: Subset
     first: TaskQuestion
     second: TaskQuestion
+    block: int = 0
 
 
 class Verdict(Record):
@@ -310,7 +369,9 @@ class AqCheck(Record):
 class Item(Record):
     """A released row. A UQ carries its candidate's id as `item_id`; an AQ its GQA id. `pair_id` joins an AQ and
     its UQ (dual accuracy). `answer` is empty for a UQ. `score` is the CLIP cosine of text and picture, None if not known.
-    `simulated`: the pair rests on simulated verdicts."""
+    `category` says why a UQ has no answer, by the judge, else by the annotators, else by its edit; `confirmed`: the annotators'
+    reason is the same. `difficulty` is that of its `Estimate`. `simulated`: the pair rests on simulated verdicts. `weak`: as in Candidate. `source_text` is the source's wording of question
+    `question_id`, "" where it was not paraphrased."""
 
     item_id: str
     subset: Subset
@@ -325,13 +386,17 @@ class Item(Record):
     semantic: str = ""
     detailed: str = ""
     category: Category | None = None
+    confirmed: bool = False
+    difficulty: Difficulty | None = None
     edits: tuple[Edit, ...] = ()
     score: float | None = None
     rank: int | None = None
+    weak: bool = False
     verdict_ids: tuple[str, ...] = ()
     simulated: bool = False
     paired_because: str = ""
     rehearsal: bool = False
+    source_text: str = ""
 
 
 def candidate_id(subset: Subset, picture_id: str, question_id: str) -> str:

@@ -7,7 +7,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -17,13 +17,15 @@ from pipeline.core.parallel import ordered_map, processes
 from pipeline.core.params import Params
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
-from pipeline.core.records import ObjectEntry, Question, Scene, Vocabulary
+from pipeline.core.records import ObjectEntry, Picture, Question, Scene, Vocabulary
 from pipeline.core.rows import Groups
+from pipeline.counting.shown_counts import shown_in
 from pipeline.judge.facts import Facts, Triple
 from pipeline.judge.reconstruct import Reconstructed, facts_known, reconstruct
 from pipeline.programs.operations import NO_LOOK, POSITIONS, SCENE, Program, parse, root
 from pipeline.words.lexicon import Lexicon
 from pipeline.words.nouns import number_of
+from pipeline.words.relations import SIDEWAYS
 from pipeline.words.word_tables import PRONOUNS
 
 # What `query`, `choose` and `filter` speak of that is not a look of one thing.
@@ -36,10 +38,15 @@ class VocabularyParams(Params):
     Attributes:
         min_count: object names seen less often are left out (typing errors, one-off names).
         min_members: a name is a category from this many different members on.
+        listed_at_most: how much of what pictures show their scene graphs list at most: shares of "object", "attribute",
+            "relation". What questions take for granted tells more, but not where they were made from the graphs.
     """
 
     min_count: Annotated[int, msgspec.Meta(ge=1)] = 1
     min_members: Annotated[int, msgspec.Meta(ge=1)] = 2
+    listed_at_most: dict[
+        Literal["object", "attribute", "relation"], Annotated[float, msgspec.Meta(ge=0, le=1)]
+    ] = msgspec.field(default_factory=dict)
 
 
 class Sightings:
@@ -47,8 +54,9 @@ class Sightings:
 
     Attributes:
         names: how often things of each name are seen. attributes, subject_of, object_of: with which attributes, and
-            on which side of which relations.
+            on which side of which relations. related: (relation, subject, object), sideways ones left out.
         places, weathers: of how many pictures.
+        pictures: the names that each shows.
     """
 
     def __init__(self) -> None:
@@ -56,6 +64,8 @@ class Sightings:
         self.attributes: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.subject_of: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.object_of: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.related: Counter[Triple] = Counter()
+        self.pictures: list[tuple[str, ...]] = []
 
     def add_scene(self, scene: Scene) -> None:
         """Count a scene graph."""
@@ -76,12 +86,26 @@ class Sightings:
     def _add(self, things: Sequence[tuple[str, str, Sequence[str]]], relations: Iterable[Triple]) -> None:
         names = {object_id: name for object_id, name, _ in things}
         self.names.update(names.values())
+        self.pictures.append(tuple({sys.intern(name): None for name in names.values()}))
         for _, name, attributes in things:
             self.attributes[name].update(attributes)
         for subject, relation, other in relations:
             if subject in names and other in names:
                 self.subject_of[names[subject]][relation] += 1
                 self.object_of[names[other]][relation] += 1
+                if relation not in SIDEWAYS:
+                    self.related[relation, names[subject], names[other]] += 1
+
+    def entry(self, name: str) -> ObjectEntry:
+        """What was counted of a name."""
+        return ObjectEntry(
+            name=name,
+            count=self.names[name],
+            number=number_of(name),
+            attributes=_total([self.attributes[name]]),
+            subject_of=_total([self.subject_of[name]]),
+            object_of=_total([self.object_of[name]]),
+        )
 
 
 class Meanings:
@@ -196,18 +220,9 @@ def count_vocabulary(
             f" name no object at least {params.min_count} times (vocabulary.min_count in params.yaml); lower it, or"
             " give more of either"
         )
+    shown = shown_in(seen.pictures, {*kept, *categories}, lexicon, partial=not published)
     return Vocabulary(
-        objects={
-            name: ObjectEntry(
-                name=name,
-                count=seen.names[name],
-                number=number_of(name),
-                attributes=_total([seen.attributes[name]]),
-                subject_of=_total([seen.subject_of[name]]),
-                object_of=_total([seen.object_of[name]]),
-            )
-            for name in kept
-        },
+        objects={name: seen.entry(name) for name in kept},
         attributes=_total(seen.attributes[name] for name in kept),
         attribute_types=types,
         relations=_total(seen.subject_of[name] for name in kept),
@@ -217,6 +232,8 @@ def count_vocabulary(
         alternatives=meanings.alternatives(),
         asked=_total([meanings.asked]),
         described=_total([meanings.described]),
+        related=tuple((*triple, count) for triple, count in sorted(seen.related.items())),
+        shown=shown,
     )
 
 
@@ -229,11 +246,12 @@ def _total(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def write_graphs(folders: Folders, lexicon: Lexicon, published: Collection[str]) -> Iterator[Reconstructed]:
-    """Write the partial graphs of all pictures without a published one, by their questions, unbalanced ones too;
-    sorted by picture id. They are read back one by one."""
+    """Write the partial graphs, by their questions, unbalanced ones too, of all pictures without a published one and of
+    those that the benchmark is made from; sorted by picture id. They are read back one by one."""
     path = folders.stage("vocabulary") / "reconstructed.jsonl"
     inputs = partial(_inputs, folders, lexicon)
-    pictures = sorted(set(inputs()[0]) - set(published))
+    shown = {picture.picture_id for picture in folders.rows(Picture)}
+    pictures = sorted(set(inputs()[0]) - (set(published) - shown))
     with replacing(path) as file:
         graphs = ordered_map(graph_of, pictures, inputs, processes(len(pictures)))
         for line in track(graphs, "vocabulary: partial graphs", len(pictures), "picture"):

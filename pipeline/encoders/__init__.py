@@ -1,1 +1,2 @@
-"""Pictures and texts to unit vectors: `clip` is the one door to open_clip, `embedding` keeps what was encoded."""
+"""Pictures and texts to numbers: `clip` is the one door to open_clip, `embedding` keeps what was encoded, `language_models`
+score texts."""

@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 from pipeline.core.records import Record
 from pipeline.core.rows import grouped
-from pipeline.judge.facts import Facts, Thing, Triple, excluded_by, holding, with_inverse
+from pipeline.judge.facts import Facts, Triple, excluded_by, holding, with_inverse
+from pipeline.judge.known_things import Thing
 from pipeline.judge.statements import Kind, Statement
 from pipeline.programs.operations import OVERLAPPING, POSITIONS, ZONES
 from pipeline.words.lexicon import Lexicon
@@ -38,8 +39,6 @@ def believe(
     belief = _Belief(stated, lexicon)
     things = belief.things(same)
     related, denied = belief.relations(things)
-    # "the person" may be the only one so called, and women beside; "What person is this?" not
-    alone = (s.value for s in belief.of["alone"] if s.type == "kind" or s.value not in lexicon.categories)
     facts = Facts(
         source="other questions",
         complete=complete,
@@ -49,7 +48,7 @@ def believe(
         denied=denied,
         scene=belief.scene(),
         absent=belief.absent(things),
-        closed=frozenset(alone),
+        closed=frozenset(s.value for s in belief.of["alone"]),
     )
     return facts, belief.contradictions
 

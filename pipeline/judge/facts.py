@@ -3,16 +3,18 @@
 A fact holds (True), does not hold (False) or is not known (None). In a complete scene nothing is unknown but
 a position too near a border to tell. In incomplete evidence what is not listed is unknown, and only what
 contradicts something listed is false: another value of a type of which a thing has one (colour ...), or an
-opposite relation.
+opposite relation. Where it is known how much a graph leaves out, what is not known has a chance to hold all the
+same (`known_things.Unlisted`), and what very probably does not is taken for false.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pipeline.core.records import EvidenceSource, Scene
+from pipeline.judge.known_things import RISK, UNKNOWN, Selection, Thing, Truth, Unlisted
 from pipeline.programs.operations import OVERLAPPING, POSITIONS, ZONES
-from pipeline.words.lexicon import Lexicon
+from pipeline.words.lexicon import Lexicon, synonyms
 from pipeline.words.likeness import one_sight
 from pipeline.words.nouns import lemma
 from pipeline.words.relations import ANTONYMS, INVERSES, implied, location, plain_relation
@@ -24,38 +26,6 @@ MARGIN = 0.04  # of the picture: nearer than this to a border, either side may b
 Triple = tuple[str, str, str]  # subject's id, relation, object's id
 
 
-@dataclass(slots=True, eq=False)
-class Thing:
-    """An object as known.
-
-    Attributes:
-        names: singular, the most particular first.
-        label: the name as recorded; "" when only a category is known.
-        attributes, denied: attribute -> type of those it has; those it has not.
-        positions: the values still possible, by type.
-    """
-
-    object_id: str
-    names: tuple[str, ...]
-    label: str
-    attributes: dict[str, str] = field(default_factory=dict)
-    denied: set[str] = field(default_factory=set)
-    positions: dict[str, frozenset[str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Things that a description picks out: for certain, perhaps, and whether one not listed may be meant."""
-
-    sure: tuple[Thing, ...]
-    maybe: tuple[Thing, ...] = ()
-    open: bool = False
-
-    def __bool__(self) -> bool:
-        """False when there certainly is none."""
-        return bool(self.sure or self.maybe or self.open)
-
-
 @dataclass(slots=True, kw_only=True)
 class Facts:
     """The evidence about one picture.
@@ -64,7 +34,8 @@ class Facts:
         related, denied: relations that hold, and relations that do not.
         scene: place, weather and location (indoors, outdoors), as far as known.
         absent: singular names of which the picture has none.
-        closed: singular names of which every instance is listed; None: every name that is listed at all.
+        closed: singular names of which every instance is listed.
+        unlisted: what is probably left out; None where nothing tells how complete the evidence is.
     """
 
     source: EvidenceSource
@@ -75,8 +46,9 @@ class Facts:
     denied: set[Triple]
     scene: dict[str, str]
     absent: frozenset[str] = frozenset()
-    closed: frozenset[str] | None = None
-    _named: dict[str, Selection] = field(default_factory=dict)
+    closed: frozenset[str] = frozenset()
+    unlisted: Unlisted | None = None
+    _named: dict[str, Selection] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.scene = {"location": location(self.scene), **self.scene}
@@ -94,47 +66,66 @@ class Facts:
 
     def _select(self, name: str) -> Selection:
         if name in ANYTHING:
-            return Selection(self.things, (), not self.complete)
+            return Selection(self.things, (), self._unlisted("", len(self.things)))
         called = [(thing, self.called(thing, name)) for thing in self.things]
         sure = tuple(thing for thing, truth in called if truth)
         if self.complete:
             return Selection(sure)
-        maybe = tuple(thing for thing, truth in called if truth is None and thing.names)
-        names = self.lexicon.above(lemma(name))
-        closed = bool(sure or maybe) if self.closed is None else not names.isdisjoint(self.closed)
-        return Selection(sure, maybe, not closed and names.isdisjoint(self.absent))
+        maybe = tuple((thing, UNKNOWN) for thing, truth in called if truth is None and thing.names)
+        word = lemma(name)
+        # "The furniture" tells that one thing is called so, not that there is no chair.
+        if synonyms(word) & self.closed or self.lexicon.above(word) & self.absent:
+            return Selection(sure, maybe)
+        return Selection(sure, maybe, self._unlisted(name, len(sure)))
 
-    def called(self, thing: Thing, name: str) -> bool | None:
+    def _unlisted(self, name: str, listed: int) -> float:
+        if self.complete or self.unlisted is None:
+            return 0.0 if self.complete else UNKNOWN
+        return self.unlisted.things(name, [thing.label for thing in self.things if thing.label], listed)
+
+    def called(self, thing: Thing, name: str) -> Truth:
         """Whether a thing goes by a name. If only its category is known (a person, asked for a man), it may."""
         if self.complete:
             return self.lexicon.is_one(thing.names, name, own=True)
         return self.lexicon.may_be(thing.names, name)
 
-    def holds(self, subject: Thing, name: str, other: Thing) -> bool | None:
+    def holds(self, subject: Thing, name: str, other: Thing) -> Truth:
         """Whether `subject` is in this relation to `other`; `same color` and the like compare attributes."""
+        return _truth(self.chance_related(subject, name, other))
+
+    def chance_related(self, subject: Thing, name: str, other: Thing) -> float:
+        """The chance that it is: 1 if so, 0 if not."""
         if subject is other:  # "the man beside the other man" with one man listed: another may be unlisted
-            return False if self.complete else None
+            return 0.0 if self.complete else UNKNOWN
         if name.startswith("same "):
             mine, theirs = self.values(subject, name[5:]), self.values(other, name[5:])
-            return not mine.isdisjoint(theirs) if (mine and theirs) or self.complete else None
+            told = (mine and theirs) or self.complete
+            return float(not mine.isdisjoint(theirs)) if told else UNKNOWN
         triple = (subject.object_id, plain_relation(name), other.object_id)
         if triple in self.related:
-            return True
-        return False if self.complete or triple in self.denied else None
+            return 1.0
+        if self.complete or triple in self.denied:
+            return 0.0
+        return self.unlisted.relation(subject.label, name, other.label, True) if self.unlisted else UNKNOWN
 
-    def has(self, thing: Thing, attribute: str, type_: str = "") -> bool | None:
+    def has(self, thing: Thing, attribute: str, type_: str = "") -> Truth:
         """Whether a thing has an attribute, of the type that the program tells ("" for none)."""
+        return _truth(self.chance_has(thing, attribute, type_))
+
+    def chance_has(self, thing: Thing, attribute: str, type_: str = "") -> float:
+        """The chance that it has: 1 if so, 0 if not."""
         if type_ in POSITIONS:
             possible = thing.positions.get(type_, ZONES[type_])
-            return None if attribute in possible and len(possible) > 1 else attribute in possible
+            return UNKNOWN if attribute in possible and len(possible) > 1 else float(attribute in possible)
         if attribute in thing.attributes:
-            return True
+            return 1.0
         if self.complete or attribute in thing.denied:
-            return False
+            return 0.0
         type_ = type_ or self.lexicon.type_of(attribute)
-        others = (other for other, other_type in thing.attributes.items() if other_type == type_)
-        excluded = type_ not in OVERLAPPING and not all(one_sight(attribute, other) for other in others)
-        return False if excluded else None
+        others = [other for other, other_type in thing.attributes.items() if other_type == type_]
+        if others and type_ not in OVERLAPPING:
+            return UNKNOWN if all(one_sight(attribute, other) for other in others) else 0.0
+        return self.unlisted.look(attribute, thing.label, True) if self.unlisted else UNKNOWN
 
     def values(self, thing: Thing, type_: str) -> frozenset[str]:
         """The values of a type (an attribute's, "name" or a position) that a thing is known to have."""
@@ -151,8 +142,12 @@ class Facts:
         return "" if type_ != "location" and value in ("indoors", "outdoors") else value
 
 
-def facts_of(scene: Scene, lexicon: Lexicon) -> Facts:
-    """Index a scene graph."""
+def _truth(chance: float) -> Truth:
+    return True if chance == 1 else False if chance <= RISK else None
+
+
+def facts_of(scene: Scene, lexicon: Lexicon, unlisted: Unlisted | None = None) -> Facts:
+    """Index a scene graph, of which it may be known what it probably leaves out."""
     things: list[Thing] = []
     related: set[Triple] = set()
     denied: set[Triple] = set()
@@ -181,6 +176,29 @@ def facts_of(scene: Scene, lexicon: Lexicon) -> Facts:
         related=related,
         denied=denied,
         scene={"place": scene.location, "weather": scene.weather},
+        unlisted=None if scene.complete else unlisted,
+    )
+
+
+def joined(listed: Facts, told: Facts) -> Facts:
+    """What a scene graph lists with what the picture's questions tell besides, of the same ids. That something was asked
+    as if it were the only one is no proof that it is: the graph's gaps are theirs."""
+    things = {thing.object_id: thing for thing in listed.things}
+    for thing in told.things:
+        if thing.object_id not in things:
+            things[thing.object_id] = thing
+            continue
+        known = things[thing.object_id]
+        names = tuple(dict.fromkeys((*known.names, *thing.names)))
+        attributes, denied = thing.attributes | known.attributes, known.denied | thing.denied
+        things[thing.object_id] = replace(known, names=names, attributes=attributes, denied=denied)
+    return replace(
+        listed,
+        things=tuple(things.values()),
+        related=listed.related | told.related,
+        denied=listed.denied | told.denied,
+        scene={**told.scene, **{type_: value for type_, value in listed.scene.items() if value}},
+        absent=told.absent,
     )
 
 

@@ -7,16 +7,14 @@ step that certainly fails makes it unanswerable, with a category; a step that on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import msgspec
 
-from pipeline.core.paths import Folders
-from pipeline.core.records import Answerability, Category, Judgement, Scene, Step, Vocabulary
-from pipeline.core.rows import Singles
-from pipeline.judge.facts import Facts, Selection, Thing, facts_of
+from pipeline.core.records import Answerability, Category, Judgement, Scene, Step
+from pipeline.judge.facts import Facts, facts_of, joined
+from pipeline.judge.known_things import Selection, Thing, Unlisted
 from pipeline.judge.reconstruct import Reconstructed, facts_known
 from pipeline.judge.steps import ANSWERERS, FINDERS
 from pipeline.judge.values import StepAnswer, Void, connect
@@ -78,30 +76,22 @@ def evidence_for(
     told: Mapping[str, Reconstructed],
     lexicon: Lexicon,
     complete: bool = False,
+    unlisted: Unlisted | None = None,
 ) -> Facts | None:
-    """The best evidence about a picture: its published scene graph, else what its answered questions told, else None;
-    both by picture id.
+    """The evidence about a picture: its published scene graph and what its answered questions told, or one of them, else
+    None; both by picture id.
 
     Args:
         complete: as if it told everything there is: only for rehearsing without people.
+        unlisted: what published graphs probably leave out.
     """
-    if picture_id in scenes:
-        scene = scenes[picture_id]
-        return facts_of(msgspec.structs.replace(scene, complete=complete or scene.complete), lexicon)
-    return facts_known(told[picture_id], lexicon, complete) if picture_id in told else None
-
-
-def evidence_files(
-    folders: Folders, vocabulary: Vocabulary, complete: bool = False
-) -> Callable[[str], Facts | None]:
-    """`evidence_for` pictures, by the graphs that stages wrote; of these, only where they lie is held in memory."""
-    return partial(
-        evidence_for,
-        scenes=Singles(folders.file(Scene), Scene, "picture_id"),
-        told=Singles(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed, "picture_id"),
-        lexicon=Lexicon(vocabulary.categories, vocabulary.attribute_types),
-        complete=complete,
-    )
+    by_questions = facts_known(told[picture_id], lexicon, complete) if picture_id in told else None
+    if picture_id not in scenes:
+        return by_questions
+    scene = scenes[picture_id]
+    complete = complete or scene.complete
+    listed = facts_of(msgspec.structs.replace(scene, complete=complete), lexicon, unlisted)
+    return listed if complete or not by_questions else joined(listed, by_questions)
 
 
 def execute(program: Program, facts: Facts) -> Outcome:
@@ -132,16 +122,22 @@ def execute(program: Program, facts: Facts) -> Outcome:
     found = tuple(selection.sure for selection in things)
     if doubt:
         return Outcome("unknown", None, doubt, (), answer.possible, found)
-    if facts.partial and not _settled(program, -1, things):
+    asked = _asked_of(program, -1)
+    if facts.unlisted and any(things[i].open for i in asked):
+        return Outcome(
+            "unknown", None, "whether others may be meant is not known", (), answer.possible, found
+        )
+    roots = {root(program, i) for i in asked}
+    if facts.partial and any(program[i].verb == "relate" and things[i].open for i in roots):
+        # Asked about the cup, it is the cup that others asked about; asked who wears a hat, it may be somebody else than
+        # the one of whom that is known.
         return Outcome("answerable", found=found)
     return Outcome("answerable", None, "", answer.right, answer.possible, found)
 
 
-def _settled(program: Program, index: int, things: Sequence[Selection]) -> bool:
-    """Whether a step asks of the thing that is known. Asked about the cup, it is the cup that others asked about; asked
-    who wears a hat, it may be somebody else than the one of whom that is known."""
+def _asked_of(program: Program, index: int) -> list[int]:
+    """The steps of whose things something is asked, other than whether there are any."""
     operation = program[index]
     if operation.verb in ("and", "or"):
-        return all(_settled(program, i, things) for i in operation.inputs)
-    sources = [root(program, i) for i in operation.inputs] if operation.verb != "exist" else []
-    return not any(program[i].verb == "relate" and (things[i].open or things[i].maybe) for i in sources)
+        return [i for j in operation.inputs for i in _asked_of(program, j)]
+    return [] if operation.verb == "exist" else list(operation.inputs)

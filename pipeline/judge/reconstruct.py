@@ -55,7 +55,7 @@ class Reconstructed(Record):
     Attributes:
         reconstructed: always true. questions: how many questions it rests on.
         scene: place, weather, location. absent: names of which the picture has none. alone: names said without
-            more ("the cup"): there is one of them, or all are alike.
+            more ("the cup"): only one is called so, or all that are called so are alike.
     """
 
     picture_id: str
@@ -181,7 +181,11 @@ def _concern(program: Program, stated: Stated, facts: Facts) -> Callable[[Statem
     """Tells which statements concern what a program speaks of."""
     names = {operation.name for operation in program} - {"", SCENE}
     kinds = {name: kinds for name in names if (kinds := facts.lexicon.kinds(name))}
-    spoken_of = {thing.object_id for s in map(facts.named, kinds) for thing in (*s.sure, *s.maybe)}
+    spoken_of = {
+        thing.object_id
+        for s in map(facts.named, kinds)
+        for thing in (*s.sure, *(thing for thing, _ in s.maybe))
+    }
     touching: set[str] = set()
     if len(kinds) < len(names):  # "What is on the table?": things of any name
         pairs = [{s.subject, s.other} for s in stated if s.kind == "relation"]
@@ -203,7 +207,7 @@ def _concern(program: Program, stated: Stated, facts: Facts) -> Callable[[Statem
             "none": subject in ids and value.split(",")[0] in groups,
             "scene": any(operation.name == SCENE for operation in program),
             "absent": value in groups,
-            "alone": value in (groups if statement.type == "kind" else lemmas),
+            "alone": value in lemmas,
         }[statement.kind]
 
     return concerns
@@ -221,5 +225,5 @@ def _in_words(statement: Statement, labels: Mapping[str, str]) -> str:
         "none": f"no {name} {relation} {about}" if role == "s" else f"{about}: {relation} no {name}",
         "scene": f"{statement.type}: {denied}{value}",
         "absent": f"no {value} in the picture",
-        "alone": f"the {value}, said as of the only {'one of its kind' if statement.type else 'one'}",
+        "alone": f"the {value}, said as of the only one",
     }[statement.kind]

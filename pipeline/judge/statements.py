@@ -56,8 +56,8 @@ class Statement(msgspec.Struct, frozen=True, order=True):
               none        nothing is in a relation to it: `value` is GQA's spelling, "cup,on,s"
               scene       the scene's place, weather ... (`type`) is, or is not, `value`
               absent      the picture has no `value`
-              alone       something was asked of "the cup" without more: there is one, or all are alike; with
-                          type "kind" ("What animal is this?") there is no other member of the category either
+              alone       something was asked of "the cup" without more: there is one, or all are alike. Who speaks of
+                          "the furniture" and means a cupboard has not said that there is no chair
         subject: the object's id; "" for scene, absent and alone.
     """
 
@@ -108,8 +108,7 @@ def _selected(program: Program, index: int) -> Iterator[Statement]:
     if operation.absent:  # also before a filter: "red windows" has an id where there are others
         yield Statement("absent", value=word)
     elif operation.object_ids and directly:
-        kind = "kind" if any(user.type == "name" for user in users) else ""
-        yield Statement("alone", type=kind, value=word)
+        yield Statement("alone", value=word)
 
 
 def _asks_directly(user: Operation) -> bool:

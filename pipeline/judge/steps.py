@@ -10,9 +10,10 @@ from itertools import product
 from typing import TypeVar
 
 from pipeline.judge import values
-from pipeline.judge.facts import Facts, Selection, Thing
-from pipeline.judge.values import NO, YES, YES_OR_NO, StepAnswer, Truth, Void, any_of, unless
-from pipeline.programs.operations import POSITIONS, SCENE, Operation, Program, clause, name_of, phrase
+from pipeline.judge.facts import Facts
+from pipeline.judge.known_things import UNKNOWN, Selection, Thing, Truth
+from pipeline.judge.values import NO, YES, YES_OR_NO, StepAnswer, Void, any_of, unless
+from pipeline.programs.operations import POSITIONS, SCENE, Operation, Program, clause, name_of, phrase, root
 
 T = TypeVar("T")
 StepRun = Callable[[Operation, Sequence[Selection], Program, Facts], T]
@@ -28,44 +29,62 @@ def select(operation: Operation, inputs: Sequence[Selection], program: Program, 
 def _existing(operation: Operation, facts: Facts) -> Selection:
     """The things of the operation's name, which it takes for granted."""
     if not (things := facts.named(operation.name)):
-        raise Void("missing object", f"no {name_of(operation)} in the picture")
+        raise Void("missing object", f"no {name_of(operation)} in the picture", risk=things.others)
     return things
 
 
 def filter_(operation: Operation, inputs: Sequence[Selection], program: Program, facts: Facts) -> Selection:
-    value, negated = operation.values[0], operation.negated
-    kept = _sift(inputs[0], lambda thing: unless(negated, facts.has(thing, value, operation.type)))
+    value, type_, negated = operation.values[0], operation.type, operation.negated
+
+    def chance(thing: Thing) -> float:
+        has = facts.chance_has(thing, value, type_)
+        return 1 - has if negated and has != UNKNOWN else has
+
+    name, share = program[root(program, operation.inputs[0])].name, UNKNOWN
+    if facts.unlisted and not negated and type_ not in POSITIONS:
+        share = facts.unlisted.look(value, name, False)
+    kept = _sift(inputs[0], chance, share)
     if not (kept or operation.asserted):
         which = phrase(program, operation.inputs[0])
-        raise Void("wrong attribute", f"no {which} is {'not ' if negated else ''}{value}")
+        raise Void("wrong attribute", f"no {which} is {'not ' if negated else ''}{value}", risk=kept.others)
     return kept
 
 
 def relate(operation: Operation, inputs: Sequence[Selection], program: Program, facts: Facts) -> Selection:
     relation, anchors = operation.values[0], inputs[0]
+    ends = operation.name, program[root(program, operation.inputs[0])].name
+    subject_name, other_name = ends if operation.subject else reversed(ends)
+    share = UNKNOWN
+    if facts.unlisted and not relation.startswith("same "):
+        share = facts.unlisted.relation(subject_name, relation, other_name, False)
 
-    def related_to_any(thing: Thing) -> Truth:
-        def truth_of(anchor: Thing) -> Truth:
+    def chance(thing: Thing) -> float:
+        def with_anchor(anchor: Thing) -> float:
             subject, other = (thing, anchor) if operation.subject else (anchor, thing)
-            return facts.holds(subject, relation, other)
+            return facts.chance_related(subject, relation, other)
 
-        truth = any_of(map(truth_of, anchors.sure))
-        perhaps = anchors.open or any(truth_of(anchor) is not False for anchor in anchors.maybe)
-        return None if truth is False and perhaps else truth
+        chances = [with_anchor(anchor) for anchor in anchors.sure]
+        if 1 in chances:
+            return 1.0
+        perhaps = sum(known * with_anchor(anchor) for anchor, known in anchors.maybe)
+        return min(sum(chances) + perhaps + anchors.unlisted * share, UNKNOWN)
 
-    kept = _sift(facts.named(operation.name), related_to_any)
+    things = facts.named(operation.name)
+    kept = _sift(things, chance, min((len(anchors.sure) + anchors.others) * share, UNKNOWN))
     if not (kept or operation.asserted):
         _existing(operation, facts)
-        raise Void("wrong relation", f"no {clause(program, operation, relation)}")
+        raise Void("wrong relation", f"no {clause(program, operation, relation)}", risk=kept.others)
     return kept
 
 
-def _sift(things: Selection, truth_of: Callable[[Thing], Truth]) -> Selection:
-    """Keep the things of which it is true, and as "maybe" those of which it may be."""
-    truths = [(thing, truth_of(thing)) for thing in things.sure]
-    perhaps = [thing for thing, truth in truths if truth is None]
-    perhaps += [thing for thing in things.maybe if truth_of(thing) is not False]
-    return Selection(tuple(thing for thing, truth in truths if truth), tuple(perhaps), things.open)
+def _sift(things: Selection, chance: Callable[[Thing], float], share: float) -> Selection:
+    """Keep the things of which it is true, and as "maybe" those of which it may be; `share` is the chance of one that is
+    not listed."""
+    chances = [(thing, chance(thing)) for thing in things.sure]
+    perhaps = [(thing, value) for thing, value in chances if 0 < value < 1]
+    perhaps += [(thing, known * value) for thing, known in things.maybe if (value := chance(thing))]
+    sure = tuple(thing for thing, value in chances if value == 1)
+    return Selection(sure, tuple(perhaps), things.unlisted * share)
 
 
 def exist(operation: Operation, inputs: Sequence[Selection], program: Program, facts: Facts) -> StepAnswer:
@@ -124,7 +143,7 @@ def choose(operation: Operation, inputs: Sequence[Selection], program: Program, 
 
 def _unlisted(things: Selection) -> Truth:
     """What is true of the things that may be meant besides those listed for certain: not known, if there are any."""
-    return None if things.maybe or things.open else False
+    return None if things.open else False
 
 
 def query(operation: Operation, inputs: Sequence[Selection], program: Program, facts: Facts) -> StepAnswer:

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.core.records import Category
+from pipeline.judge.known_things import Truth
 from pipeline.words.likeness import spoken
-
-Truth = bool | None  # None: not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +33,15 @@ YES, NO, YES_OR_NO = (
 
 
 class Void(Exception):
-    """The question certainly has no answer, or more than one (`answers`)."""
+    """The question has no answer, or more than one (`answers`), but for a small `risk` that something was left out."""
 
-    def __init__(self, category: Category, detail: str, answers: Iterable[str] = ()) -> None:
-        super().__init__(detail)
+    def __init__(
+        self, category: Category, detail: str, answers: Iterable[str] = (), risk: float = 0.0
+    ) -> None:
         self.category: Category = category
-        self.detail, self.answers = detail, tuple(sorted(answers))
+        self.detail = f"{detail}, or left out (chance {risk:.3f})" if risk else detail
+        super().__init__(self.detail)
+        self.answers, self.risk = tuple(sorted(answers)), risk
 
 
 def unless(negated: bool, truth: Truth) -> Truth:

@@ -36,7 +36,7 @@ class LeaderboardParams(Params):
 
 
 class PlaceCounts(NamedTuple):
-    """What is scored in a subset; `kinds` are the UQs of each category, those that are many enough for a score."""
+    """What is scored in a subset; `kinds` are the UQs of each category and difficulty, those that are many enough for a score."""
 
     aqs: int
     uqs: int

@@ -112,8 +112,8 @@ def table(rows: Sequence[Sequence[str]], lefts: int) -> str:
 
 
 def board_frame(board: Board) -> pd.DataFrame:
-    """A row for each row of the board, subset ("mean" for that over all) and score, and for AUAF each category of UQs (else
-    empty). Shares from 0 to 1; `low` and `high` are the interval, `difference` is that to the row compared with."""
+    """A row for each row of the board, subset ("mean" for that over all) and score, and for AUAF each category and each
+    difficulty of UQs (column `category`, else empty). Shares from 0 to 1; `low` and `high` are the interval, `difference` is that to the row compared with."""
     import pandas as pd
 
     frame = pd.DataFrame([*_records(board)], columns=pd.Index(COLUMNS))

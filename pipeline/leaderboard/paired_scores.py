@@ -52,7 +52,7 @@ class RowScores(NamedTuple):
 
     Attributes:
         places: by subset, and "mean" where the row has all of them, the scores named in `SCORES`.
-        kinds: by subset, AUAF against the UQs of each category of which there are 20 or more.
+        kinds: by subset, AUAF against the UQs of each category and each difficulty of which there are 20 or more.
     """
 
     row: BoardRow
@@ -77,9 +77,13 @@ def measure(benchmark: Benchmark, rows: Sequence[BoardRow], options: Options) ->
 
 
 def kinds_of(items: Items) -> dict[str, np.ndarray]:
-    """Of each category of UQs that is not rare, its UQs and all AQs, [n]."""
-    answerable, category = items.answerable, items["category"]
-    parts = {kind: answerable | (category == kind) for kind in sorted({*category[~answerable]} - {""})}
+    """Of each category and each difficulty of UQs that is not rare, its UQs and all AQs, [n]."""
+    answerable = items.answerable
+    parts = {
+        kind: answerable | (items[name] == kind)
+        for name in ("category", "difficulty")
+        for kind in sorted({*items[name][~answerable]} - {""})
+    }
     enough = answerable.sum() >= FEW
     return {kind: which for kind, which in parts.items() if enough and (which & ~answerable).sum() >= FEW}
 

@@ -9,43 +9,67 @@ from collections.abc import Sequence
 
 from pipeline.core.records import Subset
 from pipeline.perturbing.fitting import Swap
-from pipeline.perturbing.look_edits import affirm, deny, leave_the_middle, other_look, other_relation
-from pipeline.perturbing.slots import EditCase, Slot, attribute_slots, object_slots, relation_slots
-from pipeline.perturbing.thing_edits import other_thing, reason_for_none
+from pipeline.perturbing.look_edits import (
+    affirm_or_deny,
+    deny,
+    leave_or_enter_the_middle,
+    other_look,
+    other_relation,
+)
+from pipeline.perturbing.slots import (
+    EditCase,
+    Slot,
+    Slots,
+    look_slots,
+    object_slots,
+    place_slots,
+    why_nothing_to_swap,
+)
+from pipeline.perturbing.thing_edits import other_person, other_thing, reason_for_none
+
+NO_OTHER_LOOK = "its attributes have no other value that things of this name have"
+NO_OTHER_PLACE = "no other relation fits"
+ONLY_WEAK = "only what it asks for could be edited, and there are enough of these"
 
 # Made wherever a question has a place for them, without a draw of words; and those made where there is no other edit.
-ALWAYS = {"pt-easy": (), "pt-hard": (affirm, leave_the_middle)}
-OTHERWISE = {"pt-easy": (), "pt-hard": (deny,)}
+ALWAYS = {"pt-easy": (), "pt-hard": (affirm_or_deny, leave_or_enter_the_middle)}
+OTHERWISE = {"pt-easy": (other_person,), "pt-hard": (deny,)}
 # Replacements that are drawn for a slot, by its kind.
 DRAWN = {"object": other_thing, "attribute": other_look, "relation": other_relation}
 
 
 def edit(subset: Subset, case: EditCase) -> tuple[list[Swap], str]:
-    """The swaps that make a question of a subset, or why there are none."""
+    """The swaps that make a question of a subset, or why there are none. Those of weak premises ("What is ON the wall?")
+    are made only where there are no others."""
     slots, reason = _slots(subset, case)
-    swaps = [swap for kind in ALWAYS[subset] for swap in kind(case)]
-    swaps = _draw(case, slots, swaps) or [swap for kind in OTHERWISE[subset] for swap in kind(case)]
+    always = [swap for kind in ALWAYS[subset] for swap in kind(case)]
+    swaps = _draw(case, slots, always, weak=False)
+    swaps = swaps or [swap for kind in OTHERWISE[subset] for swap in kind(case)]
+    if not swaps and case.may_be_weak:
+        swaps = _draw(case, slots, always, weak=True)
+    elif not swaps and any(slot.weak for slot in [*slots, *(swap.slot for swap in always)]):
+        reason = ONLY_WEAK
     return swaps, "" if swaps else reason
 
 
-def _slots(subset: Subset, case: EditCase) -> tuple[list[Slot], str]:
-    """Slots of a subset, and the reason why a question has no edit if nothing fits them."""
+def _slots(subset: Subset, case: EditCase) -> Slots:
+    """The slots of a subset, and why a question has no edit if nothing can take their place."""
     if subset == "pt-easy":
-        things, reason = object_slots(case.program, case.sentence)
-        return things, reason or reason_for_none(case, things)
-    looks, reason = attribute_slots(case.program, case.sentence)
-    relations = relation_slots(case.program, case.sentence)
-    if relations and not looks:
-        return relations, "its relation has no counterpart"
-    return [*looks, *relations], reason or "its attributes have no other value that things of this name have"
+        slots, reason = object_slots(case.premises, case.sentence)
+        return slots, reason or reason_for_none(case, slots)
+    looks, places = look_slots(case.premises), place_slots(case.premises, case.program)
+    reason = NO_OTHER_LOOK if looks else NO_OTHER_PLACE if places else why_nothing_to_swap(case.premises)
+    return [*looks, *places], reason
 
 
-def _draw(case: EditCase, slots: Sequence[Slot], earlier: Sequence[Swap]) -> list[Swap]:
-    """The earlier swaps and those of the slots that something fits.
+def _draw(case: EditCase, slots: Sequence[Slot], always: Sequence[Swap], weak: bool) -> list[Swap]:
+    """Those of `always` and of the slots that something fits, all of them weak, or none.
 
     Where a question has several, some may stay: one that is not there is enough. Which do is left to the draw, by how
     much seldomer their words are put in than taken out. If all would, none may.
     """
+    earlier = [swap for swap in always if swap.slot.weak == weak]
+    slots = [slot for slot in slots if slot.weak == weak and all(swap.slot is not slot for swap in earlier)]
     swaps: list[Swap] = []
     for some_stay in (True, False):
         swaps = list(earlier)

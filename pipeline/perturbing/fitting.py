@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from pipeline.core.records import Edit, Step
-from pipeline.perturbing.objects import Demands
+from pipeline.perturbing.plausible import Demands
 from pipeline.perturbing.slots import EditCase, Slot
 from pipeline.programs.operations import Operation
 from pipeline.programs.sentence import Sentence
@@ -90,12 +90,15 @@ def put_thing(
     Args:
         numbers: in one of which it can be said. category, demanded, may_stay: as in `Replacements.thing`.
     """
-    sentence, replacements, taken = case.sentence, case.replacements, case.present
+    sentence, replacements, absent = case.sentence, case.replacements, case.absent
+    attested = True
     for swap in earlier:
-        taken = taken | replacements.table.confusable(swap.new)
+        absent, attested = absent * ~replacements.table.confusable(swap.new), False
     several = _number(sentence, slot) == "plural"
     can_be = frozenset(numbers)
-    new = replacements.thing(slot.word, several, can_be, category, demanded, taken, random, may_stay)
+    new = replacements.thing(
+        slot.word, several, can_be, category, demanded, absent, random, may_stay, attested
+    )
     if new is None or new == slot.word:
         return None
     single = singular(new)
@@ -196,6 +199,16 @@ def rewrite(sentence: Sentence, swaps: Sequence[Swap]) -> str:
         position = end
     text = "".join((*parts, sentence.text[position:]))
     return text[:1].upper() + text[1:]
+
+
+def after(program: Sequence[Operation], swaps: Iterable[Swap]) -> Sequence[Operation]:
+    """The operations with the swaps made."""
+    operations = list(program)
+    for swap in swaps:
+        if (step := swap.slot.step) >= 0:
+            name = {"name": swap.new} if swap.slot.value < 0 else {"values": (swap.new,)}
+            operations[step] = msgspec.structs.replace(operations[step], **name)
+    return operations
 
 
 def edited(

@@ -5,29 +5,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipeline.core.records import Vocabulary
-from pipeline.perturbing.fitting import Swap, put_look, put_relation
-from pipeline.perturbing.slots import NEVER, UNSUITED, EditCase, Slot, asked_step, presupposed_filters
-from pipeline.programs.operations import POSITIONS, ZONES, root
-from pipeline.words.relations import excluded
+from pipeline.perturbing.fitting import Swap, after, put_look, put_relation
+from pipeline.perturbing.replacements import WordOptions
+from pipeline.perturbing.slots import NEVER, UNSUITED, EditCase, Slot
+from pipeline.perturbing.thing_edits import demands
+from pipeline.programs.operations import ZONES, root
+from pipeline.words.relations import plain_relation, spatial
 
 _PREPOSITION = {"hposition": "on", "vposition": "at"}
 _CONTRACTED: dict[tuple[str, ...], str] = {("isn", "'", "t"): "is", ("aren", "'", "t"): "are"}
-_NEVER_DENIED = NEVER | POSITIONS | {"gender"}
+_NOT = ("not", "")
+# Before words are evened out: weight of "not" where one says none, and of the middle beside the other edge. Few say either.
+DENIED, ENTERED = 0.02, 0.05
+_NEVER_DENIED = NEVER | {"gender"}
 
 
 def other_relation(
     case: EditCase, slot: Slot, random: Sequence[float], earlier: Sequence[Swap], may_stay: bool
 ) -> Swap | None:
     """The swap of a spatial relation or position for one that excludes it."""
-    operation, related = case.program[slot.step], ("", "")
+    program = after(case.program, earlier)
+    operation, related = program[slot.step], ("", "")
     if operation.verb == "relate":  # names of what it relates; "" for what the question asks for
-        other = case.program[root(case.program, operation.inputs[0])].name
-        related = operation.name.strip("_"), other
+        related = operation.name.strip("_"), program[root(program, operation.inputs[0])].name
     subject, object_ = related if operation.subject else related[::-1]
-    options = case.replacements.relations(slot.word, subject, object_)
+    options = case.replacements.relations(slot.word, subject, object_, slot.weak)
+    # "The man ON the bench is sitting on what?"
+    said = {_preposition(other) for other, role, _ in demands(program, slot.of).relations if role == "s"}
+    fits = [number for number, word in enumerate(options.words) if _preposition(word) not in said]
+    options = WordOptions([options.words[i] for i in fits], options.numbers[fits], options.weights[fits])
     new = case.replacements.word(("relation", object_), slot.word, options, random[0], may_stay)
     return None if new is None or new == slot.word else put_relation(slot, new, case.sentence)
+
+
+def _preposition(relation: str) -> str:
+    return plain_relation(spatial(relation))
 
 
 def other_look(
@@ -36,63 +48,68 @@ def other_look(
     """The swap of an attribute for another of the same type, which neither the question nor the evidence has of the
     thing."""
     program, vocabulary = case.program, case.replacements.vocabulary
-    operation = program[slot.step]
-    source = root(program, operation.inputs[0])
-    name, noun = program[source].name, case.sentence.names.get(source)
-    held = [*(swap.new for swap in earlier), *(value for value in operation.values if value != slot.word)]
-    held += [
-        other.values[0]
-        for other in program
-        if other.verb == "filter" and other is not operation and root(program, other.inputs[0]) == source
-    ]
+    name, noun = program[slot.of].name, case.sentence.names.get(slot.of)
+    if slot.word.endswith("ing"):  # "What is the SITTING man sitting on?"
+        related = demands(program, slot.of).relations
+        if any(relation.startswith(f"{slot.word} ") for relation, role, _ in related if role == "s"):
+            return None
+    held = [swap.new for swap in earlier]
+    held += [look.word for look in case.premises.looks if look.of == slot.of and look is not slot]
     if case.facts:
         held += [attribute for thing in case.facts.named(name).sure for attribute in thing.attributes]
-    type_ = operation.type or vocabulary.attribute_types.get(slot.word, "")
+    type_ = slot.type or vocabulary.attribute_types.get(slot.word, "")
     before_noun = noun is not None and slot.span.last <= noun.first
-    new = None
-    if type_ not in UNSUITED:
-        options = case.replacements.looks(name, slot.word, type_, held, before_noun)
-        new = case.replacements.word(("look", type_), slot.word, options, random[0], may_stay)
-    new = new or _opposite_look(slot.word, type_, held, vocabulary, random[0])
+    of_type = type_ not in UNSUITED
+    options = case.replacements.looks(name, slot.word, type_, frozenset(held), before_noun, of_type)
+    new = case.replacements.word(("look", type_), slot.word, options, random[0], may_stay)
     return None if new is None or new == slot.word else put_look(slot, new, case.sentence, random[0])
 
 
-def _opposite_look(
-    word: str, type_: str, held: Sequence[str], vocabulary: Vocabulary, random: float
-) -> str | None:
-    """A look that excludes another one whatever it is said of: of the same type and known, if there is any."""
-    options = [other for other in excluded(word) if other not in held]
-    typed = [other for other in options if vocabulary.attribute_types.get(other, type_) == type_] or options
-    options = [other for other in typed if other in vocabulary.attributes] or typed
-    return options[int(random * len(options))] if options else None
-
-
-def leave_the_middle(case: EditCase) -> list[Swap]:
-    """The swaps of a middle that the question takes for granted for one of the edges."""
-    sentence, swaps = case.sentence, []
-    for operation, slot in presupposed_filters(case.program, sentence):
-        if operation.type not in ZONES or slot.word != "middle":
+def leave_or_enter_the_middle(case: EditCase) -> list[Swap]:
+    """The swaps of a middle that the question takes for granted for one of the edges, and of an edge for the middle, as
+    many over all questions."""
+    sentence, swaps, random = case.sentence, [], case.random[-1][-1]
+    for slot in case.premises.relations:
+        if slot.type not in ZONES or slot.denied:
             continue
-        first_edge, _, last_edge = ZONES[operation.type]
-        new = first_edge if case.random[-1][-1] < 0.5 else last_edge
+        first_edge, middle, last_edge = ZONES[slot.type]
         first, following = slot.span.first, sentence.tokens[slot.span.last : slot.span.last + 1]
-        # "in the left PART", and GQA says "in the top OF the photo".
-        keeps_in = following in (("part",), ("side",)) or (
-            operation.type == "vposition" and following == ("of",)
-        )
-        said_in = sentence.tokens[first - 2 : first] == ("in", "the")
-        changes = () if keeps_in or not said_in else ((first - 2, _PREPOSITION[operation.type]),)
-        swaps.append(Swap(replace(slot, kind="relation"), new, new, changes))
+        said = _PREPOSITION[slot.type], "the"
+        if slot.word == middle:
+            weights = {first_edge: 1.0, last_edge: 1.0}
+            # "in the left PART", and GQA says "in the top OF the photo".
+            goes_on = following in (("part",), ("side",)) or (
+                slot.type == "vposition" and following == ("of",)
+            )
+            changes = ((first - 2, said[0]),) if sentence.tokens[first - 2 : first] == ("in", "the") else ()
+            changes = () if goes_on else changes
+        elif sentence.tokens[max(first - 2, 0) : first] in (said, ("in", "the")) and following != ("side",):
+            weights = {first_edge if slot.word == last_edge else last_edge: 1.0, middle: ENTERED}
+            changes = ((first - 2, "in"),)
+        else:
+            continue
+        new = case.replacements.either(("zone", slot.type), slot.word, weights, random) or ""
+        swaps += [Swap(slot, new, new, changes)] if middle in (new, slot.word) else []
+    return swaps
+
+
+def affirm_or_deny(case: EditCase) -> list[Swap]:
+    """The swaps that take a "not" away, and of those that put one in some, so that there are as many over all questions."""
+    swaps, replacements = affirm(case), case.replacements
+    for _ in swaps:
+        replacements.either(_NOT, "not", {"": 1.0}, 0.0)
+    for swap, (random, _) in zip(deny(case), reversed(case.random), strict=False):
+        swaps += [swap] if replacements.either(_NOT, "", {"": 1.0, "not": DENIED}, random) == "not" else []
     return swaps
 
 
 def affirm(case: EditCase) -> list[Swap]:
     """The swaps that take the "not" from what a question takes for granted."""
     sentence, swaps = case.sentence, []
-    for operation, slot in presupposed_filters(case.program, sentence, negated=True):
+    for slot in case.premises.looks:
         first, value = slot.span.first, sentence.said(slot.span)
         verb = _CONTRACTED.get(sentence.tokens[max(first - 3, 0) : first])
-        if operation.type not in _NEVER_DENIED and (verb or sentence.before(first) == "not"):
+        if slot.denied and slot.type not in NEVER and (verb or sentence.before(first) == "not"):
             first, text = (first - 3, f"{verb} {value}") if verb else (first - 1, value)
             swaps.append(Swap(replace(slot, span=sentence.span(first, slot.span.last)), slot.word, text))
     return swaps
@@ -102,9 +119,8 @@ def deny(case: EditCase) -> list[Swap]:
     """The swaps that put "not" before what a question takes for granted, where it stands after "is" or "are"; but not of
     what is asked for: "What clothing is not hanging?" has an answer nearly everywhere."""
     sentence, swaps = case.sentence, []
-    for operation, slot in presupposed_filters(case.program, sentence):
+    for slot in case.premises.looks:
         stated = slot.span.first >= 2 and sentence.before(slot.span.first) in ("is", "are")
-        asked = root(case.program, slot.step) == asked_step(case.program)
-        if stated and not asked and operation.type not in _NEVER_DENIED:
+        if stated and not (slot.weak or slot.denied) and slot.type not in _NEVER_DENIED:
             swaps.append(Swap(slot, f"not({slot.word})", f"not {sentence.said(slot.span)}"))
     return swaps

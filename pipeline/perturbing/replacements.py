@@ -1,9 +1,9 @@
 """Draw what a thing, a look or a relation is replaced by: by frequency, and so that the question stays plausible.
 
 A replacement that no picture could show ("the wall holding the sky") would tell the answer without a look at
-the picture. So a new thing is drawn as often as things that were seen with the attributes and relations which
-the question ascribes to it, a new look as often as things of that name have it, a new relation as often as it
-holds of such things. Over all questions each word is put in about as often as it is taken out (`raking`).
+the picture. So each word is drawn as often as it is said, times how well it fits what the rest of the question says
+(`plausible`), and none that does not fit. Over all questions each word is put in about as often as it is taken out
+(`raking`).
 """
 
 # ruff: noqa: B019 - they live as long as the process, and so does what they have worked out
@@ -11,31 +11,43 @@ holds of such things. Over all questions each word is put in about as often as i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
 from pipeline.core.params import Params
 from pipeline.core.records import Vocabulary
+from pipeline.counting.presence import Presence, names_known
 from pipeline.judge.facts import Facts
-from pipeline.perturbing.objects import Demands, ObjectTable
+from pipeline.perturbing.objects import ObjectTable
+from pipeline.perturbing.plausible import Demands, Plausible
 from pipeline.perturbing.raking import Kind, Offers
+from pipeline.programs.operations import ZONES
 from pipeline.words.likeness import similar
 from pipeline.words.nouns import Number, lemma
-from pipeline.words.relations import exclusive, plain_relation, spatial
+from pipeline.words.relations import AROUND, SIDEWAYS, excluded, exclusive, plain_relation, spatial
 
-# Things that are added to those counted of a name, in the proportions of its categories, as a few counts tell little.
-BORROWED = 3.0
-# Share of an attribute that was never seen: drawn only where nothing else can be.
-UNSEEN = 1e-6
 # Weight of leaving a word where it is, as a share of that of all replacements, where another slot of the question
 # changes.
 STAYS = 0.2
+# What a picture shows with a higher probability is not put in: it is twice as likely there as not.
+LIKELY = 2 / 3
+# How one asks for a thing's name: "WHO is ...?", "WHICH KIND OF animal is ...?".
+ASKING = (
+    "who",
+    *(f"{what}{of}" for what in ("what", "which") for of in ("", " kind of", " type of", " sort of")),
+)
 
-Options = tuple[list[str], np.ndarray]  # words and their weights
+
+class WordOptions(NamedTuple):
+    """Words [n] that may be drawn, their numbers among those of their sort [n] and weights [n] > 0."""
+
+    words: Sequence[str]
+    numbers: np.ndarray
+    weights: np.ndarray
 
 
 class PerturbParams(Params):
@@ -49,12 +61,19 @@ class PerturbParams(Params):
         even_words: weigh replacements so that over all questions each word is put in about as often as it is
             taken out (`pipeline/perturbing/raking.py`); without, a model that sees the words alone can tell edits.
         same_category: how often a thing is replaced by one of its own category, where one fits.
+        alternatives: how many draws there are of each edit; of more than one, the one is taken that a language model
+            finds most plausible (`pipeline/perturbing/alternatives.py`).
+        weak_share: of the candidates of a subset, the share that may be weak: edited only in what the question asks for
+            and does not fix, so that "nothing" or "nobody" is a true answer (`pipeline/programs/premises.py`). The
+            others are not made. 1: all are.
     """
 
     seed: int = 1
     preset: Literal["presuppositions", "paper"] = "presuppositions"
     even_words: bool = True
     same_category: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
+    alternatives: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
+    weak_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.1
 
 
 class Replacements:
@@ -70,6 +89,8 @@ class Replacements:
         self, vocabulary: Vocabulary, params: PerturbParams, factors: Mapping[Kind, np.ndarray] | None = None
     ) -> None:
         self.table = ObjectTable(vocabulary)
+        self.plausible = Plausible(vocabulary, self.table.names)
+        self.presence = Presence(vocabulary)
         self.vocabulary = vocabulary
         self.params = params
         self.factors = factors or {}
@@ -78,17 +99,23 @@ class Replacements:
         relations |= {other for relation in relations for other in exclusive(relation)}
         looks = {*vocabulary.attributes, *vocabulary.alternatives, *vocabulary.described}
         self.numbers: dict[str, Mapping[str, int]] = dict.fromkeys(("thing", "things"), self.table.row)
-        for sort, words in (("look", looks), ("relation", relations)):
+        zones = {zone for zones in ZONES.values() for zone in zones}
+        sorts = {"look": looks, "relation": relations, "not": {"not"}, "asking": ASKING, "zone": zones}
+        for sort, words in sorts.items():
             self.numbers[sort] = {word: number for number, word in enumerate(["", *sorted(words)])}
         self._described = _spatial(vocabulary.described)
 
-    def present(self, facts: Facts | None) -> np.ndarray:
-        """Rows of what the evidence says is, or may well be, in the picture; none by the paper's rule."""
-        rows = self.table.nothing()
-        for thing in facts.things if facts and self.params.preset != "paper" else ():
+    def absent(self, facts: Facts | None) -> np.ndarray:
+        """How probably the picture shows nothing of each row's name, by what the evidence says it shows, which may be said
+        in several words; by the paper's rule that is not looked at."""
+        absent = np.ones(len(self.table.names))
+        if self.params.preset == "paper":
+            return absent
+        for thing in facts.things if facts else ():
             for name in (thing.label,) if thing.label else thing.names:
-                rows |= self.table.confusable(name)
-        return rows
+                absent[self.table.confusable(name)] = 0
+        present = self.presence.given(names_known(facts))
+        return np.where(present > LIKELY, 0, absent * (1 - present))
 
     def thing(
         self,
@@ -97,87 +124,112 @@ class Replacements:
         numbers: frozenset[Number],
         category: bool | None,
         demanded: Demands,
-        excluded: np.ndarray,
+        absent: np.ndarray,
         random: Sequence[float],
         may_stay: bool = False,
+        attested: bool = True,
     ) -> str | None:
         """Draw another thing than `name`, or None if none fits.
 
         Args:
             plural: whether the sentence speaks of several. numbers: which it can take.
             category: whether it must (not) be a category; None: either.
-            excluded: rows not to be drawn. random: two numbers in [0, 1).
+            absent: how probably the picture shows none of each row. random: two numbers in [0, 1).
             may_stay: `name` itself may be drawn, so that it stays, if that helps to even out the words.
+            attested: all that is demanded is said of `name`, too.
         """
         table = self.table
-        weight = table.said_as(numbers, category) & ~(excluded | table.confusable(name))
-        if self.params.preset != "paper":
-            weight = weight * table.weight
-            fitting = (weight * level for level in table.levels(name, demanded))
-            weight = next((fits for fits in fitting if fits.any()), table.nothing())
+        weight = absent * self._things(name, numbers, category, demanded, attested)
         near = weight * table.siblings(name) if random[0] < self.params.same_category else weight
         weight = near if near.any() else weight
         if may_stay and self._evens and name in table.row:
-            weight = weight.astype(float)
+            weight = weight.copy()
             weight[table.row[name]] = STAYS * weight.sum()
         rows = np.flatnonzero(weight)
         kind = "things" if plural else "thing", _said_of(demanded)
         drawn = self._draw(kind, table.row.get(name, -1), rows, weight[rows], random[1])
         return None if drawn is None else table.names[rows[drawn]]
 
-    def looks(self, name: str, value: str, type_: str, held: Collection[str], before_noun: bool) -> Options:
-        """Other attributes of the same type, by what things of this name have. By the paper's rule, all others that the
+    @lru_cache(maxsize=1 << 12)
+    def _things(
+        self,
+        name: str,
+        numbers: frozenset[Number],
+        category: bool | None,
+        demanded: Demands,
+        attested: bool,
+    ) -> np.ndarray:
+        """How often each row is said, times how well it fits; 0 for what may be said of the same thing."""
+        weight = (self.table.said_as(numbers, category) & ~self.table.confusable(name)).astype(float)
+        if self.params.preset != "paper":
+            weight *= self.table.weight * self.plausible.fits(demanded, name if attested else "")
+        return weight * self.table.siblings(name) if demanded.kin else weight
+
+    @lru_cache(maxsize=1 << 14)
+    def looks(
+        self,
+        name: str,
+        value: str,
+        type_: str,
+        held: frozenset[str],
+        before_noun: bool,
+        of_type: bool = True,
+    ) -> WordOptions:
+        """Other attributes, that a thing of this name may have in place of one. By the paper's rule, all others that the
         vocabulary knows of such things.
 
         Args:
             type_: the attribute's type, "" for one that only has alternatives (open, closed).
             held: attributes that it must not be like: other options, what such things have in the picture.
             before_noun: it has to stand before the noun, as "taking a picture" cannot.
+            of_type: any of the same type excludes it; else only those that are known to.
         """
+        options = self._looks(name, value, type_, of_type)
         if self.params.preset == "paper":
-            words = [other for other in self._looks_of(name)[0] if other != value]
-            return words, np.ones(len(words))
-        words, weights = self._looks(name, value, type_)
+            return options
         fits = [
             number
-            for number, word in enumerate(words)
+            for number, word in enumerate(options.words)
             if not any(similar(word, other) for other in held) and not (before_noun and "ing " in word)
         ]
-        return [words[number] for number in fits], weights[fits]
+        return WordOptions(
+            [options.words[number] for number in fits], options.numbers[fits], options.weights[fits]
+        )
 
     @cache
-    def relations(self, word: str, subject: str, object_: str) -> Options:
-        """Spatial relations or positions that exclude one, by how often each is said of such things: as often as of any,
-        times how much more often it holds of things with the one and with the other name than of any.
+    def relations(self, word: str, subject: str, object_: str, weak: bool) -> WordOptions:
+        """Spatial relations or positions that exclude one, by how often each is said, times how well it fits.
 
         Args:
             subject, object_: names of the things that it relates, "" if not known.
+            weak: it is of what is asked for, so one that something is surely found in will not do.
         """
-        roles = ((subject, "subject_of"), (object_, "object_of"))
-        of_such_things = [_spatial(self._count(role, self._called(name))) for name, role in roles if name]
-        weights = []
-        for other in exclusive(word):
-            relation = spatial(other)
-            weight = share = (self._described[relation] + 0.5) / (self._described.total() + 1)
-            for counts in of_such_things:
-                weight *= (counts[relation] + BORROWED * share) / (counts.total() + BORROWED) / share
-            weights.append(weight)
-        return list(exclusive(word)), np.array(weights)
+        others = [other for other in exclusive(word) if not (weak and spatial(other) in AROUND)]
+        fits = {other: self.plausible.relation(subject, other, object_) for other in others}
+        if word in SIDEWAYS and not weak:  # where there is a left of a thing, there is a right of it
+            fits[exclusive(word)[0]] = 1.0
+        said = {other: (self._described[spatial(other)] + 0.5) * fit for other, fit in fits.items()}
+        return self._options("relation", said)
 
     @property
     def _evens(self) -> bool:
         return bool(self.factors) or self.offers is not None
 
     def word(
-        self, kind: Kind, taken: str, options: Options, random: float, may_stay: bool = False
+        self, kind: Kind, taken: str, options: WordOptions, random: float, may_stay: bool = False
     ) -> str | None:
         """Draw a look or a relation from options, or None if there are none; `taken` itself too if it may stay."""
-        words, weights = options
+        words, numbers, weights = options
+        number = self.numbers[kind[0]].get(taken, -1)
         if may_stay and self._evens and words:
-            words, weights = [*words, taken], np.append(weights, STAYS * weights.sum())
-        known = np.array([self.numbers[kind[0]].get(word, 0) for word in words], int)
-        drawn = self._draw(kind, self.numbers[kind[0]].get(taken, -1), known, weights, random)
+            words, numbers = [*words, taken], np.append(numbers, max(number, 0))
+            weights = np.append(weights, STAYS * weights.sum())
+        drawn = self._draw(kind, number, numbers, weights, random)
         return None if drawn is None else words[drawn]
+
+    def either(self, kind: Kind, taken: str, weights: Mapping[str, float], random: float) -> str | None:
+        """Draw one of a few words by their weights, or None if none has any."""
+        return self.word(kind, taken, self._options(kind[0], weights), random)
 
     def _draw(
         self, kind: Kind, taken: int, words: np.ndarray, weights: np.ndarray, random: float
@@ -196,38 +248,31 @@ class Replacements:
         return int(np.searchsorted(total, random * total[-1], side="right"))
 
     @cache
-    def _looks(self, name: str, value: str, type_: str) -> Options:
-        """Attributes of a type unlike one of them, by the share of things of this name that have each: as counted, and
-        where few were, as among things of its categories and among all."""
-        types, choices = self.vocabulary.attribute_types, self.vocabulary.alternatives.get(value, ())
-        of_type = (w for w in self.numbers["look"] if (types.get(w) == type_ if type_ else w in choices))
-        words = [word for word in of_type if not similar(word, value)]
-        share = np.zeros(len(words))
-        own, kin = self._looks_of(name)
-        for counts in (self.vocabulary.attributes, kin, own):
-            seen = np.array([counts.get(word, 0) for word in words], float)
-            share = (seen + BORROWED * share) / (seen.sum() + BORROWED)
-        return words, share + UNSEEN
+    def _looks(self, name: str, value: str, type_: str, of_type: bool) -> WordOptions:
+        """Attributes of a type, if any of it is wanted, and those that exclude one; by how often each is seen, times how
+        well it fits, and how probably a picture of such things shows none with it."""
+        vocabulary, seen = self.vocabulary, self.vocabulary.attributes
+        if self.params.preset == "paper":
+            called = {name, lemma(name), *vocabulary.categories.get(name, ())} & vocabulary.objects.keys()
+            held = {look for one in called for look in vocabulary.objects[one].attributes}
+            return self._options("look", dict.fromkeys(sorted(held - {value}), 1.0))
+        types, choices = vocabulary.attribute_types, vocabulary.alternatives.get(value, ())
+        words = [w for w in self.numbers["look"] if types.get(w) == type_ or w in choices] if of_type else []
+        words += [word for word in excluded(value) if types.get(word, type_) == type_] or excluded(value)
+        weights = {
+            word: (seen.get(word, 0) + 0.5)
+            * self.plausible.look(name, word, type_)
+            * (1 - self.presence.look(word, name))
+            for word in words
+            if not similar(word, value)
+        }
+        return self._options("look", weights)
 
-    @cache
-    def _looks_of(self, name: str) -> tuple[Counter[str], Counter[str]]:
-        """Attributes of the things that a name selects, and of all that share a category with it, counted."""
-        called = self._called(name)
-        kin = {self.table.names[row] for row in np.flatnonzero(self.table.siblings(lemma(name)))}
-        return self._count("attributes", called), self._count("attributes", kin | called)
-
-    def _called(self, name: str) -> set[str]:
-        """The names of the things that a name selects."""
-        return {name, lemma(name), *self.vocabulary.categories.get(name, ())}
-
-    def _count(self, what: str, names: Iterable[str]) -> Counter[str]:
-        """What is counted of things of these names: their "attributes", the relations that they are "subject_of" or
-        "object_of"."""
-        counts: Counter[str] = Counter()
-        for name in names:
-            if name in self.vocabulary.objects:
-                counts.update(getattr(self.vocabulary.objects[name], what))
-        return Counter(dict(sorted(counts.items())))
+    def _options(self, sort: str, weights: Mapping[str, float]) -> WordOptions:
+        """The words that have a weight."""
+        words = [word for word, weight in weights.items() if weight]
+        numbers = [self.numbers[sort].get(word, 0) for word in words]
+        return WordOptions(words, np.array(numbers, int), np.array([weights[word] for word in words], float))
 
 
 def _spatial(counts: Mapping[str, int]) -> Counter[str]:
@@ -241,5 +286,5 @@ def _spatial(counts: Mapping[str, int]) -> Counter[str]:
 
 def _said_of(demanded: Demands) -> str:
     """What a question says of a thing, in short: slots of which the same is said take the same things."""
-    related = (f"{plain_relation(relation)} {role}" for relation, role in demanded.relations)
+    related = (f"{plain_relation(relation)} {role}" for relation, role, _ in demanded.relations)
     return ", ".join(sorted({*related, *demanded.types, *("look" for _ in demanded.attributes)}))

@@ -5,13 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipeline.perturbing.fitting import Numbers, Swap, follows_kind, one_worn, possible_numbers, put_thing
-from pipeline.perturbing.objects import Demands
-from pipeline.perturbing.slots import EditCase, Slot, asked_step
+from pipeline.perturbing.blind import said_by_words
+from pipeline.perturbing.fitting import (
+    Numbers,
+    Swap,
+    after,
+    follows_kind,
+    one_worn,
+    possible_numbers,
+    put_thing,
+)
+from pipeline.perturbing.plausible import Demands
+from pipeline.perturbing.replacements import ASKING
+from pipeline.perturbing.slots import EditCase, Slot
 from pipeline.programs.operations import FINDS, NO_LOOK, POSITIONS, Operation, root
+from pipeline.programs.premises import asked_step
 from pipeline.programs.sentence import Sentence
+from pipeline.words.nouns import singular
+from pipeline.words.word_tables import AS_OBJECT, PERSONS
 
+AS_WHO = 0.1  # weight of "who" beside the category that stands there, before words are evened out
 _OF_PEOPLE = frozenset(("race", "gender"))
+_OTHER_PERSON = {"he": "she", "she": "he"}
 _KINDS_COMPARED = frozenset(("species", "breed", "breeds"))  # "of the same species": said of living things
 
 
@@ -23,7 +38,19 @@ def other_thing(
         return None
     sentence, category = case.sentence, _wants_category(case, slot)
     kin = wants_kin(sentence, case.program, slot)
-    demanded = demands(case.program, slot.step, kin) if slot.step >= 0 else Demands(kin=kin)
+    if slot.step >= 0:
+        demanded = demands(after(case.program, earlier), slot.step)
+    else:
+        demanded = said_by_words(sentence, slot, {swap.slot.span.first: swap.new for swap in earlier})
+    looks, relations = slot.said
+    demanded = replace(
+        demanded,
+        kin=kin,
+        attributes=(*demanded.attributes, *((look,) for look in looks)),
+        relations=tuple(dict.fromkeys((*demanded.relations, *relations))),
+    )
+    if _as_who(case, slot, demanded, random[0] * 1000 % 1):
+        return Swap(replace(slot, span=sentence.span(0, slot.span.last)), "person", "who")
     numbers: Numbers = possible_numbers(sentence, slot)
     types = case.replacements.vocabulary.attribute_types
     sized = any(types.get(attribute) == "size" for group in demanded.attributes for attribute in group)
@@ -31,8 +58,22 @@ def other_thing(
         numbers = {number: changes for number, changes in numbers.items() if number != "mass"}
     swap = put_thing(case, slot, numbers, category, demanded, earlier, random, may_stay)
     if swap and _says_who(case, slot):
-        return replace(swap, text=f"{'which' if random[1] < 0.5 else 'what'} {swap.text}")
+        forms = dict.fromkeys(ASKING[1:], 1.0)
+        form = case.replacements.either(("asking", swap.new), "who", forms, random[1] * 1000 % 1) or "what"
+        return replace(swap, text=f"{form} {singular(swap.new) if form.endswith('of') else swap.text}")
     return swap and one_worn(swap, sentence)
+
+
+def other_person(case: EditCase) -> list[Swap]:
+    """The swap of "he" for "she", or the other way round, where nobody who may be called so is known to be there."""
+    table = case.replacements.table
+    for slot in case.premises.persons:
+        other = _OTHER_PERSON.get(slot.word, "")
+        known = any(not case.absent[table.row[name]] for name in PERSONS.get(other, ()) if name in table.row)
+        if other and not known:
+            as_subject = case.sentence.tokens[slot.span.first] == slot.word
+            return [Swap(slot, other, other if as_subject else AS_OBJECT[other])]
+    return []
 
 
 def reason_for_none(case: EditCase, slots: Sequence[Slot]) -> str:
@@ -61,28 +102,51 @@ def _says_who(case: EditCase, slot: Slot) -> bool:
     return case.sentence.tokens[slot.span.first] == "who"
 
 
-def demands(program: Sequence[Operation], step: int, kin: bool = False) -> Demands:
-    """What a program says of the thing that one of its steps names; `kin` as in Demands."""
+def _as_who(case: EditCase, slot: Slot, demanded: Demands, random: float) -> bool:
+    """Whether "WHICH ANIMAL is standing?" becomes "WHO is standing?", as often as the other way round; but not "What
+    animal is it?", which says nothing of it."""
+    sentence, replacements = case.sentence, case.replacements
+    form, table = " ".join(sentence.tokens[: slot.span.first]), replacements.table
+    says_more = demanded.attributes or demanded.relations
+    asked = says_more and slot.step >= 0 and slot.step == asked_step(case.program) and form in ASKING
+    if (
+        not asked
+        or sentence.tokens[slot.span.last : slot.span.last + 1] != ("is",)
+        or "person" not in table.row
+    ):
+        return False
+    row = table.row["person"]
+    fits = float(case.absent[row]) if replacements.plausible.fits(demanded, "")[row] else 0.0
+    return (
+        replacements.either(("asking", slot.word), form, {form: 1.0, "who": AS_WHO * fits}, random) == "who"
+    )
+
+
+def demands(program: Sequence[Operation], step: int) -> Demands:
+    """What a program says of the thing that one of its steps names."""
     attributes: list[tuple[str, ...]] = []
-    relations: list[tuple[str, str]] = []
+    relations: list[tuple[str, str, str]] = []
     types: list[str] = []
     own = program[step]
     if own.verb in ("relate", "verify", "choose"):
-        relations += [(value, "s" if own.subject else "o") for value in own.values]
+        other = program[root(program, own.inputs[0])].name
+        relations += [(value, "s" if own.subject else "o", other) for value in own.values]
     for operation in program:
         if not any(program[i].verb in FINDS and root(program, i) == step for i in operation.inputs):
             continue
         if operation.verb == "relate" or operation.type == "rel":
-            relations += [(value, "o" if operation.subject else "s") for value in operation.values]
-        elif operation.type in POSITIONS | NO_LOOK:
+            role = "o" if operation.subject else "s"
+            relations += [(value, role, operation.name) for value in operation.values]
+        elif operation.type in NO_LOOK:
             continue
-        elif (operation.verb == "filter" and not operation.negated) or (
-            operation.values and not operation.type
-        ):
+        elif operation.type in POSITIONS:
+            types.append(operation.type)
+        elif operation.values and not (operation.negated and operation.type):
+            # Also an option (fences are wooden or metallic, shirts neither), and what is "not on" can be on.
             attributes.append(operation.values)
         elif operation.type:  # asked for, or denied: "not red" is said of what has a colour
             types.append(operation.type)
-    return Demands(tuple(attributes), tuple(relations), tuple(types), kin)
+    return Demands(tuple(attributes), tuple(relations), tuple(types))
 
 
 def wants_kin(sentence: Sentence, program: Sequence[Operation], slot: Slot) -> bool:

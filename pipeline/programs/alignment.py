@@ -27,7 +27,7 @@ television: tv; cell phone: cellphone; man: guy, gentleman; woman: lady; person:
 wristband: wrist band
 """)
 _ATTRIBUTES = heads("""
-wood: wooden; metal: metallic; blond: blonde; large: big; sitting: sitting-down, sitting down
+wood: wooden; metal: metallic; blond: blonde; large: big; small: little; sitting: sitting-down, sitting down
 caucasian: white; middle: center, centre; gray: grey; on: turned on; off: turned off
 """)
 # "a piece of furniture", "the clothing items": said of one, or some, of what cannot be counted.
@@ -107,6 +107,8 @@ def _other_words(sentence: Sentence, first: int, last: int, looks: set[str]) -> 
     "one"."""
     while first < last and (sentence.tokens[first] in DETERMINERS or sentence.tokens[first] in looks):
         first += 1
+    while first < last - 1 and sentence.kind(first) == "attribute":
+        first += 1
     words = sentence.tokens[first:last]
     says_something = words and not FRAME_NOUNS.issuperset(words) and not PRONOUNS.issuperset(words)
     return (first, last) if says_something else None
@@ -137,16 +139,18 @@ def _asked(sentence: Sentence, asked: Operation) -> None:
 
 def _relations(sentence: Sentence, program: Program) -> None:
     for index, step in enumerate(program):
-        other = sentence.names.get(root(program, step.inputs[0])) if step.verb == "relate" else None
-        if other is None:
+        anchor = root(program, step.inputs[0]) if step.verb == "relate" else index
+        other = sentence.names.get(anchor) or sentence.pronoun(program[anchor].name)
+        if step.verb != "relate" or other is None:
             continue
         places = sentence.find(relation_forms(spatial(step.values[0])))
         if step.subject:  # the cup ON the table: the last one between the two
             named = sentence.names.get(index)
             start = named.last if named and named.last <= other.first else 0
             between = [place for place in places if start <= place[0] and place[1] <= other.first][-1:]
-        else:  # the table the cup is ON, what the cup is ON: the first one after the cup
-            between = [place for place in places if place[0] >= other.last][:1]
+        else:  # the table the cup is ON, what the cup is ON: the first one after the cup; or ON what the cup is
+            fronted = [place for place in places if place[0] == 0]
+            between = [place for place in places if place[0] >= other.last][:1] or fronted
         for place in between:
             sentence.values[index, 0] = sentence.take(*place)
 
@@ -192,11 +196,12 @@ def attribute_forms(value: str) -> tuple[Form, ...]:
 
 @lru_cache(maxsize=1 << 12)
 def relation_forms(relation: str) -> tuple[Form, ...]:
-    """The forms of a spatial relation: GQA also writes "behind of"; "left of" is short for "to the left
-    of"."""
+    """The forms of a spatial relation: GQA also writes "behind of", and "before" for "in front of"; "left of" is short
+    for "to the left of"."""
     if relation in ("on", "in"):
         return _tokens({relation})
-    return _tokens({relation, f"{relation} of", relation.removeprefix("to the ")})
+    also = {"before"} if relation == "in front of" else set()
+    return _tokens({relation, f"{relation} of", relation.removeprefix("to the "), *also})
 
 
 def choice_forms(relations: Sequence[str]) -> tuple[Form, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.core.records import Word
-from pipeline.words.word_tables import DETERMINERS, FRAME_NOUNS
+from pipeline.words.word_tables import AS_OBJECT, DETERMINERS, FRAME_NOUNS, PRONOUNS
 
 TOKEN = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*|'s|[^\sA-Za-z0-9]")
 Form = tuple[str, ...]  # a way to say something, as lower-case tokens
@@ -65,13 +65,35 @@ class Sentence:
     def tag(self, index: int) -> str:
         return self.tags[index].tag if index in self.tags else ""
 
+    def kind(self, index: int) -> str:
+        """The class of the word that starts at a token: "" for one that names nothing in a picture."""
+        kind = self.tags[index].kind if index in self.tags else "other"
+        return kind if kind in ("object", "attribute", "relation") else ""
+
+    def word_at(self, index: int) -> Span:
+        """The tokens of the tagged word that starts at one."""
+        end = self.tags[index].end if index in self.tags else 0
+        last = next((i for i in range(index, len(self.places)) if self.places[i][1] >= end), index)
+        return self.span(index, last + 1)
+
+    def free(self, index: int) -> bool:
+        """Whether none of that word's tokens is taken."""
+        span = self.word_at(index)
+        return not any(self.taken[span.first : span.last])
+
+    def pronoun(self, name: str) -> Span | None:
+        """Where a pronoun stands, as subject or object; None if it does not."""
+        forms = (name, AS_OBJECT.get(name, name)) if name in PRONOUNS else ()
+        places = (i for i, token in enumerate(self.tokens) if token in forms and self.tag(i) != "PRP$")
+        return next((self.span(i, i + 1) for i in places), None)
+
     def modifies(self, index: int) -> bool:
         """Whether a token that no step names may belong to the noun after it: "chocolate" cake, "adult" man,
         the "other" man."""
         token = self.tokens[index]
         return token == "other" or (
             self.tag(index).startswith(("NN", "JJ"))
-            and self.tags[index].kind != "relation"
+            and self.kind(index) not in ("attribute", "relation")
             and token not in FRAME_NOUNS
             and token not in DETERMINERS
             and not token.endswith("ing")

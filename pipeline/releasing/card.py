@@ -4,6 +4,7 @@ a description of its tables for machines."""
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import date, datetime, time
 from itertools import groupby
@@ -36,7 +37,7 @@ TYPES = {"string": "Text", "int32": "Integer", "int64": "Integer", "double": "Fl
 
 class SubsetCounts(Record):
     """What a subset holds: `texts` are the distinct texts of its UQs, `words` their mean number of words, `how` is how
-    they came about."""
+    they came about, `difficulties` how many UQs are of each."""
 
     name: Subset
     how: str
@@ -45,6 +46,7 @@ class SubsetCounts(Record):
     texts: int
     words: float
     pictures: int
+    difficulties: dict[str, int]
 
 
 def card(items: Sequence[Item], p: ReleaseParams, balance_rule: str, **facts: Any) -> str:
@@ -81,6 +83,7 @@ def counted(subset: Subset, items: Sequence[Item]) -> SubsetCounts:
         texts=len({item.text for item in uqs}),
         words=mean_words(uqs),
         pictures=len({item.picture_id for item in members}),
+        difficulties=Counter(item.difficulty for item in uqs if item.difficulty),
     )
 
 

@@ -70,7 +70,7 @@ def provenance(
         source, judged = questions[item.question_id], verified.get(item.item_id)
         yield Provenance(
             item=item,
-            source_text=source.text,
+            source_text=source.source_text or source.text,
             source_picture_id=source.picture_id,
             program=(judged and judged.candidate.program) or source.program,
             judgement=judged.judgement if judged else None,

@@ -106,11 +106,14 @@ def write_table(
     features = {
         **dict.fromkeys(("item_id", "picture_id", "question_id", "question"), text),
         "label": ClassLabel(names=["answerable", "unanswerable"]),
-        **dict.fromkeys(("answer", "pair_id", "structural", "semantic", "detailed", "category"), text),
+        **dict.fromkeys(("answer", "pair_id", "structural", "semantic", "detailed"), text),
+        **dict.fromkeys(("category", "difficulty"), text),
         "edits": List({"start": number, "end": number, "kind": text, "old": text, "new": text}),
         "clip_score": Value("float64"),
         "clip_rank": number,
         "simulated": flag,
+        "weak": flag,
+        "source_text": text,
     }
     rows = [msgspec.to_builtins(item) for item in items]
     columns: dict[str, list] = {name: [row[FIELDS.get(name, name)] for row in rows] for name in features}

@@ -11,13 +11,13 @@ from markupsafe import Markup
 
 from pipeline.auditing.attackers import Attack
 from pipeline.auditing.subset_audit import AuditReport, Histograms
-from pipeline.auditing.text_attackers import TEXT_ATTACKERS
+from pipeline.auditing.text_attackers import TEXT_ATTACKERS, TOLD_APART
 from pipeline.core.pages import svg
 from pipeline.core.records import Item, Record, Subset
 from pipeline.releasing.card import mean_words
 from pipeline.reporting.run_files import Run
 
-ATTACKERS = (*TEXT_ATTACKERS, "first three words", "length", "picture", "CLIP score")  # in the order shown
+ATTACKERS = (*TEXT_ATTACKERS, *TOLD_APART, "picture", "CLIP score")  # in the order shown
 MOST_SWAPS = 12
 # Told apart by eyes that see red and green alike, and in print by the dashes of UQ.
 AQ, UQ = "#1f6fb4", "#c8500a"

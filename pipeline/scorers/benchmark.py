@@ -103,7 +103,9 @@ def _details(data: bytes, path: Path) -> dict[str, dict[str, Any]]:
 
 def _detailed(items: Items, known: Mapping[str, dict[str, Any]]) -> Items:
     details = [known.get(name, {}) for name in items["id"]]
-    texts = {name: [row.get(name) or "" for row in details] for name in (*TYPES, "part", "category")}
+    texts = {
+        name: [row.get(name) or "" for row in details] for name in (*TYPES, "part", "category", "difficulty")
+    }
     edits = [tuple(sorted({edit["kind"] for edit in row.get("edits", ())})) for row in details]
     return items.with_columns(edits=edits, pair=[row.get("pair_id", "") for row in details], **texts)
 

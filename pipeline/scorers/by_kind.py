@@ -1,4 +1,4 @@
-"""Scores of one kind of items: of a category, of a kind of edit, of a type of question."""
+"""Scores of one kind of items: of a category, of a difficulty, of a kind of edit, of a type of question."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .bootstrap import interval, replicates
 from .realistic import realistic_scores
 from .resampling import resampled
 
-KINDS = ("category", "edit", "structural", "semantic", "detailed")
-OF_UQS = ("category", "edit")  # of UQs alone: all AQs of the subset stand against each of them
+KINDS = ("category", "difficulty", "edit", "structural", "semantic", "detailed")
+OF_UQS = ("category", "difficulty", "edit")  # of UQs alone: all AQs of the subset stand against each of them
 SHOWN = ("auaf", "ff95", "facc", "auroc")
 FEW = 20  # items: with fewer, the interval is exact, and a table shows it instead of the score
 

@@ -28,6 +28,7 @@ class BenchmarkItem(NamedTuple):
     people: tuple[str, ...] = ()
     asked: str = ""
     category: str = ""
+    difficulty: str = ""
     edits: tuple[str, ...] = ()
     structural: str = ""
     semantic: str = ""

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pipeline.core.records import Candidate, Edit, Judgement, Question, Step, Vocabulary
+from pipeline.programs.alignment import align
 from pipeline.programs.operations import OVERLAPPING, SCENE, Operation, parse, root
+from pipeline.programs.premises import asked_step, premises
+from pipeline.screening.wording import slip
 from pipeline.words.likeness import same_answer, similar
 from pipeline.words.relations import PREPOSITIONS, antonym
-from pipeline.words.word_tables import DEFINITE, DETERMINERS, words
+from pipeline.words.word_tables import DETERMINERS, words
 
 Fault = str | bool | None  # what is wrong; True where the rule's reason says it all; false where nothing is
 NOT_JUDGED = Judgement(answerability="unknown")
@@ -28,19 +31,7 @@ _BETWEEN = frozenset(("of", "is", "are", "does", "do", "the", "you", "think"))
 _NEXT_PHRASE = words(
     "of, in, on, to, near, next, behind, above, below, under, beside, with, by, that, which, who, wearing, holding"
 )
-# Slips that GQA's own templates make and that an edited question inherits. (A released source question may keep them: it
-# is GQA's. An edited one is ours, and a reader should not trip over it.)
-_SLIPS = {  # how they are seen: what is wrong
-    r"\b(?:behind|beside|near|above|below|under|underneath|beneath) of\b": "a preposition too many",
-    r"\bthe (?:\w+ ){1,3}(?:that|which|who) (?:to|on|in|under|underneath|behind|above|below|near|beside)\b": (
-        "a clause without a verb"
-    ),
-    r"\bare (?:it|this|that)\?": "several that are one",
-    r"\bis (?:these|those|they)\b": "one that is several",
-    r"^how\b.* called\b": "not how one asks for a name",
-    r"^where\b[^?]* (?:on|in|at|under|behind|front of|left of|right of)\?": "a place asked for twice",
-    r"\b(\w+) \1\b": "a word said twice",
-}
+_ASSERTING = frozenset(("exist", "verify", "choose"))
 _NAMED = frozenset(("select", "relate", "verify", "choose"))  # verbs whose argument may end in object ids
 
 
@@ -127,27 +118,26 @@ def asked_look_is_named(case: ScreenCase) -> Fault:
 def asked_name_is_put_in(case: ScreenCase) -> Fault:
     """It asks for the name of what it names since it was edited: that of "the couch", not of "the furniture".
     (Source questions ask so of categories alone, of some that the vocabulary does not know.)"""
-    put_in = {edit.step for edit in case.candidate.edits if edit.kind == "object"}
-    for step in _asked_for_their_names(case):
-        name = case.program[step].name
-        if step in put_in and name not in case.vocabulary.categories:
-            return f"it asks for the name of a {name}"
-    return None
+    asked = asked_step(case.program)
+    put_in = any(edit.kind == "object" and edit.step == asked for edit in case.candidate.edits)
+    if asked is None or not put_in or case.program[asked].name in case.vocabulary.categories:
+        return None
+    return f"it asks for the name of a {case.program[asked].name}"
 
 
 def there_and_back(case: ScreenCase) -> Fault:
     """ "What is to the left of the cup that is to the right of the lamp?": the lamp."""
-    program = case.program
-    for step in _asked_for_their_names(case):
-        outer = program[step]
-        inner = program[root(program, outer.inputs[0])] if outer.verb == "relate" else outer
-        if outer.verb != "relate" or inner.verb != "relate":
-            continue
-        same = inner.values == outer.values and inner.subject != outer.subject
-        opposite = antonym(inner.values[0]) == outer.values[0] and inner.subject == outer.subject
-        if same or opposite:
-            return f"the {program[root(program, inner.inputs[0])].name} that the text names is an answer"
-    return None
+    program, asked = case.program, asked_step(case.program)
+    if asked is None or program[asked].verb != "relate":
+        return None
+    outer = program[asked]
+    inner = program[root(program, outer.inputs[0])]
+    if inner.verb != "relate":
+        return None
+    same = inner.values == outer.values and inner.subject != outer.subject
+    opposite = antonym(inner.values[0]) == outer.values[0] and inner.subject == outer.subject
+    named = program[root(program, inner.inputs[0])].name
+    return f"the {named} that the text names is an answer" if same or opposite else None
 
 
 def asked_look_is_said(case: ScreenCase) -> Fault:
@@ -169,10 +159,10 @@ def asked_look_is_said(case: ScreenCase) -> Fault:
 
 
 def slip_of_grammar(case: ScreenCase) -> Fault:
-    """The first slip in the text of an edited question: "What is the man that to the left of the cup wearing?"."""
-    if not case.candidate.edits:
-        return None
-    return next((what for seen, what in _SLIPS.items() if re.search(seen, case.candidate.text, re.I)), None)
+    """The slip in the text of an edited question, or in its source's: "What is the man that to the left of the cup
+    wearing?"."""
+    texts = (case.candidate.text, *([case.question.text] if case.question else ()))
+    return next(filter(None, map(slip, texts)), None) if case.candidate.edits else None
 
 
 def plain(text: str) -> str:
@@ -204,12 +194,22 @@ def proposed_before(case: ScreenCase) -> Fault:
 
 
 def edits_only_what_is_asserted(case: ScreenCase) -> Fault:
-    """Every edit is of something that the question asks or states, none of something it takes for granted."""
+    """Every edit is of something that the question asserts. Perturbation makes none like that by our rules, many by the
+    paper's."""
     edits, question = case.candidate.edits, case.question
     if not edits or question is None or not question.program or any(edit.step < 0 for edit in edits):
         return None
     program = parse(question.program, question.question_id)
-    return all(_asserted(program[edit.step], edit, question) for edit in edits)
+    if _ASSERTING.isdisjoint(operation.verb for operation in program):
+        return False
+    said = premises(program, align(question.text, program, question.annotations))
+    return not any(said.hold(edit) or _right_option(program, edit, question.answer) for edit in edits)
+
+
+def _right_option(program: Sequence[Operation], edit: Edit, answer: str) -> bool:
+    """Whether an edit takes out what answers a choice: no other option holds. (A wrong one may well be another.)"""
+    operation = program[edit.step]
+    return operation.verb == "choose" and operation.type != "rel" and same_answer(edit.old.lower(), answer)
 
 
 def answerable_anywhere(case: ScreenCase) -> Fault:
@@ -240,33 +240,9 @@ def looks(program: Sequence[Operation], index: int) -> list[Operation]:
     return filters
 
 
-def _asked_for_their_names(case: ScreenCase) -> list[int]:
-    """The steps that name what the question asks to be named."""
-    return [
-        root(case.program, operation.inputs[0])
-        for operation in case.program
-        if operation.verb == "query" and operation.type == "name" and operation.inputs
-    ]
-
-
 def _meaning(step: Step) -> tuple[str, object]:
     """A step without object ids, and the options of a choice without their order."""
     argument = step.argument.strip()
     if step.operation.split()[0] in _NAMED and not argument.startswith("not("):
         argument = argument.partition("(")[0].strip()
     return step.operation, frozenset(re.split(r"[|,]", argument)) if "|" in argument else argument
-
-
-def _asserted(operation: Operation, edit: Edit, question: Question) -> bool:
-    """Whether what an edit took out is asked or stated by its operation."""
-    old = edit.old.lower()
-    if operation.asserted:
-        return True
-    if operation.verb == "choose" and operation.type == "rel":
-        return any(old in option for option in operation.values)
-    if operation.verb == "choose":  # without the right option none holds; the wrong one may well be another
-        return not same_answer(old, question.answer)
-    if operation.verb == "verify" and operation.type == "rel":
-        before = question.text[: edit.start].lower().split()[-3:]
-        return operation.name not in old or DEFINITE.isdisjoint(before)
-    return operation.verb not in ("select", "filter", "relate")

@@ -84,7 +84,7 @@ def screen_picture(inputs: ScreenInputs, picture_id: str) -> list[Screened | Dro
     """Screen the candidates of one picture, in the order of their ids. Of two with one text the first stays."""
     facts = inputs.facts(picture_id)
     own = {question.question_id: question for question in inputs.questions.get(picture_id, ())}
-    asked = {plain(question.text) for question in own.values()}
+    asked = {plain(text) for question in own.values() for text in (question.text, question.source_text)}
     kept: dict[Subset, set[str]] = defaultdict(set)
     rows: list[Screened | Dropped] = []
     for candidate in sorted(inputs.candidates.get(picture_id, ()), key=lambda row: row.candidate_id):

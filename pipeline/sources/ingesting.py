@@ -26,6 +26,7 @@ class IngestParams(Params):
         graph_splits: scene graphs read: the vocabulary, and the evidence where they cover `split`.
         questions: GQA only: those asked are the balanced ones (the paper's choice) or all of them.
         format: "auto" goes by what lies in source/.
+        paraphrase: say the questions of `split` in other words (`pipeline/paraphrasing`), drawn by `seed` and text.
     """
 
     split: Split
@@ -33,14 +34,18 @@ class IngestParams(Params):
     graph_splits: tuple[Split, ...]
     questions: gqa_files.Which = "balanced"
     format: Format | Literal["auto"] = "auto"
+    paraphrase: bool = False
+    seed: int = 0
 
 
 class IngestReport(Record):
-    """The format that was read, the benchmark's split, and split -> what -> how many."""
+    """The format that was read, the benchmark's split, split -> what -> how many, and how many questions of the benchmark's
+    split were said in other words."""
 
     format: Format
     split: Split
     counts: Mapping[Split, Mapping[str, int]]
+    paraphrased: int = 0
 
 
 def format_of(source: Path, wanted: Format | Literal["auto"]) -> Format:
@@ -176,7 +181,7 @@ class SourceFolder:
                 sha256=sha256,
             )
 
-    def report(self) -> IngestReport:
+    def report(self, paraphrased: int = 0) -> IngestReport:
         """Counts of all that was read.
 
         Raises:
@@ -185,7 +190,9 @@ class SourceFolder:
         if not self.wanted and not self.problems.lines:
             self.problems.add(f"split {self.params.split}", "there is no question of it")
         self.problems.raise_if_any()
-        return IngestReport(format=self.format, split=self.params.split, counts=dict(self._counts))
+        return IngestReport(
+            format=self.format, split=self.params.split, counts=dict(self._counts), paraphrased=paraphrased
+        )
 
     def _checked(self, question: Question, what: str) -> Question:
         for fault in faults(question):

@@ -13,6 +13,8 @@ import numpy as np
 
 from pipeline.auditing.audit_page import attack_table, audit_markdown
 from pipeline.auditing.judge_agreement import agreement, read_source, trials
+from pipeline.auditing.known_questions import known_questions
+from pipeline.auditing.reliability import estimates_against_truth
 from pipeline.auditing.screen_check import known_truth, screen_against_truth
 from pipeline.auditing.subset_audit import AuditParams, AuditReport, audit_items, warnings
 from pipeline.core import params
@@ -20,17 +22,18 @@ from pipeline.core.errors import run
 from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.randomness import generator
-from pipeline.core.records import Item
+from pipeline.core.records import Item, Question
 
-STAGES = ("rank", "perturb", "screen", "batch", "collect", "balance")  # whose yields are told
+STAGES = ("rank", "perturb", "screen", "estimate", "batch", "collect", "balance")  # whose yields are told
 
 
 def main() -> None:
     folders, p = Folders(), params.load("audit", AuditParams)
     ids = read_json(folders.stage("embed") / "picture_ids.json", list[str])
     pictures = dict(zip(ids, np.load(folders.stage("embed") / "pictures.npy"), strict=True))
+    known = known_questions(folders.rows(Question))
     ours, theirs = (
-        audit_items(list(read_jsonl(folders.stage(stage) / "items.jsonl", Item)), pictures, p, label)
+        audit_items(list(read_jsonl(folders.stage(stage) / "items.jsonl", Item)), pictures, p, label, known)
         for stage, label in (("balance", "audit"), ("paper", "audit, paper's rules"))
     )
     truth = known_truth(folders)
@@ -40,6 +43,7 @@ def main() -> None:
         paper_rules=theirs,
         yields={stage: read_json(folders.stage(stage) / f"{stage}.json") for stage in STAGES},
         screen_against_truth=screen_against_truth(folders, truth),
+        estimates_against_truth=estimates_against_truth(folders, truth),
         judge_against_source=agreement(trials(read_source(folders, truth), p.foreign, rng)),
         warnings=warnings(ours, p.limits),
         table=attack_table(ours, p.limits),

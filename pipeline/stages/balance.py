@@ -6,7 +6,7 @@ are taken out. Rule `image` is RGQA's: beside each UQ an AQ
 of the same picture (CLIP) or its original (PT), duplicates among the AQs dropped.
 
 Reads   collect/verified.jsonl, collect/aq_checks.jsonl, ingest/questions.jsonl, rank/own_scores.jsonl, rank/parts.json,
-        similarity/edit_scores.jsonl
+        similarity/edit_scores.jsonl, estimate/estimates.jsonl
 Writes  items.jsonl      Item: the UQs and AQs of each subset
         unpaired.jsonl   Dropped: verified UQs that are not in it, each with a reason
         balance.json     what was kept, margins, reasons
@@ -19,12 +19,23 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pipeline.auditing.margins import margin
-from pipeline.balancing.balance_subset import BalanceParams, balance, items
+from pipeline.balancing.balance_subset import BalanceParams, balance
+from pipeline.balancing.item_rows import items
 from pipeline.core.errors import Problems, run
 from pipeline.core.files import read_json
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
-from pipeline.core.records import SUBSETS, AqCheck, Dropped, EditScore, Item, OwnScore, Question, Verified
+from pipeline.core.records import (
+    SUBSETS,
+    AqCheck,
+    Dropped,
+    EditScore,
+    Estimate,
+    Item,
+    OwnScore,
+    Question,
+    Verified,
+)
 
 
 def figures(rows: Sequence[Item], verified: int, left: Sequence[tuple[Verified, str]]) -> dict[str, object]:
@@ -46,6 +57,7 @@ def figures(rows: Sequence[Item], verified: int, left: Sequence[tuple[Verified, 
         "verified": verified,
         "kept": kept,
         "kept_share": round(kept / verified, 4) if verified else None,
+        "weak": sum(row.weak for row in rows),
         "left_out": Counter(reason for _, reason in left),
     }
 
@@ -67,6 +79,7 @@ def main() -> None:
     part = read_json(folders.stage("rank") / "parts.json", dict[str, Literal["dev", "test"]])
     scores: dict[str, float | None] = {row.question_id: row.score for row in folders.rows(OwnScore)}
     scores |= {row.candidate_id: row.score for row in folders.rows(EditScore)}
+    estimates = {row.candidate_id: row for row in folders.rows(Estimate)}
     questions = {q.question_id: q for q in sorted(folders.asked(part), key=lambda q: q.question_id)}
     refuted = {check.question_id for check in folders.rows(AqCheck) if check.status == "refuted"}
     verified = [row for row in folders.rows(Verified) if row.status == "unanswerable"]
@@ -78,8 +91,8 @@ def main() -> None:
     subsets = {}
     for subset in SUBSETS:
         uqs = [row for row in verified if row.candidate.subset == subset]
-        pairs, left = balance(subset, uqs, questions, refuted, part, p)
-        rows = items(subset, pairs, questions, scores, part)
+        pairs, left = balance(subset, uqs, questions, refuted, part, p, estimates)
+        rows = items(subset, pairs, questions, scores, part, estimates)
         subsets[subset] = figures(rows, len(uqs), left)
         released += rows
         unpaired += [uq.candidate.dropped("balance", reason) for uq, reason in left]

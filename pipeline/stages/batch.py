@@ -4,7 +4,9 @@ Half of the filters have the known verdict "valid" (the picture's own questions,
 way; templates), half "invalid" (candidates and questions of other pictures that name something which, by the
 evidence, is not there; templates).
 
-Reads   screened.jsonl, questions.jsonl, scenes.jsonl, pictures.jsonl, vocabulary.json, reconstructed.jsonl
+Candidates that are most probably unanswerable go out first, in blocks that hold as much of every subset and are shuffled.
+
+Reads   screened.jsonl, estimates.jsonl, questions.jsonl, scenes.jsonl, pictures.jsonl, vocabulary.json, reconstructed.jsonl
         data/<data set>/annotations/known.jsonl   verified.jsonl of an earlier round, if there is one
 Writes  tasks.jsonl                Task: everything about each task, the filter and its verdict included
         label_studio_tasks.json    what the browser may see: task key, picture, the two texts
@@ -31,9 +33,9 @@ from pipeline.core.params import Params, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
-from pipeline.core.records import Picture, Screened, Task, Verified
+from pipeline.core.records import Estimate, Picture, Screened, Task, Verified
 from pipeline.core.rows import grouped
-from pipeline.judge.judgement import evidence_files
+from pipeline.counting.evidence import evidence_files
 
 MOST_TOLD = 0.65  # AUROC up to which filters count as hidden among candidates
 MOST_MEASURED = 8_000  # questions on which the text-only model is tried; more does not sharpen the figure
@@ -114,7 +116,8 @@ def main() -> None:
                 *templates(vocabulary, facts, rng),
             ]
         )
-    tasks = make_tasks(screened, pools, p.template_share, p.seed)
+    estimates = {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
+    tasks = make_tasks(screened, pools, p.template_share, p.seed, estimates)
     seen = [shown(task, pictures[task.picture_id]) for task in tasks]
     figures = report(tasks, p.seed)
     warn(figures)

@@ -6,7 +6,7 @@ Writes  pictures.jsonl    Picture: the pictures of the split that the benchmark 
         unbalanced.jsonl  Question: GQA's unbalanced questions about these pictures, where their file is there and no graph
                           is read: for what they tell of the pictures, never to be asked
         scenes.jsonl      Scene: the published scene graphs of the splits asked for
-        ingest.json       counts per split; relations left out because they point to no object
+        ingest.json       counts per split; relations left out because they point to no object; questions said in other words
 All three are sorted by id. Nothing is written unless everything is right.
 """
 
@@ -21,23 +21,29 @@ from pipeline.core.files import replacing
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
+from pipeline.core.records import Question
+from pipeline.paraphrasing.paraphrase import paraphrase
 from pipeline.sources.ingesting import IngestParams, SourceFolder
 
 
 def main() -> None:
     params, folders = load("ingest", IngestParams), Folders()
     source, out = SourceFolder(folders.source, params), folders.stage("ingest")
-    encode = msgspec.json.Encoder().encode
+    encode, paraphrased = msgspec.json.Encoder().encode, 0
     with ExitStack() as written:  # the files take their places together, when all is right
-        for records in (source.questions, source.unbalanced, source.scenes, source.pictures):
-            name = records.__name__
+        for read in (source.questions, source.unbalanced, source.scenes, source.pictures):
+            name, records = read.__name__, read()
+            if params.paraphrase and name == "questions":
+                records = paraphrase(source.questions(), params.split, params.seed)
             file = written.enter_context(replacing(out / f"{name}.jsonl"))
             total = len(source.wanted) if name == "pictures" else None
-            for record in track(records(), f"ingest: {name}", total=total, unit="record"):
+            for record in track(records, f"ingest: {name}", total=total, unit="record"):
+                paraphrased += isinstance(record, Question) and record.source_text != ""
                 file.write(encode(record) + b"\n")
-        report = source.report()
+        report = source.report(paraphrased)
     questions = report.counts[params.split]["questions"]
     what = f"{questions:,} questions on {len(source.wanted):,} pictures of {params.split}"
+    what += f", {paraphrased:,} paraphrased" if params.paraphrase else ""
     folders.finish("ingest", what, {"ingest.json": report})
 
 

@@ -19,7 +19,8 @@ import msgspec
 
 from annotation.study.judged import CollectRules, judged_tasks
 from annotation.study.votes import verify
-from pipeline.balancing.balance_subset import BalanceParams, balance, items
+from pipeline.balancing.balance_subset import BalanceParams, balance
+from pipeline.balancing.item_rows import items
 from pipeline.batching.filter_questions import existence
 from pipeline.batching.tasks import task_of
 from pipeline.collecting.simulated_verdicts import simulated

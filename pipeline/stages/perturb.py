@@ -1,9 +1,10 @@
 """Edit questions so that what they take for granted is no longer true of their own picture.
 
 Reads   ingest/pictures.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
-        vocabulary/reconstructed.jsonl, tag/tags.jsonl
+        vocabulary/reconstructed.jsonl, tag/tags.jsonl, plausibility/scores.jsonl if it is there
 Writes  candidates.jsonl     Candidate. PT-Easy: other things; PT-Hard: other attributes of the same thing, opposites
         unperturbed.jsonl    Dropped: questions that have no such edit, with the reason, per subset
+        alternatives.jsonl   Alternatives: the texts to choose from, if `alternatives` is above 1; else empty
         perturb.json         counts: questions == candidates + unperturbed, in each subset
 """
 
@@ -18,16 +19,20 @@ from pipeline.core.by_picture import Counts, Key, counted, pictures_in_order, wr
 from pipeline.core.errors import run
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
-from pipeline.core.records import Candidate, Dropped, Question, Tagged
+from pipeline.core.records import Alternatives, Candidate, Dropped, Question, Subset, Tagged
 from pipeline.core.rows import Groups, Singles
-from pipeline.judge.judgement import evidence_files
-from pipeline.perturbing.perturb_picture import SUBSETS, PerturbInputs, perturb_picture, word_factors
+from pipeline.counting.evidence import evidence_files
+from pipeline.perturbing.alternatives import RankedInputs, perturb_and_rank, text_scores
+from pipeline.perturbing.perturb_picture import SUBSETS, PerturbInputs, surveyed
 from pipeline.perturbing.raking import Kind
 from pipeline.perturbing.replacements import PerturbParams, Replacements
 
 
 def read_inputs(
-    folders: Folders, params: PerturbParams, factors: Mapping[Kind, np.ndarray] | None = None
+    folders: Folders,
+    params: PerturbParams,
+    factors: Mapping[Kind, np.ndarray] | None = None,
+    weak_kept: Mapping[Subset, float] | None = None,
 ) -> PerturbInputs:
     """What pictures are perturbed with; of the rows in files those of one picture at a time are in memory."""
     vocabulary = folders.vocabulary()
@@ -36,33 +41,51 @@ def read_inputs(
         evidence_files(folders, vocabulary),
         Singles(folders.file(Tagged), Tagged, "text"),
         Replacements(vocabulary, params, factors),
+        weak_kept or {},
     )
 
 
-def keys(row: Candidate | Dropped) -> list[Key]:
-    """What is counted: candidates, the kinds of their edits, the reasons why a question has none."""
+def ranked_inputs(
+    folders: Folders,
+    params: PerturbParams,
+    factors: Mapping[Kind, np.ndarray],
+    weak_kept: Mapping[Subset, float],
+) -> RankedInputs:
+    """The same, with the scores of texts where there are several to choose from."""
+    scores = text_scores(folders) if params.alternatives > 1 else {}
+    return RankedInputs(read_inputs(folders, params, factors, weak_kept), params.alternatives, scores)
+
+
+def keys(row: Candidate | Dropped | Alternatives) -> list[Key]:
+    """What is counted: candidates, weak ones, the kinds of their edits, the reasons why a question has none; of candidates that
+    were chosen of several texts, whether by their scores."""
+    if isinstance(row, Alternatives):
+        return [(row.subset, "alternatives", "ranked" if row.scores else "not ranked")]
     if isinstance(row, Dropped):
         return [(row.subset, "unperturbed", row.reason)]
-    return [(row.subset, "candidates", ""), *((row.subset, "edits", edit.kind) for edit in row.edits)]
+    weak: list[Key] = [(row.subset, "weak", "")] if row.weak else []
+    return [(row.subset, "candidates", ""), *weak, *((row.subset, "edits", edit.kind) for edit in row.edits)]
 
 
 def report(counts: Counts) -> dict[str, dict[str, object]]:
     """Counts per subset and reason, and edits per kind. Each question has a candidate or a reason why not."""
     subsets = {}
     for subset in SUBSETS:
-        named, candidates = counted(counts, subset, "edits", "unperturbed"), counts[subset, "candidates", ""]
+        named = counted(counts, subset, "edits", "unperturbed", "alternatives")
+        candidates = counts[subset, "candidates", ""]
         questions = candidates + sum(named["unperturbed"].values())
-        subsets[subset] = {"questions": questions, "candidates": candidates, **named}
+        weak = counts[subset, "weak", ""]
+        subsets[subset] = {"questions": questions, "candidates": candidates, "weak": weak, **named}
     return subsets
 
 
 def main() -> None:
     folders, params = Folders(), load("perturb", PerturbParams)
-    files = {"candidates.jsonl": Candidate, "unperturbed.jsonl": Dropped}
+    files = {"candidates.jsonl": Candidate, "unperturbed.jsonl": Dropped, "alternatives.jsonl": Alternatives}
     pictures = pictures_in_order(folders)
-    factors = word_factors(read_inputs(folders, params), pictures)
-    inputs = partial(read_inputs, folders, params, factors)
-    counts = write_by_picture(folders.stage("perturb"), pictures, files, inputs, perturb_picture, keys)
+    told = surveyed(read_inputs(folders, params), pictures)
+    inputs = partial(ranked_inputs, folders, params, told.replacements.factors, told.weak_kept)
+    counts = write_by_picture(folders.stage("perturb"), pictures, files, inputs, perturb_and_rank, keys)
     subsets = report(counts)
     candidates = sum(counts[subset, "candidates", ""] for subset in SUBSETS)
     what = f"{candidates:,} candidates from {subsets[SUBSETS[0]]['questions']:,} questions"

@@ -20,7 +20,7 @@ from pipeline.core.errors import run
 from pipeline.core.paths import Folders
 from pipeline.core.records import SUBSETS, Candidate, Dropped, Question, Screened
 from pipeline.core.rows import Groups
-from pipeline.judge.judgement import evidence_files
+from pipeline.counting.evidence import evidence_files
 from pipeline.screening.screen_rules import ScreenInputs, screen_picture
 
 

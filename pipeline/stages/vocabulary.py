@@ -1,12 +1,14 @@
 """Collect what the pictures show: objects with their attributes and relations, categories, attribute types.
 
-Reads   ingest/scenes.jsonl, ingest/questions.jsonl, ingest/unbalanced.jsonl
+Reads   ingest/pictures.jsonl, ingest/scenes.jsonl, ingest/questions.jsonl, ingest/unbalanced.jsonl
 Writes  vocabulary.json       Vocabulary: names with frequencies, types, categories
-        reconstructed.jsonl   Reconstructed: a partial graph of each picture that has questions but no published graph
+        reconstructed.jsonl   Reconstructed: a partial graph of each picture that has questions, but none of those that have a
+                              published graph and are not the benchmark's
 
 Objects, attributes and relations are counted in the scene graphs. Where there is none, they are counted in
 the partial graphs: what the answered questions say. Categories ("furniture") and types of attributes ("color")
-come from the questions' programs.
+come from the questions' programs. How much of what is there graphs list is told by how much they list of what
+questions take for granted.
 """
 
 from __future__ import annotations
@@ -14,17 +16,27 @@ from __future__ import annotations
 import sys
 from functools import partial
 
+import msgspec
+
 from pipeline.core.errors import run
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.records import Question, Scene
+from pipeline.core.rows import Groups
+from pipeline.counting.unlisted import share_listed
 from pipeline.counting.vocabulary_counts import VocabularyParams, count_vocabulary, write_graphs
+from pipeline.words.lexicon import Lexicon
 
 
 def main() -> None:
     folders, params = Folders(), load("vocabulary", VocabularyParams)
     graphs = partial(write_graphs, folders)
     vocabulary = count_vocabulary(folders.rows(Scene), folders.rows(Question), params, graphs)
+    lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
+    asked = Groups(folders.file(Question), Question, "picture_id")
+    at_most = {str(kind): share for kind, share in params.listed_at_most.items()}
+    listed = share_listed(folders.rows(Scene), asked, lexicon, at_most)
+    vocabulary = msgspec.structs.replace(vocabulary, listed=listed)
     if not vocabulary.objects:
         print(
             "warning: neither scene graphs nor programs of questions: no names of objects and attributes are known, so"

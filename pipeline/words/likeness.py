@@ -47,7 +47,7 @@ painting, picture, poster, photo, frame, artwork, photograph; sign, poster, bann
 lamp, light, light fixture, lantern; pole, post; fence, railing, gate, wall
 bird, pigeon, seagull, duck, goose, parrot; cow, bull, calf, cattle, ox; sheep, lamb, goat
 horse, pony, foal, donkey; dog, puppy; cat, kitten
-teddy bear, stuffed animal, bear, toy, doll; ball, baseball, football, soccer ball, tennis ball; bat, stick
+person, figure; teddy bear, stuffed animal, bear, toy, doll; ball, baseball, football, soccer ball, tennis ball; bat, stick
 racket, paddle; umbrella, parasol
 donut, pastry, doughnut; cake, pie, dessert, pastry, cupcake; sandwich, burger, hamburger; bread, bun, roll
 food, fruit, vegetable, dessert, meat, fast food, baked good, plant

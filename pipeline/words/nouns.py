@@ -54,8 +54,8 @@ holds, hold; sits, sit; stands, stand
 """
 _TO_PLURAL = dict(groups(_AGREEING)) | {"'s": " are"}
 _TO_SINGULAR = {plural: singular for singular, plural in _TO_PLURAL.items() if singular != "'s"}
-_VERBS = _TO_PLURAL.keys() | _TO_SINGULAR.keys()
-BASE = words("look, appear, seem, wear, hold, sit, stand, have")  # "Does it look ...": no agreement
+VERBS = _TO_PLURAL.keys() | _TO_SINGULAR.keys()
+BASE = words("look, appear, seem, wear, hold, sit, stand, have, share")  # "Does it look ...": no agreement
 _INVERTED = words("is, are, was, were, does, do, isn, aren, 's")  # these may stand before their subject
 _RELATIVE = words("that, which, who")
 _ASKING = words("what, which, who, where, how")
@@ -68,8 +68,14 @@ Change = tuple[int, str]  # token, what it becomes ("" for: it goes)
 
 @lru_cache(maxsize=1)
 def _inflect() -> inflect.engine:
-    import inflect  # slow to load, and not needed by every stage that asks for a number
+    import typeguard  # slow to load, and not needed by every stage that asks for a number
 
+    # Checks of types that inflect would build into itself take three quarters of the time that it takes to load.
+    kept, typeguard.typechecked = typeguard.typechecked, lambda function: function
+    try:
+        import inflect
+    finally:
+        typeguard.typechecked = kept
     return inflect.engine()
 
 
@@ -178,7 +184,7 @@ def _finite(tokens: Sequence[str]) -> list[int]:
     for index, token in enumerate(tokens):
         if token in ("do", "does") and tokens[index + 1 : index + 2] == ("you",):
             continue
-        if token in _VERBS and not (helped and token in BASE):
+        if token in VERBS and not (helped and token in BASE):
             verbs.append(index)
         helped = helped or token in ("do", "does", "can", "could")
     return verbs

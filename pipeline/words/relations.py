@@ -32,6 +32,8 @@ def _both_ways(table: str) -> list[tuple[str, str]]:
 
 INVERSES = dict(_both_ways(_DIRECTIONS)) | {"near": "near"}  # what B is to A when A is this to B
 ANTONYMS = dict(_both_ways(_DIRECTIONS) + _both_ways(_CONTACTS))
+SIDEWAYS = frozenset(("to the left of", "to the right of"))  # nearly all pairs of things in a picture are
+AROUND = SIDEWAYS | {"in front of", "behind"}  # nearly every thing has something there
 _STANDARD = {  # also said -> the one name for it
     other: name
     for name, others in heads("""
@@ -52,7 +54,7 @@ below: on, on top of
 """)
 
 # A posture does not depend on the preposition: who sits on may sit under. "Riding under" means nothing.
-_POSTURES = ("sitting", "standing", "lying", "resting", "parked", "walking", "kneeling")
+_POSTURES = ("sitting", "standing", "lying", "resting", "parked", "walking", "kneeling", "hanging")
 
 # Looks and doings that exclude each other, where no list of values tells it: "comfortable" has no type in GQA, and of
 # doings a person may have several at a time, but nobody plays asleep.

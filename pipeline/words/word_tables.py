@@ -66,6 +66,7 @@ piece, pieces, herd, flock, loaf, jar
 
 # "Is she wearing a hat?": who may be meant.
 PERSONS = {"he": ("man", "boy"), "him": ("man", "boy"), "she": ("woman", "girl"), "her": ("woman", "girl")}
+AS_OBJECT = {"he": "him", "she": "her", "they": "them"}
 _POINTING = words("it, they, them, this, that, _")  # _ is GQA's blank
 # Names in programs that tell nothing of the thing they stand for.
 PRONOUNS = _POINTING | PERSONS.keys() | words("these, those, scene")

@@ -111,7 +111,7 @@ hair dryer: hair drier; hand bag: handbag; human: person; icebox: refrigerator; 
 lady: woman; mobile phone: cellphone; mom: mother; motorbike: motorcycle; mum: mother
 night stand: nightstand; pajama: pajamas; panda bear: panda; photo: photograph
 puppy dog: puppy; pyjamas: pajamas; rubbish bin: trash can; ski board: ski; spectacles: glasses
-stop light: traffic light; stoplight: traffic light; swimsuit: bathing suit; tee shirt: t-shirt
+stop light: traffic light; stoplight: traffic light; swim suit: bathing suit; swimsuit: bathing suit; tee shirt: t-shirt
 television set: television; traffic signal: traffic light; trash bin: trash can; trousers: pants
 tshirt: t-shirt; tv: television; tv set: television; washing machine: washer
 """
@@ -126,8 +126,8 @@ person: archer, audience, bicyclist, biker, chef, clown, coach, cook, cop, coupl
     surfer, tailor, team, umpire, vendor, worker
 device: cable box, computer mouse, controller, copier, dvd player, head phone, ipad, keyboard, monitor,
     printer, router, screen, stereo, tablet, wii
-clothing: glove, jacket, jumpsuit, leggings, outfit, overalls, pajamas, shorts, swim trunks, tank top, tights,
-    trunks, uniform, wetsuit
+clothing: bathing suit, glove, jacket, jump suit, jumpsuit, leggings, outfit, overalls, pajamas, shorts, ski suit,
+    snow suit, snowsuit, swim trunks, tank top, tights, trunks, uniform, wet suit, wetsuit
 toy: frisbee, rubber duck, stuffed animal, stuffed bear, stuffed dog, stuffed toy, teddy bear, toy airplane,
     toy car, toy train, toy truck
 animal: badger, bull, cattle, cub, dinosaur, lama, zebra
@@ -160,6 +160,7 @@ dog biscuit: baked good, cookie, dessert, food; embryo: animal; fetus: animal; f
 hobbyhorse: horse; hood: clothing; jeep: truck; mimosa: beverage, drink; minibus: car; mitt: clothing
 msg: food; park bench: furniture; pickle: vegetable; racer: car; rocking horse: horse; sandbox: toy
 sandpit: toy; sawhorse: horse; sleeping bag: bag; van: truck; watermelon: vegetable
+gauntlet: glove; hamburger: sandwich; mitt: glove; mitten: glove; muffin: bread; sweatshirt: sweater
 """
 
 

@@ -28,7 +28,10 @@ def test_a_word_that_only_edited_questions_have_gives_them_away():
 
 def test_edited_questions_that_read_like_their_originals_tell_nothing():
     found = baseline(*pairs("cup"), folds=5, repetitions=50, seed=1, most=1000)
-    assert {attack.auroc for attack in found.attacks.values()} == {0.5}
+    assert {attack.auroc for attack in found.attacks.values()} == {
+        0.5,
+        None,
+    }  # None: nobody knows other questions
     assert found.worst == 0.5
 
 
@@ -42,4 +45,5 @@ def test_the_table_has_a_row_for_each_subset_and_rule():
     text = table({rules: {"pt-easy": one, "pt-hard": one} for rules in (OURS, ALL, PAPER)})
     lines = text.split("\n")
     assert len(lines) == 8 and len({line.count("|") for line in lines}) == 1
-    assert "| pt-hard | ours, balanced | 20 | 1.000 [1.00, 1.00] |" in text and "| 1.000 | 0.65 |" in text
+    assert "| pt-hard | ours, balanced | 20 | 1.000 [1.00, 1.00] |" in text
+    assert text.count("| 1.000 | 0.58 |") == text.count("| 1.000 | 0.62 |") == 2

@@ -5,7 +5,16 @@ from typer.testing import CliRunner
 
 from pipeline.cli import app
 
-COMMANDS = (["blind-baseline"], ["judge-agreement"], ["reading", "draw"], ["reading", "score"], ["kinds"])
+COMMANDS = (
+    ["blind-baseline"],
+    ["telling-words"],
+    ["attackers"],
+    ["judge-agreement"],
+    ["judge-completeness"],
+    ["reading", "draw"],
+    ["reading", "score"],
+    ["kinds"],
+)
 
 
 def run(*arguments):
@@ -20,7 +29,13 @@ def test_each_command_has_help_and_an_example(command):
 
 def test_a_study_without_a_run_ends_with_one_message(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for arguments in (["blind-baseline"], ["judge-agreement"], ["reading", "draw", "--out", "sheets"]):
+    for arguments in (
+        ["blind-baseline"],
+        ["telling-words"],
+        ["attackers"],
+        ["judge-agreement"],
+        ["reading", "draw", "--out", "sheets"],
+    ):
         result = run(*arguments)
         assert result.exit_code == 1
         assert result.output == "error: params.yaml: no such file; run this from the project's root\n"
@@ -39,3 +54,10 @@ def test_the_blind_baseline_is_told_of_a_run(tiny_run, monkeypatch, tmp_path):
     told = run("blind-baseline", "--repetitions", "5", "--folds", "2", "--out", str(tmp_path / "blind.json"))
     assert told.exit_code == 0, told.output
     assert told.output.count("| pt-easy |") == 3 and (tmp_path / "blind.json").is_file()
+
+
+def test_wordings_are_told_of_a_run(tiny_run, monkeypatch):
+    monkeypatch.chdir(tiny_run)
+    told = run("telling-words", "--most", "3")
+    assert told.exit_code == 0, told.output
+    assert told.output.count("| pt-easy |") == 3

@@ -14,7 +14,7 @@ from annotation.study.roster import read_roster, write_roster
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl, write_json, write_jsonl
 from pipeline.core.paths import Folders
-from pipeline.core.records import Verdict
+from pipeline.core.records import Estimate, Verdict
 from tests.annotation.conftest import made_task, people, write_batch
 from tests.annotation.fake_label_studio import TOKEN
 from tests.annotation.study.conftest import quality
@@ -86,6 +86,52 @@ def test_the_study_leaders_own_texts_are_the_instructions(study):
     (Folders().study / "consent.md").write_text("Ask Ann.")
     push()
     assert "Ask Ann." in study.project(ANN)["expert_instruction"]
+
+
+def estimated(answerable, calibrated=True):
+    home = Folders().stage("estimate")
+    rows = [
+        Estimate(candidate_id=f"c{number}", answerable=answerable(number), difficulty="random")
+        for number in range(40)
+    ]
+    write_jsonl(home / "estimates.jsonl", rows)
+    write_json(home / "estimate.json", {"fitted": {"calibrated": calibrated}})
+
+
+def test_what_the_tasks_should_give_is_told_before_people_are_asked(study, monkeypatch, capsys):
+    # 20 candidates with 0.1 and 20 with 0.4: 18 + 12 of them should be unanswerable; the first ten are of the first block.
+    monkeypatch.setattr("annotation.client.push.FIRST", 10)
+    tasks = [msgspec.structs.replace(made_task(n), block=int(n >= 20)) for n in range(40)]
+    write_batch(tasks)
+    estimated(lambda number: 0.1 if number < 20 else 0.4)
+    push()
+    told = capsys.readouterr().out
+    assert (
+        "push: the first 10 tasks should give about 9 unanswerable questions, less those on which votes differ\n"
+        in told
+    )
+    assert (
+        "push: 40 tasks should give about 30 unanswerable questions, less those on which votes differ\n"
+        in told
+    )
+    estimated(lambda number: 0.25, calibrated=False)
+    push()
+    assert (
+        "about 30 unanswerable questions, less those on which votes differ; not calibrated here"
+        in capsys.readouterr().out
+    )
+
+
+def test_the_surest_tasks_go_out_first(study, set_params):
+    # Only half of the tasks fit in.
+    write_batch([msgspec.structs.replace(made_task(n), block=n % 2) for n in range(40)])
+    set_params("annotate", votes=2, most_tasks=14)  # 3 people x 14 = 42 votes for 20 tasks of the first block
+    push()
+    for keys in planned().values():
+        block = [int(key[1:]) % 2 for key in keys]
+        assert block == sorted(block)
+    given = Counter(key for keys in planned().values() for key in keys)
+    assert all(given[f"t{number:04}"] == 2 for number in range(0, 40, 2))
 
 
 def test_a_second_push_changes_nothing(study):

@@ -6,6 +6,7 @@ from pipeline.auditing.attackers import Attack
 from pipeline.auditing.audit_page import agreement_markdown, attack_table, audit_markdown, part_of
 from pipeline.auditing.judge_agreement import Agreement, agreement, trials
 from pipeline.auditing.margins import Margin
+from pipeline.auditing.reliability import reliability
 from pipeline.auditing.screen_check import Screening
 from pipeline.auditing.subset_audit import AuditReport, SubsetAudit
 from tests.pipeline.auditing.two_pictures import A, B, source
@@ -24,7 +25,9 @@ AUDIT = SubsetAudit(
     clip_distance=-0.0126,
     smallest_auaf_difference=0.0456,
     categories={"missing object": 28, "not known": 2},
+    difficulties={"popular": 29, "random": 1},
     edit_kinds={},
+    weak=0,
     simulated=False,
 )
 REPORT = AuditReport(
@@ -32,6 +35,7 @@ REPORT = AuditReport(
     paper_rules={},
     yields={},
     screen_against_truth={},
+    estimates_against_truth={},
     judge_against_source=Agreement(rows={}),
     warnings=[],
     table=attack_table({"pt-easy": AUDIT}, {"pt-easy": 0.65}),
@@ -51,6 +55,7 @@ def test_people_read_every_figure():
         "| `pt-easy` | 3 | 2 | 3 | 2 | 0.50 |",  # margins
         "| `pt-easy` | - | -0.013 |",  # CLIP scores
         "| `pt-easy` | 28 | 2 |",  # categories
+        "| `pt-easy` | 29 | 1 |",  # difficulties
         "| `pt-easy` | 0.046 |",  # what differences are resolved
     ):
         assert f"\n{row}\n" in text
@@ -82,6 +87,13 @@ def test_screens_decisions_stand_beside_the_truth_where_it_is_known():
     )
     text = audit_markdown(msgspec.structs.replace(REPORT, screen_against_truth={"pt-easy": row}))
     assert "\n| `pt-easy` | 0.667 | 1.000 | - |\n" in text
+
+
+def test_estimates_stand_beside_the_truth_with_what_they_are():
+    row = reliability([0.25, 0.25, 0.75, 0.75], [False, True, True, True])
+    text = audit_markdown(msgspec.structs.replace(REPORT, estimates_against_truth={"all": row}))
+    assert "| all | 4 | 3 | 2.0 | 0.250 |" in text and "stand-in figures" in text
+    assert "\n| 0.250 | 0.500 | 2 |\n| 0.750 | 1.000 | 2 |\n" in text
 
 
 def test_the_judges_table_has_a_row_for_each_kind_of_question():

@@ -1,4 +1,4 @@
-from pipeline.auditing.screen_check import answerability, known_truth, screen_against_truth, screening
+from pipeline.auditing.screen_check import known_truth, screen_against_truth, screening, what_is_so
 from pipeline.core.paths import Folders
 from pipeline.core.records import Candidate
 from simulation.word_senses import WordSenses
@@ -15,9 +15,9 @@ def candidate(program, key="a"):
 
 def test_the_reader_of_the_truth_says_what_is_answerable():
     table = scene("table 1: red")
-    assert answerability(candidate("select: table (1)->query: color [0]"), table, WORDS) == "answerable"
-    assert answerability(candidate("select: lamp (1)->query: color [0]"), table, WORDS) == "unanswerable"
-    assert answerability(candidate("select: table (1)->query: smell [0]"), table, WORDS) == "unknown"
+    assert what_is_so(steps("select: table (1)->query: color [0]"), table, WORDS) == "answerable"
+    assert what_is_so(steps("select: lamp (1)->query: color [0]"), table, WORDS) == "unanswerable"
+    assert what_is_so(steps("select: table (1)->query: smell [0]"), table, WORDS) == "unknown"
 
 
 def test_what_even_the_truth_does_not_tell_is_counted_and_left_out_of_the_shares():

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.auditing.known_questions import KnownQuestions
 from pipeline.auditing.subset_audit import (
     BINS,
     AuditParams,
@@ -45,12 +46,18 @@ PICTURES = {f"p{i}": np.eye(20, dtype=np.float32)[i] for i in range(20)}
 
 
 def test_a_word_that_betrays_unanswerable_questions_is_reported_and_warned_of():
-    found = audit_subset(items("unicorn"), PICTURES, P)
-    assert found.attacks["word n-grams"].auroc == 1.0
+    known = KnownQuestions(item.text for item in items("unicorn") if not item.unanswerable)
+    found = audit_subset(items("unicorn"), PICTURES, P, known)
+    assert found.attacks["word n-grams"].auroc == found.attacks["verbatim"].auroc == 1.0
     over = [name for name in TEXT_ATTACKERS if found.attacks[name].auroc > 0.65]
-    assert {"word n-grams", "character n-grams", "word pairs", "word pairs, Bayes", "language model"} <= set(
-        over
-    )
+    assert {
+        "word n-grams",
+        "character n-grams",
+        "word pairs",
+        "word pairs, Bayes",
+        "language model",
+        "other questions",
+    } <= set(over)
     assert [line.split(":")[0] for line in warnings({"pt-easy": found}, P.limits)] == ["pt-easy"] * len(over)
     assert "AUROC 1.00; the limit is 0.65" in warnings({"pt-easy": found}, P.limits)[0]
 

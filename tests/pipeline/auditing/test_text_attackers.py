@@ -1,18 +1,20 @@
-import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
 from pipeline.auditing.attackers import Folds, attack, word_ngrams
+from pipeline.auditing.known_questions import KnownQuestions
 from pipeline.auditing.text_attackers import (
     TEXT_ATTACKERS,
-    NgramModel,
     character_ngrams,
     first_words,
     likelihood,
-    word_pairs,
-    word_pairs_bayes,
+    other_questions,
+    pairs_of_words,
+    pairs_of_words_bayes,
+    verbatim,
 )
 from pipeline.core.randomness import generator
 
@@ -56,7 +58,7 @@ def test_what_goes_with_what_is_found_by_pairs_though_every_word_is_as_frequent_
         for thing in THINGS
     ]
     texts, labels, folds = rows((usual * 5, odd * 5))
-    for guess in (word_pairs, word_pairs_bayes):
+    for guess in (pairs_of_words, pairs_of_words_bayes):
         assert roc_auc_score(labels, guess(texts, folds)) > 0.95
 
 
@@ -71,19 +73,34 @@ def test_a_language_model_knows_the_odd_text_without_having_seen_one():
     assert roc_auc_score(labels, -likelihood(texts, folds)) == 1.0
 
 
-def test_probabilities_are_those_of_witten_and_bell():
-    model = NgramModel([["a", "b"], ["a", "c"]])
-    # 6 words in all, 4 different: a, b, c, the end; 5 with the unknown. p(b) = (1 + 4 / 5) / (6 + 4) = 0.18.
-    assert model.probability((), "b") == pytest.approx(0.18)
-    # After "a": 2 words, 2 different. p(b | a) = (1 + 2 * 0.18) / (2 + 2) = 0.34; of an unknown word 2 * 0.08 / 4 = 0.04.
-    assert model.probability(("a",), "b") == pytest.approx(0.34)
-    assert model.probability(("a",), "unknown") == pytest.approx(0.04)
-    # After a history never seen, as after none.
-    assert model.probability(("unknown",), "b") == pytest.approx(0.18)
-    assert sum(model.probability(("a",), word) for word in ("a", "b", "c", "\n", "unknown")) == pytest.approx(
-        1
-    )
-    assert model.mean_log_probability(["a", "b"]) < math.log(1)
+def test_who_has_read_other_questions_finds_what_nobody_asks():
+    # Edited texts put together words that many other questions have, but never side by side. No word tells the label.
+    asked = [f"Is the {color} {thing} new?" for color in COLORS for thing in NOUNS]
+    edited = [f"Is the {thing} {color} new?" for color in COLORS for thing in NOUNS]
+    texts, labels, folds = rows((asked, edited))
+    known = KnownQuestions([f"Where is the {color} {thing}?" for color in COLORS for thing in NOUNS] + asked)
+    folds = replace(folds, known=known)
+    assert roc_auc_score(labels, other_questions(texts, folds)) > 0.95
+
+
+def test_that_a_text_itself_was_asked_tells_nothing_once_it_is_left_out():
+    # Of two texts in a group, that share no word with others, one was asked: the odd or the even one, told or not.
+    texts = [f"{side}{i} {side}{i}?" for i in range(40) for side in "xy"]
+    asked = [texts[2 * i + i % 2] for i in range(40)]
+    labels = np.array([text not in asked for text in texts], int)
+    folds = Folds(labels, np.repeat(np.arange(40), 2), 4, 0, KnownQuestions(asked))
+    assert roc_auc_score(labels, -verbatim(texts, folds)) == 1.0
+    assert attack(other_questions(texts, folds), folds, 5, generator(0)).auroc == pytest.approx(0.5, abs=0.02)
+
+
+def test_the_very_text_tells_who_has_read_it_and_nothing_is_told_where_nobody_has():
+    texts, labels, folds = rows((TEXTS, [text.replace("made", "sold") for text in TEXTS]))
+    assert roc_auc_score(labels, -verbatim(texts, replace(folds, known=KnownQuestions(TEXTS)))) == 1.0
+    for guess in (verbatim, other_questions):
+        assert (
+            np.isnan(guess(texts, folds)).all()
+            and attack(guess(texts, folds), folds, 5, generator(0)).auroc is None
+        )
 
 
 def test_no_attacker_learns_from_a_text_that_it_is_asked_of():

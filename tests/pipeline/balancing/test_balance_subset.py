@@ -1,7 +1,6 @@
 from collections import Counter
 from itertools import combinations
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,14 +15,12 @@ from pipeline.balancing.balance_subset import (
     UNBALANCED,
     UNEVEN,
     BalanceParams,
-    UqAqPair,
     balance,
     by_image,
     by_image_and_text,
     by_original,
-    items,
 )
-from pipeline.core.records import Candidate, Edit, Judgement, Question, Verified
+from pipeline.core.records import Candidate, Estimate, Judgement, Question, Verified
 
 
 def asked(question_id, picture, text):
@@ -48,6 +45,10 @@ def uq(picture, text, question_id="q", number=0):
         verdict_ids=(),
         simulated=True,
     )
+
+
+def estimate(answerable):
+    return Estimate(candidate_id="", answerable=answerable, difficulty="random")
 
 
 def shown(pairs):
@@ -217,17 +218,15 @@ def test_an_edited_question_stands_beside_its_original():
     assert [p.aq.question_id for p in kept] == ["1", "1", "2"] and left == []
 
 
-def test_of_edits_that_only_ever_put_a_word_in_all_but_one_are_left_out():
-    questions = {q.question_id: q for q in (asked(str(i), "A", f"happy {i}") for i in range(4))}
-    edit = (Edit(start=0, end=5, kind="attribute", old="happy", new="sad"),)
-    uqs = [
-        msgspec.structs.replace(one, candidate=msgspec.structs.replace(one.candidate, edits=edit))
-        for one in (uq("A", f"sad {i}", str(i)) for i in range(4))
-    ]
-    kept, left = by_original("pt-hard", uqs, questions, {"3"}, BalanceParams(word_slack=0.3, seed=1))
+def test_of_edits_that_only_ever_put_a_word_in_most_are_left_out():
+    questions = {q.question_id: q for q in (asked(str(i), "A", f"{i} happy {i}") for i in range(9))}
+    uqs = [uq("A", f"{i} sad {i}", str(i)) for i in range(9)]
+    kept, left = by_original("pt-hard", uqs, questions, {"3"}, BalanceParams(most_uneven=1, seed=1))
     assert len(kept) == 1 and kept[0].aq.question_id == kept[0].uq.candidate.question_id
-    assert Counter(reasons(left).values()) == {UNEVEN: 2, REFUTED: 1}
+    assert Counter(reasons(left).values()) == {UNEVEN: 7, REFUTED: 1}
     assert [row.candidate.candidate_id for row, _ in left] == sorted(reasons(left))
+    kept, left = by_original("pt-hard", uqs, questions, (), BalanceParams(most_uneven=0.5))
+    assert Counter(reasons(left).values()) == {UNEVEN: 4}
 
 
 QUESTIONS = {q.question_id: q for q in (asked("1", "A", "x"), asked("2", "B", "y"))}
@@ -256,11 +255,23 @@ def test_a_picture_whose_questions_are_all_refuted_gives_no_aq():
     assert list(reasons(left).values()) == [NO_AQ]
 
 
-def test_an_aq_that_two_pairs_share_is_one_item_in_the_part_of_its_picture():
-    pairs = [UqAqPair(uq=uq("B", text, "1"), aq=QUESTIONS["1"], because="a test") for text in ("z", "zz")]
-    rows = {row.item_id: row for row in items("clip-easy", pairs, QUESTIONS, {"1": 0.5}, PARTS)}
-    assert list(rows) == ["1", "B+z+0", "B+zz+0"]
-    assert (rows["1"].part, rows["1"].score, rows["1"].unanswerable) == ("test", 0.5, False)
-    assert {(rows[key].part, rows[key].pair_id, rows[key].answer) for key in ("B+z+0", "B+zz+0")} == {
-        ("dev", "clip-easy+1", "")
-    }
+def test_of_two_uqs_of_which_one_may_stay_the_surer_stays():
+    # x of A may be asked of B once only, by either of two texts of B that A is asked: two pairs either way.
+    questions = [asked("1", "A", "x"), asked("2", "B", "y"), asked("3", "B", "v")]
+    uqs = [uq("A", "y"), uq("A", "v"), uq("B", "x")]
+    for sure, doubted in (("y", "v"), ("v", "y")):
+        estimates = {
+            f"A+{sure}+0": estimate(0.1),
+            f"A+{doubted}+0": estimate(0.9),
+            "B+x+0": estimate(0.5),
+        }
+        kept, left = by_image_and_text(uqs, questions, (), ONE_PART, estimates)
+        assert shown(kept) == {("A", sure, "B"), ("B", "x", "A")}
+        assert reasons(left) == {f"A+{doubted}+0": UNBALANCED}
+
+
+def test_doubt_never_makes_the_set_smaller():
+    questions = [asked("1", "A", "x"), asked("2", "B", "y")]
+    uqs = [uq("A", "y"), uq("B", "x")]
+    estimates = {row.candidate.candidate_id: estimate(0.999) for row in uqs}
+    assert len(by_image_and_text(uqs, questions, (), ONE_PART, estimates)[0]) == 2

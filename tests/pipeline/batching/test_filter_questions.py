@@ -25,7 +25,8 @@ from pipeline.judge.judgement import evidence_for
 from pipeline.words.lexicon import Lexicon
 from simulation.sight import obstacle
 from simulation.word_senses import WordSenses
-from tests.notation import graphs
+from tests import notation
+from tests.notation import Gaps, graphs
 
 EMPTY = WordSenses(categories={}, attribute_types={"red": "color"})
 
@@ -132,6 +133,33 @@ def test_a_foreign_question_is_offered_only_where_something_it_names_is_known_to
     assert len(foreign("here", naming, FACTS, 2, rng)) == 2
     assert foreign("there", naming, FACTS, 10, rng) == []  # its own questions are not foreign
     assert foreign("here", naming, None, 10, rng) == []
+
+
+def test_by_a_graph_that_leaves_little_out_what_it_does_not_list_is_absent():
+    listed = {"here": notation.scene("table 1", "cup 2", complete=False)}
+    naming = by_name([TABLE, *DOGS, CUP])
+
+    def offered(left_out):
+        facts = evidence_for("here", listed, {}, LEXICON, unlisted=Gaps(left_out))
+        return sorted(row.question_id for row in foreign("here", naming, facts, 10, np.random.default_rng(0)))
+
+    assert offered(0.001) == ["3", "4", "5"] and offered(0.1) == []  # the dogs, not the cup
+
+
+def test_templates_name_what_a_nearly_complete_graph_does_not_list(vocabulary):
+    name = sorted(vocabulary.objects)[0]
+    for left_out, number in ((0.001, 3), (0.1, 0)):
+        facts = evidence_for(
+            "here",
+            {"here": notation.scene(f"{name} 1", complete=False)},
+            {},
+            LEXICON,
+            unlisted=Gaps(left_out),
+        )
+        invalid = [
+            row for row in templates(vocabulary, facts, np.random.default_rng(0)) if row.expected == "invalid"
+        ]
+        assert len(invalid) == number and all(row.text.endswith(f" the {name}?") for row in invalid)
 
 
 def test_candidates_are_offered_only_for_something_missing():

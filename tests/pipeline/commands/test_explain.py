@@ -30,6 +30,8 @@ def test_explain_tells_the_story_of_an_item(release):
         item.text,
         "CLIP       score",
         "evidence",
+        "estimate   has an answer with",
+        f"%; {item.difficulty}",
         "votes",
         "simulated",
         "released   clip-easy",

@@ -70,7 +70,8 @@ def test_two_places_are_none():
     assert "place" not in facts.scene and contradiction.object_id == ""
 
 
-def test_the_only_person_may_have_women_beside_but_the_only_animal_asked_for_by_kind_not():
-    alone = (Statement("alone", value="person"), Statement("alone", value="cup"))
-    kind = Statement("alone", type="kind", value="animal")
-    assert believed(*alone, kind)[0].closed == {"cup", "animal"}
+def test_what_is_said_as_of_the_only_one_is_closed_by_that_word_alone():
+    alone = [Statement("alone", value=value) for value in ("person", "cup")]
+    facts = believed(CUP, *alone)[0]
+    assert facts.closed == {"cup", "person"}
+    assert [facts.named(name).open for name in ("cup", "person", "woman")] == [False, False, True]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from pipeline.judge.facts import Thing
-from tests.notation import LEXICON, facts
+from tests.notation import LEXICON, Gaps, facts
 
 
 @pytest.mark.parametrize(
@@ -100,5 +101,7 @@ def test_the_picture_has_three_zones_and_four_percent_of_doubt_around_their_bord
     assert known.things[0].positions["hposition"] == zones
 
 
-def test_a_thing_is_only_itself():
-    assert Thing("1", ("cup",), "cup") != Thing("1", ("cup",), "cup")
+def test_a_changed_copy_of_facts_selects_anew():
+    known = facts("cup 1", complete=False)
+    assert known.named("lamp").open
+    assert not replace(known, unlisted=Gaps(0.01)).named("lamp").open

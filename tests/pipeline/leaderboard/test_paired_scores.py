@@ -65,6 +65,9 @@ def test_kinds_of_uqs_that_are_rare_have_no_score(benchmark, row):
     """40 UQs in each subset: every fourth a wrong relation, 10; the other 30 miss an object."""
     kinds = kinds_of(benchmark.subsets["pt-hard"])
     assert {kind: int(which.sum()) for kind, which in kinds.items()} == {"missing object": 40 + 30}
+    items = benchmark.subsets["pt-hard"]
+    hard = [("" if yes else "popular") for yes in items.answerable]
+    assert set(kinds_of(items.with_columns(difficulty=hard))) == {"missing object", "popular"}
     (one,) = measure(benchmark, [row("m", seeds=(1, 2))], OPTIONS)
     assert set(one.kinds["pt-hard"]) == {"missing object"}
     measured = one.kinds["pt-hard"]["missing object"]

@@ -2,16 +2,19 @@
 
 from collections import defaultdict
 from functools import partial
+from types import MappingProxyType
 
+import msgspec
 import numpy as np
 
 from pipeline.core.records import Candidate, Dropped, Tagged, Vocabulary
 from pipeline.judge.judgement import evidence_for
-from pipeline.perturbing.perturb_picture import PerturbInputs, perturb_picture, word_factors
+from pipeline.perturbing.perturb_picture import PerturbInputs, perturb_picture, surveyed
 from pipeline.perturbing.replacements import PerturbParams, Replacements
 from pipeline.perturbing.slots import EditCase
 from pipeline.programs.alignment import align
 from pipeline.programs.operations import parse
+from pipeline.programs.premises import premises
 from pipeline.words.lexicon import Lexicon
 from tests.notation import graphs, steps
 
@@ -20,16 +23,38 @@ NO_WORDS = Vocabulary(
 )
 
 
-def perturb(questions, tags, vocabulary, params):
-    """Candidates and questions without one, sorted. `tags`: text -> its words. The evidence is what the questions say."""
+class AnythingFits:
+    """In place of the model of what is plausible, where something else is tested."""
+
+    def __init__(self, replacements):
+        self.anything = np.ones(len(replacements.table.names))
+
+    def fits(self, demanded, attested):
+        return self.anything
+
+    def look(self, name, look, type_):
+        return 1.0
+
+    def relation(self, subject, relation, other):
+        return 1.0
+
+
+def perturb(
+    questions, tags, vocabulary, params, anything_fits=False, scenes=MappingProxyType({}), weak_share=1.0
+):
+    """Candidates and questions without one, sorted. `tags`: text -> its words. The evidence is what the questions say, and the
+    scene graph if there is one."""
     asked = defaultdict(list)
     for question in questions:
         asked[question.picture_id].append(question)
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    facts = partial(evidence_for, scenes={}, told=graphs(asked, lexicon), lexicon=lexicon)
+    facts = partial(evidence_for, scenes=scenes, told=graphs(asked, lexicon), lexicon=lexicon)
     tagged = {text: Tagged(text=text, words=words) for text, words in tags.items()}
+    params = msgspec.structs.replace(params, weak_share=weak_share)
     inputs = PerturbInputs(asked, facts, tagged, Replacements(vocabulary, params))
-    inputs.replacements.factors = word_factors(inputs, asked)
+    if anything_fits:
+        inputs.replacements.plausible = AnythingFits(inputs.replacements)
+    inputs = surveyed(inputs, asked)
     rows = sorted(
         (row for p in asked for row in perturb_picture(inputs, p)), key=lambda row: row.candidate_id
     )
@@ -41,4 +66,5 @@ def case_of(text, semantic, words=(), random=0.0):
     program = parse(steps(semantic))
     sentence = align(text, program, {}, words)
     nothing = Replacements(NO_WORDS, PerturbParams())
-    return EditCase(sentence, program, None, np.zeros(0, bool), nothing, [(random, random)] * 12)
+    said = premises(program, sentence)
+    return EditCase(sentence, program, said, None, np.zeros(0), nothing, [(random, random)] * 12)

@@ -1,8 +1,13 @@
-from pipeline.perturbing.edit_kinds import edit
+from collections import Counter
+
+import pytest
+
+from pipeline.perturbing.edit_kinds import ONLY_WEAK, edit
 from pipeline.perturbing.replacements import PerturbParams
+from pipeline.words.word_classes import WordClasses
 from tests.notation import question
 from tests.pipeline.perturbing.in_memory import case_of, perturb
-from tests.pipeline.perturbing.small_vocabulary import vocabulary
+from tests.pipeline.perturbing.small_vocabulary import made, plain_tags, vocabulary
 
 
 def test_of_several_things_those_stay_that_are_too_seldom_put_in():
@@ -36,3 +41,137 @@ def test_a_question_that_names_nothing_has_no_edit():
         [],
         "names no object",
     )
+
+
+WEAK = [  # where what is asked for is gives way only where nothing else can; question, program, edited, weak
+    (
+        "What is above the cup?",
+        "select: cup (1)->relate: _,above,s (2) [0]->query: name [1]",
+        "What is below the cup?",
+        True,
+    ),
+    (
+        "What is in front of the old cup?",
+        "select: cup (1)->filter age: old [0]->relate: _,in front of,s (2) [1]->query: name [2]",
+        "What is in front of the young cup?",
+        False,
+    ),
+    (
+        "What is above the cup behind the vase?",
+        "select: vase (1)->relate: cup,behind,s (2) [0]->relate: _,above,s (3) [1]->query: name [2]",
+        "What is above the cup in front of the vase?",
+        False,
+    ),
+    (
+        "What is above the cup that is glazed?",
+        "select: cup (1)->filter other: glazed [0]->relate: _,above,s (3) [1]->query: name [2]",
+        "What is above the cup that is not glazed?",
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize("text, semantic, edited, weak", WEAK)
+def test_where_the_thing_asked_for_is_gives_way_only_where_nothing_else_can(text, semantic, edited, weak):
+    row = made("pt-hard", text, semantic, vocabulary("cup", "vase", seen=("above", "in front of", "behind")))
+    assert (row.text, row.weak) == (edited, weak)
+
+
+def test_weak_edits_are_at_most_a_share_of_those_made():
+    # 90 questions with an edit that is not weak, 60 with a weak one; 10 of 100 would be a tenth. Drawn by lot, 10 of 60
+    # have a standard deviation of 2.9.
+    made_of = {
+        ("What color is the cup above the vase?", "relate: cup,above,s (2) [0]->query: color [1]"): 90,
+        ("What is above the vase?", "relate: _,above,s (2) [0]->query: name [1]"): 60,
+    }
+    asked = [
+        question(
+            text, f"select: vase (1)->{semantic}", "", question_id=f"q{i} {text}", picture_id=f"n{i} {text}"
+        )
+        for (text, semantic), count in made_of.items()
+        for i in range(count)
+    ]
+    words, tags = vocabulary("cup", "vase", seen=("above",)), {text: () for text, _ in made_of}
+
+    def weak(share):
+        rows, dropped = perturb(asked, tags, words, PerturbParams(), anything_fits=True, weak_share=share)
+        hard = [row for row in rows if row.subset == "pt-hard"]
+        reasons = [row.reason for row in dropped if row.subset == "pt-hard"]
+        assert len(hard) + reasons.count(ONLY_WEAK) == 150
+        return sum(row.weak for row in hard)
+
+    assert (weak(0.0), weak(1.0)) == (0, 60)
+    assert abs(weak(0.1) - 10) < 9
+
+
+def test_of_a_question_that_could_only_be_affirmed_it_is_said_that_there_are_enough_weak_edits():
+    text, semantic = (
+        "What kind of food is not red?",
+        "select: food (1)->filter color: not(red) [0]->query: name [1]",
+    )
+    asked, words = [question(text, semantic)], vocabulary("cup")
+    _, dropped = perturb(asked, {text: ()}, words, PerturbParams(), weak_share=0.0)
+    assert [row.reason for row in dropped if row.subset == "pt-hard"] == [ONLY_WEAK]
+    (row,) = [row for row in perturb(asked, {text: ()}, words, PerturbParams())[0] if row.subset == "pt-hard"]
+    assert (row.text, row.weak) == ("What kind of food is red?", True)
+
+
+def candidates_of(count_of, words, subset):
+    """The candidates of a subset from so many questions of each (text, program), tagged by their words."""
+    asked = [
+        question(text, semantic, "", question_id=f"q{i} {text}", picture_id=f"n{i} {text}")
+        for (text, semantic), count in count_of.items()
+        for i in range(count)
+    ]
+    classes = WordClasses(words)
+    tags = {text: classes.classify(text, plain_tags(text)) for text, _ in count_of}
+    candidates, _ = perturb(asked, tags, words, PerturbParams(), anything_fits=True)
+    return [row for row in candidates if row.subset == subset]
+
+
+def test_not_is_put_in_as_often_as_it_is_taken_out():
+    # 60 "not" go, so 60 of 300 others come: a standard deviation of 7.
+    count_of = {
+        ("What is the cup that is not red on?", "select: cup (1)->filter color: not(red) [0]->relate: _,on,o (2) [1]->query: name [2]"): 60,
+        ("What is the cup that is red on?", "select: cup (1)->filter color: red [0]->relate: _,on,o (2) [1]->query: name [2]"): 300,
+    }  # fmt: skip
+    made = candidates_of(count_of, vocabulary("cup", "table", looks=("red", "blue")), "pt-hard")
+    texts = Counter(row.text for row in made)
+    assert texts["What is the cup that is red on?"] == 60
+    assert 30 < texts["What is the cup that is not red on?"] < 90
+    assert texts.total() == 360 and all("not blue" not in text for text in texts)
+
+
+def test_who_comes_as_often_as_it_goes_and_a_category_is_asked_for_as_the_source_asks():
+    # All 60 "who" become "which animal", in the source's form; of 200 animals as many become "who" (deviation: 7).
+    count_of = {
+        ("Who is on the chair?", "select: chair (1)->relate: person,on,s (2) [0]->query: name [1]"): 60,
+        ("Which kind of animal is on the chair?", "select: chair (1)->relate: animal,on,s (2) [0]->query: name [1]"): 200,
+    }  # fmt: skip
+    kinds = {"animal": ("zebra", "giraffe"), "person": ("man",)}
+    made = candidates_of(count_of, vocabulary("chair", "zebra", "giraffe", "man", kinds=kinds), "pt-easy")
+    first = Counter(row.text.split(" is ")[0] for row in made)
+    assert first["Which kind of animal"] > 30 and set(first) == {"Which kind of animal", "Who"}
+    assert abs(first["Who"] - 60) < 30
+
+
+def test_where_a_question_says_no_more_of_an_animal_nobody_asks_who_it_is():
+    count_of = {
+        ("Who is standing?", "select: person (1)->filter pose: standing [0]->query: name [1]"): 40,
+        ("What animal is it?", "select: animal (1)->query: name [0]"): 40,
+    }
+    kinds = {"animal": ("zebra", "giraffe"), "furniture": ("chair",), "person": ("man",)}
+    made = candidates_of(count_of, vocabulary("chair", "zebra", "giraffe", "man", kinds=kinds), "pt-easy")
+    assert any("furniture is it?" in row.text for row in made)
+    assert not any(row.text == "Who is it?" for row in made)
+
+
+def test_the_middle_is_entered_as_often_as_it_is_left():
+    # 60 leave it, so 60 of 300 from the left enter it: a standard deviation of 7.
+    count_of = {
+        (f"What color is the cup {where}?", f"select: cup (1)->filter hposition: {zone} [0]->query: color [1]"): count
+        for where, zone, count in (("in the middle of the photo", "middle", 60), ("on the left of the photo", "left", 300))
+    }  # fmt: skip
+    texts = Counter(row.text for row in candidates_of(count_of, vocabulary("cup"), "pt-hard"))
+    assert texts.total() == 360 and 30 < texts["What color is the cup in the middle of the photo?"] < 90
+    assert texts["What color is the cup on the right of the photo?"] > 200

@@ -1,5 +1,5 @@
 from pipeline.perturbing.replacements import PerturbParams
-from tests.notation import question
+from tests.notation import question, scene
 from tests.pipeline.perturbing.in_memory import perturb
 from tests.pipeline.perturbing.small_vocabulary import made, vocabulary
 
@@ -30,3 +30,17 @@ def test_the_same_seed_gives_the_same_edits_whatever_else_is_asked_and_another_s
         if c.question_id in {q.question_id for q in asked[:5]}
     ]
     assert texts(asked) != texts(asked, seed=2)
+
+
+def test_what_a_scene_graph_lists_is_not_put_in():
+    words, semantic = vocabulary("kite", "vase", "drum"), "select: cup (1)->query: color [0]"
+    asked = [question("What color is the cup?", semantic, "red", question_id=f"q{i}") for i in range(20)]
+    listed = {"n1": scene("cup 1", "vase 2", "drum 3", complete=False)}
+
+    def put_in(scenes):
+        found, _ = perturb(
+            asked, {asked[0].text: ()}, words, PerturbParams(), anything_fits=True, scenes=scenes
+        )
+        return {edit.new for row in found for edit in row.edits}
+
+    assert put_in({}) == {"kite", "vase", "drum"} and put_in(listed) == {"kite"}

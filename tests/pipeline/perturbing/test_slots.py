@@ -41,6 +41,18 @@ def test_a_verb_that_the_tagger_takes_for_a_noun_ends_no_compound():
     assert row.text == "Does the kite look red?"
 
 
+def test_a_thing_stays_if_the_text_says_of_it_what_nobody_can_read():
+    tags = ((0, 4, "WDT"), (5, 10, "NN"), (11, 13, "VBZ"), (14, 17, "DT"), (18, 21, "NN"))
+    juggles = (*tags, (22, 26, "WDT"), (27, 34, "VBZ"))
+    words, semantic = vocabulary("cup", "kite"), "select: cup (1)->query: color [0]"
+    assert (
+        made("pt-easy", "What color is the cup?", semantic, words, tags=tags).text
+        == "What color is the kite?"
+    )
+    row = made("pt-easy", "What color is the cup that juggles?", semantic, words, tags=juggles)
+    assert row.reason == "only its own word makes sense there"
+
+
 def test_a_kind_of_edit_can_change_nothing_of_what_the_next_one_sees():
     case = case_of("What color is the cup?", "select: cup (1)->query: color [0]")
     with pytest.raises(dataclasses.FrozenInstanceError):

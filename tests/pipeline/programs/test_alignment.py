@@ -1,5 +1,6 @@
 import pytest
 
+from pipeline.core.records import Word
 from pipeline.programs.alignment import align, attribute_forms, choice_forms, name_forms, relation_forms
 from pipeline.programs.operations import parse
 from tests.notation import steps
@@ -76,7 +77,41 @@ CASES = [  # question, program, annotations, names found {step: words}, values f
         {0: "box", 2: "box"},
         {(1, 0): "wooden", (2, 0): "to the left of", (3, 0): "metallic", (4, 0): "open"},
     ),
-    ("Who is he near?", "select: he (1)->relate: person,near,o (2) [0]->query: name [1]", {"2": "1"}, {}, {}),
+    (
+        "Who is he near?",
+        "select: he (1)->relate: person,near,o (2) [0]->query: name [1]",
+        {"2": "1"},
+        {},
+        {(1, 0): "near"},
+    ),
+    (
+        "What color is the cup to the left of her?",
+        "select: she (1)->relate: cup,to the left of,s (2) [0]->query: color [1]",
+        {},
+        {1: "cup"},
+        {(1, 0): "to the left of"},
+    ),
+    (
+        "In front of what is the little dog?",
+        "select: dog (1)->filter size: small [0]->relate: _,in front of,o (2) [1]->query: name [2]",
+        {},
+        {0: "dog"},
+        {(1, 0): "little", (2, 0): "In front of"},
+    ),
+    (
+        "What animal is the dog before?",
+        "select: dog (1)->relate: animal,in front of,o (2) [0]->query: name [1]",
+        {},
+        {0: "dog", 1: "animal"},
+        {(1, 0): "before"},
+    ),
+    (
+        "What is the lamp hanging above?",
+        "select: lamp (1)->relate: _,hanging above,o (2) [0]->query: name [1]",
+        {},
+        {0: "lamp"},
+        {(1, 0): "above"},
+    ),
 ]
 
 
@@ -85,6 +120,15 @@ def test_every_step_is_found_where_the_question_says_it(text, semantic, annotati
     aligned = align(text, parse(steps(semantic)), annotations)
     assert {step: aligned.said(span) for step, span in aligned.names.items()} == names
     assert {place: aligned.said(span) for place, span in aligned.values.items()} == values
+
+
+def test_a_thing_in_other_words_is_its_noun_alone():
+    """GQA annotates "the small animal" where its program says elephant; how it looks is no part of its name."""
+    text = "Is the small animal to the left or to the right of the cup?"
+    semantic = "select: cup (1)->choose rel: elephant,to the left of|to the right of,s (2) [0]"
+    words = [Word(start=7, end=12, tag="JJ", kind="attribute", name="small")]
+    aligned = align(text, parse(steps(semantic)), {"1:4": "2"}, words)
+    assert aligned.said(aligned.names[1]) == "animal"
 
 
 def test_two_things_of_one_name_are_told_apart_by_annotations_or_by_the_order_of_speech():

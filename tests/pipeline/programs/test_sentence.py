@@ -27,7 +27,7 @@ def test_the_token_before_the_first_is_none():
     ("token", "tag", "kind", "belongs"),
     [
         ("chocolate", "NN", "object", True),
-        ("adult", "JJ", "attribute", True),
+        ("adult", "JJ", "attribute", False),  # a look, which another noun may have too
         ("the", "DT", "other", False),
         ("wearing", "NN", "other", False),
         ("kind", "NN", "frame", False),
@@ -38,3 +38,13 @@ def test_some_words_belong_to_the_noun_after_them(token, tag, kind, belongs):
     word = Word(start=0, end=len(token), tag=tag, kind=kind, name=token)
     assert Sentence(f"{token} cake", [word]).modifies(0) is belongs
     assert Sentence("other cake").modifies(0)
+
+
+def test_a_pronoun_is_found_as_subject_or_object_but_not_as_owner():
+    owner = Word(start=9, end=12, tag="PRP$")
+    assert Sentence("What is her hat?").pronoun("she")
+    assert Sentence("Where is her hat?", [owner]).pronoun("she") is None
+    sentence = Sentence("Is the cup behind her hat or her?", [Word(start=18, end=21, tag="PRP$")])
+    assert sentence.pronoun("she").first == 7
+    assert sentence.pronoun("he") is None
+    assert sentence.pronoun("cup") is None

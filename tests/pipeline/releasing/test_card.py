@@ -51,6 +51,12 @@ def test_a_subset_is_counted_without_the_others(items):
     assert found.words == 3  # 3, 3, 2 and 4 words
 
 
+def test_difficulties_are_counted_where_they_are_known(items):
+    assert "UQs by difficulty" not in card(items, P, **FACTS)
+    known = [replace(item, difficulty="popular" if item.unanswerable else None) for item in items]
+    assert "| `clip-hard` | 0 | 4 | 0 |" in card(known, P, **FACTS)
+
+
 def test_length_is_counted_in_words():
     # 5 and 2 words
     rows = [

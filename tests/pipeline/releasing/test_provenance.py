@@ -7,15 +7,30 @@ from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl, write_jsonl
 from pipeline.core.params import convert
 from pipeline.core.paths import Folders
-from pipeline.core.records import Candidate, Dropped, Judgement, Verified
+from pipeline.core.records import Candidate, Dropped, Judgement, Question, Verified
 from pipeline.releasing.check_release import released
-from pipeline.releasing.provenance import DROPS, Provenance, ReleaseParams, all_dropped, canary
+from pipeline.releasing.provenance import DROPS, Provenance, ReleaseParams, all_dropped, canary, provenance
 
 
 def test_an_answerable_item_asks_its_own_question_of_its_own_picture(release):
     for row in read_jsonl(release / "provenance.jsonl", Provenance):
         if not row.item.unanswerable:
             assert (row.item.picture_id, row.item.text) == (row.source_picture_id, row.source_text)
+
+
+def test_the_source_text_is_the_sources_even_where_it_was_paraphrased(items):
+    asked = {
+        item.question_id: Question(
+            question_id=item.question_id,
+            picture_id="n1",
+            split="val",
+            text=item.text,
+            answer="a",
+            source_text="As it was?",
+        )
+        for item in items
+    }
+    assert {row.source_text for row in provenance(items, asked, {})} == {"As it was?"}
 
 
 def test_the_story_of_an_unanswerable_item_has_its_votes_and_its_edited_program(release):

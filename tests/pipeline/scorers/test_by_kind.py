@@ -23,6 +23,20 @@ def test_uqs_of_a_category_are_set_against_all_aqs():
     assert slices["wrong attribute"]["auroc"] == 2 / 3 and slices["wrong attribute"]["uqs"] == 1
 
 
+def test_uqs_of_a_difficulty_are_set_against_all_aqs():
+    items = [
+        BenchmarkItem("a", "n", {"red": 1.0}),
+        BenchmarkItem("u", "n", {}, difficulty="adversarial"),
+        BenchmarkItem("v", "n", {}, difficulty="random"),
+    ]
+    said = model({"a": ("red", 0.4), "u": ("red", 0.5), "v": ("red", 0.1)})
+    slices = by_group(join(Items.of(items), said, Options()), Options())["difficulty"]
+    assert {kind: (row["auroc"], row["aqs"], row["uqs"]) for kind, row in slices.items()} == {
+        "adversarial": (0.0, 1, 1),
+        "random": (1.0, 1, 1),
+    }
+
+
 def test_an_edit_counts_where_it_is_one_of_several_and_a_question_type_for_both_kinds():
     items = [
         BenchmarkItem("a", "n", {"red": 1.0}, edits=("object",), structural="query"),

@@ -66,7 +66,7 @@ def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, cap
         "--bootstrap is -1, wanted 0 or more",
         "--seed is -2, wanted 0 or more",
         "--scores: no nope; there are abstention, answerability",
-        "--by: no weather; there are category, edit, structural, semantic, detailed",
+        "--by: no weather; there are category, difficulty, edit, structural, semantic, detailed",
         "--extra nothing=x: wanted NAME=FILE, NAME one of vectors, wordnet",
         "--plots: `rgqa score` of the whole project makes it",
         "no subset x; there are clip-easy, pt-hard",

@@ -52,8 +52,8 @@ def test_what_is_not_given_is_as_the_options_have_it():
     ("words", "expected"),
     [
         ({"threshold": math.nan}, "--threshold is nan, wanted a number"),
-        ({"by": "weather"}, "--by: no weather; there are category, edit"),
-        ({"by": ","}, "--by: no name given; there are category, edit"),
+        ({"by": "weather"}, "--by: no weather; there are category, difficulty, edit"),
+        ({"by": ","}, "--by: no name given; there are category, difficulty, edit"),
         ({"scores": ""}, "--scores: no name given; there are abstention"),
         ({"costs": [math.inf]}, "--costs is (inf,), wanted numbers of 0 or more"),
     ],

@@ -10,6 +10,7 @@ from pipeline.core.records import (
     Dropped,
     Edit,
     EditScore,
+    Estimate,
     Item,
     Judgement,
     OwnScore,
@@ -93,6 +94,9 @@ def project(tmp_path, monkeypatch):
     write_jsonl(interim / "similarity/edit_scores.jsonl", edited)
     write_json(interim / "rank/parts.json", PARTS)
     write_jsonl(interim / "collect/verified.jsonl", VERIFIED)
+    ids = [row.candidate.candidate_id for row in VERIFIED]
+    estimates = [Estimate(candidate_id=key, answerable=0.1, difficulty="popular") for key in ids]
+    write_jsonl(interim / "estimate/estimates.jsonl", estimates)
     write_jsonl(
         interim / "collect/aq_checks.jsonl",
         [

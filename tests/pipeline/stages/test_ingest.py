@@ -69,6 +69,21 @@ def test_ingesting_twice_gives_the_same_bytes(tiny):
     assert {path.name: path.read_bytes() for path in OUT.iterdir()} == before
 
 
+def test_questions_of_the_split_are_paraphrased_where_it_is_asked_for(tiny):
+    ingest.main()
+    before = {q.question_id: q for q in read_jsonl(OUT / "questions.jsonl", Question)}
+    params = Path("params.yaml").read_text()
+    Path("params.yaml").write_text(params.replace("ingest:", "ingest:\n    paraphrase: true\n    seed: 7", 1))
+    ingest.main()
+    after = {q.question_id: q for q in read_jsonl(OUT / "questions.jsonl", Question)}
+    changed = {key for key, q in after.items() if q.text != before[key].text}
+    assert {after[key].source_text for key in after.keys() - changed} == {""}
+    assert all(after[key].source_text == before[key].text for key in changed)
+    assert {before[key].split for key in changed} == {"testdev"}  # train and val are there for the vocabulary
+    assert read_json(OUT / "ingest.json")["paraphrased"] == len(changed) >= 30  # of 40
+    assert [(q.program, q.answer) for q in after.values()] == [(q.program, q.answer) for q in before.values()]
+
+
 def problems_of_ingest() -> list[str]:
     with pytest.raises(UserError) as caught:
         ingest.main()

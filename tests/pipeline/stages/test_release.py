@@ -12,6 +12,7 @@ from pipeline.core.paths import Folders
 from pipeline.core.records import Item, Verdict
 from pipeline.releasing.check_release import check_release, publish
 from pipeline.releasing.provenance import Provenance, canary
+from pipeline.scorers.benchmark import read_benchmark
 from pipeline.stages import release as release_stage
 
 
@@ -33,6 +34,17 @@ def test_every_row_is_marked_as_simulated_and_carries_the_canary(release):
     assert mark in (release / "README.md").read_text()
     for path in (release / "rgqa").glob("*.json"):
         assert {row["canary"] for row in json.loads(path.read_text())} == {mark}
+
+
+def test_scorers_read_the_difficulty_of_every_uq_from_a_release(release):
+    told = {(item.subset, item.item_id): item.difficulty or "" for item in items(release)}
+    read = read_benchmark(release).subsets
+    assert told == {(name, row.id): row.difficulty for name, rows in read.items() for row in rows}
+    assert {item.difficulty for item in items(release) if item.unanswerable} <= {
+        "random",
+        "popular",
+        "adversarial",
+    }
 
 
 def test_items_are_sorted_and_their_ids_differ_within_a_subset(release):

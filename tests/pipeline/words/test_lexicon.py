@@ -202,6 +202,13 @@ def test_it_knows_what_everyday_things_are(name, kind):
         ("cabinet", "person"),
         ("keyboard", "instrument"),
         ("sneaker", "clothing"),
+        # Everyday speech keeps them apart.
+        ("mitt", "glove"),
+        ("baseball mitt", "glove"),
+        ("mitten", "glove"),
+        ("swim suit", "suit"),
+        ("snow suit", "suit"),
+        ("sweatshirt", "sweater"),
     ],
 )
 def test_it_says_nothing_that_gqa_or_people_do_not_say(name, kind):

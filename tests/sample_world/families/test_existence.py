@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from sample_world.families import presence
+from sample_world.families import existence
 from sample_world.ontology import BY_NAME
 from tests.sample_world.kitchen import KITCHEN, LOOKS, asked_by, check_family, detailed
 
 FAMILIES = [
-    (presence.exists_name, "verify", "obj"),
-    (presence.exists_look, "verify", "obj"),
-    (presence.exists_beside, "verify", "rel"),
-    (presence.exists_two, "logical", "obj"),
-    (presence.exists_look_of_either, "logical", "obj"),
+    (existence.exists_name, "verify", "obj"),
+    (existence.exists_look, "verify", "obj"),
+    (existence.exists_beside, "verify", "rel"),
+    (existence.exists_two, "logical", "obj"),
+    (existence.exists_look_of_either, "logical", "obj"),
 ]
 
 
@@ -40,7 +40,7 @@ def test_existence_is_answered_for_every_form(of_kitchen) -> None:
 
 def test_what_is_not_there_could_well_be_in_such_a_place():
     # a "no" about a whale in a kitchen would give itself away
-    for question in (q for asked_together in asked_by(presence.exists_name) for q in asked_together):
+    for question in (q for asked_together in asked_by(existence.exists_name) for q in asked_together):
         name = question.program[0].argument.split(" (")[0]
         place = "kitchen" if question.picture_id == KITCHEN.picture_id else "park"
         assert question.answer == "yes" or place in BY_NAME[name].places, question.text
@@ -48,7 +48,7 @@ def test_what_is_not_there_could_well_be_in_such_a_place():
 
 @pytest.mark.parametrize(("form", "needed"), [("existAnd", all), ("existOr", any)])
 def test_both_must_be_there_for_and_and_either_for_or(form, needed):
-    every = [q for asked_together in asked_by(presence.exists_two, 60) for q in asked_together]
+    every = [q for asked_together in asked_by(existence.exists_two, 60) for q in asked_together]
     of_form = [q for q in every if q.detailed.removesuffix("C") == form]
     assert {q.answer for q in of_form} == {"yes", "no"}
     for question in of_form:

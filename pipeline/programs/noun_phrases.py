@@ -1,0 +1,102 @@
+"""Noun phrases in a question's text: what belongs to a noun, where its phrase starts, what a clause behind it says.
+
+Programs name a noun and what of its phrase they use; the rest is told by the tagged words. The lists of words here are of closed
+classes (pronouns, determiners, forms of "be"), but for `_SHOWN`, our own judgement.
+"""
+
+from __future__ import annotations
+
+from pipeline.programs.sentence import Sentence, Span
+from pipeline.words.nouns import BASE, VERBS
+from pipeline.words.relations import PREPOSITIONS
+from pipeline.words.word_tables import DETERMINERS, words
+
+POINTING = words("this, that, it, these, those, they, he, she")
+_RELATIVE = words("that, which, who")
+# What cannot stand between a determiner and its noun, where no tags tell it.
+_ENDS = frozenset(word for phrase in PREPOSITIONS for word in phrase.split()) | words(
+    "is, are, do, does, or, have, has"
+)
+_SHOWN = words("shown, seen, pictured, depicted, visible")  # "that is shown" says nothing of a thing
+
+# What a text says of a thing and no step does: attributes, and (relation, the thing's role in it, the other thing).
+Said = tuple[tuple[str, ...], tuple[tuple[str, str, str], ...]]
+NOTHING: Said = ((), ())
+
+
+def whole_noun(sentence: Sentence, span: Span) -> tuple[Span, int]:
+    """A noun with what belongs to it ("chocolate" of "chocolate cake", "other" of "the other man", for where there is
+    no man, there is no other), and the token that starts its phrase."""
+    first, last = span.first, span.last
+    while last < len(sentence.tokens) and not sentence.taken[last] and _ends_compound(sentence, last):
+        last += 1
+    while first > 0 and not sentence.taken[first - 1] and sentence.modifies(first - 1):
+        first -= 1
+    return sentence.span(first, last), phrase_start(sentence, first)
+
+
+def phrase_start(sentence: Sentence, first: int) -> int:
+    """The token that starts the phrase of a noun: its determiner, with only looks in between; else the noun's first."""
+    nouns = {index for name in sentence.names.values() for index in range(name.first, name.last)}
+    for index in range(first - 1, max(first - 6, -1), -1):
+        token = sentence.tokens[index]
+        if index in nouns:
+            break
+        if token in DETERMINERS or token == "'s":
+            return index
+        look = sentence.taken[index] or sentence.tag(index).startswith(("JJ", "VBN", "RB"))
+        untagged = not sentence.tags and token not in _ENDS and not token.endswith("ing")
+        if not (look or untagged or sentence.kind(index) == "attribute" or token in ("and", "other", "not")):
+            break
+    return first
+
+
+def _ends_compound(sentence: Sentence, index: int) -> bool:
+    """Whether a token that no step names is a noun like the one before it, as in "counter top"; "look" and "looks" are verbs
+    there, whatever their tags."""
+    token, after = sentence.tokens[index], sentence.tokens[index + 1 : index + 2]
+    if token == "top":
+        return after != ("of",)
+    if sentence.tag(index - 1) == "NNS":  # "the animals dogs" is none
+        return False
+    noun = sentence.tag(index) in ("NN", "NNS") and token not in BASE | VERBS
+    return noun and sentence.modifies(index)
+
+
+def clause(sentence: Sentence, last: int) -> Said | None:
+    """What a clause behind a noun says of it and no step does: "the batter that is wearing a belt" must be able to
+    wear one. None where that cannot be told.
+
+    Args:
+        last: the token behind the noun.
+    """
+    start = _clause_start(sentence, last)
+    relative = start > last
+    if not relative and (sentence.kind(last) != "relation" or not sentence.free(last)):
+        return NOTHING
+    told = [i for i in range(start, len(sentence.tokens)) if sentence.kind(i) or not sentence.free(i)][:2]
+    if not told:
+        return None if _SHOWN.isdisjoint(sentence.tokens[start:]) else NOTHING
+    kinds = [sentence.kind(index) if sentence.free(index) else "taken" for index in told]
+    word = sentence.tags[told[0]].name if kinds[0] != "taken" else ""
+    if kinds[0] == "relation" and (kinds[1:] == ["object"] or (relative and not kinds[1:])):
+        return (), ((word, "s", sentence.tags[told[1]].name if kinds[1:] else ""),)
+    if relative and kinds[0] == "attribute":
+        return (word,), ()
+    return None if relative and kinds[0] == "object" else NOTHING
+
+
+def _clause_start(sentence: Sentence, last: int) -> int:
+    """The token after the "that" of the clause that a noun has; without one, the token behind the noun."""
+    for index in range(last, len(sentence.tokens) - 1):
+        if sentence.tokens[index] in _RELATIVE and _opens(sentence, index + 1):
+            return index + 1
+        if sentence.kind(index) == "object" or sentence.tag(index).startswith("VB"):
+            break
+    return last
+
+
+def _opens(sentence: Sentence, index: int) -> bool:
+    """Whether a clause begins with this token, so that the "that" before it is not of a noun: "behind that man"."""
+    verb = sentence.tag(index).startswith("VB") or sentence.kind(index) == "relation"
+    return verb or sentence.tokens[index] in DETERMINERS | POINTING
