@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import HealthCheck, settings
 
 from pipeline.core.files import read_jsonl, write_json, write_jsonl
 from pipeline.core.records import (
@@ -20,6 +21,10 @@ from pipeline.core.records import (
     candidate_id,
 )
 from tests.tiny.project import PARAMS, TINY, lay_out, run_stages
+
+# How fast examples are made says nothing on a machine that does other things, too.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 # What the words of the tiny world mean, written down by hand.
 CATEGORIES = {

@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom
+from scipy.special import bdtrc  # scipy.stats has it, too, but takes half a second to load
 
 from annotation.study.exports import CHOICES
 from annotation.study.judged import CollectRules
@@ -138,7 +138,7 @@ def excess(own: np.ndarray, others: np.ndarray, comparisons: int) -> Excess | No
     total = chosen.sum()
     shares = chosen.sum(axis=0) / total
     expected = chosen.sum(axis=1) @ (usual / usual.sum(axis=1, keepdims=True)) / total
-    chance = np.minimum(1.0, comparisons * binom.sf(chosen.sum(axis=0) - 1, total, expected))
+    chance = np.minimum(1.0, comparisons * bdtrc(chosen.sum(axis=0) - 1.0, total, expected))
     most = np.lexsort((expected - shares, chance))[0]
     return Excess(
         choice=CHOICES[most],

@@ -24,7 +24,7 @@ from pipeline.counting.unlisted import LeftOut
 from pipeline.judge.facts import Facts, facts_of
 from pipeline.judge.judgement import Outcome, execute
 from pipeline.judge.known_things import Unlisted
-from pipeline.judge.reconstruct import FactsWithout, Reconstructed, facts_known
+from pipeline.judge.reconstruct import Reconstructed, facts_known
 from pipeline.programs.operations import Operation, parse
 from pipeline.screening.screen_faults import always_answerable
 from pipeline.words.lexicon import Lexicon
@@ -235,11 +235,14 @@ def trials(source: Source, foreign: int, rng: np.random.Generator) -> Iterator[T
     for evidence, ids in pictures.items():
         for own in track(ids, f"agreement, {evidence}", len(ids), "picture"):
             # A question's own facts are left out of a partial graph; a published one states none.
-            facts_without = None if own in source.scenes else FactsWithout(source.graphs[own], lexicon)
             listed = replace(facts(own), unlisted=None)
             for question in source.asked[own]:
                 program = parse(question.program, question.question_id)
-                known = facts_without(source.related[question.question_id]) if facts_without else listed
+                known = listed
+                if own not in source.scenes:
+                    known = facts_known(
+                        source.graphs[own], lexicon, False, source.related[question.question_id]
+                    )
                 yield trial(question, program, own, evidence, known)
                 drawn = [ids[i] for i in rng.integers(len(ids), size=foreign).tolist()]
                 others = [] if always_answerable(program) else [other for other in drawn if other != own]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from pipeline.auditing.attackers import Attack, Folds, attack, by_vectors, text_groups
 from pipeline.auditing.judge_agreement import Agreement
@@ -16,6 +18,7 @@ from pipeline.auditing.margins import Margin, margin
 from pipeline.auditing.reliability import Reliability
 from pipeline.auditing.screen_check import Screening
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS, TOLD_APART
+from pipeline.core.parallel import ordered_map, threads
 from pipeline.core.params import Params
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
@@ -96,23 +99,37 @@ class AuditReport(Record):
 
 
 def audit_items(
-    items: Sequence[Item],
+    benchmarks: Sequence[Sequence[Item]],
     pictures: Mapping[str, np.ndarray],
     p: AuditParams,
-    label: str,
     known: KnownQuestions | None = None,
-) -> dict[Subset, SubsetAudit]:
-    """Audit each subset that has items.
+) -> list[dict[Subset, SubsetAudit]]:
+    """Audit each subset that has items, of each of several benchmarks: as many at a time as there are cores.
 
     Args:
-        pictures: vectors [d] by id. label: of the progress bar. known: the source's questions, if attackers know them.
+        pictures: vectors [d] by id. known: the source's questions, if attackers know them.
     """
-    by_subset = [[item for item in items if item.subset == subset] for subset in SUBSETS]
-    present = [rows for rows in by_subset if rows]
-    return {
-        rows[0].subset: audit_subset(rows, pictures, p, known)
-        for rows in track(present, label, unit="subset")
-    }
+    parts = [[item for item in items if item.subset == subset] for items in benchmarks for subset in SUBSETS]
+    present = [rows for rows in parts if rows]
+    results = ordered_map(
+        _audit, present, partial(_Known, pictures, p, known), min(threads(), len(present) or 1), 1
+    )
+    audits = track(results, "audit", len(present), "subset")
+    found = iter([next(audits) if rows else None for rows in parts])
+    return [{subset: audit for subset in SUBSETS if (audit := next(found))} for _ in benchmarks]
+
+
+class _Known(NamedTuple):
+    """What every subset is audited with."""
+
+    pictures: Mapping[str, np.ndarray]
+    params: AuditParams
+    known: KnownQuestions | None
+
+
+def _audit(own: _Known, items: Sequence[Item]) -> SubsetAudit:
+    with threadpool_limits(1):  # processes work side by side, and sums do not depend on their number
+        return audit_subset(items, *own)
 
 
 def audit_subset(

@@ -13,7 +13,9 @@ from pipeline.core.records import Candidate, Record
 from pipeline.counting.presence import names_known
 from pipeline.estimating.claims import Beliefs, Claim, claims
 from pipeline.judge.facts import Facts
+from pipeline.programs.alignment import align
 from pipeline.programs.operations import parse
+from pipeline.programs.premises import asserted_steps
 
 # No estimate is surer than this: graphs and programs have errors.
 SUREST_ESTIMATE = 0.999
@@ -47,14 +49,17 @@ class Probable(NamedTuple):
 
 
 def claims_of(candidate: Candidate) -> list[Claim]:
-    """What a candidate takes for granted: by its program; where it has none, what was put in."""
+    """What a candidate takes for granted: by its program and text; where it has no program, what was put in."""
     if candidate.program:
-        return claims(parse(candidate.program, candidate.text))
-    things = [Claim("object", edit.step, edit.new) for edit in candidate.edits if edit.kind == "object"]
-    looks = [
-        Claim("attribute", edit.step, "", (edit.new,)) for edit in candidate.edits if edit.kind == "attribute"
+        program = parse(candidate.program, candidate.text)
+        asserted = asserted_steps(program, align(candidate.text, program, {}))
+        return [claim for claim in claims(program) if claim.step not in asserted]
+    put_in = ((edit, "" if edit.kind == "attribute" else edit.new) for edit in candidate.edits)
+    return [
+        Claim(edit.kind, edit.step, name, () if name else (edit.new,))
+        for edit, name in put_in
+        if edit.kind != "relation"
     ]
-    return things + looks
 
 
 def probable(found: Sequence[Claim], facts: Facts | None, beliefs: Beliefs) -> list[Probable]:

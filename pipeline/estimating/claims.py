@@ -14,6 +14,7 @@ from typing import NamedTuple
 from pipeline.core.records import EditKind, Vocabulary
 from pipeline.counting.presence import BORROWED, SUREST, Presence
 from pipeline.judge.facts import Facts
+from pipeline.judge.values import any_of, unless
 from pipeline.programs.operations import POSITIONS, SCENE, ZONES, Program, root
 from pipeline.words.nouns import lemma
 from pipeline.words.relations import INVERSES, plain_relation
@@ -82,13 +83,13 @@ class Beliefs:
             return self.presence.of(claim.name, known) if facts.named(claim.name) else 1 - SUREST
         share, many = self.share(claim), self.presence.several(claim.name) if claim.name else 0.0
         if claim.kind == "attribute":
-            told = [_holds([facts.has(one, w, claim.type) for w in claim.words]) for one in things if facts]
-            told = [truth if truth is None else truth is not claim.negated for truth in told]
+            truths = [any_of(facts.has(one, w, claim.type) for w in claim.words) for one in things if facts]
+            told = [unless(claim.negated, truth) for truth in truths]
         else:
             others = facts.named(claim.other).sure if facts else ()
             many *= self.presence.several(claim.other)
             told = [
-                _holds([facts.holds(one, word, other) for word in claim.words])
+                any_of([facts.holds(one, word, other) for word in claim.words])
                 for thing in things
                 for one, other in (product([thing], others) if claim.subject else product(others, [thing]))
                 if facts and one is not other
@@ -146,11 +147,6 @@ class Beliefs:
                 if inverse := INVERSES.get(plain_relation(relation)):
                     times[inverse] += count
         return times
-
-
-def _holds(truths: Sequence[bool | None]) -> bool | None:
-    """Whether any of some facts holds."""
-    return True if True in truths else None if None in truths else False
 
 
 def _any(told: Sequence[bool | None], share: float, many: float) -> float:

@@ -59,9 +59,8 @@ class Difficulties:
             return "adversarial"
         words = (lemma(claim.name),) if claim.kind == "object" else claim.words
         type_ = self._types.get(words[0], "") if claim.kind == "attribute" else ""
-        return (
-            "popular" if self._popular.get((claim.kind, type_), frozenset()).intersection(words) else "random"
-        )
+        popular = self._popular.get((claim.kind, type_), frozenset())
+        return "random" if popular.isdisjoint(words) else "popular"
 
 
 def _popular(counts: Mapping[str, int], of: Mapping[str, int]) -> frozenset[str]:

@@ -13,7 +13,7 @@ divided by that share the expected calibration error on pictures held out rises 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -72,23 +72,20 @@ def hidden_graphs(
     own = {key: [q for q in questions.get(key, ()) if q.program] for key in scenes}
     asked = [parse(q.program, q.question_id) for key in sorted(own) for q in own[key] if not is_existence(q)]
     swap = Swaps(vocabulary, lexicon)
-    found = HiddenGraphs([], 0, 0)
+    cases: list[Case] = []
+    true: Counter[Answerability] = Counter()  # of the pictures' own questions
     for key in sorted(scenes):
         rng = generator(seed, "estimate", key)
         shown = facts_of(msgspec.structs.replace(scenes[key], complete=True), lexicon)
         graph = reconstruct(questions.get(key, ()), lexicon) if own[key] else None
         told = facts_known(graph, lexicon) if graph else None
         programs = [parse(q.program, q.question_id) for q in own[key]]
-        true = Counter(_true(program, shown) for program in programs)
-        told_of = true["answerable"] + true["unanswerable"]
-        found = found._replace(
-            own=found.own + told_of, own_answerable=found.own_answerable + true["answerable"]
-        )
+        true.update(_true(program, shown) for program in programs)
         drawn = rng.permutation(len(asked))[:FOREIGN].tolist()
         tried = [(asked[i], False) for i in drawn if asked[i] not in programs]
         tried += [(edited, True) for p in programs[:OWN] if (edited := swap(p, rng)) is not None]
-        found.cases.extend(_cases(key, tried, told, shown, beliefs))
-    return found
+        cases.extend(_cases(key, tried, told, shown, beliefs))
+    return HiddenGraphs(cases, true["answerable"] + true["unanswerable"], true["answerable"])
 
 
 def _cases(
@@ -115,46 +112,32 @@ class Swaps:
     take such for granted."""
 
     def __init__(self, vocabulary: Vocabulary, lexicon: Lexicon) -> None:
-        self._lexicon = lexicon
-        names = sorted(vocabulary.objects)
-        self._names = names, np.cumsum([vocabulary.asked.get(name, 0) + 1.0 for name in names])
-        self._looks = vocabulary.attributes
+        self._lexicon, self._looks = lexicon, vocabulary.attributes
+        self._names = {name: vocabulary.asked.get(name, 0) + 1 for name in sorted(vocabulary.objects)}
 
     def __call__(self, program: Program, rng: np.random.Generator) -> Program | None:
         """The program with one word replaced, drawn by lot; None if it has none that could be."""
-        places = [(i, self._offer(program[i])) for i in range(len(program)) if program[i].verb in FINDS]
-        choices = [(i, kind) for i, offers in places for kind in offers if not program[i].asserted]
+        asked_for = ((i, o) for i, o in enumerate(program) if o.verb in FINDS and not o.asserted)
+        choices = [(i, offer) for i, operation in asked_for for offer in self._offers(operation) if offer]
         if not choices:
             return None
-        index, kind = choices[rng.integers(len(choices))]
-        operation = self._offer(program[index])[kind](float(rng.random()))
-        return None if operation is None else (*program[:index], operation, *program[index + 1 :])
+        index, words = choices[rng.integers(len(choices))]
+        total = np.cumsum([float(weight) for weight in words.values()])
+        word = list(words)[int(np.searchsorted(total, rng.random() * total[-1], side="right"))]
+        operation = program[index]
+        changed = {"name": word} if words is self._names else {"values": (word,)}
+        if word == operation.name and words is self._names:
+            return None
+        return (*program[:index], msgspec.structs.replace(operation, **changed), *program[index + 1 :])
 
-    def _offer(self, operation: Operation) -> Mapping[str, Callable[[float], Operation | None]]:
-        """What of a step can be replaced, and how, by a number in [0, 1)."""
-        offers: dict[str, Callable[[float], Operation | None]] = {}
+    def _offers(self, operation: Operation) -> Iterator[Mapping[str, int]]:
+        """The words that each word of a step can be replaced by, with weights."""
         value = operation.values[0] if operation.values else ""
         type_ = self._lexicon.type_of(value)
-        if operation.name in self._lexicon.categories or operation.name in self._names[0]:
-            offers["object"] = lambda random: self._other_thing(operation, random)
+        if operation.name in self._lexicon.categories or operation.name in self._names:
+            yield self._names
         if operation.verb == "filter" and type_ and not operation.negated:
-            others = [w for w in self._looks if w != value and self._lexicon.type_of(w) == type_]
-            weights = np.cumsum([self._looks[word] for word in others])
-            if others:
-                offers["attribute"] = lambda random: _with(operation, others[_place(weights, random)])
-        if operation.verb == "relate" and (relations := exclusive(value)):
-            offers["relation"] = lambda random: _with(operation, relations[int(random * len(relations))])
-        return offers
-
-    def _other_thing(self, operation: Operation, random: float) -> Operation | None:
-        names, weights = self._names
-        name = names[_place(weights, random)]
-        return None if name == operation.name else msgspec.structs.replace(operation, name=name)
-
-
-def _with(operation: Operation, value: str) -> Operation:
-    return msgspec.structs.replace(operation, values=(value,))
-
-
-def _place(cumulated: np.ndarray, random: float) -> int:
-    return int(np.searchsorted(cumulated, random * cumulated[-1], side="right"))
+            of_type = (word for word in self._looks if self._lexicon.type_of(word) == type_)
+            yield {word: self._looks[word] for word in of_type if word != value}
+        if operation.verb == "relate":
+            yield dict.fromkeys(exclusive(value), 1)

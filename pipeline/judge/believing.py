@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from types import MappingProxyType
 
 from pipeline.core.records import Record
 from pipeline.core.rows import grouped
@@ -28,16 +27,10 @@ class Contradiction(Record):
     believed: bool = False
 
 
-def believe(
-    stated: Stated, lexicon: Lexicon, complete: bool = False, same: Mapping[str, Thing] = MappingProxyType({})
-) -> tuple[Facts, list[Contradiction]]:
-    """What is believed of all that was stated, and what contradicts itself.
-
-    Args:
-        same: objects, by id, that are known to come out like this; their contradictions are not looked for.
-    """
+def believe(stated: Stated, lexicon: Lexicon, complete: bool = False) -> tuple[Facts, list[Contradiction]]:
+    """What is believed of all that was stated, and what contradicts itself."""
     belief = _Belief(stated, lexicon)
-    things = belief.things(same)
+    things = belief.things()
     related, denied = belief.relations(things)
     facts = Facts(
         source="other questions",
@@ -65,20 +58,19 @@ class _Belief:
         questions = tuple(sorted({key for statement in statements for key in self.stated[statement]}))
         subjects = {statement.subject for statement in statements}
         about = subjects.pop() if len(subjects) == 1 else ""
-        self.contradictions.append(
-            Contradiction(object_id=about, what=what, questions=questions, believed=believed)
-        )
+        fault = Contradiction(object_id=about, what=what, questions=questions, believed=believed)
+        self.contradictions.append(fault)
 
-    def things(self, same: Mapping[str, Thing]) -> dict[str, Thing]:
+    def things(self) -> dict[str, Thing]:
         called: defaultdict[str, list[str]] = defaultdict(list)  # object -> its names, once for each question
         for name in self.of["name"]:
             called[name.subject] += [name.value] * len(self.stated[name]) if name.value else []
         for relation in self.of["relation"]:
             for key in (relation.subject, relation.other):
                 called[key] += []
-        things = {key: self._thing(key, names) for key, names in called.items() if key not in same}
+        things = {key: self._thing(key, names) for key, names in called.items()}
         self._attributes(things)
-        return {**same, **things}
+        return things
 
     def _thing(self, key: str, names: list[str]) -> Thing:
         """The particular names first, of these the one said most often."""

@@ -153,15 +153,10 @@ def facts_of(scene: Scene, lexicon: Lexicon, unlisted: Unlisted | None = None) -
     denied: set[Triple] = set()
     for thing in scene.objects:
         x, y = (thing.x + thing.w / 2) / scene.width, (thing.y + thing.h / 2) / scene.height
-        things.append(
-            Thing(
-                thing.object_id,
-                (lemma(thing.name),),
-                thing.name,
-                {attribute: lexicon.type_of(attribute) for attribute in thing.attributes},
-                positions={"hposition": _zones("hposition", x), "vposition": _zones("vposition", y)},
-            )
-        )
+        looks = {attribute: lexicon.type_of(attribute) for attribute in thing.attributes}
+        positions = {"hposition": _zones("hposition", x), "vposition": _zones("vposition", y)}
+        names = (lemma(thing.name),)
+        things.append(Thing(thing.object_id, names, thing.name, looks, positions=positions))
         for edge in thing.relations:
             if scene.complete:
                 related.add((thing.object_id, plain_relation(edge.name), edge.object_id))
@@ -225,9 +220,5 @@ def with_inverse(subject: str, relation: str, other: str) -> set[Triple]:
 
 def _zones(type_: str, share: float) -> frozenset[str]:
     """The zones in which a centre may be said to be; `share` of the picture's width (height)."""
-    low, high = (0.0, *BORDERS), (*BORDERS, 1.0)
-    return frozenset(
-        zone
-        for zone, start, end in zip(ZONES[type_], low, high, strict=True)
-        if start - MARGIN < share < end + MARGIN
-    )
+    zones = zip(ZONES[type_], (0.0, *BORDERS), (*BORDERS, 1.0), strict=True)
+    return frozenset(zone for zone, start, end in zones if start - MARGIN < share < end + MARGIN)

@@ -61,12 +61,9 @@ def judge(program: Sequence[Step], facts: Facts | None, text: str = "") -> Judge
         return Judgement(answerability="unknown", detail="there is no evidence about the picture")
     if not program:
         return Judgement(answerability="unknown", evidence=facts.source, detail="the question has no program")
-    outcome = execute(parse(program, text), facts)
+    told = execute(parse(program, text), facts)
     return Judgement(
-        answerability=outcome.answerability,
-        category=outcome.category,
-        evidence=facts.source,
-        detail=outcome.detail,
+        answerability=told.answerability, category=told.category, evidence=facts.source, detail=told.detail
     )
 
 
@@ -119,14 +116,11 @@ def execute(program: Program, facts: Facts) -> Outcome:
             # Which of them is meant is seen in the picture: so GQA asks "Who is wearing a shirt?" of two.
             return Outcome("unknown", None, void.detail, (), void.answers, found)
         return Outcome("unanswerable", void.category, void.detail, void.answers, void.answers, found)
-    found = tuple(selection.sure for selection in things)
+    found, asked = tuple(selection.sure for selection in things), _asked_of(program, -1)
+    if not doubt and facts.unlisted and any(things[i].open for i in asked):
+        doubt = "whether others may be meant is not known"
     if doubt:
         return Outcome("unknown", None, doubt, (), answer.possible, found)
-    asked = _asked_of(program, -1)
-    if facts.unlisted and any(things[i].open for i in asked):
-        return Outcome(
-            "unknown", None, "whether others may be meant is not known", (), answer.possible, found
-        )
     roots = {root(program, i) for i in asked}
     if facts.partial and any(program[i].verb == "relate" and things[i].open for i in roots):
         # Asked about the cup, it is the cup that others asked about; asked who wears a hat, it may be somebody else than

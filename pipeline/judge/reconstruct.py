@@ -107,10 +107,9 @@ def reconstruct(questions: Iterable[Question], lexicon: Lexicon) -> Reconstructe
 
 def statements_of(graph: Reconstructed) -> dict[Statement, tuple[str, ...]]:
     """The facts of a graph one by one, with the questions that state them."""
+    of_picture: tuple[Kind, ...] = ("scene", "absent", "alone")
     parts: list[tuple[Kind, str, tuple[Fact, ...]]] = [
-        ("scene", "", graph.scene),
-        ("absent", "", graph.absent),
-        ("alone", "", graph.alone),
+        (kind, "", getattr(graph, kind)) for kind in of_picture
     ]
     for thing in graph.objects:
         parts.extend((kind, thing.object_id, getattr(thing, part)) for part, kind in OF_OBJECTS.items())
@@ -121,28 +120,16 @@ def statements_of(graph: Reconstructed) -> dict[Statement, tuple[str, ...]]:
     }
 
 
-def facts_known(graph: Reconstructed, lexicon: Lexicon, complete: bool = False) -> Facts:
+def facts_known(
+    graph: Reconstructed, lexicon: Lexicon, complete: bool = False, without: Collection[str] = ()
+) -> Facts:
     """The facts of a partial graph, for the judge.
 
     Args:
         complete: as if the graph told everything there is: only for rehearsing without people.
+        without: ids of questions that tell nothing here.
     """
-    return believe(statements_of(graph), lexicon, complete)[0]
-
-
-class FactsWithout:
-    """A partial graph made ready to be asked for its facts again and again, each time without other questions."""
-
-    def __init__(self, graph: Reconstructed, lexicon: Lexicon) -> None:
-        self.stated, self.lexicon = statements_of(graph), lexicon
-        self.things = {thing.object_id: thing for thing in believe(self.stated, lexicon)[0].things}
-
-    def __call__(self, without: Collection[str]) -> Facts:
-        """What other questions than these state. Objects of which they state nothing are taken as they are."""
-        gone = [statement for statement, keys in self.stated.items() if not set(keys).isdisjoint(without)]
-        touched = {object_id for statement in gone for object_id in (statement.subject, statement.other)}
-        same = {key: thing for key, thing in self.things.items() if key not in touched}
-        return believe(stated_without(self.stated, without), self.lexicon, same=same)[0]
+    return believe(stated_without(statements_of(graph), without), lexicon, complete)[0]
 
 
 def stated_without(stated: Stated, without: Collection[str]) -> Stated:
@@ -171,10 +158,8 @@ def cite(
     facts = believe(stated, lexicon)[0]
     labels = {thing.object_id: thing.label or next(iter(thing.names), "thing") for thing in facts.things}
     concerns = _concern(parse(program), stated, facts)
-    rows = [
-        Cited(fact=_in_words(s, labels), questions=tuple(ids)) for s, ids in stated.items() if concerns(s)
-    ]
-    return sorted(rows, key=lambda row: row.fact)
+    cited = {_in_words(s, labels): tuple(ids) for s, ids in stated.items() if concerns(s)}
+    return [Cited(fact=fact, questions=ids) for fact, ids in sorted(cited.items())]
 
 
 def _concern(program: Program, stated: Stated, facts: Facts) -> Callable[[Statement], bool]:

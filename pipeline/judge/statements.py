@@ -27,10 +27,6 @@ _ELSEWHERE = {"indoors": "outdoors", "outdoors": "indoors"}
 _SPAN = re.compile(r"(\d+)(?::(\d*))?")  # of words: "3", "2:4"
 _A = r"(?:the |an? |some )?"
 _THING = _A + r"#(\S+)"
-_SIDES = {"left": "hposition", "right": "hposition", "top": "vposition", "bottom": "vposition"}
-_PLACED = re.compile(
-    rf"no {_THING} (?:is|are) (?:on|in|at) the (left|right|top|bottom)(?: side| part)? of the \w+"
-)
 _NOT_BOTH = re.compile(rf"no {_THING} (?:is|are) ([^#]+) but ([^#]+)")
 _BUT_IT = re.compile(rf"no there (?:is|are) {_THING} but (?:it|he|she|they) (?:is|are) ([^#]+)")
 _INSTEAD = re.compile(rf"no {_THING} (?:is|are) ([^#]+)")
@@ -41,7 +37,7 @@ _ALL = re.compile(r"yes all the [^#]+ are ([^#]+)")
 _IT_IS = re.compile(rf"no (?:it|this) is (?:showing )?{_A}([^#]+)")
 # GQA's "piece of furniture", "food items"
 _WORDING = re.compile(r"^(?:pieces?|items?|types?|kinds?) of | items?$")
-_TRIMMED = re.compile(r"^(?:made (?:out )?of|made from) ")
+_TRIMMED = re.compile(r"^(?:made (?:out )?of|made from|(?:on|in|at) the) |(?: side| part)? of the \w+$")
 Ids = tuple[str, ...]
 Kind = Literal["name", "attribute", "relation", "none", "scene", "absent", "alone"]
 
@@ -205,9 +201,7 @@ def _marked(question: Question) -> tuple[str, list[Statement]]:
 def _denied(sentence: str, program: Program) -> Iterator[Statement]:
     """ "No, ...": what is so instead."""
     asked = program[-1]
-    if match := _PLACED.fullmatch(sentence):
-        yield _attribute(match[1], _SIDES[match[2]], match[2])
-    elif match := _BUT_IT.fullmatch(sentence):
+    if match := _BUT_IT.fullmatch(sentence):
         types = {op.type for op in program if op.verb == "filter" and op.asserted and not op.negated}
         if len(types) == 1:
             yield _attribute(match[1], types.pop(), match[2])

@@ -43,18 +43,12 @@ def perturb_and_rank(inputs: RankedInputs, picture_id: str) -> list[Candidate | 
         if not candidates:
             rows.append(tried[0])
             continue
-        known = all(row.text in inputs.scores for row in candidates)
-        scores = [inputs.scores[row.text] for row in candidates] if known else [0.0] * len(candidates)
-        taken = min(range(len(candidates)), key=lambda i: (candidates[i].weak, -scores[i], i))
-        rows.append(candidates[taken])
-        if len(candidates) > 1:
-            texts = tuple(row.text for row in candidates)
+        first, texts = candidates[0], tuple(by_text)
+        known = inputs.scores if all(text in inputs.scores for text in texts) else {}
+        rows.append(min(candidates, key=lambda row: (row.weak, -known.get(row.text, 0.0))))
+        if len(texts) > 1:
+            scores = tuple(known[text] for text in texts if known)
             rows.append(
-                Alternatives(
-                    candidate_id=candidates[0].candidate_id,
-                    subset=candidates[0].subset,
-                    texts=texts,
-                    scores=tuple(scores) if known else (),
-                )
+                Alternatives(candidate_id=first.candidate_id, subset=first.subset, texts=texts, scores=scores)
             )
     return rows

@@ -8,40 +8,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.core.records import Subset
+from pipeline.perturbing import look_edits, thing_edits
 from pipeline.perturbing.fitting import Swap
-from pipeline.perturbing.look_edits import (
-    affirm_or_deny,
-    deny,
-    leave_or_enter_the_middle,
-    other_look,
-    other_relation,
-)
-from pipeline.perturbing.slots import (
-    EditCase,
-    Slot,
-    Slots,
-    look_slots,
-    object_slots,
-    place_slots,
-    why_nothing_to_swap,
-)
-from pipeline.perturbing.thing_edits import other_person, other_thing, reason_for_none
+from pipeline.perturbing.slots import EditCase, Slot, look_and_place_slots, thing_slots
 
-NO_OTHER_LOOK = "its attributes have no other value that things of this name have"
-NO_OTHER_PLACE = "no other relation fits"
 ONLY_WEAK = "only what it asks for could be edited, and there are enough of these"
 
+SLOTS = {"pt-easy": thing_slots, "pt-hard": look_and_place_slots}
 # Made wherever a question has a place for them, without a draw of words; and those made where there is no other edit.
-ALWAYS = {"pt-easy": (), "pt-hard": (affirm_or_deny, leave_or_enter_the_middle)}
-OTHERWISE = {"pt-easy": (other_person,), "pt-hard": (deny,)}
+ALWAYS = {"pt-easy": (), "pt-hard": (look_edits.affirm_or_deny, look_edits.leave_or_enter_the_middle)}
+OTHERWISE = {"pt-easy": (thing_edits.other_person,), "pt-hard": (look_edits.deny,)}
 # Replacements that are drawn for a slot, by its kind.
-DRAWN = {"object": other_thing, "attribute": other_look, "relation": other_relation}
+DRAWN = {
+    "object": thing_edits.other_thing,
+    "attribute": look_edits.other_look,
+    "relation": look_edits.other_relation,
+}
 
 
 def edit(subset: Subset, case: EditCase) -> tuple[list[Swap], str]:
     """The swaps that make a question of a subset, or why there are none. Those of weak premises ("What is ON the wall?")
     are made only where there are no others."""
-    slots, reason = _slots(subset, case)
+    slots, reason = SLOTS[subset](case)
     always = [swap for kind in ALWAYS[subset] for swap in kind(case)]
     swaps = _draw(case, slots, always, weak=False)
     swaps = swaps or [swap for kind in OTHERWISE[subset] for swap in kind(case)]
@@ -52,16 +40,6 @@ def edit(subset: Subset, case: EditCase) -> tuple[list[Swap], str]:
     return swaps, "" if swaps else reason
 
 
-def _slots(subset: Subset, case: EditCase) -> Slots:
-    """The slots of a subset, and why a question has no edit if nothing can take their place."""
-    if subset == "pt-easy":
-        slots, reason = object_slots(case.premises, case.sentence)
-        return slots, reason or reason_for_none(case, slots)
-    looks, places = look_slots(case.premises), place_slots(case.premises, case.program)
-    reason = NO_OTHER_LOOK if looks else NO_OTHER_PLACE if places else why_nothing_to_swap(case.premises)
-    return [*looks, *places], reason
-
-
 def _draw(case: EditCase, slots: Sequence[Slot], always: Sequence[Swap], weak: bool) -> list[Swap]:
     """Those of `always` and of the slots that something fits, all of them weak, or none.
 
@@ -69,7 +47,11 @@ def _draw(case: EditCase, slots: Sequence[Slot], always: Sequence[Swap], weak: b
     much seldomer their words are put in than taken out. If all would, none may.
     """
     earlier = [swap for swap in always if swap.slot.weak == weak]
-    slots = [slot for slot in slots if slot.weak == weak and all(swap.slot is not slot for swap in earlier)]
+    slots = [
+        slot
+        for slot in slots
+        if slot.weak == weak and all(swap.slot.span.first != slot.span.first for swap in earlier)
+    ]
     swaps: list[Swap] = []
     for some_stay in (True, False):
         swaps = list(earlier)

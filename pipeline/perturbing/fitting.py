@@ -4,7 +4,7 @@ the swaps."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 
@@ -13,17 +13,7 @@ from pipeline.perturbing.plausible import Demands
 from pipeline.perturbing.slots import EditCase, Slot
 from pipeline.programs.operations import Operation
 from pipeline.programs.sentence import Sentence
-from pipeline.words.nouns import (
-    PAIRED,
-    PLURAL_ONLY,
-    Change,
-    Number,
-    agreeing,
-    article,
-    number_of,
-    plural,
-    singular,
-)
+from pipeline.words.nouns import PLURAL_ONLY, Change, Number, agreeing, article, number_of, plural, singular
 from pipeline.words.relations import PREPOSITIONS, antonym, spatial
 
 Numbers = Mapping[Number, tuple[Change, ...]]  # a number that fits -> what has to change for it
@@ -91,14 +81,11 @@ def put_thing(
         numbers: in one of which it can be said. category, demanded, may_stay: as in `Replacements.thing`.
     """
     sentence, replacements, absent = case.sentence, case.replacements, case.absent
-    attested = True
     for swap in earlier:
-        absent, attested = absent * ~replacements.table.confusable(swap.new), False
+        absent = absent * ~replacements.table.confusable(swap.new)
     several = _number(sentence, slot) == "plural"
     can_be = frozenset(numbers)
-    new = replacements.thing(
-        slot.word, several, can_be, category, demanded, absent, random, may_stay, attested
-    )
+    new = replacements.thing(slot.word, several, can_be, category, demanded, absent, random, may_stay)
     if new is None or new == slot.word:
         return None
     single = singular(new)
@@ -115,17 +102,6 @@ def put_thing(
     return Swap(slot, new, single, numbers[number])
 
 
-def one_worn(swap: Swap, sentence: Sentence) -> Swap:
-    """The swap with a single thing where "wearing shoes" would become "wearing helmets"."""
-    slot, single = swap.slot, singular(swap.new)
-    worn = sentence.before(slot.start) in ("wearing", "wears", "wear")
-    goes_on = sentence.tokens[slot.span.last : slot.span.last + 1] in (("that",), ("which",))
-    several = swap.text == plural(single) and number_of(single) == "singular" and single not in PAIRED
-    if not worn or goes_on or not several:
-        return swap
-    return replace(swap, text=f"{article(single)} {single}" if slot.start == slot.span.first else single)
-
-
 def put_look(slot: Slot, new: str, sentence: Sentence, drawn: float) -> Swap:
     """The swap of a slot for another attribute: "made of wood", but "wooden" or "wood" before a noun."""
     said = sentence.said(slot.span).lower()
@@ -140,16 +116,6 @@ def _either(forms: Sequence[str], drawn: float) -> str:
     """One of a few forms, all equally likely: by the third digit of a number in [0, 1) whose first ones have drawn the
     word itself."""
     return forms[int(drawn * 1000) % len(forms)]
-
-
-def put_relation(slot: Slot, new: str, sentence: Sentence) -> Swap:
-    """The swap of a slot for another spatial relation or position, as short as what stands there: "left of" for
-    "right of"."""
-    if new == antonym(slot.word):
-        return put_opposite(slot, sentence)
-    said, full = sentence.said(slot.span).lower(), spatial(slot.word)
-    short = said != full and said == full.removeprefix("to the ")
-    return Swap(slot, new, spatial(new).removeprefix("to the ") if short else spatial(new))
 
 
 def put_opposite(slot: Slot, sentence: Sentence) -> Swap:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipeline.perturbing.fitting import Swap, after, put_look, put_relation
+from pipeline.perturbing.fitting import Swap, after, put_look
 from pipeline.perturbing.replacements import WordOptions
 from pipeline.perturbing.slots import NEVER, UNSUITED, EditCase, Slot
 from pipeline.perturbing.thing_edits import demands
 from pipeline.programs.operations import ZONES, root
+from pipeline.programs.premises import asked_step
 from pipeline.words.relations import plain_relation, spatial
 
 _PREPOSITION = {"hposition": "on", "vposition": "at"}
@@ -17,7 +18,9 @@ _CONTRACTED: dict[tuple[str, ...], str] = {("isn", "'", "t"): "is", ("aren", "'"
 _NOT = ("not", "")
 # Before words are evened out: weight of "not" where one says none, and of the middle beside the other edge. Few say either.
 DENIED, ENTERED = 0.02, 0.05
-_NEVER_DENIED = NEVER | {"gender"}
+# Of what is on a side, as another one is often on the other: the share that comes to the middle, evened out or not.
+SIDE_ENTERED = 0.5
+_NEVER_DENIED = NEVER | {"gender", "size"}
 
 
 def other_relation(
@@ -29,13 +32,15 @@ def other_relation(
     if operation.verb == "relate":  # names of what it relates; "" for what the question asks for
         related = operation.name.strip("_"), program[root(program, operation.inputs[0])].name
     subject, object_ = related if operation.subject else related[::-1]
-    options = case.replacements.relations(slot.word, subject, object_, slot.weak)
+    # Of what has a general name ("the piece of furniture") there are often several.
+    weak = slot.weak or slot.of == asked_step(program)
+    options = case.replacements.relations(slot.word, subject, object_, weak)
     # "The man ON the bench is sitting on what?"
     said = {_preposition(other) for other, role, _ in demands(program, slot.of).relations if role == "s"}
     fits = [number for number, word in enumerate(options.words) if _preposition(word) not in said]
     options = WordOptions([options.words[i] for i in fits], options.numbers[fits], options.weights[fits])
     new = case.replacements.word(("relation", object_), slot.word, options, random[0], may_stay)
-    return None if new is None or new == slot.word else put_relation(slot, new, case.sentence)
+    return None if new is None or new == slot.word else Swap(slot, new, spatial(new))
 
 
 def _preposition(relation: str) -> str:
@@ -48,11 +53,12 @@ def other_look(
     """The swap of an attribute for another of the same type, which neither the question nor the evidence has of the
     thing."""
     program, vocabulary = case.program, case.replacements.vocabulary
-    name, noun = program[slot.of].name, case.sentence.names.get(slot.of)
-    if slot.word.endswith("ing"):  # "What is the SITTING man sitting on?"
-        related = demands(program, slot.of).relations
-        if any(relation.startswith(f"{slot.word} ") for relation, role, _ in related if role == "s"):
-            return None
+    described = (thing for thing in case.premises.things if thing.start <= slot.span.first < thing.span.last)
+    name = program[slot.of].name if slot.of >= 0 else next(described).word
+    noun = case.sentence.names.get(slot.of)
+    related = demands(program, slot.of).relations if slot.word.endswith("ing") else ()
+    if any(relation.startswith(f"{slot.word} ") for relation, role, _ in related if role == "s"):
+        return None  # "What is the SITTING man sitting on?"
     held = [swap.new for swap in earlier]
     held += [look.word for look in case.premises.looks if look.of == slot.of and look is not slot]
     if case.facts:
@@ -66,8 +72,8 @@ def other_look(
 
 
 def leave_or_enter_the_middle(case: EditCase) -> list[Swap]:
-    """The swaps of a middle that the question takes for granted for one of the edges, and of an edge for the middle, as
-    many over all questions."""
+    """The swaps of a middle that the question takes for granted for one of the edges, and of an edge for the middle; of top
+    and bottom as many over all questions."""
     sentence, swaps, random = case.sentence, [], case.random[-1][-1]
     for slot in case.premises.relations:
         if slot.type not in ZONES or slot.denied:
@@ -78,13 +84,15 @@ def leave_or_enter_the_middle(case: EditCase) -> list[Swap]:
         if slot.word == middle:
             weights = {first_edge: 1.0, last_edge: 1.0}
             # "in the left PART", and GQA says "in the top OF the photo".
-            goes_on = following in (("part",), ("side",)) or (
-                slot.type == "vposition" and following == ("of",)
-            )
-            changes = ((first - 2, said[0]),) if sentence.tokens[first - 2 : first] == ("in", "the") else ()
-            changes = () if goes_on else changes
-        elif sentence.tokens[max(first - 2, 0) : first] in (said, ("in", "the")) and following != ("side",):
-            weights = {first_edge if slot.word == last_edge else last_edge: 1.0, middle: ENTERED}
+            goes_on = following in (("part",), ("side",), *[("of",)] * (slot.type == "vposition"))
+            inside = sentence.tokens[first - 2 : first] == ("in", "the") and not goes_on
+            changes = ((first - 2, said[0]),) if inside else ()
+        elif sentence.tokens[max(first - 2, 0) : first] in (said, ("in", "the")):
+            if following == ("side",):
+                slot = replace(slot, span=sentence.span(first, slot.span.last + 1))
+            other_edge = first_edge if slot.word == last_edge else last_edge
+            entered = slot.type == "hposition" and random < SIDE_ENTERED
+            weights = {middle: 1.0} if entered else {other_edge: 1.0, middle: ENTERED}
             changes = ((first - 2, "in"),)
         else:
             continue
@@ -121,6 +129,7 @@ def deny(case: EditCase) -> list[Swap]:
     sentence, swaps = case.sentence, []
     for slot in case.premises.looks:
         stated = slot.span.first >= 2 and sentence.before(slot.span.first) in ("is", "are")
-        if stated and not (slot.weak or slot.denied) and slot.type not in _NEVER_DENIED:
+        asked = slot.of == asked_step(case.program)  # "The clothing item that is not blue"
+        if stated and not (slot.weak or slot.denied or asked) and slot.type not in _NEVER_DENIED:
             swaps.append(Swap(slot, f"not({slot.word})", f"not {sentence.said(slot.span)}"))
     return swaps

@@ -59,9 +59,6 @@ class ObjectTable:
         shown = counts / max(counts.sum(), 1)
         self.weight = asked / asked.sum() + SHOWN * shown if asked.sum() else shown
 
-    def nothing(self) -> np.ndarray:
-        return np.zeros(len(self.names), dtype=bool)
-
     @cache
     def said_as(self, numbers: frozenset[Number], category: bool | None) -> np.ndarray:
         """Rows that can be said in one of the numbers and are categories one asks for (True), things (False),
@@ -100,7 +97,7 @@ class ObjectTable:
     def _of(self, kinds: Iterable[str]) -> np.ndarray:
         """The rows of the members of some categories."""
         members = [self._members[kind] for kind in sorted(kinds) if kind in self._members]
-        return np.logical_or.reduce([self.nothing(), *members])
+        return np.logical_or.reduce([np.zeros(len(self.names), bool), *members])
 
     def _rows(self, names: Container[str]) -> np.ndarray:
         return np.array([name in names for name in self.names], dtype=bool)

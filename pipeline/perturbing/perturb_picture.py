@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain
+from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
 from pipeline.core.files import content_key
 from pipeline.core.randomness import generator, lot
@@ -17,18 +19,28 @@ from pipeline.judge.facts import Facts
 from pipeline.perturbing.blind import edit_by_words
 from pipeline.perturbing.edit_kinds import edit
 from pipeline.perturbing.fitting import edited, rewrite
-from pipeline.perturbing.raking import Offers
+from pipeline.perturbing.raking import Offer, factors
 from pipeline.perturbing.replacements import PerturbParams, Replacements
 from pipeline.perturbing.slots import EditCase
 from pipeline.programs.alignment import align
-from pipeline.programs.operations import parse
+from pipeline.programs.operations import Program, parse
 from pipeline.programs.premises import Premises, premises
+from pipeline.programs.sentence import Sentence
 
 SUBSETS: tuple[Subset, ...] = ("pt-easy", "pt-hard")
-# Questions that show which words are taken out where, and a quarter of them how many edits are weak: enough that a common
-# context has hundreds of slots, in less than a minute.
+# Questions that show which words are taken out where and how many edits are weak: enough that a common context has hundreds
+# of slots, in less than half a minute.
 SAMPLED = 20_000
 SLOTS = 12  # for which random numbers are drawn, two each; more than any question has
+
+
+class ReadPicture(NamedTuple):
+    """What is known of a picture and its questions before anything is drawn: the evidence, how probably it shows nothing of
+    each row's name, and each question with its text, its program and its premises."""
+
+    facts: Facts | None
+    absent: np.ndarray
+    questions: Sequence[tuple[Question, Sentence, Program, Premises]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +49,7 @@ class PerturbInputs:
 
     Attributes:
         weak_kept: of each subset, the share of the weak candidates that is made; all where it is not said.
+        read: pictures that were read and are needed again.
     """
 
     questions: Mapping[str, Sequence[Question]]
@@ -44,30 +57,44 @@ class PerturbInputs:
     tags: Mapping[str, Tagged]
     replacements: Replacements
     weak_kept: Mapping[Subset, float] = field(default_factory=dict)
+    read: dict[str, ReadPicture] = field(default_factory=dict)
 
 
 def perturb_picture(inputs: PerturbInputs, picture_id: str, draw: int = 0) -> list[Candidate | Dropped]:
     """What becomes of the questions of one picture, sorted by candidate id; each `draw`, from 0, is independent of the others."""
-    facts, params, rows = inputs.facts(picture_id), inputs.replacements.params, []
-    absent = inputs.replacements.absent(facts)
+    return sorted(_rows(inputs, picture_id, draw), key=lambda row: row.candidate_id)
+
+
+def _rows(inputs: PerturbInputs, picture_id: str, draw: int = 0) -> Iterator[Candidate | Dropped]:
+    """The same, question by question."""
+    params = inputs.replacements.params
+    facts, absent, questions = inputs.read.get(picture_id) or _read(inputs, picture_id)
+    for question, sentence, program, said in questions:
+        rng = generator(params.seed, "perturb", question.question_id, *([str(draw)] if draw else []))
+        for subset, random in zip(SUBSETS, rng.random((len(SUBSETS), SLOTS, 2)).tolist(), strict=True):
+            wanted = _may_be_weak(inputs, subset, question.question_id)
+            case = EditCase(sentence, program, said, facts, absent, inputs.replacements, random, wanted)
+            yield _perturb(question, subset, case, params.preset == "paper")
+
+
+def _read(inputs: PerturbInputs, picture_id: str) -> ReadPicture:
+    facts, questions = inputs.facts(picture_id), []
     for question in inputs.questions.get(picture_id, ()):
         words = inputs.tags[question.text].words
         program = parse(question.program, question.question_id) if question.program else ()
         sentence = align(question.text, program, question.annotations, words)
-        said = premises(program, sentence) if program else Premises()
-        rng = generator(params.seed, "perturb", question.question_id, *([str(draw)] if draw else []))
-        for subset, random in zip(SUBSETS, rng.random((len(SUBSETS), SLOTS, 2)).tolist(), strict=True):
-            wanted = lot(str(params.seed), "weak", question.question_id) < inputs.weak_kept.get(subset, 1)
-            case = EditCase(sentence, program, said, facts, absent, inputs.replacements, random, wanted)
-            rows.append(_perturb(question, subset, case, params.preset == "paper"))
-    return sorted(rows, key=lambda row: row.candidate_id)
+        questions.append((question, sentence, program, premises(program, sentence)))
+    return ReadPicture(facts, inputs.replacements.absent(facts), questions)
+
+
+def _may_be_weak(inputs: PerturbInputs, subset: Subset, question_id: str) -> bool:
+    """Whether a question may have a weak candidate, if it can have no other; decided by lot."""
+    drawn = lot(str(inputs.replacements.params.seed), "weak", question_id)
+    return drawn < inputs.weak_kept.get(subset, 1)
 
 
 def _perturb(question: Question, subset: Subset, case: EditCase, by_the_paper: bool) -> Candidate | Dropped:
-    if by_the_paper or not case.program:
-        swaps, reason = edit_by_words(subset, case, every=by_the_paper)
-    else:
-        swaps, reason = edit(subset, case)
+    swaps, reason = (edit_by_words if by_the_paper else edit)(subset, case)
     unedited = Candidate(
         candidate_id=candidate_id(subset, question.picture_id, question.question_id),
         subset=subset,
@@ -89,37 +116,37 @@ def _perturb(question: Question, subset: Subset, case: EditCase, by_the_paper: b
 
 
 def surveyed(inputs: PerturbInputs, pictures: Iterable[str]) -> PerturbInputs:
-    """The same inputs with what a sample of the pictures tells: how many of the weak candidates there may be, then, from what
-    the slots offer, the factors that even out the words. By the paper's rule nothing is told."""
+    """The same inputs with what a sample of the pictures tells: how many of the weak candidates there may be and, from what
+    the slots of those that are made offer, the factors that even out the words. By the paper's rule nothing is told."""
     params, replacements = inputs.replacements.params, inputs.replacements
     if params.preset == "paper":
         return inputs
-    drawn = sorted(pictures, key=lambda picture: content_key("even out", picture))
-    inputs = replace(inputs, weak_kept=_weak_kept(inputs, drawn))
+    rows: list[tuple[Candidate, list[Offer]]] = []  # with what its slots offered
+    left, replacements.offers = SAMPLED, []
+    for picture_id in sorted(pictures, key=lambda picture: content_key("even out", picture)):
+        if left <= 0:
+            break
+        read = inputs.read[picture_id] = _read(inputs, picture_id)
+        left -= len(read.questions)
+        for row in _rows(inputs, picture_id):
+            rows += [(row, replacements.offers)] if isinstance(row, Candidate) else []
+            replacements.offers = []
+    replacements.offers = None
+    inputs = replace(inputs, weak_kept=_weak_kept((row for row, _ in rows), params.weak_share))
     if params.even_words:
-        replacements.offers = offers = Offers()
-        for _ in _perturbed(inputs, drawn, SAMPLED):
-            pass
-        replacements.offers = None
-        replacements.factors = offers.factors(
-            {sort: len(words) for sort, words in replacements.numbers.items()}
+        made = (
+            each for row, each in rows if not row.weak or _may_be_weak(inputs, row.subset, row.question_id)
         )
+        numbers = {sort: len(words) for sort, words in replacements.numbers.items()}
+        replacements.factors = factors(chain.from_iterable(made), numbers)
     return inputs
 
 
-def _perturbed(inputs: PerturbInputs, pictures: Iterable[str], most: int) -> Iterator[Candidate | Dropped]:
-    """What becomes of the questions of some pictures, until there are enough questions."""
-    made = (row for picture_id in pictures for row in perturb_picture(inputs, picture_id))
-    return islice(made, most * len(SUBSETS))
-
-
-def _weak_kept(inputs: PerturbInputs, pictures: Iterable[str]) -> dict[Subset, float]:
+def _weak_kept(rows: Iterable[Candidate], share: float) -> dict[Subset, float]:
     """Of each subset, the share of the weak candidates that leaves as many of them as there may be."""
-    share = inputs.replacements.params.weak_share
     if share == 1:
         return {}
-    rows = _perturbed(inputs, pictures, SAMPLED // 4)
-    made = Counter((row.subset, row.weak) for row in rows if isinstance(row, Candidate))
+    made = Counter((row.subset, row.weak) for row in rows)
     wanted = {subset: made[subset, False] * share / (1 - share) for subset in SUBSETS}
     return {subset: min(1.0, wanted[subset] / max(made[subset, True], 1)) for subset in SUBSETS}
 

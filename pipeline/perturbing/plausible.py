@@ -59,14 +59,8 @@ class Demands:
         for group in self.attributes:
             yield [("attribute", word, types.get(word, "")) for word in group]
         for relation, role, other in self.relations:
-            yield [
-                (
-                    "relation",
-                    plain_relation(relation),
-                    role,
-                    "" if other in PRONOUNS - PERSONS.keys() else other,
-                )
-            ]
+            other = "" if other in PRONOUNS - PERSONS.keys() else other
+            yield [("relation", plain_relation(relation), role, other)]
         for type_ in self.types:
             yield [("type", type_)]
 
@@ -112,18 +106,11 @@ class Plausible:
                 self._seen["relation", relation, "o", subject].append((self.row[other], count))
 
     @lru_cache(maxsize=1 << 12)
-    def fits(self, demanded: Demands, attested: str = "") -> np.ndarray:
-        """How well each row fits all that is said of a thing [rows]; 0 where something of it does not fit.
-
-        Args:
-            attested: a thing of which all this is said; what neither common sense nor counts know of it is
-                taken to be true of its kind.
-        """
-        weights, row = np.ones(len(self.names)), self.row.get(attested)
+    def fits(self, demanded: Demands) -> np.ndarray:
+        """How well each row fits all that is said of a thing [rows]; 0 where something of it does not fit."""
+        weights = np.ones(len(self.names))
         for group in demanded.facts(self._types):
             lift = np.max([self._lift(fact) for fact in group], axis=0)
-            if row is not None and lift[row] < FLOOR and not self._unknown[row]:
-                lift = np.max([self._lift(fact, int(self._kind[row])) for fact in group], axis=0)
             weights *= np.where(lift >= FLOOR, lift, 0)
         return weights
 
@@ -146,15 +133,11 @@ class Plausible:
         return lift if lift >= FLOOR else 0.0
 
     @lru_cache(maxsize=1 << 12)
-    def _lift(self, fact: Fact, possible: int = -1) -> np.ndarray:
-        """The lift of a fact for each row; that of a category is the mean of its members', by how common they are.
-
-        Args:
-            possible: number of a kind for which the fact is possible, whatever common sense says.
-        """
-        lift = self._counted(fact, np.maximum(self._thought(fact), self._kind == possible))
+    def _lift(self, fact: Fact) -> np.ndarray:
+        """The lift of a fact for each row; that of a category is the mean of its members', by how common they are."""
+        lift = self._counted(fact, self._thought(fact))
         if fact[0] == "relation" and fact[3]:
-            lift = np.minimum(lift, self._lift((*fact[:3], ""), possible))
+            lift = np.minimum(lift, self._lift((*fact[:3], "")))
         weight = self._share[self._member] + 1e-6
         rows = len(self.names)
         total = np.bincount(self._category, weight * lift[self._member], rows)
@@ -209,10 +192,8 @@ class Plausible:
                 rules.append(allowed)
         else:
             things = looking("", fact[1]) if fact[0] == "type" else looking(fact[1], fact[2])
-            if things is not None:
-                rules = (
-                    [np.any([self._among(each) for each in things], axis=0)] if things else [self._nothing()]
-                )
+            if things:
+                rules = [np.any([self._among(each) for each in things], axis=0)]
         allowed = np.all(rules, axis=0) if rules else self._nothing()
         return allowed.astype(float)
 

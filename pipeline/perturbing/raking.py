@@ -14,9 +14,12 @@ nothing else: no model that tells edited questions from originals is asked.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import numpy as np
+
+from pipeline.core.rows import grouped
 
 ROUNDS = 60  # of raking; more change no factor that matters, as those of the words that can be evened out stand still
 LEAST, MOST = 1e-4, 1e4  # of factors: what is never taken out is put in only where nothing else can be
@@ -65,36 +68,33 @@ def rake(
     return factors, put()
 
 
-class Offers:
-    """What the slots of some questions offer, by kind: the word that each gives up; the words that it could take, with
-    weights."""
+class Offer(NamedTuple):
+    """A slot that gives up the word `taken` (-1: one without a number) and could take words [n] with weights [n] > 0."""
 
-    def __init__(self) -> None:
-        self.slots: dict[Kind, list[tuple[int, np.ndarray, np.ndarray]]] = defaultdict(list)
+    kind: Kind
+    taken: int
+    words: np.ndarray
+    weights: np.ndarray
 
-    def add(self, kind: Kind, taken: int, words: np.ndarray, weights: np.ndarray) -> None:
-        """A slot that gives up the word `taken` (-1: one without a number) and could take words [n] with weights
-        [n] > 0."""
-        self.slots[kind].append((taken, words.astype(np.int32), (weights / weights.sum()).astype(np.float32)))
 
-    def factors(self, words: Mapping[str, int]) -> dict[Kind, np.ndarray]:
-        """Factors [words] for each common kind; those of the context "" are for all others.
+def factors(offers: Iterable[Offer], words: Mapping[str, int]) -> dict[Kind, np.ndarray]:
+    """Factors [words] for each common kind; those of the context "" are for all others.
 
-        Args:
-            words: how many words there are of each sort.
-        """
-        pooled: dict[Kind, list[tuple[int, np.ndarray, np.ndarray]]] = defaultdict(list)
-        for (sort, context), slots in sorted(self.slots.items(), key=lambda item: item[0]):
-            pooled[sort, context if len(slots) >= SLOTS_OF_CONTEXT else ""] += slots
-        short = {sort: np.zeros(count) for sort, count in words.items()}
-        factors = {}
-        for sort, context in sorted(pooled, reverse=True):  # of each sort the context "" comes last
-            given_up, options, weights = zip(*pooled[sort, context], strict=True)
-            numbers = [word for word in given_up if word >= 0]
-            taken = np.bincount(numbers, minlength=words[sort]).astype(float)
-            wanted = taken if context else np.maximum(taken + MADE_UP * short[sort], 0)
-            slot = np.repeat(np.arange(len(options)), [len(each) for each in options])
-            weight = np.concatenate(weights).astype(float)
-            factors[sort, context], put = rake(wanted, slot, np.concatenate(options), weight)
-            short[sort] += taken - put
-        return factors
+    Args:
+        words: how many words there are of each sort.
+    """
+    slots, pooled = grouped(offers, lambda offer: offer.kind), defaultdict[Kind, list[Offer]](list)
+    for (sort, context), same in sorted(slots.items(), key=lambda item: item[0]):
+        pooled[sort, context if len(same) >= SLOTS_OF_CONTEXT else ""] += same
+    short = {sort: np.zeros(count) for sort, count in words.items()}
+    found = {}
+    for sort, context in sorted(pooled, reverse=True):  # of each sort the context "" comes last
+        _, given_up, options, weights = zip(*pooled[sort, context], strict=True)
+        numbers = [word for word in given_up if word >= 0]
+        taken = np.bincount(numbers, minlength=words[sort]).astype(float)
+        wanted = taken if context else np.maximum(taken + MADE_UP * short[sort], 0)
+        slot = np.repeat(np.arange(len(options)), [len(each) for each in options])
+        weight = np.concatenate(weights).astype(float)
+        found[sort, context], put = rake(wanted, slot, np.concatenate(options), weight)
+        short[sort] += taken - put
+    return found

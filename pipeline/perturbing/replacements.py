@@ -24,7 +24,7 @@ from pipeline.counting.presence import Presence, names_known
 from pipeline.judge.facts import Facts
 from pipeline.perturbing.objects import ObjectTable
 from pipeline.perturbing.plausible import Demands, Plausible
-from pipeline.perturbing.raking import Kind, Offers
+from pipeline.perturbing.raking import Kind, Offer
 from pipeline.programs.operations import ZONES
 from pipeline.words.likeness import similar
 from pipeline.words.nouns import Number, lemma
@@ -33,8 +33,8 @@ from pipeline.words.relations import AROUND, SIDEWAYS, excluded, exclusive, plai
 # Weight of leaving a word where it is, as a share of that of all replacements, where another slot of the question
 # changes.
 STAYS = 0.2
-# What a picture shows with a higher probability is not put in: it is twice as likely there as not.
-LIKELY = 2 / 3
+# What a picture shows with a higher probability is not put in: shoes and trousers where somebody is there (0.6).
+LIKELY = 0.58
 # How one asks for a thing's name: "WHO is ...?", "WHICH KIND OF animal is ...?".
 ASKING = (
     "who",
@@ -80,7 +80,7 @@ class Replacements:
     """Draws replacements from a vocabulary; by the paper's rule any object, any of its attributes, all equally likely.
 
     Attributes:
-        factors: by which weights are multiplied, as found from offers.
+        factors: by which weights are multiplied, as found from offers (`raking.factors`).
         offers: where what slots offer is noted, so that factors can be found; None: nowhere.
         numbers: sort of word -> word -> its number; of "", that of any other.
     """
@@ -94,7 +94,7 @@ class Replacements:
         self.vocabulary = vocabulary
         self.params = params
         self.factors = factors or {}
-        self.offers: Offers | None = None
+        self.offers: list[Offer] | None = None
         relations = {*vocabulary.relations, *vocabulary.described}
         relations |= {other for relation in relations for other in exclusive(relation)}
         looks = {*vocabulary.attributes, *vocabulary.alternatives, *vocabulary.described}
@@ -127,7 +127,6 @@ class Replacements:
         absent: np.ndarray,
         random: Sequence[float],
         may_stay: bool = False,
-        attested: bool = True,
     ) -> str | None:
         """Draw another thing than `name`, or None if none fits.
 
@@ -136,10 +135,9 @@ class Replacements:
             category: whether it must (not) be a category; None: either.
             absent: how probably the picture shows none of each row. random: two numbers in [0, 1).
             may_stay: `name` itself may be drawn, so that it stays, if that helps to even out the words.
-            attested: all that is demanded is said of `name`, too.
         """
         table = self.table
-        weight = absent * self._things(name, numbers, category, demanded, attested)
+        weight = absent * self._things(name, numbers, category, demanded)
         near = weight * table.siblings(name) if random[0] < self.params.same_category else weight
         weight = near if near.any() else weight
         if may_stay and self._evens and name in table.row:
@@ -157,12 +155,11 @@ class Replacements:
         numbers: frozenset[Number],
         category: bool | None,
         demanded: Demands,
-        attested: bool,
     ) -> np.ndarray:
         """How often each row is said, times how well it fits; 0 for what may be said of the same thing."""
         weight = (self.table.said_as(numbers, category) & ~self.table.confusable(name)).astype(float)
         if self.params.preset != "paper":
-            weight *= self.table.weight * self.plausible.fits(demanded, name if attested else "")
+            weight *= self.table.weight * self.plausible.fits(demanded)
         return weight * self.table.siblings(name) if demanded.kin else weight
 
     @lru_cache(maxsize=1 << 14)
@@ -242,7 +239,8 @@ class Replacements:
         if not len(words):
             return None
         if self.offers is not None:
-            self.offers.add(kind, taken, words, weights)
+            shares = (weights / weights.sum()).astype(np.float32)
+            self.offers.append(Offer(kind, taken, words.astype(np.int32), shares))
         factors = self.factors.get(kind, self.factors.get((kind[0], "")))
         total = np.cumsum(weights if factors is None else weights * factors[words])
         return int(np.searchsorted(total, random * total[-1], side="right"))

@@ -5,27 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipeline.perturbing.blind import said_by_words
-from pipeline.perturbing.fitting import (
-    Numbers,
-    Swap,
-    after,
-    follows_kind,
-    one_worn,
-    possible_numbers,
-    put_thing,
-)
+from pipeline.perturbing.fitting import Numbers, Swap, after, follows_kind, possible_numbers, put_thing
 from pipeline.perturbing.plausible import Demands
 from pipeline.perturbing.replacements import ASKING
 from pipeline.perturbing.slots import EditCase, Slot
 from pipeline.programs.operations import FINDS, NO_LOOK, POSITIONS, Operation, root
 from pipeline.programs.premises import asked_step
-from pipeline.programs.sentence import Sentence
 from pipeline.words.nouns import singular
 from pipeline.words.word_tables import AS_OBJECT, PERSONS
 
 AS_WHO = 0.1  # weight of "who" beside the category that stands there, before words are evened out
-_OF_PEOPLE = frozenset(("race", "gender"))
 _OTHER_PERSON = {"he": "she", "she": "he"}
 _KINDS_COMPARED = frozenset(("species", "breed", "breeds"))  # "of the same species": said of living things
 
@@ -34,21 +23,8 @@ def other_thing(
     case: EditCase, slot: Slot, random: Sequence[float], earlier: Sequence[Swap], may_stay: bool
 ) -> Swap | None:
     """The swap of a slot for a thing that is not in the picture and is none of those put in already."""
-    if _goes_with_options(case, slot):
-        return None
     sentence, category = case.sentence, _wants_category(case, slot)
-    kin = wants_kin(sentence, case.program, slot)
-    if slot.step >= 0:
-        demanded = demands(after(case.program, earlier), slot.step)
-    else:
-        demanded = said_by_words(sentence, slot, {swap.slot.span.first: swap.new for swap in earlier})
-    looks, relations = slot.said
-    demanded = replace(
-        demanded,
-        kin=kin,
-        attributes=(*demanded.attributes, *((look,) for look in looks)),
-        relations=tuple(dict.fromkeys((*demanded.relations, *relations))),
-    )
+    demanded = everything_said(case, slot, earlier)
     if _as_who(case, slot, demanded, random[0] * 1000 % 1):
         return Swap(replace(slot, span=sentence.span(0, slot.span.last)), "person", "who")
     numbers: Numbers = possible_numbers(sentence, slot)
@@ -61,7 +37,7 @@ def other_thing(
         forms = dict.fromkeys(ASKING[1:], 1.0)
         form = case.replacements.either(("asking", swap.new), "who", forms, random[1] * 1000 % 1) or "what"
         return replace(swap, text=f"{form} {singular(swap.new) if form.endswith('of') else swap.text}")
-    return swap and one_worn(swap, sentence)
+    return swap
 
 
 def other_person(case: EditCase) -> list[Swap]:
@@ -74,18 +50,6 @@ def other_person(case: EditCase) -> list[Swap]:
             as_subject = case.sentence.tokens[slot.span.first] == slot.word
             return [Swap(slot, other, other if as_subject else AS_OBJECT[other])]
     return []
-
-
-def reason_for_none(case: EditCase, slots: Sequence[Slot]) -> str:
-    """Why nothing takes the place of any of these slots."""
-    if any(_goes_with_options(case, slot) for slot in slots):
-        return "its category goes with the options of a choice"
-    return "no other object fits"
-
-
-def _goes_with_options(case: EditCase, slot: Slot) -> bool:
-    """Whether options are named of a slot's kind: "What animal is it, a cow or a sheep?"."""
-    return case.program[-1].verb == "choose" and slot.step == asked_step(case.program)
 
 
 def _wants_category(case: EditCase, slot: Slot) -> bool | None:
@@ -106,29 +70,44 @@ def _as_who(case: EditCase, slot: Slot, demanded: Demands, random: float) -> boo
     """Whether "WHICH ANIMAL is standing?" becomes "WHO is standing?", as often as the other way round; but not "What
     animal is it?", which says nothing of it."""
     sentence, replacements = case.sentence, case.replacements
-    form, table = " ".join(sentence.tokens[: slot.span.first]), replacements.table
+    form, row = " ".join(sentence.tokens[: slot.span.first]), replacements.table.row.get("person")
     says_more = demanded.attributes or demanded.relations
-    asked = says_more and slot.step >= 0 and slot.step == asked_step(case.program) and form in ASKING
-    if (
-        not asked
-        or sentence.tokens[slot.span.last : slot.span.last + 1] != ("is",)
-        or "person" not in table.row
-    ):
+    asked = says_more and slot.step == asked_step(case.program) and form in ASKING
+    if not asked or row is None or sentence.tokens[slot.span.last : slot.span.last + 1] != ("is",):
         return False
-    row = table.row["person"]
-    fits = float(case.absent[row]) if replacements.plausible.fits(demanded, "")[row] else 0.0
-    return (
-        replacements.either(("asking", slot.word), form, {form: 1.0, "who": AS_WHO * fits}, random) == "who"
+    fits = float(case.absent[row]) if replacements.plausible.fits(demanded)[row] else 0.0
+    weights = {form: 1.0, "who": AS_WHO * fits}
+    return replacements.either(("asking", slot.word), form, weights, random) == "who"
+
+
+def everything_said(case: EditCase, slot: Slot, earlier: Sequence[Swap]) -> Demands:
+    """All that a question says of a thing, in its program and besides. Only something of the same kind will do for the owner of
+    a part ("the girl's hair", "the man shirt") and for what is compared, in kind or in age."""
+    demanded, tokens = demands(after(case.program, earlier), slot.step), case.sentence.tokens
+    after_it = slot.span.last
+    owner = tokens[after_it : after_it + 1] == ("'s",)
+    owner = owner or any(span.first == after_it for span in case.sentence.names.values())
+    ranked = any(operation.verb == "compare" for operation in case.program)
+    looks, relations = slot.said
+    types = demanded.types
+    if slot.step < 0 and slot is case.premises.things[0]:  # "What COLOR is the cup?"
+        known = {*case.replacements.vocabulary.attribute_types.values()}
+        types = tuple(token for token in tokens if token in known)
+    return Demands(
+        (*demanded.attributes, *((look,) for look in looks)),
+        tuple(dict.fromkeys((*demanded.relations, *relations))),
+        types,
+        kin=owner or ranked or not _KINDS_COMPARED.isdisjoint(tokens),
     )
 
 
 def demands(program: Sequence[Operation], step: int) -> Demands:
-    """What a program says of the thing that one of its steps names."""
+    """What a program says of the thing that one of its steps names; nothing of what none does (-1)."""
     attributes: list[tuple[str, ...]] = []
     relations: list[tuple[str, str, str]] = []
     types: list[str] = []
-    own = program[step]
-    if own.verb in ("relate", "verify", "choose"):
+    own = program[step] if step >= 0 else None
+    if own and own.verb in ("relate", "verify", "choose"):
         other = program[root(program, own.inputs[0])].name
         relations += [(value, "s" if own.subject else "o", other) for value in own.values]
     for operation in program:
@@ -147,15 +126,3 @@ def demands(program: Sequence[Operation], step: int) -> Demands:
         elif operation.type:  # asked for, or denied: "not red" is said of what has a colour
             types.append(operation.type)
     return Demands(tuple(attributes), tuple(relations), tuple(types))
-
-
-def wants_kin(sentence: Sentence, program: Sequence[Operation], slot: Slot) -> bool:
-    """Whether only something of the same kind makes sense: it owns a part ("the girl's hair", "the man shirt"), it is
-    one of those that are compared (in kind, in age), or has a look that people have ("Asian")."""
-    after = slot.span.last
-    owner = sentence.tokens[after : after + 1] == ("'s",)
-    owner = owner or any(span.first == after for span in sentence.names.values())
-    looks = (o for o in program if o.type in _OF_PEOPLE and o.inputs)
-    human = any(root(program, look.inputs[0]) == slot.step for look in looks)
-    ranked = program[-1].verb == "compare"
-    return owner or human or ranked or not _KINDS_COMPARED.isdisjoint(sentence.tokens)

@@ -15,20 +15,15 @@ from itertools import permutations
 from pipeline.core.records import Word
 from pipeline.programs.operations import Operation, Program, root
 from pipeline.programs.sentence import TOKEN, Form, Place, Sentence, Span, overlaps
+from pipeline.words.lexicon import synonyms
+from pipeline.words.likeness import SPOKEN_ATTRIBUTES
 from pipeline.words.nouns import plural, singular
 from pipeline.words.relations import spatial
 from pipeline.words.word_tables import DETERMINERS, FRAME_NOUNS, PRONOUNS, heads, words
 
-# program: also said. As seen in GQA's questions, whose annotations tell the rest.
+# program: also said. As seen in GQA's questions, whose annotations tell the rest; synonyms of names are WordNet's.
 _NAMES = heads("""
-pants: trousers; phone: telephone; countertop: counter; couch: sofa; faucet: tap; refrigerator: fridge
-trash can: garbage can, garbage bin; airplane: plane, aeroplane; bicycle: bike; motorcycle: motorbike, bike
-television: tv; cell phone: cellphone; man: guy, gentleman; woman: lady; person: people; child: kid
-wristband: wrist band
-""")
-_ATTRIBUTES = heads("""
-wood: wooden; metal: metallic; blond: blonde; large: big; small: little; sitting: sitting-down, sitting down
-caucasian: white; middle: center, centre; gray: grey; on: turned on; off: turned off
+counter: counter top; countertop: counter, counter top; faucet: tap; bicycle, motorcycle: bike; person: people; wristband: wrist band
 """)
 # "a piece of furniture", "the clothing items": said of one, or some, of what cannot be counted.
 _PORTIONS = words("""
@@ -39,14 +34,11 @@ piece of {}, pieces of {}, item of {}, items of {}, {} item, {} items, article o
 def align(
     text: str, program: Program, annotations: Mapping[str, str], words: Sequence[Word] = ()
 ) -> Sentence:
-    """Find every name, attribute and spatial relation of a program in its question.
+    """The sentence with every name, attribute and spatial relation of a program that is found in it for sure.
 
     Args:
         annotations: word position ("3" or "2:4", words being what blanks part) -> object id, as in GQA.
         words: the text's tagged words.
-
-    Returns:
-        The sentence with `names` and `values`; what is not found, or not for sure, is left out.
     """
     sentence = Sentence(text, words)
     if program:
@@ -61,18 +53,14 @@ def _marked(sentence: Sentence, annotations: Mapping[str, str]) -> dict[str, lis
     """Object id -> its annotated tokens."""
     starts = [match.start() for match in re.finditer(r"\S+", sentence.text)]
     bounds = [*starts, len(sentence.text)]
+    words = [i for i, (start, _) in enumerate(sentence.places) if sentence.text[start].isalnum()]
     marked: dict[str, list[Place]] = {}
     for position, object_id in annotations.items():
         low, _, end = position.partition(":")
         first, last = int(low), int(end or int(low) + 1)
-        inside = [
-            index
-            for index, (start, end) in enumerate(sentence.places)
-            if 0 <= first < last < len(bounds)
-            and bounds[first] <= start
-            and end <= bounds[last]
-            and sentence.text[start].isalnum()
-        ]
+        if not 0 <= first < last < len(bounds):
+            continue
+        inside = [i for i in words if bounds[first] <= sentence.places[i][0] < bounds[last]]
         if inside:
             marked.setdefault(object_id, []).append((inside[0], inside[-1] + 1))
     return marked
@@ -81,13 +69,11 @@ def _marked(sentence: Sentence, annotations: Mapping[str, str]) -> dict[str, lis
 def _names(sentence: Sentence, program: Program, marked: Mapping[str, list[Place]]) -> None:
     spoken = [i for i in _spoken_order(program) if program[i].name and program[i].name not in PRONOUNS]
     options = {i: sentence.find(name_forms(program[i].name)) for i in spoken}
-    filters = [step for step in program if step.verb == "filter"]
-    looks = {form[0] for step in filters for form in attribute_forms(step.values[0]) if len(form) == 1}
     chosen: dict[int, Place] = {}
     for i in spoken:  # what the annotations tell
         ranges = [place for object_id in program[i].object_ids for place in marked.get(object_id, ())]
         inside = [(a, b) for a, b in options[i] if any(low <= a and b <= high for low, high in ranges)]
-        if len(ranges) == 1 and not options[i] and (place := _other_words(sentence, *ranges[0], looks)):
+        if len(ranges) == 1 and not options[i] and (place := _other_words(sentence, *ranges[0])):
             inside = [place]
         free = [place for place in inside if not overlaps(place, chosen.values())]
         if free:
@@ -102,12 +88,9 @@ def _names(sentence: Sentence, program: Program, marked: Mapping[str, list[Place
     sentence.names |= {i: sentence.take(*place) for i, place in chosen.items()}
 
 
-def _other_words(sentence: Sentence, first: int, last: int, looks: set[str]) -> Place | None:
-    """An annotated phrase that says a name in other words, without determiner and looks; None for "who",
-    "one"."""
-    while first < last and (sentence.tokens[first] in DETERMINERS or sentence.tokens[first] in looks):
-        first += 1
-    while first < last - 1 and sentence.kind(first) == "attribute":
+def _other_words(sentence: Sentence, first: int, last: int) -> Place | None:
+    """An annotated phrase that says a name in other words, without determiner and looks; None for "who", "one"."""
+    while first < last and (sentence.tokens[first] in DETERMINERS or sentence.kind(first) == "attribute"):
         first += 1
     words = sentence.tokens[first:last]
     says_something = words and not FRAME_NOUNS.issuperset(words) and not PRONOUNS.issuperset(words)
@@ -166,8 +149,6 @@ def _attributes(sentence: Sentence, program: Program) -> None:
             places = sentence.find(name_forms(value) if step.type == "name" else attribute_forms(value))
             if step.verb == "filter" and noun:
                 places.sort(key=partial(_distance, noun))
-            elif step.verb == "filter" and len(places) > 1:
-                continue
             elif step.verb == "verify":
                 places.reverse()
             for place in places[:1]:
@@ -183,15 +164,15 @@ def _distance(noun: Span, place: Place) -> tuple[int, int]:
 def name_forms(name: str) -> tuple[Form, ...]:
     """The forms of an object's or category's name: singular, plural, other words, portions."""
     stems = {name, plural(name), singular(name)}
-    for said in _NAMES.get(singular(name), ()) + _NAMES.get(name, ()):
-        stems |= {said, plural(said)}
+    for one in (name, singular(name)):
+        stems |= {form for said in (*_NAMES.get(one, ()), *synonyms(one)) for form in (said, plural(said))}
     return _tokens(stems | {portion.format(name) for portion in _PORTIONS})
 
 
 @lru_cache(maxsize=1 << 14)
 def attribute_forms(value: str) -> tuple[Form, ...]:
     """The forms of an attribute: wood, wooden."""
-    return _tokens({value, *_ATTRIBUTES.get(value, ())})
+    return _tokens({value, *SPOKEN_ATTRIBUTES.get(value, ())})
 
 
 @lru_cache(maxsize=1 << 12)

@@ -25,13 +25,20 @@ NOTHING: Said = ((), ())
 
 
 def whole_noun(sentence: Sentence, span: Span) -> tuple[Span, int]:
-    """A noun with what belongs to it ("chocolate" of "chocolate cake", "other" of "the other man", for where there is
-    no man, there is no other), and the token that starts its phrase."""
+    """A noun with what belongs to it ("chocolate" of "chocolate cake", "computer" of "laptop computer", "other" of "the other
+    man", for where there is no man, there is no other), and the token that starts its phrase."""
     first, last = span.first, span.last
-    while last < len(sentence.tokens) and not sentence.taken[last] and _ends_compound(sentence, last):
-        last += 1
     while first > 0 and not sentence.taken[first - 1] and sentence.modifies(first - 1):
         first -= 1
+    noun_after = sentence.tag(last) in ("NN", "NNS") and sentence.tokens[last] not in BASE | VERBS
+    # "the animals dogs" is none
+    if (
+        noun_after
+        and sentence.tag(last - 1) != "NNS"
+        and not sentence.taken[last]
+        and sentence.modifies(last)
+    ):
+        last += 1
     return sentence.span(first, last), phrase_start(sentence, first)
 
 
@@ -49,18 +56,6 @@ def phrase_start(sentence: Sentence, first: int) -> int:
         if not (look or untagged or sentence.kind(index) == "attribute" or token in ("and", "other", "not")):
             break
     return first
-
-
-def _ends_compound(sentence: Sentence, index: int) -> bool:
-    """Whether a token that no step names is a noun like the one before it, as in "counter top"; "look" and "looks" are verbs
-    there, whatever their tags."""
-    token, after = sentence.tokens[index], sentence.tokens[index + 1 : index + 2]
-    if token == "top":
-        return after != ("of",)
-    if sentence.tag(index - 1) == "NNS":  # "the animals dogs" is none
-        return False
-    noun = sentence.tag(index) in ("NN", "NNS") and token not in BASE | VERBS
-    return noun and sentence.modifies(index)
 
 
 def clause(sentence: Sentence, last: int) -> Said | None:
@@ -89,14 +84,10 @@ def clause(sentence: Sentence, last: int) -> Said | None:
 def _clause_start(sentence: Sentence, last: int) -> int:
     """The token after the "that" of the clause that a noun has; without one, the token behind the noun."""
     for index in range(last, len(sentence.tokens) - 1):
-        if sentence.tokens[index] in _RELATIVE and _opens(sentence, index + 1):
-            return index + 1
+        if sentence.tokens[index] in _RELATIVE:
+            verb = sentence.tag(index + 1).startswith("VB") or sentence.kind(index + 1) == "relation"
+            if verb or sentence.tokens[index + 1] in DETERMINERS | POINTING:  # not "behind THAT man"
+                return index + 1
         if sentence.kind(index) == "object" or sentence.tag(index).startswith("VB"):
             break
     return last
-
-
-def _opens(sentence: Sentence, index: int) -> bool:
-    """Whether a clause begins with this token, so that the "that" before it is not of a noun: "behind that man"."""
-    verb = sentence.tag(index).startswith("VB") or sentence.kind(index) == "relation"
-    return verb or sentence.tokens[index] in DETERMINERS | POINTING

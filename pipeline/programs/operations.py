@@ -92,15 +92,14 @@ def parse(program: Sequence[Step], question: str = "") -> tuple[Operation, ...]:
         problems.add("program", "it has no steps")
     operations: list[Operation] = []
     for index, step in enumerate(program):
-        where = f"step {index} ({step.operation}: {step.argument})"
         try:
-            operation = _read(step.operation.strip(), step.argument.strip())
-            for fault in _faults(operation.verb, step.dependencies, operations):
-                problems.add(where, fault)
+            operation = _read(step.operation, step.argument, step.dependencies)
+            faults = _faults(operation.verb, step.dependencies, operations)
         except ValueError as malformed:
-            problems.add(where, str(malformed))
-            operation = Operation(verb="select", name="_")
-        operations.append(msgspec.structs.replace(operation, inputs=step.dependencies))
+            operation, faults = Operation(verb="select", name="_", inputs=step.dependencies), [str(malformed)]
+        for fault in faults:
+            problems.add(f"step {index} ({step.operation}: {step.argument})", fault)
+        operations.append(operation)
     if operations and operations[-1].verb in FINDS and not problems.lines:
         problems.add("its end", f"the last step is {operations[-1].verb}, which asks nothing")
     problems.raise_if_any()
@@ -184,12 +183,16 @@ def _faults(verb: Verb, inputs: tuple[int, ...], earlier: list[Operation]) -> li
 
 
 @lru_cache(maxsize=1 << 16)
-def _read(operation: str, argument: str) -> Operation:
-    """One step without its inputs. Few steps differ: each is read once.
+def _read(operation: str, argument: str, inputs: tuple[int, ...]) -> Operation:
+    """One step. Few differ: each is read once.
 
     Raises:
         ValueError: says what is wrong with it.
     """
+    return msgspec.structs.replace(_without_inputs(operation.strip(), argument.strip()), inputs=inputs)
+
+
+def _without_inputs(operation: str, argument: str) -> Operation:
     first, _, type_ = operation.partition(" ")
     type_ = type_.strip()
     verb: Verb | None = next((verb for verb in INPUTS if verb == first), None)

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from pipeline.core.records import Edit, EditKind
-from pipeline.programs.noun_phrases import NOTHING, POINTING, Said, clause, whole_noun
+from pipeline.core.records import EditKind
+from pipeline.programs.noun_phrases import NOTHING, POINTING, Said, clause, phrase_start, whole_noun
 from pipeline.programs.operations import FINDS, NO_LOOK, POSITIONS, SCENE, Operation, Program, root
 from pipeline.programs.sentence import Sentence, Span
-from pipeline.words.word_tables import DEFINITE, DETERMINERS, PRONOUNS
+from pipeline.words.word_tables import DEFINITE, DETERMINERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,6 @@ class Premises:
     Attributes:
         persons: those that pronouns stand for ("he"), and things ("it").
         asserted: the kinds of what it asserts.
-        missing: a thing that its program names and does not assert is not in its text.
     """
 
     things: tuple[Premise, ...] = ()
@@ -66,22 +65,12 @@ class Premises:
     looks: tuple[Premise, ...] = ()
     relations: tuple[Premise, ...] = ()
     asserted: frozenset[EditKind] = frozenset()
-    missing: bool = False
-
-    def hold(self, edit: Edit) -> bool:
-        """Whether an edit changes one of them."""
-        same = (
-            row
-            for row in (*self.things, *self.persons, *self.looks, *self.relations)
-            if row.step == edit.step
-        )
-        return any(edit.start < row.span.end and row.span.start < edit.end for row in same)
 
 
 def premises(program: Program, sentence: Sentence) -> Premises:
     """What a question takes for granted, as far as its program and its words tell."""
-    phrases = {step: whole_noun(sentence, span) for step, span in sorted(sentence.names.items())}
-    asserted, weak = _asserted(program, sentence, phrases), _weak(program, sentence, phrases)
+    phrases = _phrases(sentence)
+    asserted, weak = asserted_steps(program, sentence, phrases), _weak(program, sentence, phrases)
     things, looks = [], []
     for step, (span, start) in phrases.items():
         if step not in asserted:
@@ -91,17 +80,16 @@ def premises(program: Program, sentence: Sentence) -> Premises:
             thing = Premise("object", step, -1, span, program[step].name, start, step, step in weak)
             things.append(replace(thing, said=said, closed=more is None))
             looks += (replace(look, weak=thing.weak) for look in own)
-    named = (i for i, operation in enumerate(program) if operation.name and operation.name not in PRONOUNS)
-    missing = any(i not in asserted and i not in phrases for i in named)
     if not things and all(operation.name != SCENE for operation in program):
         things = list(_who(program, sentence)) or list(_definite(sentence))
+        looks += [
+            look for thing in things for look in _own_looks(sentence, thing.span, thing.start, thing.step)
+        ]
     rows = list(_said_by_steps(program, sentence, asserted, weak))
     looks += [row for row in rows if row.kind == "attribute"]
     places = [row for row in rows if row.kind == "relation"]
     kinds = _kinds_asserted(program, asserted)
-    return Premises(
-        tuple(things), tuple(_persons(program, sentence)), tuple(looks), tuple(places), kinds, missing
-    )
+    return Premises(tuple(things), tuple(_persons(program, sentence)), tuple(looks), tuple(places), kinds)
 
 
 def _said_by_steps(
@@ -170,9 +158,17 @@ def _is_definite(sentence: Sentence, start: int) -> bool:
     return sentence.tokens[start] in DEFINITE or sentence.tokens[start] == "'s"
 
 
-def _asserted(program: Program, sentence: Sentence, phrases: Mapping[int, tuple[Span, int]]) -> set[int]:
+def _phrases(sentence: Sentence) -> dict[int, tuple[Span, int]]:
+    """The noun of each step that the text names, and the token that starts its phrase."""
+    return {step: whole_noun(sentence, span) for step, span in sorted(sentence.names.items())}
+
+
+def asserted_steps(
+    program: Program, sentence: Sentence, phrases: Mapping[int, tuple[Span, int]] | None = None
+) -> set[int]:
     """The steps of the things that are asserted: what an `exist` asks, and what an indefinite phrase brings up in a
     statement: "wearing A HAT", "to the right of A MAN", "Is there a cup on A TABLE?", "Is it A CUP?"."""
+    phrases = _phrases(sentence) if phrases is None else phrases
     exists = any(operation.verb == "exist" for operation in program)
     related = {i for o in program if o.verb == "verify" and o.type == "rel" for i in o.inputs}
     asserted = set()
@@ -212,14 +208,32 @@ def _who(program: Program, sentence: Sentence) -> Iterator[Premise]:
 
 
 def _definite(sentence: Sentence) -> Iterator[Premise]:
-    """The things that no step of the program names and that stand after "the": of "Is he in front of the wall?" GQA's
-    program names a man and no wall."""
+    """The things that no step of a program names and that stand after "the": all of a question without a program, and of
+    "Is he in front of the wall?" GQA's program names a man and no wall."""
+    last = 0
     for index, word in sorted(sentence.tags.items()):
-        if word.kind == "object" and not sentence.taken[index]:
+        if word.kind == "object" and not sentence.taken[index] and index >= last:
             span, start = whole_noun(sentence, sentence.word_at(index))
-            following = sentence.tokens[span.last : span.last + 1]
-            goes_on = clause(sentence, span.last) != NOTHING or not {"made", *DETERMINERS}.isdisjoint(
-                following
-            )
-            if start < span.first and sentence.tokens[start] in DEFINITE:
-                yield Premise("object", -1, -1, span, word.name, start, closed=goes_on)
+            last, following = span.last, sentence.tokens[span.last : span.last + 3]
+            said = clause(sentence, last)
+            of_it = following[0] in DETERMINERS or (following[0] == "made" and following[2:] != ("?",))
+            if start < span.first and _is_definite(sentence, start):
+                looks = (look.word for look in _own_looks(sentence, span, start, -1))
+                attributes, relations = said or NOTHING
+                more = (*looks, *attributes), (*relations, *_around(sentence, span, start))
+                yield Premise(
+                    "object", -1, -1, span, word.name, start, said=more, closed=of_it or said is None
+                )
+
+
+def _around(sentence: Sentence, span: Span, start: int) -> Iterator[tuple[str, str, str]]:
+    """The relations that stand right before and right behind a noun's phrase: (relation, its role in it, the other thing)."""
+    nouns = [index for index, word in sorted(sentence.tags.items()) if word.kind == "object"]
+    for index, word in sorted(sentence.tags.items()):
+        end = sentence.word_at(index).last
+        if word.kind == "relation" and word.name != "of" and end == start:
+            others = [sentence.tags[noun].name for noun in nouns if noun < index]
+            yield word.name, "o", (others or [""])[-1]
+        elif word.kind == "relation" and index == span.last:
+            others = [sentence.tags[noun].name for noun in nouns if phrase_start(sentence, noun) == end]
+            yield word.name, "s", (others or [""])[0]

@@ -25,10 +25,7 @@ class Span:
 
 
 class Sentence:
-    """A question's text with its program.
-
-    Args:
-        words: the text's tagged words.
+    """A question's text with its tagged words and its program.
 
     Attributes:
         tokens: lower-case words and signs; places: their characters [start, end).

@@ -1,5 +1,5 @@
 """What may be wrong with a candidate: the question is unsound whatever the picture shows (it offers one choice twice,
-speaks of what cannot be, gives its answer away, is badly said), or it has an answer."""
+gives its answer away, is badly said), or it has an answer."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import dropwhile, takewhile
 
-from pipeline.core.records import Candidate, Edit, Judgement, Question, Step, Vocabulary
-from pipeline.programs.alignment import align
-from pipeline.programs.operations import OVERLAPPING, SCENE, Operation, parse, root
-from pipeline.programs.premises import asked_step, premises
+from pipeline.core.records import Candidate, Judgement, Question, Vocabulary
+from pipeline.programs.operations import SCENE, Operation, noun_phrase, parse, root
+from pipeline.programs.premises import asked_step
 from pipeline.screening.wording import slip
-from pipeline.words.likeness import same_answer, similar
 from pipeline.words.relations import PREPOSITIONS, antonym
 from pipeline.words.word_tables import DETERMINERS, words
 
@@ -21,18 +20,14 @@ Fault = str | bool | None  # what is wrong; True where the rule's reason says it
 NOT_JUDGED = Judgement(answerability="unknown")
 # "Is it to the right or to the right of ...": the same words on both sides of "or", and the word after them.
 _TWICE = re.compile(r"(?<![\w-])(?<!light )(?<!dark )([\w-]+(?: [\w-]+){0,5}) or \1(?![\w-])(?: ([\w-]+))?")
-_MIXED = frozenset(("color", "pattern", "material"))  # "the shirt that looks yellow and white" may be there
 _NO_LOOKS = frozenset(("", "name", "rel", "place", "room", "location"))  # types
-_ASKED = re.compile(r"\b(color|colour|material|pattern|shape|size)\b", re.IGNORECASE)
-_YES_NO = re.compile(r"(is|are|do|does)\b", re.IGNORECASE)
+_ASKED = re.compile(r"\b(color|colour|material|pattern|shape|size)\b")
+_YES_NO = re.compile(r"(is|are|do|does)\b")
 # "What color are the black shoes?": between the word that asks and the noun phrase that it asks of.
 _BETWEEN = frozenset(("of", "is", "are", "does", "do", "the", "you", "think"))
 # There another noun phrase starts.
-_NEXT_PHRASE = words(
-    "of, in, on, to, near, next, behind, above, below, under, beside, with, by, that, which, who, wearing, holding"
-)
-_ASSERTING = frozenset(("exist", "verify", "choose"))
-_NAMED = frozenset(("select", "relate", "verify", "choose"))  # verbs whose argument may end in object ids
+_NEXT_PHRASE = words("""of, in, on, to, near, next, behind, above, below, under, beside, with, by, that, which, who,
+wearing, holding""")
 
 
 @dataclass(frozen=True)
@@ -64,50 +59,27 @@ class ScreenCase:
         return parse(candidate.program, candidate.candidate_id) if candidate.program else ()
 
 
-def same_choice_in_program(case: ScreenCase) -> Fault:
-    """Two equal options of a `choose`."""
+def same_choice(case: ScreenCase) -> Fault:
+    """Two equal options of a `choose`; without a program, in its words. There a word after the second option may make another
+    thing of it ("a car or a car park"). None does so that starts a noun phrase, nor "side", "part", and the "of" of "to the left
+    of"."""
     for operation in case.program:
         if operation.verb == "choose" and len(set(operation.values)) < len(operation.values):
             return " or ".join(operation.values)
-    return None
-
-
-def same_choice_in_words(case: ScreenCase) -> Fault:
-    """Two equal options in the words of the question, whatever its program says.
-
-    A word after the second option may make another thing of it ("a car or a car park"). None does so that
-    starts a noun phrase, nor "side", "part", and the "of" of "to the left of".
-    """
-    text = case.candidate.text.lower()
-    for option, following in _TWICE.findall(text) if " or " in text else ():
+    for option, following in () if case.program else _TWICE.findall(case.candidate.text.lower()):
         goes_on = following not in DETERMINERS | {"", "side", "part"}
         if not goes_on or f"{option} {following}" in PREPOSITIONS:
             return f"{option} or {option}"
     return None
 
 
-def looks_that_exclude_each_other(case: ScreenCase) -> Fault:
-    """Two looks of one thing of which it can only have one: old and young, red and not red."""
-    for operation in case.program:
-        if operation.verb != "filter":
-            continue
-        look, one_at_a_time = operation.values[0], operation.type not in OVERLAPPING | _MIXED
-        for other in looks(case.program, operation.inputs[0]):
-            other_look, neither_denied = other.values[0], not (operation.negated or other.negated)
-            if look == other_look and operation.negated != other.negated:
-                return f"{look} and not {look}"
-            same_type = operation.type == other.type and one_at_a_time
-            if neither_denied and same_type and not similar(look, other_look):
-                return f"{look} and {other_look}"
-    return None
-
-
 def asked_look_is_named(case: ScreenCase) -> Fault:
     """It asks for the colour of something black, or whether something red is red."""
-    for operation in case.program:
+    program = case.program
+    for operation in program:
         if operation.verb not in ("query", "verify", "choose") or not operation.inputs:
             continue
-        for look in looks(case.program, operation.inputs[0]):
+        for look in (program[i] for i in noun_phrase(program, operation.inputs[0])[:-1]):
             if operation.type not in _NO_LOOKS and look.type == operation.type and not look.negated:
                 return f"it asks for the {operation.type} of something {look.values[0]}"
             if not operation.type and look.values[0] in operation.values:
@@ -142,20 +114,15 @@ def there_and_back(case: ScreenCase) -> Fault:
 
 def asked_look_is_said(case: ScreenCase) -> Fault:
     """Without a program its words tell: it asks for a type of look and says one of the thing."""
-    text, types = case.candidate.text, case.vocabulary.attribute_types
+    text, types = case.candidate.text.lower(), case.vocabulary.attribute_types
     asked = _ASKED.search(text)
     if case.program or asked is None or _YES_NO.match(text):
         return None
-    type_ = asked[1].lower().replace("colour", "color")
-    after = re.findall(r"[\w-]+", text[asked.end() :].lower())
-    while after and after[0] in _BETWEEN:
-        after.pop(0)
-    for word in after:
-        if word in _NEXT_PHRASE:
-            return None
-        if types.get(word) == type_:
-            return f"it asks for the {type_} of something {word}"
-    return None
+    type_ = asked[1].replace("colour", "color")
+    after = dropwhile(_BETWEEN.__contains__, re.findall(r"[\w-]+", text[asked.end() :]))
+    phrase = takewhile(lambda word: word not in _NEXT_PHRASE, after)
+    look = next((word for word in phrase if types.get(word) == type_), None)
+    return look and f"it asks for the {type_} of something {look}"
 
 
 def slip_of_grammar(case: ScreenCase) -> Fault:
@@ -176,11 +143,7 @@ def edited_without_effect(case: ScreenCase) -> Fault:
     if question is None:
         return None
     text, source = plain(candidate.text), plain(question.text)
-    if text == source:
-        return True
-    if candidate.program and question.program:
-        return [_meaning(step) for step in candidate.program] == [_meaning(step) for step in question.program]
-    return " or " in candidate.text and sorted(text.split()) == sorted(source.split())
+    return text == source or (" or " in text and sorted(text.split()) == sorted(source.split()))
 
 
 def asked_already(case: ScreenCase) -> Fault:
@@ -191,25 +154,6 @@ def asked_already(case: ScreenCase) -> Fault:
 def proposed_before(case: ScreenCase) -> Fault:
     """Another candidate of the picture and subset, which stays, has the same text."""
     return plain(case.candidate.text) in case.kept
-
-
-def edits_only_what_is_asserted(case: ScreenCase) -> Fault:
-    """Every edit is of something that the question asserts. Perturbation makes none like that by our rules, many by the
-    paper's."""
-    edits, question = case.candidate.edits, case.question
-    if not edits or question is None or not question.program or any(edit.step < 0 for edit in edits):
-        return None
-    program = parse(question.program, question.question_id)
-    if _ASSERTING.isdisjoint(operation.verb for operation in program):
-        return False
-    said = premises(program, align(question.text, program, question.annotations))
-    return not any(said.hold(edit) or _right_option(program, edit, question.answer) for edit in edits)
-
-
-def _right_option(program: Sequence[Operation], edit: Edit, answer: str) -> bool:
-    """Whether an edit takes out what answers a choice: no other option holds. (A wrong one may well be another.)"""
-    operation = program[edit.step]
-    return operation.verb == "choose" and operation.type != "rel" and same_answer(edit.old.lower(), answer)
 
 
 def answerable_anywhere(case: ScreenCase) -> Fault:
@@ -229,20 +173,3 @@ def always_answerable(program: Sequence[Operation]) -> bool:
         return program[last.inputs[0]].name == SCENE and last.type in ("place", "room", "location")
     truths = ("exist", "and", "or")
     return last.verb in truths and all(step.asserted or step.verb in truths for step in program)
-
-
-def looks(program: Sequence[Operation], index: int) -> list[Operation]:
-    """The filters right on the thing that a step finds, the outermost first."""
-    filters = []
-    while program[index].verb == "filter":
-        filters.append(program[index])
-        index = program[index].inputs[0]
-    return filters
-
-
-def _meaning(step: Step) -> tuple[str, object]:
-    """A step without object ids, and the options of a choice without their order."""
-    argument = step.argument.strip()
-    if step.operation.split()[0] in _NAMED and not argument.startswith("not("):
-        argument = argument.partition("(")[0].strip()
-    return step.operation, frozenset(re.split(r"[|,]", argument)) if "|" in argument else argument

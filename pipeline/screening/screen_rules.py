@@ -17,11 +17,9 @@ from pipeline.screening.screen_faults import Fault, ScreenCase, plain
 
 WITHOUT_EFFECT = "edited without effect"
 SAME_CHOICE = "offers the same choice twice"
-CONTRADICTS = "contradicts itself"
 GIVES_AWAY = "gives its answer away"
 BADLY_SAID = "badly said, as its source is"
 ALREADY_ASKED = "already asked of this picture"
-ASSERTED = "edits only what is asserted"
 ALWAYS_ANSWERABLE = "always answerable"
 BY_EVIDENCE = "answerable by evidence"
 TWIN = "same text as another candidate of this picture"
@@ -44,16 +42,13 @@ class ScreenRule(NamedTuple):
 
 RULES = (
     ScreenRule(WITHOUT_EFFECT, faults.edited_without_effect, of_picture=True),
-    ScreenRule(SAME_CHOICE, faults.same_choice_in_program, paper=True),
-    ScreenRule(CONTRADICTS, faults.looks_that_exclude_each_other, paper=True),
+    ScreenRule(SAME_CHOICE, faults.same_choice, paper=True),
     ScreenRule(GIVES_AWAY, faults.asked_look_is_named, paper=True),
     ScreenRule(GIVES_AWAY, faults.asked_name_is_put_in),
     ScreenRule(GIVES_AWAY, faults.there_and_back, paper=True),
     ScreenRule(GIVES_AWAY, faults.asked_look_is_said, paper=True),
-    ScreenRule(SAME_CHOICE, faults.same_choice_in_words),
     ScreenRule(BADLY_SAID, faults.slip_of_grammar),
     ScreenRule(ALREADY_ASKED, faults.asked_already, of_picture=True),
-    ScreenRule(ASSERTED, faults.edits_only_what_is_asserted, of_picture=True),
     ScreenRule(ALWAYS_ANSWERABLE, faults.answerable_anywhere, of_picture=True),
     ScreenRule(BY_EVIDENCE, faults.answerable_by_evidence, of_picture=True),
     ScreenRule(TWIN, faults.proposed_before),

@@ -32,10 +32,10 @@ def main() -> None:
     ids = read_json(folders.stage("embed") / "picture_ids.json", list[str])
     pictures = dict(zip(ids, np.load(folders.stage("embed") / "pictures.npy"), strict=True))
     known = known_questions(folders.rows(Question))
-    ours, theirs = (
-        audit_items(list(read_jsonl(folders.stage(stage) / "items.jsonl", Item)), pictures, p, label, known)
-        for stage, label in (("balance", "audit"), ("paper", "audit, paper's rules"))
-    )
+    benchmarks = [
+        list(read_jsonl(folders.stage(stage) / "items.jsonl", Item)) for stage in ("balance", "paper")
+    ]
+    ours, theirs = audit_items(benchmarks, pictures, p, known)
     truth = known_truth(folders)
     rng = generator(p.seed, "audit", "agreement")
     report = AuditReport(

@@ -11,7 +11,8 @@ Writes  candidates.jsonl     Candidate. PT-Easy: other things; PT-Hard: other at
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -28,20 +29,16 @@ from pipeline.perturbing.raking import Kind
 from pipeline.perturbing.replacements import PerturbParams, Replacements
 
 
-def read_inputs(
-    folders: Folders,
-    params: PerturbParams,
-    factors: Mapping[Kind, np.ndarray] | None = None,
-    weak_kept: Mapping[Subset, float] | None = None,
-) -> PerturbInputs:
-    """What pictures are perturbed with; of the rows in files those of one picture at a time are in memory."""
+@lru_cache(maxsize=1)
+def read_inputs(folders: Folders, params: PerturbParams) -> PerturbInputs:
+    """What pictures are perturbed with; of the rows in files those of one picture at a time are in memory. A process that
+    surveys pictures and perturbs them, too, does so with the same inputs, and what they have worked out."""
     vocabulary = folders.vocabulary()
     return PerturbInputs(
         Groups(folders.file(Question), Question, "picture_id"),
         evidence_files(folders, vocabulary),
         Singles(folders.file(Tagged), Tagged, "text"),
-        Replacements(vocabulary, params, factors),
-        weak_kept or {},
+        Replacements(vocabulary, params),
     )
 
 
@@ -51,9 +48,10 @@ def ranked_inputs(
     factors: Mapping[Kind, np.ndarray],
     weak_kept: Mapping[Subset, float],
 ) -> RankedInputs:
-    """The same, with the scores of texts where there are several to choose from."""
-    scores = text_scores(folders) if params.alternatives > 1 else {}
-    return RankedInputs(read_inputs(folders, params, factors, weak_kept), params.alternatives, scores)
+    """The same with what the survey told, and the scores of texts where there are several to choose from."""
+    inputs = replace(read_inputs(folders, params), weak_kept=weak_kept)
+    inputs.replacements.factors = factors
+    return RankedInputs(inputs, params.alternatives, text_scores(folders) if params.alternatives > 1 else {})
 
 
 def keys(row: Candidate | Dropped | Alternatives) -> list[Key]:

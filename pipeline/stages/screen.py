@@ -1,4 +1,4 @@
-"""Drop candidates that give their answer away, contradict themselves, or are known to have an answer.
+"""Drop candidates that give their answer away, are badly said, or are known to have an answer.
 
 Reads   ingest/pictures.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
         vocabulary/reconstructed.jsonl, rank/candidates.jsonl, perturb/candidates.jsonl

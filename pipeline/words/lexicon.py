@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from pipeline.words.nouns import lemma
-from pipeline.words.word_tables import ANYTHING, PERSONS
+from pipeline.words.word_tables import ANYTHING, PERSONS, words
 
 K = TypeVar("K")
 
@@ -20,20 +20,16 @@ _OPPOSITES = (({"man", "boy"}, {"woman", "girl"}), ({"man", "woman"}, {"child"})
 
 
 class NameEntry(NamedTuple):
-    """What is known of a name.
-
-    Attributes:
-        same: the name that says the same and stands for all that do; "" if it is this one, or there is none.
-        kinds: more general names of the same thing (armchair: chair, furniture).
-    """
+    """What is known of a name: the one that stands for it and its synonyms, "" if it is this one; more general names of
+    the same thing (armchair: chair, furniture)."""
 
     same: str = ""
     kinds: frozenset[str] = frozenset()
 
 
 UNKNOWN = NameEntry()
-_TOYS = frozenset(("stuffed", "toy"))  # a stuffed bear, a toy car: no bear, no car
-_UNREAL = frozenset(("fake", "model", "gingerbread", "inflatable"))
+_TOYS = words("stuffed, toy")  # a stuffed bear, a toy car: no bear, no car
+_UNREAL = words("fake, model, gingerbread, inflatable")
 
 
 @cache
@@ -93,10 +89,8 @@ def inverted(above: Mapping[K, Iterable[str]]) -> dict[str, frozenset[K]]:
 
 
 class Lexicon:
-    """The words of one data set, made once: its own categories, and what WordNet knows of everyday things.
-
-    Where the two differ, the data set is right: what it calls a kind of something is one. Names are singular
-    (`lemma`) where not said otherwise. What was worked out is kept as long as the process lives.
+    """The words of one data set: its own categories, and what WordNet knows of everyday things. Where the two differ, the
+    data set is right: what it calls a kind of something is one. Names are singular (`lemma`) where not said otherwise.
 
     Args:
         categories: category -> names of its members or of other categories (`furniture` -> table, chair ...).
@@ -104,9 +98,7 @@ class Lexicon:
     """
 
     def __init__(self, categories: Mapping[str, Iterable[str]], attribute_types: Mapping[str, str]) -> None:
-        self.categories = {
-            lemma(name): frozenset(map(lemma, members)) for name, members in categories.items()
-        }
+        self.categories = {lemma(name): frozenset(map(lemma, below)) for name, below in categories.items()}
         self.attribute_types = dict(attribute_types)
         self._own = inverted({name: members - {name} for name, members in self.categories.items()})
 
@@ -147,17 +139,13 @@ class Lexicon:
 
     @cache  # noqa: B019
     def groups(self, name: str) -> frozenset[str]:
-        """The categories to which a name belongs: more general names of whatever goes by it."""
+        """More general names of whatever goes by a name."""
         kind = PERSONS.get(name, (name,))[0]
         return self.above(kind) - synonyms(kind)
 
     @cache  # noqa: B019
     def above(self, name: str, own: bool = False) -> frozenset[str]:
-        """All that a thing of a name may be called: the name, its synonyms and categories.
-
-        Args:
-            own: by the data set's own categories alone.
-        """
+        """All that a thing of a name may be called: the name, its synonyms and categories (own: as in `is_one`)."""
         return reached(name, (lambda one: self._own.get(one, ())) if own else self._above)
 
     def _above(self, name: str) -> Iterable[str]:

@@ -10,11 +10,11 @@ from pipeline.words.word_tables import groups, heads, words
 
 # Where text is matched, the longest phrase wins: "to the left of" before "left".
 PREPOSITIONS = words("""
-to the left of, to the right of, on the left side of, on the right side of, in front of, on top of, on the
-side of, in the middle of, in the center of, in between, close to, next to, inside of, outside of, out of,
-left of, right of, behind of, about, above, across, against, along, around, at, atop, behind, below,
-beneath, beside, between, by, from, in, inside, into, near, of, off, on, onto, outside, over, through, to,
-toward, towards, under, underneath, with
+to the left of, to the right of, on the left side of, on the right side of, in front of, on top of, on the side of,
+in the middle of, in the center of, in between, close to, next to, inside of, outside of, out of, left of, right of,
+behind of, about, above, across, against, along, around, at, atop, behind, below, beneath, beside, between, by,
+from, in, inside, into, near, of, off, on, onto, outside, over, through, to, toward, towards, under, underneath,
+with
 """)
 
 # A is this to B: so is B the opposite to A.
@@ -34,14 +34,11 @@ INVERSES = dict(_both_ways(_DIRECTIONS)) | {"near": "near"}  # what B is to A wh
 ANTONYMS = dict(_both_ways(_DIRECTIONS) + _both_ways(_CONTACTS))
 SIDEWAYS = frozenset(("to the left of", "to the right of"))  # nearly all pairs of things in a picture are
 AROUND = SIDEWAYS | {"in front of", "behind"}  # nearly every thing has something there
-_STANDARD = {  # also said -> the one name for it
-    other: name
-    for name, others in heads("""
-        to the left of: left of; to the right of: right of; near: next to, beside, by, close to; in: inside, inside of
-        on: on top of, atop; under: underneath, beneath; wearing: wears; holding: holds
-    """).items()
-    for other in others
-}
+# Also said, and the one name for it.
+_STANDARD = heads("""
+left of: to the left of; right of: to the right of; next to, beside, by, close to: near; inside, inside of: in
+on top of, atop: on; underneath, beneath: under; wears: wearing; holds: holding
+""")
 
 # What besides its opposite a relation excludes, said of the same two things: what lies on a table is not behind it
 # (but what is to the left of it may well be). Nothing excludes "near".
@@ -56,32 +53,22 @@ below: on, on top of
 # A posture does not depend on the preposition: who sits on may sit under. "Riding under" means nothing.
 _POSTURES = ("sitting", "standing", "lying", "resting", "parked", "walking", "kneeling", "hanging")
 
-# Looks and doings that exclude each other, where no list of values tells it: "comfortable" has no type in GQA, and of
-# doings a person may have several at a time, but nobody plays asleep.
+# Looks and doings that exclude each other, by our own judgement, where neither GQA's types nor its choices tell it:
+# "comfortable" has no type, and of doings a person may have several at a time, but nobody plays asleep.
 _LOOKS = """
-comfortable, uncomfortable; ripe, unripe; covered, uncovered; full, empty; smooth, rough; modern, old
-curly, straight; patterned, plain; folded, unfolded; smiling, frowning; sliced, whole; cut, whole; on, off
-open, closed; long sleeved, short sleeved; hard, soft; thick, thin; heavy, light; wide, narrow; tall, short
-long, short; clean, dirty; fat, thin; light, dark; deep, shallow; wet, dry; sunny, cloudy; clear, cloudy
-happy, sad; young, old; large, small; adult, young; baby, adult; bare, lush; grassy, bare; bright, dark
-colorful, plain; rounded, square; parked, moving; crooked, straight; striped, plain; cooked, raw
-peeled, unpeeled; filled, empty; lit, unlit; painted, unpainted; shiny, dull; sharp, blunt; calm, wavy
-crowded, empty; leafy, leafless; bald, hairy; sturdy, broken; folding, fixed; hanging, lying
-stacked, scattered; framed, unframed; wrinkled, smooth; wired, wireless; messy, tidy
+comfortable, uncomfortable; ripe, unripe; covered, uncovered; full, empty; curly, straight; patterned, plain
+folded, unfolded; smiling, frowning; sliced, whole; cut, whole; thick, thin; long, short; fat, thin; heavy, thin
+happy, sad; baby, adult; bright, dark; colorful, plain; rounded, square; parked, moving; striped, plain; cooked, raw
+peeled, unpeeled; lit, unlit; painted, unpainted; shiny, dull; calm, wavy; crowded, empty; leafy, leafless
+bald, hairy; light, dark; sturdy, broken; stacked, scattered; framed, unframed; messy, tidy
 """
 _DOINGS = """
-playing: sleeping, resting; waiting: running, jumping; posing: sleeping, running; eating: sleeping, running
-talking: sleeping, eating; driving: walking, sleeping; resting: running, jumping; reading: running, swimming
-riding: walking, swimming; running: sleeping, sitting; jumping: sleeping, sitting; skateboarding: surfing, skiing
-surfing: skiing, skateboarding; skiing: surfing, skateboarding; snowboarding: surfing, skateboarding
-swimming: skiing, skateboarding; sleeping: running, playing; grazing: sleeping, running; working: sleeping, swimming
-kneeling: standing, running; walking: sleeping, swimming; bending: lying, jumping; cooking: sleeping, swimming; flying: swimming, sleeping
+playing: sleeping, resting; waiting: running, jumping; riding: walking, swimming; skiing: surfing, skateboarding
+sleeping: running, playing; running: sleeping, sitting; kneeling: standing, running
 """
 
-_EXCLUDED = {
-    look: tuple(dict.fromkeys(other for _, other in pairs))
-    for look, pairs in grouped(_both_ways(_LOOKS), itemgetter(0)).items()
-} | {"light": ("dark",), **heads(_DOINGS)}  # "heavy" is not said of light that is pale
+_BY_LOOK = grouped(_both_ways(_LOOKS), itemgetter(0))
+_EXCLUDED = {look: tuple(other for _, other in pairs) for look, pairs in _BY_LOOK.items()} | heads(_DOINGS)
 
 # Common names of places in GQA's graphs.
 _INDOORS = words("""
@@ -96,7 +83,7 @@ sidewalk, street, town, yard, zoo
 
 def plain_relation(name: str) -> str:
     """One name for relations that say the same: `beside` -> near."""
-    return _STANDARD.get(name, name)
+    return _STANDARD.get(name, (name,))[0]
 
 
 def implied(name: str) -> str:

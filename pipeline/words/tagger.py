@@ -1,7 +1,6 @@
 """The one door to spaCy, and to lemminflect, which loads it: Penn tags of questions, and the forms of verbs.
 
-Tags are by the tagger alone. Parser, named entities and lemmas are not needed and cost most of the time; without them the tags are the
-same.
+Tags are by the tagger alone: without parser, named entities and lemmas, which cost most of the time, they are the same.
 """
 
 from __future__ import annotations

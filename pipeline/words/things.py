@@ -10,67 +10,53 @@ from pipeline.words.word_tables import PERSONS, groups, heads
 
 # kind: what is of it, by our own judgement where WordNet's kinds do not tell. A thing's main kind is the first one.
 _KINDS = heads("""
-person: crowd, family, team, audience, spectator, people, catcher, pitcher, batter, couple
+person: pitcher
 plush: teddy bear, stuffed animal, stuffed bear, stuffed dog, doll, mannequin, statue, figurine, figure, rubber duck, snowman, action figure
-animal: bird, fish, insect, giraffe, tiger
-bodypart: hair, head, face, eye, ear, nose, mouth, hand, arm, leg, foot, finger, tail, horn, neck, beard, mustache, mane, fur, paw, wing, beak, feather, tusk, knee, shoulder, wrist, back, teeth, tooth, skin, hoof, chin, lip, tongue
+animal: tiger
+bodypart: hair, head, face, eye, ear, nose, mouth, hand, arm, leg, foot, finger, tail, horn, neck, beard, mustache, mane, fur, paw, wing, beak, feather, tusk, knee, shoulder, wrist, back, tooth, skin, hoof, chin, lip, tongue
 headwear: hat, cap, helmet, headband, head band, bandana, hair band, visor, beanie, crown, wig, hood
 eyewear: glasses, sunglasses, eye glass, eyeglasses, goggles
-jewelry: necklace, bracelet, ring, earring, watch, wristband, wrist band, collar, name tag, wristwatch
-garment: clothing, footwear, shirt, skirt, tie, scarf, belt, apron, mask, life jacket, vest, knee pad, glove, mitt, costume, uniform, robe, bow tie, shoe, leggings, hoodie
-baggage: bag, backpack, purse, handbag, suitcase, luggage, briefcase
-greens: lettuce, broccoli, celery, cucumber, cabbage, parsley, herb, spinach
-edible: greens, food, fruit, vegetable, meat, dessert, sauce, cheese, egg, fry, chip, pepper, chicken, seafood, orange, baked good
-drinkable: beverage, drink, wine, coffee, beer, juice, milk, tea, soda
-stuffing: frosting, sprinkle, syrup, icing, cream, crust, topping
-dish: plate, bowl, cup, mug, glass, saucer, tray, platter, dishes, wine glass, tea pot, teapot, coffee cup
-cutlery: utensil, fork, spoon, knife, chopsticks, straw, spatula, tongs, cooking utensil, napkin
-receptacle: container, box, bottle, jar, vase, basket, bucket, pot, can, canister, pan, carton, bin, barrel, cage, cooler, crate, trash can, dispenser, soap dispenser, napkin dispenser
-seat: chair, bench, couch, stool, sofa, armchair, bed, ottoman, bleachers, recliner, loveseat
-tabletop: table, desk, counter, nightstand, countertop, tv stand, stand, workbench
-storage: cabinet, shelf, dresser, drawer, cupboard, closet, bookcase, bookshelf, rack, wardrobe, entertainment center
-bathware: sink, toilet, bathtub, urinal, shower, faucet, tub, bidet, sconce
-appliance: refrigerator, stove, oven, microwave, microwave oven, toaster, dishwasher, freezer, mixer, blender, coffee maker, fan, air conditioner, heater, dryer, washing machine
-light: lamp, lantern, chandelier, candle, light fixture, light bulb
-furniture: mattress, mirror, crib, fireplace, mantle
-handheld: phone, camera, remote control, controller, cell phone, video camera, microphone, wii, wii controller, ipod, calculator, game controller, tablet
-device: computer, television, tv, screen, monitor, keyboard, laptop, printer, speaker, computer mouse, clock, headphones, alarm clock, machine, telephone, radio, charger, cable
+jewelry: ring, watch, wristband, wrist band, collar, name tag
+garment: clothing, footwear, belt, mask, life jacket, mitt, hoodie; baggage: bag, suitcase, luggage, briefcase
+greens: lettuce, broccoli, celery, cucumber, cabbage, parsley, herb, spinach; edible: food, chip, pepper, chicken
+drinkable: drink, juice; stuffing: frosting, sprinkle, syrup, icing, cream, crust, topping
+dish: plate, bowl, cup, mug, glass, saucer, tray, platter, tea pot, teapot
+cutlery: utensil, knife, straw, spatula, tongs, napkin
+receptacle: container, pot, can, pan, carton, barrel, cage, cooler, dispenser, soap dispenser, napkin dispenser
+seat: chair, bench, couch, stool, sofa, bed, ottoman, bleachers
+tabletop: table, desk, counter, nightstand, countertop, tv stand, stand
+storage: cabinet, shelf, dresser, drawer, cupboard, closet, bookcase, rack, wardrobe, entertainment center
+bathware: sink, toilet, bathtub, urinal, shower, faucet, tub, bidet, sconce; appliance: fan, air conditioner, heater
+light: lamp, chandelier, light fixture; furniture: mattress, mirror, fireplace, mantle
+handheld: phone, camera, remote control, controller, microphone, wii, ipod, calculator, tablet
+device: clock, machine, cable
 linen: blanket, pillow, towel, sheet, comforter, cushion, quilt, bedspread, tablecloth, rug, carpet, mat, place mat, washcloth
-drapery: curtain, drape, blind, shower curtain, shade
+drapery: curtain, drape, blind, shade
 paper: book, notebook, magazine, newspaper, letter, menu, card, binder, envelope, map, toilet paper, tissue, paper towel, document
-picture: painting, poster, photo, photograph, frame, artwork, drawing, calendar
-sign: street sign, stop sign, banner, flag, billboard, traffic sign
-marking: letters, number, writing, word, logo, sticker, stripe, spot, star, text, graffiti, symbol, design, label, arrow
-instrument: guitar, trumpet, drum, violin, musical instrument
-paddle: bat, racket, tennis racket, baseball bat, golf club, hockey stick, ski pole, oar
-ball: baseball, tennis ball, soccer ball, basketball, football, frisbee, kite, balloon
-board: surfboard, skateboard, snowboard, ski, skis, boogie board, wakeboard, a skateboard
-tool: pen, pencil, scissors, hammer, rope, stick, broom, hose, leash, whip, toothbrush, hair dryer, brush, weapon, umbrella, parasol, lighter, cigarette, wand
-bike: bicycle, motorcycle, scooter, moped, a bike
-watercraft: boat, ship, canoe, kayak, sailboat, raft, ferry
-aircraft: airplane, helicopter, jet, plane
-train: locomotive, train car, trolley, tram, trains, subway
-car: truck, bus, van, suv, tractor, taxi, cab, ambulance, jeep, fire truck, minivan, wagon, pickup
-vehicle: cart, carriage, luggage cart, trailer, stroller, wheelchair
+picture: painting, poster, photo, photograph, frame, artwork, drawing, calendar; sign: banner, flag, billboard
+marking: number, writing, word, logo, sticker, stripe, spot, star, text, graffiti, symbol, design, label, arrow
+instrument: drum; paddle: bat, racket, baseball bat, golf club, hockey stick, ski pole, oar
+ball: basketball, football, frisbee, kite, balloon
+board: surfboard, skateboard, snowboard, ski, boogie board, wakeboard, a skateboard
+tool: pen, pencil, scissors, rope, stick, broom, hose, leash, whip, toothbrush, hair dryer, brush, weapon, umbrella, parasol, lighter, cigarette, wand
+bike: bicycle, motorcycle, scooter; watercraft: raft; aircraft: plane; train: locomotive, train car, trolley, tram, subway
+car: truck, bus, van, tractor, ambulance, wagon, pickup; vehicle: cart, luggage cart, trailer, stroller, wheelchair
 carpart: wheel, tire, headlight, windshield, bumper, pedal, steering wheel, engine, propeller, license plate
-building: house, tower, barn, church, store, shop, skyscraper, castle, tent, shed, hut, gazebo, bridge, garage, windmill, lighthouse
-opening: door, window, doorway, gate, archway, entrance, garage door
-upright: wall, fence, railing, barrier, net, hedge, pillar, column
+building: tower, store, shop, castle, tent, shed, hut, bridge, windmill
+opening: door, window, doorway, gate, archway, entrance; upright: wall, fence, railing, barrier, net, pillar, column
 post: pole, traffic light, fire hydrant, parking meter, street light, light post, cone, traffic cone, lamp post, flag pole, mailbox, power line, wire, barricade, telephone pole, antenna, chimney, fountain
 roofing: awning, canopy, ceiling, roof, rooftop, balcony, porch
-tree: christmas tree, palm, palm tree, bush, shrub, forest, branch, tree trunk, stump, log, pine tree
-flora: plant, flower, leaf, vine, fern, rose, bouquet, herb
-rock: stone, boulder, brick
-water: ocean, lake, river, sea, pond, wave, pool, puddle, stream
+tree: christmas tree, bush, shrub, forest, branch, tree trunk, stump, log; flora: plant, leaf, rose, bouquet, herb
+rock: stone, boulder, brick; water: ocean, lake, river, sea, pond, wave, pool, puddle, stream
 sky: cloud, air, sun, moon, smoke, rainbow, fog
 landform: mountain, hill, hilltop, cliff, mountain peak, island, shore, beach, coast, hillside
-surface: ground, floor, grass, field, road, street, sidewalk, pavement, path, walkway, sand, snow, dirt, mud, curb, ramp, lawn, pasture, court, tennis court, crosswalk, platform, runway, highway, parking lot, home plate, track, train tracks, railroad, deck, dock, pier, patio, mound, base, gravel, ice, courtyard, driveway, steps, stairs, step, staircase, hay, tile
-place: room, kitchen, bathroom, bedroom, zoo, farm, park, yard, garden, city, town, restaurant, cockpit, background, scene, stadium, airport, station, office, harbor
+surface: ground, floor, grass, field, road, sidewalk, pavement, path, walkway, sand, snow, dirt, mud, curb, ramp, lawn, pasture, court, tennis court, crosswalk, platform, runway, parking lot, home plate, track, railroad, deck, dock, pier, patio, mound, base, gravel, ice, courtyard, stairs, step, staircase, hay, tile
+place: room, zoo, farm, park, yard, garden, city, town, restaurant, background, scene, stadium, airport, station, office, harbor
 """)
 
 
 _ABOVE = inverted(_KINDS)
-# A list of things: words that are in, words that are out ("bag -suitcase").
+# A list of things: words that are in, words that are out ("bag, -suitcase").
 Listed = tuple[frozenset[str], frozenset[str]]
 
 
@@ -81,9 +67,8 @@ def classes(name: str) -> frozenset[str]:
     >>> sorted(classes("sneakers") & {"sneaker", "shoe", "footwear", "garment", "person"})
     ['footwear', 'garment', 'shoe', 'sneaker']
     """
-    return reached(
-        PERSONS.get(name, (lemma(name),))[0], lambda one: _ABOVE.get(one, frozenset()) | kinds(one)
-    )
+    meant = PERSONS.get(name) or (lemma(name),)
+    return reached(meant[0], lambda one: _ABOVE.get(one, frozenset()) | kinds(one))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -1,5 +1,4 @@
-"""Word classes: tags checked against the vocabulary, several words that are one joined, frame words set
-apart.
+"""Word classes: tags checked against the vocabulary, several words that are one joined, frame words set apart.
 
 A tagger that has read newspapers takes "closed" for a verb and "front" for a noun. What the vocabulary knows
 decides; the tag only settles what the vocabulary leaves open ("orange", "glass", "watch").
@@ -31,12 +30,11 @@ class WordClasses:
         for name in names:  # a name's own spelling goes before another's plural
             for form in sorted({plural(name), singular(name)}):
                 self._objects.setdefault(_key(form), name)
-        self._attributes = {
-            _key(name): name for name in (*vocabulary.attributes, *vocabulary.attribute_types)
-        }
-        for form, name in SPOKEN_ATTRIBUTES.items():
+        looks = (*vocabulary.attributes, *vocabulary.attribute_types)
+        self._attributes = {_key(name): name for name in looks}
+        for name, forms in SPOKEN_ATTRIBUTES.items():
             if _key(name) in self._attributes:
-                self._attributes.setdefault(_key(form), name)
+                self._attributes |= {_key(form): name for form in forms} | self._attributes
         self._relations = {_key(form): name for name in vocabulary.relations for form in verb_forms(name)}
         self._relations |= {_key(name): name for name in (*vocabulary.relations, *PREPOSITIONS)}
 

@@ -38,21 +38,15 @@ def heads(text: str) -> dict[str, tuple[str, ...]]:
     return {head: tuple(groups(rest)[0]) for before, _, rest in rows for head in groups(before)[0]}
 
 
-_PICTURE = words("""
-photo, photograph, picture, image, scene, shot, snapshot, side, part, half, area, corner, middle, center,
-centre, left, right, top, bottom, front, back, edge, foreground, background
+FRAME_NOUNS = words("""
+photo, photograph, picture, image, scene, shot, snapshot, side, part, half, area, corner, middle, center, centre,
+left, right, top, bottom, front, back, edge, foreground, background, color, colour, colors, colours, material,
+materials, pattern, shape, size, length, width, height, thickness, hardness, cleanliness, weight, texture, tone,
+state, condition, age, gender, race, pose, activity, expression, weather, place, location, room, position,
+direction, name, sport, game, event, kind, kinds, type, types, sort, sorts, breed, species, style, piece, pieces,
+item, items, pair, pairs, set, object, objects, thing, things, stuff, one, ones, something, anything, someone,
+anyone, this, that, it, what, who, which
 """)
-_ASKED = words("""
-color, colour, colors, colours, material, materials, pattern, shape, size, length, width, height, thickness,
-hardness, cleanliness, weight, texture, tone, state, condition, age, gender, race, pose, activity, expression,
-weather, place, location, room, position, direction, name, sport, game, event
-""")
-_STAND_INS = words("""
-kind, kinds, type, types, sort, sorts, breed, species, style, piece, pieces, item, items, pair, pairs, set,
-object, objects, thing, things, stuff, one, ones, something, anything, someone, anyone, this, that, it, what,
-who, which
-""")
-FRAME_NOUNS = _PICTURE | _ASKED | _STAND_INS
 
 DEFINITE = words("the, this, that, these, those, his, her, its, their, my, your, our")
 INDEFINITE = words("a, an, any, some, another, each, every, no, either, both, all, two, three")
@@ -60,8 +54,8 @@ DETERMINERS = DEFINITE | INDEFINITE
 
 # "a slice of pizza": what comes before "of" belongs to the noun, so neither can be swapped alone.
 PORTIONS = words("""
-pair, pairs, slice, slices, bunch, group, groups, pile, bowl, glass, cup, set, row, stack, bottle, plate,
-piece, pieces, herd, flock, loaf, jar
+pair, pairs, slice, slices, bunch, group, groups, pile, bowl, glass, cup, set, row, stack, bottle, plate, piece,
+pieces, herd, flock, loaf, jar
 """)
 
 # "Is she wearing a hat?": who may be meant.

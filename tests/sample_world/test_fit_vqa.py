@@ -9,22 +9,7 @@ from sample_world import fit_vqa, net_fits, train_vqa
 from sample_world.fit_vqa import FitRun, Fits, fit_sample_vqa, fits, merged
 from sample_world.net_fits import PartAnswers
 from tests.pipeline.models.test_fitted import made
-
-
-class HerePool:
-    """A pool whose work is done here."""
-
-    def __init__(self, threads):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def imap_unordered(self, function, items):
-        return map(function, items)
+from tests.sample_world.here_pool import Here
 
 
 @pytest.fixture
@@ -45,7 +30,7 @@ def done(tmp_path, monkeypatch):
 
     monkeypatch.setattr(train_vqa, "TARGET", tmp_path)
     monkeypatch.setattr(train_vqa, "prepare", lambda pool: None)
-    monkeypatch.setattr(fit_vqa, "get_context", lambda kind: type("Here", (), {"Pool": HerePool}))
+    monkeypatch.setattr(fit_vqa, "get_context", lambda kind: Here)
     for name, value in {
         "fitted_for": fitted_for,
         "answered": answered,

@@ -9,43 +9,14 @@ from pipeline.models import net_plans, net_training
 from pipeline.models.looking import load_net
 from sample_world import train_vqa, vqa_nets, vqa_worlds
 from sample_world.train_vqa import train_sample_vqa, training
+from tests.sample_world.here_pool import Here
 
 BASE, MORE = 6.0, 2.0
 
 
-class Result:
-    def __init__(self, value):
-        self.value = value
-
-    def get(self):
-        return self.value
-
-
-class HerePool:
-    """A pool whose work is done here, at once, so that what a test has patched holds."""
-
-    def __init__(self, threads):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def imap_unordered(self, function, items):
-        return map(function, items)
-
-    def apply(self, function, arguments=()):
-        return function(*arguments)
-
-    def apply_async(self, function, arguments):
-        return Result(function(*arguments))
-
-
 @pytest.fixture(autouse=True)
 def here(few_worlds, monkeypatch):
-    monkeypatch.setattr(train_vqa, "get_context", lambda kind: type("Here", (), {"Pool": HerePool}))
+    monkeypatch.setattr(train_vqa, "get_context", lambda kind: Here)
     monkeypatch.setattr(train_vqa, "BASE_EPOCHS", BASE)
     monkeypatch.setattr(train_vqa, "MORE_EPOCHS", MORE)
     monkeypatch.setattr(net_plans, "BATCH", 16)

@@ -85,9 +85,9 @@ def test_an_item_without_a_score_leaves_no_attack_by_it_rather_than_a_wrong_one(
 
 def test_the_subsets_are_audited_in_their_order_and_only_those_that_have_items():
     hard = [msgspec.structs.replace(item, subset="pt-hard") for item in items("unicorn")]
-    audits = audit_items([*hard, *items("cup")], PICTURES, P, "audit")
+    [audits, none] = audit_items([[*hard, *items("cup")], []], PICTURES, P)
     assert list(audits) == ["pt-easy", "pt-hard"]
-    assert audits["pt-hard"] == audit_subset(hard, PICTURES, P)
+    assert audits["pt-hard"] == audit_subset(hard, PICTURES, P) and none == {}
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from pipeline.estimating.answerable import (
     fit,
 )
 from pipeline.estimating.claims import Claim
+from tests.notation import steps
 
 WEIGHTS = Weights(things=0.5, looks=1.0, relations=2.0, refuted=-3.0, edited=-1.0, constant=0.25)
 CUP, RED, ON = (
@@ -74,3 +75,17 @@ def test_without_a_program_what_was_put_in_is_claimed():
         ("object", "zebra", ()),
         ("attribute", "", ("blue",)),
     ]
+
+
+def test_what_the_text_only_asserts_is_not_claimed():
+    """ "Is the man wearing A HAT?": no. "Is the man wearing THE HAT?" takes it for granted; the program is the same."""
+    program = steps("select: man (1)->verify rel: hat,wearing,o (2) [0]")
+
+    def named(text):
+        candidate = Candidate(
+            candidate_id="a", subset="pt-easy", picture_id="p", question_id="q", text=text, program=program
+        )
+        return [claim.name for claim in claims_of(candidate)]
+
+    assert named("Is the man wearing a hat?") == ["man"]
+    assert named("Is the man wearing the hat?") == ["man", "hat"]

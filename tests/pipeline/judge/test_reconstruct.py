@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from pipeline.judge.judgement import execute, judge
-from pipeline.judge.reconstruct import FactsWithout, Reconstructed, cite, facts_known, reconstruct
+from pipeline.judge.reconstruct import Reconstructed, cite, facts_known, reconstruct
 from pipeline.programs.operations import parse
 from tests.notation import LEXICON, answered_question, steps
 
@@ -270,8 +270,8 @@ def test_the_graph_keeps_each_fact_with_the_questions_that_state_it():
 
 def test_without_a_question_only_what_others_state_is_known():
     made = graph(("select: cup (2)->query: color [0]", "red"), ("select: cup (2)->query: size [0]", "small"))
-    assert FactsWithout(made, LEXICON)({"0"}).things[0].attributes == {"small": "size"}
-    assert FactsWithout(made, LEXICON)({"0", "1"}).things == ()
+    assert facts_known(made, LEXICON, without={"0"}).things[0].attributes == {"small": "size"}
+    assert facts_known(made, LEXICON, without={"0", "1"}).things == ()
 
 
 def test_a_graph_read_back_from_its_file_tells_the_same():

@@ -169,9 +169,9 @@ def test_where_a_question_says_no_more_of_an_animal_nobody_asks_who_it_is():
 def test_the_middle_is_entered_as_often_as_it_is_left():
     # 60 leave it, so 60 of 300 from the left enter it: a standard deviation of 7.
     count_of = {
-        (f"What color is the cup {where}?", f"select: cup (1)->filter hposition: {zone} [0]->query: color [1]"): count
-        for where, zone, count in (("in the middle of the photo", "middle", 60), ("on the left of the photo", "left", 300))
+        (f"What color is the cup in the {zone} of the photo?", f"select: cup (1)->filter vposition: {zone} [0]->query: color [1]"): count
+        for zone, count in (("middle", 60), ("top", 300))
     }  # fmt: skip
     texts = Counter(row.text for row in candidates_of(count_of, vocabulary("cup"), "pt-hard"))
     assert texts.total() == 360 and 30 < texts["What color is the cup in the middle of the photo?"] < 90
-    assert texts["What color is the cup on the right of the photo?"] > 200
+    assert texts["What color is the cup in the bottom of the photo?"] > 200

@@ -181,7 +181,7 @@ HARD = [  # text, program, answer, looks that the vocabulary knows of a cup, exp
         "select: cup (1)->filter hposition: left [0]->query: color [1]",
         "red",
         "red",
-        "What color is the cup on the right side of the photo?",
+        "What color is the cup in the middle of the photo?",
     ),
     (
         "What color is the cup in the bottom of the photo?",
@@ -224,14 +224,14 @@ HARD = [  # text, program, answer, looks that the vocabulary knows of a cup, exp
         "select: cup (1)->relate: _,near,s (2) [0]->query: name [1]",
         "dog",
         "red",
-        "its relation has no counterpart",
+        "its attributes and relations have no counterpart",
     ),
     (
         "What color is the cup to the left of the other cup?",
         "select: cup (1)->relate: cup,to the left of,s (2) [0]->query: color [1]",
         "red",
         "red",
-        "its relation has no counterpart",
+        "its attributes and relations have no counterpart",
     ),
     (
         "What color is the cup in the middle of the photo?",
@@ -333,6 +333,16 @@ MIDDLE = [  # question, type of position, the number drawn, the question out of 
         "What color is the cup in the bottom of the photo?",
     ),
 ]
+
+
+def test_half_of_what_is_on_a_side_comes_to_the_middle():
+    text, semantic = (
+        "What color is the cup on the left side?",
+        "select: cup (1)->filter hposition: left [0]->query: color [1]",
+    )
+    came = [case_of(text, semantic, random=random) for random in (0.49, 0.51)]
+    texts = [rewrite(case.sentence, leave_or_enter_the_middle(case)) for case in came]
+    assert texts == ["What color is the cup in the middle?", text]
 
 
 @pytest.mark.parametrize("text, position, random, expected", MIDDLE)

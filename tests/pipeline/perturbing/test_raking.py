@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pipeline.perturbing.raking import Offers, rake
+from pipeline.perturbing.raking import Offer, factors, rake
 
 
 def options(taken, words):
@@ -35,13 +35,15 @@ def test_what_nobody_takes_out_is_put_in_only_where_there_is_nothing_else():
 
 
 def test_a_common_context_has_factors_of_its_own_and_rare_ones_share():
-    offers = Offers()
-    for _ in range(6):  # who is worn: shirt 0 and hat 1, evenly; 12 slots
-        offers.add(("thing", "wearing o"), 0, np.array([1, 2]), np.ones(2))
-        offers.add(("thing", "wearing o"), 1, np.array([0, 2]), np.ones(2))
-    offers.add(("thing", "on o"), 2, np.array([0, 1]), np.ones(2))
-    offers.add(("thing", "in o"), 1, np.array([0, 2]), np.ones(2))
-    found = offers.factors({"thing": 3})
+    worn = [  # shirt 0 and hat 1, evenly
+        Offer(("thing", "wearing o"), 0, np.array([1, 2]), np.ones(2)),
+        Offer(("thing", "wearing o"), 1, np.array([0, 2]), np.ones(2)),
+    ]
+    elsewhere = [
+        Offer(("thing", "on o"), 2, np.array([0, 1]), np.ones(2)),
+        Offer(("thing", "in o"), 1, np.array([0, 2]), np.ones(2)),
+    ]
+    found = factors([*worn * 6, *elsewhere], {"thing": 3})  # 12 slots of what is worn
     assert set(found) == {("thing", "wearing o"), ("thing", "")}
     # Nobody wears a table (2): there it weighs at most a thousandth of the others, elsewhere not.
     worn, other = found["thing", "wearing o"], found["thing", ""]

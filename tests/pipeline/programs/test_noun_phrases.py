@@ -22,8 +22,8 @@ PHRASES = [  # words, the noun's place, the whole noun, where its phrase starts
     ("is/VBZ the/DT other/JJ cup/NN/object here/RB", 3, "other cup", 1),
     ("is/VBZ her/PRP$ very/RB old/JJ/attribute cup/NN/object here/RB", 4, "cup", 1),
     ("on/IN/relation shiny/JJ/attribute cups/NNS/object", 2, "cups", 2),
-    ("is/VBZ the/DT counter/NN/object top/NN/other red/JJ", 2, "counter top", 1),
-    ("on/IN the/DT counter/NN/object top/NN of/IN it/PRP", 2, "counter", 1),
+    ("is/VBZ the/DT laptop/NN/object computer/NN/object red/JJ", 2, "laptop computer", 1),
+    ("is/VBZ the/DT cup/NN/object look/NN red/JJ", 2, "cup", 1),
 ]
 
 

@@ -4,16 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
 
 from pipeline.scorers.answered import Options, Predictions
 from pipeline.scorers.command import main
 from pipeline.scorers.items import BenchmarkItem, Items
 from pipeline.scorers.join import join
-
-# How fast examples are made says nothing on a machine that does other things, too.
-settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("busy")
 
 ROWS = [  # id, picture, answer, pair, part, category, said, confidence
     ("a1", "n1", "red", "p1", "dev", None, "red", 0.9),

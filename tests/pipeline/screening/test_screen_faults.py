@@ -5,10 +5,9 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.core.records import Candidate, Edit
-from pipeline.programs.operations import parse
 from pipeline.screening import screen_faults as faults
 from pipeline.screening import screen_rules as rules
-from pipeline.screening.screen_faults import ScreenCase, looks
+from pipeline.screening.screen_faults import ScreenCase
 from tests.notation import question, steps
 from tests.pipeline.screening.in_memory import SIZE, VOCABULARY, kept_or_why, screen
 
@@ -47,23 +46,7 @@ SAID_TWICE = [  # text, the option that stands on both sides of "or"
 
 @pytest.mark.parametrize("text, option", SAID_TWICE)
 def test_the_words_tell_whether_one_option_is_offered_twice(text, option):
-    assert faults.same_choice_in_words(case(text)) == (option and f"{option} or {option}")
-
-
-LOOKS = [  # two looks of one cup, and what is wrong with them
-    ("age: old", "age: young", "young and old"),
-    ("color: red", "color: not(red)", "red and not red"),
-    ("color: red", "color: not(blue)", None),
-    ("color: red", "color: blue", None),  # a cup may be of two colours
-    ("size: large", "size: big", None),  # two words for one look
-    ("size: large", "age: old", None),
-]
-
-
-@pytest.mark.parametrize("first, second, fault", LOOKS)
-def test_two_looks_that_exclude_each_other_cannot_be_of_one_thing(first, second, fault):
-    semantic = f"select: cup (1)->filter {first} [0]->filter {second} [1]->query: material [2]"
-    assert faults.looks_that_exclude_each_other(case("?", semantic)) == fault
+    assert faults.same_choice(case(text)) == (option and f"{option} or {option}")
 
 
 TEXTS = [  # questions without a program, and whether they give their answer away
@@ -175,16 +158,6 @@ def test_without_programs_swapping_both_sides_is_seen_in_the_words():
         kept_or_why(source, "Is the cup to the right or to the left of the dog?", "", edits, scenes=())
         == rules.WITHOUT_EFFECT
     )
-
-
-def test_the_looks_of_a_thing_are_the_filters_right_on_it():
-    read = parse(
-        steps(
-            "select: dog (1)->filter age: old [0]->relate: cup,near,s (2) [1]->filter color: red [2]->filter size: small [3]->query: material [4]"
-        )
-    )
-    assert [look.values[0] for look in looks(read, 4)] == ["small", "red"]
-    assert looks(read, 2) == []
 
 
 def test_a_malformed_program_is_refused_with_the_candidates_id():
