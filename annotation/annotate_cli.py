@@ -28,16 +28,28 @@ def serve(
     run(lambda: serve.stop() if stop else serve.serve(port))
 
 
-@app.command(epilog="Example: rgqa annotate invite ann ben --share 2")
+@app.command(
+    epilog='Example: rgqa annotate invite ann ben --contact "Lee, lee@example.org" --pay "12 EUR an hour"'
+)
 def invite(
-    names: Annotated[list[str], typer.Argument(help="Names of annotators.")],
-    share: Annotated[float, typer.Option(help="How much they take of the work, beside others' 1.")] = 1.0,
-    leave: Annotated[bool, typer.Option("--leave", help="Their open tasks go to others.")] = False,
+    names: Annotated[list[str] | None, typer.Argument(help="Names of annotators.")] = None,
+    leave: Annotated[bool, typer.Option("--leave", help="They are asked no more.")] = False,
+    link: Annotated[bool, typer.Option("--link", help="Print one address for volunteers.")] = False,
+    contact: Annotated[str, typer.Option(help="Whom they can ask, with an address; needed once.")] = "",
+    pay: Annotated[str, typer.Option(help="What they get, as the consent page says it.")] = "",
+    ethics: Annotated[str, typer.Option(help="The ethics approval, as the consent page says it.")] = "",
 ) -> None:
-    """Let annotators join or leave, each with an account and a queue of their own."""
+    """Let annotators join or leave, each with an account of their own."""
+    from annotation.client.consent import keep_terms
     from annotation.server.accounts import invite
+    from pipeline.core.paths import Folders
 
-    run(lambda: invite(names, share=share, leave=leave))
+    def joined() -> None:
+        if not leave:
+            keep_terms(Folders(), contact, pay, ethics)
+        invite(names or [], leave=leave, link=link)
+
+    run(joined)
 
 
 @app.command(epilog="Example: rgqa annotate push")
@@ -62,6 +74,45 @@ def pull() -> None:
     from annotation.client.pull import pull
 
     run(pull)
+
+
+@app.command(epilog="Example: rgqa annotate forget ann")
+def forget(name: Annotated[str, typer.Argument(help="As the roster has it.")]) -> None:
+    """Delete all that there is of somebody, here and on the server, and prove it."""
+    from annotation.client.forget import forget
+
+    run(lambda: forget(name))
+
+
+@app.command(epilog="Example: rgqa annotate demo")
+def demo() -> None:
+    """Try it: 20 tasks with feedback in the browser, in a folder that is deleted at the end."""
+    from annotation.server.demo import demo
+
+    run(demo)
+
+
+@app.command("import", epilog="Example: rgqa annotate import export.json")
+def import_(
+    exports: Annotated[list[Path], typer.Argument(help="Exports of any Label Studio, format JSON.")],
+) -> None:
+    """Take verdicts from exports in, checked and under pseudonyms. Then: dvc repro."""
+    from annotation.study.importing import import_exports
+
+    run(lambda: import_exports(exports))
+
+
+@app.command(epilog="Example: rgqa annotate forecast --rate 15")
+def forecast(
+    rate: Annotated[float | None, typer.Option(min=0, help="Pay per hour, in any currency.")] = None,
+    people: Annotated[
+        int | None, typer.Option(min=1, help="How many (default: who is on the roster).")
+    ] = None,
+) -> None:
+    """Print how many judgements, hours and how much pay the study still takes."""
+    from annotation.study.forecast import tell
+
+    run(lambda: tell(rate, people))
 
 
 @app.command(epilog="Example: rgqa annotate report")

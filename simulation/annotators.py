@@ -56,7 +56,12 @@ ANNOTATORS = (
 
 
 def annotate(
-    tasks: Sequence[Task], look: Look, votes: int, seed: int, rehearsal: bool = False
+    tasks: Sequence[Task],
+    look: Look,
+    votes: int,
+    seed: int,
+    rehearsal: bool = False,
+    people: Sequence[SimulatedAnnotator] = ANNOTATORS,
 ) -> list[Verdict]:
     """The verdicts of `votes` annotators, drawn by lot, on each task; sorted by verdict id.
 
@@ -71,8 +76,8 @@ def annotate(
             for question in (task.first, task.second)
         ]
         rng = generator(seed, "simulated", task.task_id)
-        for who in sorted(rng.permutation(len(ANNOTATORS))[:votes].tolist()):
-            annotator = ANNOTATORS[who]
+        for who in sorted(rng.permutation(len(people))[:votes].tolist()):
+            annotator = people[who]
             (first, first_reason), (second, second_reason) = (choose(seen, annotator, rng) for seen in views)
             verdicts.append(
                 Verdict(

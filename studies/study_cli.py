@@ -164,6 +164,20 @@ def reader_train(
     run(lambda: train(vectors, out, seed))
 
 
+@app.command(epilog="Example: rgqa study votes --out docs/pictures/votes.png")
+def votes(
+    crowds: Annotated[list[int] | None, typer.Option(help="Seeds of the crowds (default: 2, 3, 4).")] = None,
+    most: Annotated[int, typer.Option(min=1, help="Votes a candidate, one after the other, at most.")] = 5,
+    out: Annotated[
+        Path | None, typer.Option(help="A .json of all figures, or a .png or .svg of the curve.")
+    ] = None,
+) -> None:
+    """How many votes simulated crowds need: one after the other until a verdict is sure, or as many for all."""
+    from studies.votes_curve import TOLD_OF, study_votes
+
+    run(lambda: print(study_votes(crowds or TOLD_OF, most, out)))
+
+
 @app.command(epilog="Example: rgqa study kinds /usr/share/wordnet")
 def kinds(folder: Annotated[Path, typer.Argument(help="Folder of WordNet 3.0's dictionary files.")]) -> None:
     """Derive kinds.tsv, the table of synonyms and kinds of everyday things."""

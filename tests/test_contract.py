@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from annotation.study.plan import AnnotateParams
+from annotation.study.asking_params import AnnotateParams
 from pipeline.core.params import Params, convert
 from tests.closure import PACKAGES, ROOT, closure, code_deps, modules
 

@@ -27,7 +27,7 @@ import httpx
 import msgspec
 from label_studio_sdk.core.api_error import ApiError
 
-from annotation.study.exports import ExportedAnnotation
+from annotation.study.exports import ExportedAnnotation, Person
 from pipeline.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ class QueuedTask(msgspec.Struct):
     total_annotations: int
     cancelled_annotations: int
     annotations: list[ExportedAnnotation] | None = None
+
+    @property
+    def given(self) -> int:
+        """Verdicts and skips."""
+        return self.total_annotations + self.cancelled_annotations
 
     @property
     def key(self) -> str:
@@ -168,9 +173,33 @@ class LabelStudio:
             yield from tasks
             last = tasks[-1].id if 0 < len(tasks) < total else None
 
-    def drafts(self, project: int | None) -> set[int]:
-        """The tasks that somebody has begun and not submitted."""
-        return {task.id for task in self.tasks(project, _is("draft_exists", True))}
+    def report(self) -> dict[str, Any]:
+        """What our own server tells of every data set: tasks, votes, people (annotation/server/studio/leader.py)."""
+        return self._desk("GET", "report")
+
+    def forget(self, email: str) -> dict[str, int]:
+        """Delete all that our own server has of somebody; how many annotations, places and accounts it was."""
+        return self._desk("POST", "forget", json={"email": email})
+
+    def delete_answers(self, project: int | None, email: str) -> int:
+        """Delete all annotations of somebody in a project; how many there were."""
+        theirs = {number for number, address in self.people().items() if address == email.lower()}
+        given = [one for task in self.judged(project) for one in task.annotations or ()]
+        gone = 0
+        for one in given:
+            number = one.completed_by.id if isinstance(one.completed_by, Person) else one.completed_by
+            if number in theirs:
+                with self._explained():
+                    self.sdk.annotations.delete(int(one.id))
+                gone += 1
+        return gone
+
+    def _desk(self, method: str, name: str, **more: Any) -> Any:
+        with self._explained():
+            http = self.sdk._client_wrapper.httpx_client  # with the SDK's token
+            answer = http.request(f"desk/{name}", method=method, **more)
+            answer.raise_for_status()
+            return answer.json()
 
     def judged(self, project: int | None) -> Iterator[QueuedTask]:
         """The tasks with annotations, cancelled ones too."""

@@ -1,191 +1,202 @@
-"""`rgqa annotate push`: put the planned tasks into the annotators' queues; what is there already stays.
+"""`rgqa annotate push`: put every task once into the data set's project, and tell our own server what its queue needs to know.
 
-1. Look at what every queue holds (annotation/client/queues.py); who judged, skipped or began what.
-2. With `annotate.qualification`, everybody first gets a project of tasks whose verdicts are known, whose title is the
-   queue's with ": qualification" behind; its answers are never pulled. Only those who passed it get real tasks.
-3. Plan (annotation/study/plan.py) and write `study/plan.jsonl`.
-4. Bring every queue to hold what is planned.
+Whatever ends it, the next run looks again and does what is left. A task with an answer, a skip or a draft is never touched.
+On our own server `study/queue.json` says what is asked of whom (see annotation/server/studio); on any other, Label Studio asks
+everybody for every task until it has `annotate.votes` verdicts.
 """
 
 from __future__ import annotations
 
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Literal
 
 import msgspec
-from pandas import DataFrame
 
-from annotation.client.queues import Queue, answers, bring, look, noted, open_queues, read_batch
-from annotation.study.exports import PULLED, ExportedTask, verdicts_of
-from annotation.study.plan import AnnotateParams, Assignment, StudyState, WorkPlan, lot, plan
-from annotation.study.qualification import qualification, score
-from annotation.study.quality_figures import Quality
-from annotation.study.roster import read_roster
-from annotation.study.votes import AnotherVote
-from pipeline.core.errors import Problems
-from pipeline.core.files import read_json, read_jsonl, write_jsonl
+from annotation.client.consent import consent_of
+from annotation.client.credentials import connection, read_secrets, write_private
+from annotation.client.label_studio import BATCH, LabelStudio
+from annotation.client.task_screen import instructions, interface
+from annotation.client.texts import guide
+from annotation.client.volunteers import welcome
+from annotation.study.asking_params import AnnotateParams, as_asked
+from annotation.study.exports import LOCAL
+from annotation.study.roster import alone, read_roster
+from annotation.study.training import known_tasks
+from pipeline.core.errors import UserError
+from pipeline.core.files import read_json
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
-from pipeline.core.records import Estimate, Task, Verdict
+from pipeline.core.randomness import lot
+from pipeline.core.records import Estimate, Task
 
 FIRST = 1000  # tasks of which the expected yield is told beside that of all
+Shown = Mapping[str, Mapping[str, str]]  # task id -> what the browser receives
 
 
 def push() -> None:
-    """Plan and bring every queue up to date.
+    """Bring project and queue up to date.
 
     Raises:
-        UserError: nothing to push, no server, or a queue that could not be brought up to date (the others were).
+        UserError: nothing to push, nobody to judge it, or a server that does not do what it is asked.
     """
-    folders, params, problems = Folders(), load("annotate", AnnotateParams), Problems("push")
-    tasks, shown = read_batch(folders, params)
-    queues = open_queues(folders, problems)
-    held = {queue: look(queue) for queue in track(queues, "push: looking", unit="queue")}
-    if queues[0].annotator is None:
-        order = sorted(tasks, key=lambda key: (tasks[key].block, lot(params.seed, "everybody", key)))
-        planned = WorkPlan(queues={queues[0].name: order}, short={})
-    else:
-        waiting = qualify(queues, list(tasks.values()), shown, params) if params.qualification else set()
-        given = given_already(folders, held, waiting)
-        planned = plan(list(tasks.values()), read_roster(folders), params, given)
-        assignments = (
-            Assignment(annotator=name, task_id=key)
-            for name, keys in sorted(planned.queues.items())
-            for key in keys
+    folders, params = Folders(), load("annotate", AnnotateParams)
+    with alone(folders):
+        server = connection()
+        tasks, shown = read_batch(folders, params, server.own)
+        if server.own:
+            welcome(folders, server)
+        project = bring(folders, server, params, tasks, shown)
+        if server.own:
+            write_private(folders.study / "queue.json", queue(folders, params, tasks, shown))
+        elif params.pictures == "local":
+            server.serve_pictures(project, (folders.source / "images").absolute())
+        tell_yield(folders, tasks)
+    active = sum(person.active for person in read_roster(folders))
+    done("push", f"{len(tasks):,} tasks for {active} annotators", server.url)
+
+
+def read_batch(folders: Folders, params: AnnotateParams, own: bool) -> tuple[list[Task], Shown]:
+    """The tasks, those of lower blocks first and then by lot, and what the browser receives of each."""
+    home = folders.stage("batch")
+    tasks = list(folders.rows(Task))
+    if not tasks:
+        raise UserError(f"{home}/tasks.jsonl holds no tasks; run: dvc repro")
+    rows = read_json(home / "label_studio_tasks.json", list[dict[Literal["data"], dict[str, str]]])
+    shown = {row["data"]["task"]: row["data"] for row in rows}
+    if shown.keys() != {task.task_id for task in tasks}:
+        raise UserError(
+            f"{home}: tasks.jsonl and label_studio_tasks.json hold different tasks; run: dvc repro"
         )
-        write_jsonl(folders.study / "plan.jsonl", assignments)
-    tell_yield(folders, tasks, planned)
-    for queue in queues:
-        with noted(problems, f"{queue.name}: "):
-            bring(queue, held[queue], planned.queues.get(queue.name, []), shown, params)
-    tell_short(planned, params)
-    problems.raise_if_any()
-    pushed = sum(map(len, planned.queues.values()))
-    urls = ", ".join(sorted({queue.server.url for queue in queues}))
-    done("push", f"{pushed:,} open tasks in {len(planned.queues)} queues", urls)
+    if params.pictures != "local" and not own:
+        for data in shown.values():
+            data["image"] = f"{params.pictures.rstrip('/')}/{data['image'].removeprefix(LOCAL)}"
+    return sorted(tasks, key=lambda task: (task.block, lot(str(params.seed), "push", task.task_id))), shown
 
 
-def qualify(
-    queues: Sequence[Queue],
-    tasks: Sequence[Task],
-    shown: Mapping[str, Mapping[str, str]],
-    params: AnnotateParams,
-) -> set[str]:
-    """Bring the round of known tasks to everybody who is active; the names of those who have not passed it.
+def bring(
+    folders: Folders, server: LabelStudio, params: AnnotateParams, tasks: Sequence[Task], shown: Shown
+) -> int:
+    """Make the project if there is none, put its settings right, take out what is not wanted and untouched, and put in what is
+    missing, in order; return its number.
 
     Raises:
-        UserError: there are not so many tasks with known answers, or a server fails.
+        UserError: what it holds afterwards is not what it should hold.
     """
-    known = {task.task_id: task for task in qualification(tasks, params.qualification, params.seed)}
-    image = {task.picture_id: shown[task.task_id]["image"] for task in tasks}
-    data = {
-        key: {
-            "task": key,
-            "image": image[task.picture_id],
-            "first": task.first.text,
-            "second": task.second.text,
-        }
-        for key, task in known.items()
+    wished = settings(folders, params)
+    project = server.ensure_project(wished)
+    if mended := server.mend(project, wished):
+        print("push: settings put right:", ", ".join(mended))
+    # Of the copies of a task the one with most answers counts, then the oldest.
+    held = sorted(server.tasks(project), key=lambda task: (-task.given, task.id))
+    ours = [task for task in held if task.key]
+    counting = {task.key: task for task in reversed(ours)}
+    wanted = {task.task_id for task in tasks}
+    gone = [task.id for task in ours if task.key not in wanted or counting[task.key] is not task]
+    taken = server.delete(project, gone)
+    if strange := len(held) - len(ours):
+        print(f"push: {strange} tasks are not ours (made by hand?); they stay", file=sys.stderr)
+    if gone:
+        print(
+            f"push: {taken:,} tasks taken out (copies, or of an earlier batch); {len(gone) - taken:,} stay, as somebody judged them"
+        )
+    missing = [task.task_id for task in tasks if task.task_id not in counting]
+    for start in track(range(0, len(missing), BATCH), "push", unit="batch"):
+        server.put(project, [{"data": shown[key]} for key in missing[start : start + BATCH]])
+    expected, count = len(held) - taken + len(missing), server.count(project)
+    if count != expected:
+        raise UserError(
+            f"project `{wished['title']}` holds {count:,} tasks and should hold {expected:,}; somebody else changes it at the "
+            "same time, or a part was not taken: run the same command again"
+        )
+    if missing:
+        print(f"push: {len(missing):,} tasks put in")
+    return project
+
+
+def title(folders: Folders) -> str:
+    """What the data set's project is called."""
+    return f"RGQA {folders.dataset}"
+
+
+def settings(folders: Folders, params: AnnotateParams) -> dict[str, Any]:
+    """What the project must be like."""
+    return {
+        "title": title(folders),
+        "label_config": interface(),
+        "expert_instruction": instructions(folders),
+        "show_instruction": True,
+        "show_skip_button": True,
+        "enable_empty_annotation": False,
+        "show_annotation_history": False,
+        "show_collab_predictions": False,
+        "reveal_preannotations_interactively": False,
+        "evaluate_predictions_automatically": False,
+        "sampling": "Sequential sampling",  # by number, that is in the order of import
+        "overlap_cohort_percentage": 100,
+        "maximum_annotations": params.votes,
+        "skip_queue": "REQUEUE_FOR_OTHERS",
     }
-    waiting = set()
-    for queue in queues:
-        if queue.active:
-            qualifying = msgspec.structs.replace(queue, title=f"{queue.title}: qualification")
-            bring(qualifying, look(qualifying), list(data), data, params)
-            verdicts, _ = verdicts_of(answers(qualifying), known)
-            reached = score(known, verdicts, queue.name)
-            through = reached.passed(params.qualification_share)
-            if not through:
-                waiting.add(queue.name)
-            said = f"{'passed' if through else 'not passed'}, {reached.right} of {reached.asked} questions as known"
-            if reached.answered < reached.asked:
-                said = f"{reached.answered} of {reached.asked} questions answered; real tasks come by a later push"
-            print(f"push: {queue.name}: qualification: {said}")
-    return waiting
 
 
-def given_already(folders: Folders, found: Mapping[Queue, DataFrame], waiting: Collection[str]) -> StudyState:
-    """What is given already: by the servers, by the last plan, and by verdicts that were pulled before.
-
-    Args:
-        found: what each queue holds.
-        waiting: annotators who get no tasks yet.
-    """
-    judged: dict[str, set[str]] = defaultdict(set)
-    skipped: dict[str, set[str]] = defaultdict(set)
-    held: dict[str, list[str]] = {}
-    for queue, tasks in found.items():
-        # What somebody who left has begun is nobody's; what they judged stays a vote.
-        places = {"judged": judged, "skipped": skipped} | ({"begun": judged} if queue.active else {})
-        for key, state in zip(tasks["key"], tasks["state"], strict=True):
-            if state in places:
-                places[state][key].add(queue.name)
-        held[queue.name] = tasks["key"][tasks["state"] == "open"].tolist() if queue.active else []
-    path = folders.study / "plan.jsonl"
-    for line in read_jsonl(path, Assignment) if path.exists() else ():
-        if line.annotator in held:
-            held[line.annotator].append(line.task_id)
-    path = folders.annotations / PULLED
-    for exported in read_json(path, list[ExportedTask]) if path.exists() else ():
-        for annotation in exported.annotations:
-            if not annotation.was_cancelled and isinstance(annotation.completed_by, str):
-                judged[exported.data.get("task", "")].add(annotation.completed_by)
-    wanted, excluded = from_collect(folders)
-    return StudyState(
-        judged=judged,
-        skipped=skipped,
-        held={name: list(dict.fromkeys(keys)) for name, keys in held.items()},
-        wanted=wanted,
-        excluded=excluded.union(waiting),
-    )
+def queue(folders: Folders, params: AnnotateParams, tasks: Sequence[Task], shown: Shown) -> dict[str, Any]:
+    """What our own server needs to know (study/queue.json)."""
+    roster, door = read_roster(folders), read_secrets().doors.get(folders.dataset)
+    if not (door or any(person.active for person in roster)):
+        raise UserError("nobody annotates yet; run: rgqa annotate invite NAME ...")
+    fallen, excluded = from_collect(folders)
+    wanted = params.training or params.test
+    images = {task.picture_id: shown[task.task_id]["image"] for task in tasks}
+    return {
+        "data_set": folders.dataset,
+        "project": title(folders),
+        "rules": {
+            name: value for name, value in msgspec.structs.asdict(params).items() if name != "pictures"
+        },
+        "people": {person.email.lower(): person.pseudonym for person in roster if person.active},
+        "excluded": [person.email.lower() for person in roster if person.pseudonym in excluded],
+        "join": sha256(door.encode()).hexdigest() if door else "",
+        "consent": consent_of(folders),
+        "guide": guide(folders.study),
+        "known": known_tasks(tasks, images, params.training, params.test, params.seed) if wanted else [],
+        "tasks": [as_asked(task) for task in tasks],
+        "answerable": _answerable(folders),
+        "fallen": fallen,
+    }
 
 
-def from_collect(folders: Folders) -> tuple[dict[str, int], frozenset[str]]:
-    """What the last run of stage `collect` asks for: task id -> verdicts wanted in all, and who is excluded."""
-    home = folders.stage("collect")
-    if not (home / "another_vote.json").exists():
-        return {}, frozenset()
-    report = read_json(home / "quality.json", Quality)
-    if report.simulated:
-        return {}, frozenset()
-    had = Counter(verdict.task_id for verdict in folders.rows(Verdict))
-    more = read_json(home / "another_vote.json", list[AnotherVote])
-    wanted = {row.task_id: had[row.task_id] + row.votes_wanted - row.votes_counted for row in more}
-    excluded = frozenset(person.name for person in report.annotators if person.excluded)
-    if wanted or excluded:
-        who = f"; excluded, and without tasks now: {', '.join(sorted(excluded))}" if excluded else ""
-        print(f"push: by the last dvc repro {len(wanted):,} tasks need another vote{who}")
-    return wanted, excluded
-
-
-def tell_yield(folders: Folders, tasks: Mapping[str, Task], planned: WorkPlan) -> None:
-    """Say how many unanswerable questions the planned tasks should give, and the first of them, before people are asked."""
+def _answerable(folders: Folders) -> dict[str, float]:
     if not folders.file(Estimate).exists():
-        return
-    answerable = {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
-    keys = sorted(
-        {key for queue in planned.queues.values() for key in queue}, key=lambda key: tasks[key].block
-    )
-    asked = [one for key in keys for one in (tasks[key].first, tasks[key].second) if one.role == "candidate"]
+        return {}
+    return {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
+
+
+def from_collect(folders: Folders) -> tuple[list[str], set[str]]:
+    """What the last run of stage `collect` says of people's verdicts: tasks whose filter has fallen, and who is excluded."""
+    path = folders.stage("collect") / "quality.json"
+    quality = read_json(path, dict) if path.exists() else {}
+    if not quality or quality.get("simulated"):
+        return [], set()
+    fallen = sorted({key for row in quality.get("fallen", ()) for key in row["tasks"]})
+    excluded = {person["name"] for person in quality["annotators"] if person["excluded"]}
+    if fallen or excluded:
+        names = f"; excluded, and asked no more: {', '.join(sorted(excluded))}" if excluded else ""
+        print(f"push: by the last dvc repro the filters of {len(fallen):,} tasks have fallen{names}")
+    return fallen, excluded
+
+
+def tell_yield(folders: Folders, tasks: Sequence[Task]) -> None:
+    """Say how many unanswerable questions the tasks should give, and the first of them, before people are asked."""
+    answerable = _answerable(folders)
+    asked = [one for task in tasks for one in (task.first, task.second) if one.role == "candidate"]
     sure = [1 - answerable[one.candidate_id] for one in asked if one.candidate_id in answerable]
+    if not sure:
+        return
     calibrated = read_json(folders.stage("estimate") / "estimate.json", dict)["fitted"]["calibrated"]
-    for many in sorted({min(FIRST, len(sure)), len(sure)} - {0}):
+    for many in sorted({min(FIRST, len(sure)), len(sure)}):
         print(
             f"push: {'' if many == len(sure) else 'the first '}{many:,} tasks should give about {sum(sure[:many]):,.0f} unanswerable"
             f" questions, less those on which votes differ{'' if calibrated else '; not calibrated here: no scene graphs'}"
-        )
-
-
-def tell_short(planned: WorkPlan, params: AnnotateParams) -> None:
-    """Say which votes nobody can give."""
-    if planned.short:
-        kinds = sorted(Counter(planned.short.values()).items())
-        lines = ", ".join(f"{count:,} tasks lack {lack}" for lack, count in kinds)
-        limit = f", each of at most {params.most_tasks} tasks" if params.most_tasks else ""
-        print(
-            f"push: {sum(planned.short.values()):,} votes cannot be planned ({lines}): annotate.votes is {params.votes}, and "
-            f"{len(planned.queues)} annotators are active{limit}; invite more, or ask for less",
-            file=sys.stderr,
         )

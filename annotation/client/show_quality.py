@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from annotation.study.quality_figures import Quality
-from annotation.study.quality_page import percent, places
+from annotation.study.quality_page import bounds, percent, rate
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
@@ -35,19 +35,18 @@ def lines(quality: Quality) -> Iterator[str]:
         yield "SIMULATED VERDICTS: no person judged anything here"
     if quality.rehearsal:
         yield "A REHEARSAL: what they were simulated from is no truth, but incomplete graphs taken as complete"
-    yield f"{quality.given:,} verdicts by {len(quality.annotators)} annotators; {quality.counted:,} count"
+    yield f"{quality.given:,} verdicts by {len(quality.annotators)} annotators; {quality.counted:,} of {quality.answers:,} answers on candidates count"
+    yield from (f"ALARM: {alarm}" for alarm in quality.alarms)
     width = max((len(person.name) for person in quality.annotators), default=0)
     for person in quality.annotators:
-        figures = f"{percent(person.accuracy):>6} {f'[{percent(person.low)}, {percent(person.high)}]':16}"
-        yield f"  {person.name:{width}}  {figures} of {person.filters:,} filter questions"
+        sensitivity, specificity = rate(person.skill.sensitivity), rate(person.skill.specificity)
+        yield f"  {person.name:{width}}  sensitivity {sensitivity:28} specificity {specificity}"
         yield from (f"  {'':{width}}  excluded: {reason}" for reason in person.excluded)
-        yield from (f"  {'':{width}}  {flag.kind}: {flag.detail}" for flag in person.habits.flags)
+        yield from (f"  {'':{width}}  {flag.kind}: {flag.detail}" for flag in person.flags)
     agreed = {
-        row.subset: f"; alpha {places(row.alpha)}, {percent(row.share)} of pairs of verdicts agree"
+        row.subset: f"; {percent(row.share.value)} alike, alpha {bounds(row.alpha)}, AC1 {bounds(row.ac1)}"
         for row in quality.agreement
     }
     for row in quality.subsets:
         counts = ", ".join(f"{count:,} {status}" for status, count in row.statuses.items())
         yield f"{row.subset}: {counts}{agreed.get(row.subset, '')}"
-    for name, count in quality.another_vote.items():
-        yield f"another vote is wanted for {count:,} tasks: {name}"

@@ -1,45 +1,70 @@
-"""`rgqa annotate status`: what is done and open, how fast, how long still, and how filter questions are answered."""
+"""`rgqa annotate status`: what everybody did, how fast, how they answer filter questions; what is known, and how long still."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from math import isnan, nan
-from typing import NamedTuple
+from typing import Any
 
-from pandas import DataFrame, concat, crosstab
-
-from annotation.client.queues import STATES, Queue, answers, look, noted, open_queues, read_batch
+from annotation.client.credentials import connection
+from annotation.client.pull import answers
+from annotation.client.volunteers import welcome
 from annotation.study.exports import ExportedTask, verdicts_of
-from annotation.study.judged import judged_tasks
-from annotation.study.plan import AnnotateParams
-from annotation.study.weighing import Accuracy, accuracies
-from pipeline.core.errors import Problems
-from pipeline.core.params import load
+from annotation.study.judged import judged_questions
+from annotation.study.roster import read_roster
+from annotation.study.weighing import Rate, Skill, skills
 from pipeline.core.paths import Folders
-from pipeline.core.progress import track
-from pipeline.core.records import Task, Verdict
+from pipeline.core.records import Task
 
 IDLE = 300  # seconds between two submissions from which on somebody was away
 
 
-class Progress(NamedTuple):
-    """How far one queue is, or all of them.
+def status() -> None:
+    """Print a table of the people, and how far the tasks are.
 
-    Attributes:
-        name: pseudonym of its annotator.
-        tasks: how many, by subset (rows) and state (columns).
-        hours: of work that are left; nan when the pace is not known.
-        per_hour: submissions per hour of work, pauses over 5 minutes left out; nan before there are two.
-        active: false once they left.
+    Raises:
+        UserError: no server, or no tasks.
     """
+    folders, server = Folders(), connection()
+    tasks = {task.task_id: task for task in folders.rows(Task)}
+    report = welcome(folders, server) if server.own else {}
+    given = list(answers(folders, server))
+    verdicts, _ = verdicts_of(given, tasks, strict=False)
+    filters = skills(judged_questions(tasks, verdicts)) if verdicts else {}
+    names = {person.pseudonym: person.email.lower() for person in read_roster(folders)}
+    desks = {row["email"]: row for row in report.get("people", ())}
+    times = submitted(given)
+    skipped = Counter(
+        str(row.completed_by) for task in given for row in task.annotations if row.was_cancelled
+    )
+    speeds = {name: pace(when) for name, when in times.items()}
+    rows = [
+        (
+            name,
+            stands(desks.get(names.get(name, ""), {})),
+            f"{len(times.get(name, ())):,}",
+            f"{skipped[name]:,}",
+            "" if isnan(speeds.get(name, nan)) else f"{speeds[name]:,.0f}",
+            _of_filters(filters.get(name)),
+        )
+        for name in sorted(names.keys() | times.keys())
+    ]
+    print_table(rows)
+    if report:
+        print("\n".join(progress(report, [speed for speed in speeds.values() if not isnan(speed)])))
 
-    name: str
-    tasks: DataFrame
-    hours: float
-    per_hour: float = nan
-    active: bool = True
+
+def submitted(given: Iterable[ExportedTask]) -> dict[str, list[datetime]]:
+    """Pseudonym -> when they submitted verdicts."""
+    times: dict[str, list[datetime]] = {}
+    for task in given:
+        for row in task.annotations:
+            if not row.was_cancelled:
+                times.setdefault(str(row.completed_by), []).append(datetime.fromisoformat(row.created_at))
+    return times
 
 
 def pace(times: Iterable[datetime]) -> float:
@@ -58,83 +83,57 @@ def pace(times: Iterable[datetime]) -> float:
     return len(worked) * 3600 / max(sum(worked), 1e-9) if worked else nan
 
 
-def status() -> None:
-    """Print a table of all queues.
-
-    Raises:
-        UserError: no server, no tasks, or a queue that could not be read (the others are shown).
-    """
-    folders, problems = Folders(), Problems("status")
-    tasks, _ = read_batch(folders, load("annotate", AnnotateParams))
-    rows: list[Progress] = []
-    verdicts: list[Verdict] = []
-    for queue in track(open_queues(folders, problems), "status: looking", unit="queue"):
-        with noted(problems):
-            given = list(answers(queue))
-            rows.append(progress(queue, given, tasks))
-            verdicts += verdicts_of(given, tasks)[0]
-    if rows:
-        print_table(rows, accuracies(judged_tasks(tasks, verdicts)) if verdicts else {})
-    problems.raise_if_any()
+def progress(report: Mapping[str, Any], speeds: Sequence[float]) -> list[str]:
+    """What is known and what was saved, of our own server's report."""
+    tasks, votes = report["tasks"], report["votes"]
+    asked, saved = votes.get("answered", 0), tasks["known"] * tasks["votes"] - tasks["votes_on_known"]
+    lines = [
+        f"status: {tasks['known']:,} of {tasks['tasks']:,} tasks are known, {tasks['waves_done']:,} of {tasks['waves']:,} waves; "
+        f"{asked:,} votes, {max(saved, 0):,} fewer than with {tasks['votes']} for each"
+    ]
+    if speeds and tasks["wanted"]:
+        hours = tasks["wanted"] * len(speeds) / sum(speeds)
+        lines.append(
+            f"status: at the pace so far {tasks['wanted']:,} more votes at most take {hours:,.1f} hours of work; "
+            "how many it probably takes: rgqa annotate forecast"
+        )
+    return lines
 
 
-def progress(queue: Queue, given: Iterable[ExportedTask], tasks: Mapping[str, Task]) -> Progress:
-    """How far a queue is, from what it holds and what was given there."""
-    held = look(queue).drop_duplicates("key")
-    subset = held["key"].map({key: task.subset for key, task in tasks.items()})
-    subsets = sorted({task.subset for task in tasks.values()})
-    counts = crosstab(subset, held["state"]).reindex(index=subsets, columns=STATES, fill_value=0)
-    per_hour = pace(
-        datetime.fromisoformat(annotation.created_at)
-        for task in given
-        for annotation in task.annotations
-        if annotation.created_at and not annotation.was_cancelled
-    )
-    left = counts[["open", "begun"]].to_numpy().sum()
-    return Progress(queue.name, counts, left / per_hour if left else 0.0, per_hour, queue.active)
-
-
-def print_table(rows: Sequence[Progress], filters: Mapping[str, Accuracy]) -> None:
-    """Print done/given per subset, and per annotator what is left."""
+def print_table(rows: Iterable[tuple[str, ...]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    together = concat([row.tasks for row in rows]).groupby(level=0).sum()
-    whole = Progress("all", together, sum(row.hours for row in rows))
-    table = Table(title="done / given", title_justify="left")
-    table.add_column("annotator")
-    for name in (*whole.tasks.index, "all", "skipped", "per hour", "hours left", "filter questions right"):
+    table = Table("annotator", "where")
+    for name in ("judged", "skipped", "per hour", "invalid; valid filters right"):
         table.add_column(name, justify="right")
     for row in rows:
-        table.add_row(*cells(row, filters.get(row.name)))
-    table.add_section()
-    table.add_row(*cells(whole, None))
+        table.add_row(*row)
     Console(width=None if Console().is_terminal else 160).print(table)
-    if whole.hours > 0:
-        longest = max(row.hours for row in rows)
-        print(
-            f"status: the last one is done after {longest:.1f} more hours of work; pauses over {IDLE // 60} minutes not counted"
-        )
-    for name in sorted(filters.keys() - {row.name for row in rows}):
-        print(f"status: {name} answered too: filter questions right {_of_filters(filters[name])}")
 
 
-def cells(row: Progress, filters: Accuracy | None) -> list[str]:
-    """A line of the table."""
-    done, left = row.tasks["judged"], row.tasks["open"] + row.tasks["begun"]
-    pairs = zip([*done, done.sum()], [*left, left.sum()], strict=True)
-    return [
-        row.name if row.active else f"{row.name} (left)",
-        *(f"{judged:,} / {judged + unjudged:,}" for judged, unjudged in pairs),
-        f"{row.tasks['skipped'].sum():,}",
-        "" if isnan(row.per_hour) else f"{row.per_hour:,.0f}",
-        "" if isnan(row.hours) else f"{row.hours:,.1f}" if row.hours else "0",
-        _of_filters(filters),
-    ]
+def stands(desk: Mapping[str, Any]) -> str:
+    """What somebody is at.
 
-
-def _of_filters(accuracy: Accuracy | None) -> str:
-    """`45 of 50, 90 % (79 to 96)` with the 95 % Wilson interval."""
-    if accuracy is None or not accuracy.filters:
+    >>> stands({"active": True, "consent": "2026-01-01", "passed": False, "tries": 1, "trained": 5, "tested": 3})
+    'training and test, 8 answered'
+    """
+    if not desk:
         return ""
-    return f"{accuracy.right} of {accuracy.filters}, {accuracy.accuracy:.0%} ({accuracy.low:.0%} to {accuracy.high:.0%})"
+    if not desk["active"]:
+        return "left"
+    if not desk["consent"]:
+        return "not agreed yet"
+    return "at work" if desk["passed"] else f"training and test, {desk['trained'] + desk['tested']} answered"
+
+
+def _of_filters(skill: Skill | None) -> str:
+    """Of known invalid filters and of known valid ones those answered as known, with 95 % Wilson intervals."""
+    return "" if skill is None else f"{_share(skill.sensitivity)}; {_share(skill.specificity)}"
+
+
+def _share(found: Rate) -> str:
+    """`45 of 50, 90 % (79 to 96)`"""
+    if found.share is None:
+        return "-"
+    return f"{found.right} of {found.asked}, {found.share:.0%} ({found.low:.0%} to {found.high:.0%})"

@@ -1,31 +1,11 @@
-"""What annotators get in the browser: the screen of a task, and the instructions that they read first.
-
-The study leader replaces texts by files of the same name in `data/<data set>/study/`: `guidelines.md`, `consent.md`.
-Both are Markdown with tables; pictures are files beside the text and travel inside the instructions.
-
-Label Studio cleans instructions on the server: it takes `style` attributes and `data:` addresses of pictures out, but
-leaves style sheets. So pictures are backgrounds in a style sheet. They then need no file serving, on any server.
-"""
+"""What annotators get in the browser on another Label Studio than ours: the screen of a task, and the instructions that they
+read first: consent, guidelines, and how the screen works."""
 
 from __future__ import annotations
 
-import base64
-import html
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from pipeline.core.errors import Problems
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
-
-HOME = Path(__file__).parent
-TEXTS = ("consent.md", "guidelines.md")  # in the order shown
-WIDEST = 448  # pixels; the window of the instructions is 680 wide
-KINDS = ("JPEG", "PNG", "GIF", "WEBP")
-# For an account's `custom_hotkeys`: Enter alone submits, beside what Label Studio has anyway.
-HOTKEYS = {"annotation:annotation:submit": {"key": "ctrl+enter,command+enter,enter", "active": True}}
+from annotation.client.consent import consent_text
+from annotation.client.texts import HOME, page, text_of
+from pipeline.core.paths import Folders
 
 # Without child combinators, which the server would escape.
 STYLE = """
@@ -50,58 +30,14 @@ def interface() -> str:
     return (HOME / "interface.xml").read_text(encoding="utf-8")
 
 
-def instructions(study: Path = HOME) -> str:
-    """HTML for a project's `expert_instruction`: consent, guidelines and worked examples with their pictures.
-
-    Args:
-        study: a folder that may hold texts that replace the project's own.
+def instructions(folders: Folders) -> str:
+    """HTML for a project's `expert_instruction`.
 
     Raises:
-        UserError: lists pictures that a text names and that are missing or no pictures.
+        UserError: whom to ask is not known (`annotation.client.consent`), or a text or picture cannot be read.
     """
-    from markdown_it import MarkdownIt
-
-    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")  # HTML inside a text shows as text
-    markdown.add_render_rule("image", _picture)
-    problems, parts, styles = Problems("instructions"), "", STYLE
-    for number, name in enumerate(TEXTS):
-        path = study / name if (study / name).exists() else HOME / name
-        sheet: list[str] = []
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            problems.add(str(path), f"{error}; write it in UTF-8")
-            continue
-        parts += markdown.render(text, {"path": path, "number": number, "sheet": sheet, "problems": problems})
-        styles += "".join(sheet)
-    problems.raise_if_any()
-    return f'<style>{styles}</style><div class="rgqa-guide">{parts}</div>'
-
-
-def _picture(_: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-    """A picture of a text: its place, for which a style is added to `env["sheet"]`, and its caption."""
-    token, path, sheet = tokens[place], env["path"], env["sheet"]
-    name = f"picture-{env['number']}-{len(sheet)}"
-    try:
-        sheet.append(_background(name, path.parent / str(token.attrs["src"])))
-    except (OSError, ValueError) as error:
-        advice = "put a JPEG, PNG, GIF or WEBP file there"
-        env["problems"].add(f"{path}, picture {token.attrs['src']}", f"{error}; {advice}")
-    caption = html.escape(token.content)
-    return f'<span class="picture {name}" title="{caption}"></span><span class="caption">{caption}</span>'
-
-
-def _background(name: str, path: Path) -> str:
-    """A style sheet that shows a picture file at its own size, or at the widest that fits."""
-    from PIL import Image
-
-    with Image.open(path) as picture:
-        width, height, kind = *picture.size, picture.format
-    if kind not in KINDS:
-        raise ValueError(f"{kind} is not shown by every browser")
-    shown = min(width, WIDEST)
-    data = base64.b64encode(path.read_bytes()).decode()
-    return (
-        f".rgqa-guide .{name} {{ width: {shown}px; height: {round(height * shown / width)}px; "
-        f"background-image: url(data:image/{kind.lower()};base64,{data}); }}\n"
-    )
+    sheet: list[str] = []
+    parts = [(HOME / "consent.md", consent_text(folders))]
+    parts += [text_of(name, folders.study) for name in ("guidelines.md", "screen.md")]
+    html = "".join(page(text, path, sheet) for path, text in parts)
+    return f'<style>{STYLE}{"".join(sheet)}</style><div class="rgqa-guide">{html}</div>'

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -110,11 +111,16 @@ def database() -> dict[str, str]:
 
 
 def keep_database() -> None:
-    """Note where the study lies.
+    """Note where the study lies, and make the key that signs its tokens and sessions: Label Studio's own may begin with `$`,
+    which its next start reads as the name of a variable.
 
     Raises:
         UserError: it lies in another than the one that is named now; an empty one would be taken for the study's.
     """
+    key = HOME / ".env"
+    if not key.exists():
+        write_text(key, f"SECRET_KEY={token_hex(32)}\n")
+        key.chmod(0o600)
     named, note = database(), HOME / "database.txt"
     server = "postgresql://{POSTGRE_HOST}:{POSTGRE_PORT}/{POSTGRE_NAME}"
     name = "sqlite" if named["DJANGO_DB"] == "sqlite" else server.format_map(named)

@@ -57,6 +57,7 @@ def start(python: Path, port: int) -> Server:
         UserError: the port is taken, or the server ended or did not answer in time (the end of its log is shown).
     """
     ensure_free(port)
+    LOG.touch(mode=0o600)
     with LOG.open("ab") as output:
         child = subprocess.Popen(
             [python.absolute(), "-m", INSIDE, "serve", str(port)],

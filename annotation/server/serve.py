@@ -1,4 +1,4 @@
-"""`rgqa annotate serve`: a Label Studio of our own, from nothing to tasks in the annotators' queues."""
+"""`rgqa annotate serve`: a Label Studio of our own, from nothing to tasks on the annotators' desks."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from collections.abc import Sequence
 from annotation.client.credentials import SECRETS, Secrets, read_secrets
 from annotation.client.push import push
 from annotation.server import accounts, environment, process
-from annotation.server.accounts import join
 from annotation.study.roster import Annotator, read_roster
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
-
-FIRST = "annotator1"
 
 
 def serve(port: int) -> None:
@@ -29,7 +26,11 @@ def serve(port: int) -> None:
         )
     folders = Folders()
     python = environment.ensure()
-    roster = read_roster(folders) or join(folders, [FIRST])
+    roster = read_roster(folders)
+    if not roster and not (SECRETS.exists() and folders.dataset in read_secrets().doors):
+        raise UserError(
+            'nobody annotates yet; run: rgqa annotate invite NAME ... --contact "who can be asked, with an address"'
+        )
     server = process.running()
     if server is None:
         process.ensure_free(port)
@@ -58,16 +59,16 @@ def stop() -> None:
 def complete_secrets(roster: Sequence[Annotator], url: str) -> Secrets | None:
     """The secrets if they hold everybody of the roster and this address, else None."""
     secrets = read_secrets() if SECRETS.exists() else None
-    whole = secrets and secrets.url == url and {person.name for person in roster} <= secrets.annotators.keys()
-    return secrets if whole else None
+    links = {name for name, login in secrets.annotators.items() if login.link} if secrets else set()
+    whole = {person.name for person in roster if not person.volunteer} <= links
+    return secrets if secrets and secrets.url == url and whole else None
 
 
 def summary(secrets: Secrets, roster: Sequence[Annotator]) -> list[str]:
     """What to open, and as whom."""
-    lines = ["", f"Label Studio: {secrets.url}   (log in there, one browser profile per person)"]
-    for person in roster:
-        login = secrets.annotators[person.name]
-        left = "" if person.active else "   (left)"
-        lines.append(f"  {person.name}: {login.email}   password {login.password}{left}")
-    lines.append(f"  administrator: {secrets.admin.email}   password in {SECRETS}")
+    lines = ["", "Each opens their own link (one browser profile per person):"]
+    lines += [
+        f"  {person.name}: {secrets.entry(person.name) if person.active else 'left'}" for person in roster
+    ]
+    lines.append(f"Label Studio: {secrets.url}   (for you: {secrets.admin.email}, password in {SECRETS})")
     return [*lines, "Next: rgqa annotate status, rgqa annotate pull; rgqa annotate serve --stop ends it."]

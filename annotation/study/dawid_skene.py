@@ -1,124 +1,216 @@
 """How probable it is that each candidate is unanswerable, by Dawid and Skene's estimate of what is true from what several
-annotators say (Applied Statistics 28, 1979), over the verdicts that count.
+annotators say (Applied Statistics 28, 1979), over the answers that count.
 
-Every annotator has a table of their own: how often they give each response where each class is true. Tables and
-truths are estimated in turn (EM), from the shares of responses on. There are more responses than classes: "unsure"
-is one, and says as much as the annotator's habit makes it say. Ours, as libraries (crowd-kit) know neither such a
-response nor smoothing. Each subset is estimated by itself: what is easily missed in one is plain in another.
+Every annotator has tables: how often they give each response where each class is true. Tables and truths are estimated
+in turn (EM), from the shares of responses on. Beside the original:
+- responses are more than classes: "unsure" is one, and says as much as the annotator's habit makes it say;
+- filter questions are items whose class is known;
+- an annotator has a table for each subset, and one for filters, as what is easily missed in one is plain in another. It leans
+  on their table over all of them, that on everybody's, each as if by SHRINK more answers, so that thin ones do not overfit;
+- a candidate's prior odds are those that stage `estimate` gives it, held within 1 - MOST_SURE and MOST_SURE, times one factor for
+  each subset, which is estimated like the original's share of a class: estimates that are all too high or low do no harm.
+Libraries (crowd-kit 1.4.2) know none of this; in the plain case the test has their numbers.
+
+Constants are fixed on one simulated crowd (seed 20231001), figures told of others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
-from scipy.special import softmax
+from scipy.special import expit, logit
 
 from annotation.study.exports import CHOICES
-from annotation.study.judged import by_subset
-from pipeline.core.records import Choice, Record, Subset
+from annotation.study.judged import filters, votes
+from pipeline.core.randomness import generator
+from pipeline.core.records import SUBSETS, Record, Subset
 
 CLASSES = 2  # valid and invalid
-SETTLED = 1e-9  # a round that moves no probability by more is the last
+SHRINK, MOST_SURE = 10.0, 0.98
+SETTLED = 1e-6  # a round that moves no probability by more is the last
+RESAMPLES, ROUNDS = 100, 10  # of pictures; each is fitted anew from the whole's fit on, in so many rounds
+FILTERS = len(SUBSETS)  # as a table's subset
 
 
 class Posterior(Record):
-    """`invalid` is the probability that the candidate is unanswerable, rounded to 6 places."""
+    """`invalid` is the probability that the candidate is unanswerable, with its 95 % interval by bootstrap over pictures."""
 
     candidate_id: str
     invalid: float
+    low: float
+    high: float
 
 
 class ConfusionTable(Record):
-    """What somebody says in a subset, in shares: of what is valid in truth, and of what is invalid."""
+    """What somebody says in a subset (None: of filters), in shares with 95 % intervals by bootstrap over pictures: invalid
+    called invalid (sensitivity), valid not called invalid (specificity)."""
 
-    subset: Subset
+    subset: Subset | None
     annotator: str
     votes: int
-    where_valid: dict[Choice, float]
-    where_invalid: dict[Choice, float]
+    sensitivity: tuple[float, float, float]
+    specificity: tuple[float, float, float]
 
 
-def posteriors(counted: pd.DataFrame) -> tuple[list[Posterior], list[ConfusionTable]]:
-    """Candidates sorted by id; annotators' tables sorted by subset and name.
+class Votes(NamedTuple):
+    """What is fitted: responses, and how they hang together.
 
-    Args:
-        counted: the verdicts that count.
+    Attributes:
+        counts: [items, tables x responses] sparse, how often. owner: [tables] whose table it is, from 0 on.
+        prior: [items] probability of class 1, as far as its odds stand to others' of its group; 0 or 1 where it is known.
+        group: [items], from 0 on. With equal priors in it, its items have their common share, which is estimated.
+        responses: how many there are to choose from; the first two name the classes.
     """
-    probable: dict[str, float] = {}
-    tables: list[ConfusionTable] = []
-    for subset, rows in by_subset(counted.sort_values("verdict_id")).items():
-        item, candidates = pd.factorize(rows["candidate_id"], sort=True)
-        who, people = pd.factorize(rows["annotator"], sort=True)
-        said = pd.Categorical(rows["choice"], CHOICES).codes  # the first two choices name the classes
-        posterior, confusion = dawid_skene(item, who, said)
-        probable |= zip(candidates, np.round(posterior[:, 1], 6).tolist(), strict=True)
-        for person, votes, shares in zip(people, np.bincount(who).tolist(), confusion.tolist(), strict=True):
-            valid, invalid = (dict(zip(CHOICES, row, strict=True)) for row in shares)
-            row = {"subset": subset, "annotator": person, "votes": votes}
-            tables.append(ConfusionTable(**row, where_valid=valid, where_invalid=invalid))
-    return [Posterior(candidate_id=key, invalid=share) for key, share in sorted(probable.items())], tables
+
+    counts: csr_array
+    owner: np.ndarray
+    prior: np.ndarray
+    group: np.ndarray
+    responses: int
+
+    @classmethod
+    def of(
+        cls,
+        item: np.ndarray,
+        table: np.ndarray,
+        response: np.ndarray,
+        owner: np.ndarray,
+        prior: np.ndarray | None = None,
+        group: np.ndarray | None = None,
+        responses: int = 3,
+    ) -> Votes:
+        """From arrays of one length, [votes]: which item, which table, which response, all from 0 on; without priors all are
+        equal, without groups there is one."""
+        if not len(item) or not len(item) == len(table) == len(response):
+            raise ValueError(
+                f"{len(item)} items, {len(table)} tables, {len(response)} responses: wanted as many of each"
+            )
+        shape = int(item.max()) + 1, len(owner) * responses
+        cells = item, table * responses + response
+        counts = csr_array((np.ones(len(item)), cells), shape)
+        prior = np.full(shape[0], 0.5) if prior is None else prior
+        return cls(counts, owner, prior, np.zeros(shape[0], int) if group is None else group, responses)
 
 
-def usual(tables: Sequence[ConfusionTable], subset: Subset, choice: Choice) -> tuple[float, float]:
-    """How often annotators make a choice in a subset, weighted by their votes: where valid is true, and where invalid is."""
-    rows = [table for table in tables if table.subset == subset]
-    shares = [(table.where_valid[choice], table.where_invalid[choice]) for table in rows]
-    valid, invalid = np.average(shares, axis=0, weights=[table.votes for table in rows]).tolist()
-    return valid, invalid
+class Fit(NamedTuple):
+    """`posterior`: [items] probability of class 1. `tables`: [tables, classes, responses] shares."""
+
+    posterior: np.ndarray
+    tables: np.ndarray
 
 
 def dawid_skene(
-    item: np.ndarray,
-    annotator: np.ndarray,
-    response: np.ndarray,
+    votes: Votes,
     *,
-    responses: int = 3,
+    shrink: float = SHRINK,
     smoothing: float = 1.0,
-    most_rounds: int = 1000,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Estimate classes and tables from votes; the same votes give the same numbers.
+    weights: np.ndarray | None = None,
+    start: np.ndarray | None = None,
+    most_rounds: int = 500,
+) -> Fit:
+    """Estimate truths and tables in turn.
 
     Args:
-        item, annotator, response: [votes], whole numbers from 0 on: on what, by whom, what. Responses 0 and 1 name
-            the class; those above name none.
-        smoothing: added to each count of a table and to each class, so that few votes never make certainty; 0 gives
-            the plain maximum likelihood.
-
-    Returns:
-        The probability of each class, [items, classes], rows of which sum to 1; and the probability of a response
-        where a class is true, [annotators, classes, responses].
-
-    Raises:
-        ValueError: no votes, or arrays of different lengths.
-
-    >>> probable, _ = dawid_skene(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]), smoothing=0)
-    >>> probable.tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
+        shrink: answers that a table is leaned on by; with 0, and `smoothing` 0 (answers of each response and class that
+            everybody's table and the common share begin with), it is the original.
+        weights: [items], how often each counts. start: [items], instead of the shares of responses.
     """
-    if not len(item) or not len(item) == len(annotator) == len(response):
-        raise ValueError(
-            f"{len(item)} items, {len(annotator)} annotators, {len(response)} responses: wanted as many of each"
-        )
-    shape = int(item.max()) + 1, int(annotator.max()) + 1, responses
-    votes = csr_array(  # [items, annotators x responses]
-        (np.ones(len(item)), (item, annotator * responses + response)), (shape[0], shape[1] * responses)
-    )
-    counts = np.asarray(votes @ np.tile(np.eye(responses), (shape[1], 1)))  # [items, responses]
-    posterior = counts[:, :CLASSES] + counts[:, CLASSES:].sum(axis=1, keepdims=True) / CLASSES
-    posterior /= posterior.sum(axis=1, keepdims=True)
-    tables = np.empty(0)
+    counts, owner, responses = votes.counts, votes.owner, votes.responses
+    members = csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))))  # [owners, tables]
+    known = np.isin(votes.prior, (0, 1))
+    log_odds, shift = logit(votes.prior), np.zeros(int(votes.group.max()) + 1)
+    weights = np.ones(len(known)) if weights is None else weights
+    said = np.asarray(counts @ np.tile(np.eye(responses), (len(owner), 1)))  # [items, responses]
+    shares = (said[:, 1] + said[:, 2:].sum(axis=1) / 2) / said.sum(axis=1)
+    posterior, tables = np.where(known, votes.prior, shares if start is None else start), np.empty(0)
     for _ in range(most_rounds):
-        prior = posterior.sum(axis=0) + smoothing
-        prior /= prior.sum()
-        tables = (votes.T @ posterior).reshape(*shape[1:], CLASSES) + smoothing
-        total = tables.sum(axis=1, keepdims=True)
-        tables = np.divide(tables, total, out=np.full_like(tables, 1 / responses), where=total > 0)
-        with np.errstate(divide="ignore"):  # a probability of 0 rules a class out
-            logs = np.log(prior) + votes @ np.log(tables).reshape(-1, CLASSES)
-        before, posterior = posterior, softmax(logs, axis=1)
+        belief = np.stack([1 - posterior, posterior], axis=1)
+        own = np.asarray(counts.T @ (belief * weights[:, None])).reshape(-1, responses * CLASSES)
+        person = np.asarray(members @ own).reshape(-1, responses, CLASSES)
+        own = own.reshape(-1, responses, CLASSES)
+        everybody = _shares(person.sum(axis=0) + smoothing)
+        tables = _shares(own + shrink * _shares(person + shrink * everybody)[owner])
+        size, found, given = (
+            np.bincount(votes.group, weights * ~known * values, len(shift))
+            for values in (1, posterior, expit(log_odds + shift[votes.group]))
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):  # a probability of 0 rules a class out
+            shift += logit((found + smoothing) / (size + 2 * smoothing)) - logit(given / size)
+            shift[size == 0] = 0
+            evidence = counts @ np.log(tables).reshape(-1, CLASSES)
+        odds = log_odds + shift[votes.group] + evidence[:, 1] - evidence[:, 0]
+        before, posterior = posterior, np.where(known, votes.prior, expit(odds))
         if np.abs(posterior - before).max() <= SETTLED:
             break
-    return posterior, tables.transpose(0, 2, 1)
+    return Fit(posterior, tables.transpose(0, 2, 1))
+
+
+def posteriors(
+    judged: pd.DataFrame, answerable: Mapping[str, float]
+) -> tuple[list[Posterior], list[ConfusionTable], np.ndarray]:
+    """Candidates with votes sorted by id; annotators' tables sorted by subset and name; and for each resample of pictures the
+    probabilities, [resamples, candidates].
+
+    Args:
+        judged: as weighed. answerable: candidate id -> prior probability of having an answer; 0.5 of those without.
+    """
+    known = filters(judged)
+    rows = pd.concat([votes(judged), known[known["aside"] == ""]])
+    anchor = (rows["role"] == "filter").to_numpy()
+    # Candidates come first, sorted; a filter question is a text at a picture.
+    named = np.where(anchor, "~" + rows["picture_id"] + "\n" + rows["text"], rows["candidate_id"])
+    order = np.lexsort((named, anchor))
+    rows, named, anchor = rows.iloc[order], named[order], anchor[order]
+    item, keys = pd.factorize(named)
+    once = np.unique(item, return_index=True)[1]
+    said = np.where(anchor, rows["expected"] == "invalid", [1 - answerable.get(key, 0.5) for key in named])
+    prior = np.where(anchor, said, np.clip(said.astype(float), 1 - MOST_SURE, MOST_SURE))[once].astype(float)
+    subset = np.where(anchor, FILTERS, pd.Categorical(rows["subset"], SUBSETS).codes)
+    who, people = pd.factorize(rows["annotator"], sort=True)
+    table, place = np.unique(subset * len(people) + who, return_inverse=True)
+    response = pd.Categorical(rows["choice"], CHOICES).codes
+    given = Votes.of(item, place, response, table % len(people), prior, subset[once])
+    fit = dawid_skene(given)
+    pictures, number = np.unique(rows["picture_id"].to_numpy()[once], return_inverse=True)
+    rng = generator(0, "dawid-skene", "pictures")
+    drawn = rng.multinomial(len(pictures), np.full(len(pictures), 1 / len(pictures)), RESAMPLES)[:, number]
+    again = [
+        dawid_skene(given, weights=row.astype(float), start=fit.posterior, most_rounds=ROUNDS)
+        for row in drawn
+    ]
+    candidates = int((~anchor[once]).sum())
+    resampled = np.array([row.posterior[:candidates] for row in again])
+    low, high = np.quantile(resampled, [0.025, 0.975], axis=0)
+    columns = (array.round(6).tolist() for array in (fit.posterior[:candidates], low, high))
+    probable = [
+        Posterior(candidate_id=key, invalid=value, low=least, high=most)
+        for key, value, least, most in zip(keys[:candidates], *columns, strict=True)
+    ]
+    return probable, _told(table, people, np.bincount(place), [fit, *again]), resampled
+
+
+def _told(table: np.ndarray, people: pd.Index, count: np.ndarray, fits: list[Fit]) -> list[ConfusionTable]:
+    """The tables of the first fit, with intervals by the others."""
+    called = np.array([fit.tables[:, :, 1] for fit in fits])  # [fits, tables, classes]
+    rates = np.stack([1 - called[:, :, 0], called[:, :, 1]])  # specificity, sensitivity
+    bounds = np.stack([rates[:, 0], *np.quantile(rates[:, 1:], [0.025, 0.975], axis=1)], axis=-1).round(4)
+    return [
+        ConfusionTable(
+            subset=(*SUBSETS, None)[key // len(people)],
+            annotator=str(people[key % len(people)]),
+            votes=number,
+            sensitivity=tuple(sensitivity),
+            specificity=tuple(specificity),
+        )
+        for key, number, specificity, sensitivity in zip(table, count.tolist(), *bounds.tolist(), strict=True)
+    ]
+
+
+def _shares(counts: np.ndarray) -> np.ndarray:
+    """[..., responses, classes] divided by their sums over the responses; equal where there is nothing."""
+    total = counts.sum(axis=-2, keepdims=True)
+    return np.divide(counts, total, out=np.full_like(counts, 1 / counts.shape[-2]), where=total > 0)

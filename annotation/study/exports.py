@@ -1,57 +1,56 @@
-"""What people gave in Label Studio, as verdicts: exports in the formats JSON and JSON_MIN, snapshots, and what `rgqa annotate
-pull` writes.
+"""What people gave in Label Studio, as verdicts; and `annotations/pulled.json`, the one file it is kept in.
 
-What was met in exports of version 1.23: several annotations of a task come in no order; skipped ones are
-there with `was_cancelled`; results can be empty or lack one of the questions; `completed_by` is a number in
-exports and an object elsewhere; a task that was imported twice is there twice; JSON_MIN puts the answer in the place of
-the question's text, as both are called `first`. People appear under pseudonyms only.
+The file is an export in Label Studio's format JSON, one task a line, sorted, with pseudonyms for people. It only grows: an
+annotation that was changed on the server stands there in both versions. The same content gives the same bytes, so
+`dvc repro` does nothing when nothing is new.
+
+What was met in exports of version 1.23: several annotations of a task come in no order; skipped ones are there with
+`was_cancelled`; results can be empty or lack one of the questions; `completed_by` is a number in exports and an object
+elsewhere; a task that was imported twice is there twice.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import msgspec
 
-from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import content_key, read_json
-from pipeline.core.records import Choice, Task, Verdict
+from pipeline.core.errors import Problems
+from pipeline.core.files import content_key, read_json, replacing
+from pipeline.core.records import Category, Choice, Verdict
 
-PULLED = "pulled.json"  # in the folder of the exports
+PULLED = "pulled.json"  # in the folder of the annotations
 CHOICES: tuple[Choice, ...] = get_args(Choice)
+REASONS = (*get_args(Category), "unclear picture")
 LOCAL = "/data/local-files/?d="  # Label Studio's address of a picture, before its path in data/
 PSEUDONYM = re.compile(r"annotator-(\d{2,}|[0-9a-f]{8})")
 
 
 class LabellingScreen(NamedTuple):
-    """What a task asks people: names of the controls that must be answered, their labels, and names of optional ones.
+    """What a task asks people: names of the controls that must be answered and of optional ones, each with its labels.
 
     `advice` is what to do about an answer that is none of the labels.
     """
 
-    questions: tuple[str, ...]
-    choices: tuple[str, ...]
-    optional: tuple[str, ...]
+    questions: Mapping[str, tuple[str, ...]]
+    optional: Mapping[str, tuple[str, ...]]
     advice: str
 
 
 TASK_SCREEN = LabellingScreen(
-    ("first", "second"),
-    CHOICES,
-    ("first_reason", "second_reason"),
+    {"first": CHOICES, "second": CHOICES},
+    {"first_reason": REASONS, "second_reason": REASONS},
     "A label was renamed in the labelling interface: `rgqa annotate push` puts it back; judge these tasks again, or put the "
     "right words into the file and say so in the release",
 )
-
-# Task id -> name of a control that is called as its question is -> the question.
-Texts = Mapping[str, Mapping[str, str]]
 
 
 class Person(msgspec.Struct):
@@ -86,81 +85,163 @@ class ExportedAnnotation(msgspec.Struct):
         return self.updated_at or self.created_at, str(self.id).zfill(20)
 
     @property
-    def content(self) -> str:
-        """What this version says and when, in one string: equal for the same version in two formats."""
-        return repr((self.updated_at, bool(self.was_cancelled), sorted(self.chosen.items())))
+    def says(self) -> str:
+        """What was chosen, in words; equal for equal answers."""
+        chosen = ", ".join(f"{name}: {choice}" for name, choice in sorted(self.chosen.items()))
+        return f"skipped ({chosen})" if self.was_cancelled else chosen
 
 
 class ExportedTask(msgspec.Struct):
-    """A task of an export in the format JSON; of `data`, only `task` is needed."""
+    """A task of an export in the format JSON; of `data`, only `task` is read, our id."""
 
     data: dict[str, Any]
     annotations: list[ExportedAnnotation]
 
 
-class _Given(NamedTuple):
-    """An annotation, the file it stands in and its task."""
-
-    where: str
-    task_id: str
-    annotation: ExportedAnnotation
-
-    @property
-    def identity(self) -> tuple[str, ...]:
-        """What makes two of them versions of one annotation: number and time of creation, or all of it."""
-        annotation = self.annotation
-        if annotation.id and annotation.created_at:
-            return self.task_id, str(annotation.id), annotation.created_at
-        return self.task_id, pseudonym(annotation.completed_by), *annotation.when, annotation.content
+class _Key(msgspec.Struct):
+    task: str
 
 
+class _Kept(msgspec.Struct):
+    """A line of pulled.json; annotations are kept as their bytes."""
+
+    data: _Key
+    annotations: list[msgspec.Raw]
+
+
+Kept = set[tuple[str, bytes]]  # task id and an annotation as the bytes that stand in the file
 Latest = dict[tuple[str, str], ExportedAnnotation]  # (task id, pseudonym) -> the last complete annotation
 
 
-def read_exports(paths: Iterable[Path], tasks: Mapping[str, Task]) -> tuple[list[Verdict], dict[str, int]]:
-    """The verdicts in some export files, sorted by verdict id, and how many annotations of what kind there were.
-
-    One verdict per person and task: the last one given. Of an annotation that was corrected, or is in several files, the
-    last version counts. Tasks of another batch are left out and counted.
+def read_pulled(path: Path) -> Kept:
+    """All that was ever pulled or imported; nothing where there is no such file yet.
 
     Raises:
-        UserError: lists the files that are no export of these tasks, and annotations that make no sense.
+        UserError: the file is damaged.
     """
-    texts = {key: {"first": task.first.text, "second": task.second.text} for key, task in tasks.items()}
-    latest, counts = read_latest(paths, texts, TASK_SCREEN, "annotation exports")
-    return _verdicts(latest), counts
+    rows = read_json(path, list[_Kept]) if path.exists() else []
+    return {(row.data.task, bytes(annotation)) for row in rows for annotation in row.annotations}
+
+
+def write_pulled(path: Path, kept: Kept) -> bool:
+    """Write the file, atomically and only if that changes it: tasks by id, annotations by person, number and version.
+
+    Raises:
+        UserError: two answers contradict each other (`conflicts`); nothing is written then.
+    """
+    decoded = {row: msgspec.json.decode(row[1], type=ExportedAnnotation) for row in kept}
+    problems = Problems(f"{path} (nothing is written)")
+    for where, what in conflicts((row[0], annotation) for row, annotation in decoded.items()):
+        problems.add(where, what)
+    problems.raise_if_any()
+
+    def place(row: tuple[str, bytes]) -> tuple[str, ...]:
+        annotation = decoded[row]
+        number = str(annotation.id).zfill(20)
+        return row[0], str(annotation.completed_by), number, annotation.updated_at, row[1].decode()
+
+    tasks = (
+        _Kept(data=_Key(task_id), annotations=[msgspec.Raw(encoded) for _, encoded in group])
+        for task_id, group in groupby(sorted(kept, key=place), key=itemgetter(0))
+    )
+    data = b"[\n" + b",\n".join(map(msgspec.json.encode, tasks)) + b"\n]\n"
+    if path.exists() and path.read_bytes() == data:
+        return False
+    with replacing(path) as file:
+        file.write(data)
+    return True
+
+
+def conflicts(given: Iterable[tuple[str, ExportedAnnotation]]) -> list[tuple[str, str]]:
+    """What cannot both be true: versions of one annotation of one moment that say different things. Where and what, sorted.
+
+    Args:
+        given: annotations with their tasks' ids.
+    """
+    said: dict[tuple[str, ...], dict[str, ExportedAnnotation]] = defaultdict(dict)
+    for task_id, annotation in given:
+        said[*identity(task_id, annotation), annotation.updated_at].setdefault(annotation.says, annotation)
+    return sorted(
+        (
+            f"task {key[0]}",
+            f"annotation {min(str(row.id) for row in rows.values())} of one moment says "
+            + " and ".join(f"`{says}`" for says in sorted(rows)),
+        )
+        for key, rows in said.items()
+        if len(rows) > 1
+    )
+
+
+def identity(task_id: str, annotation: ExportedAnnotation) -> tuple[str, ...]:
+    """What makes two annotations versions of one: the task, number and time of creation; without a number, the person."""
+    if annotation.id:
+        return task_id, str(annotation.id), annotation.created_at
+    return task_id, pseudonym(annotation.completed_by), annotation.created_at
+
+
+def verdicts_in(path: Path, tasks: Collection[str]) -> tuple[list[Verdict], dict[str, int]]:
+    """The verdicts in pulled.json, sorted by verdict id, and how many annotations of what kind there were.
+
+    One verdict per person and task: the last one given; of an annotation that was corrected, the last version. Tasks of
+    another batch are left out and counted.
+
+    Raises:
+        UserError: no such file, or lists what is wrong with it.
+    """
+    return verdicts_of(read_json(path, list[ExportedTask]), tasks, str(path))
 
 
 def verdicts_of(
-    exported: Iterable[ExportedTask], tasks: Collection[str]
+    exported: Iterable[ExportedTask], tasks: Collection[str], subject: str = "verdicts", strict: bool = True
 ) -> tuple[list[Verdict], dict[str, int]]:
-    """The same for rows that are at hand already."""
-    latest, counts = _latest(
-        (("verdicts", row) for row in exported), tasks, TASK_SCREEN, Problems("verdicts")
-    )
+    """The same for rows that are at hand already. `strict`: there must be one of this batch, if there are any."""
+    latest, counts = latest_of(exported, tasks, TASK_SCREEN, subject, strict)
     return _verdicts(latest), counts
 
 
-def read_latest(
-    paths: Iterable[Path], texts: Texts, screen: LabellingScreen, subject: str
+def latest_of(
+    exported: Iterable[ExportedTask],
+    known: Collection[str],
+    screen: LabellingScreen,
+    subject: str,
+    strict: bool = True,
 ) -> tuple[Latest, dict[str, int]]:
-    """Everybody's last complete annotation of each task (those that `texts` has) in some export files.
-
-    Returns:
-        The annotations; how many of what kind there were.
+    """Everybody's last complete annotation of each task that is known, and how many annotations of what kind there were.
 
     Raises:
-        UserError: see `read_exports`; `subject` is what it calls the files.
+        UserError: lists conflicts, and answers that the screen does not offer; `subject` is what it calls the rows.
     """
-    problems = Problems(subject)
-    exported: list[tuple[str, ExportedTask]] = []
-    for path in paths:
-        try:
-            exported += ((str(path), row) for row in _read(path, texts, screen))
-        except UserError as error:
-            wanted = "wanted: Label Studio's export format JSON or JSON_MIN, with the tasks of push"
-            problems.add(str(path), f"{str(error).removeprefix(f'{path}: ')} ({wanted})")
-    return _latest(exported, texts, screen, problems)
+    problems, counts, strange = Problems(subject), Counter[str](), Counter[str]()
+    given = [(str(row.data.get("task")), annotation) for row in exported for annotation in row.annotations]
+    for where, what in conflicts(given):
+        problems.add(where, what)
+    versions: dict[tuple[str, ...], list[ExportedAnnotation]] = defaultdict(list)
+    for task_id, annotation in given:
+        versions[identity(task_id, annotation)].append(annotation)
+    latest: Latest = {}
+    for (task_id, *_), same in versions.items():
+        different = {(version.updated_at, version.says) for version in same}
+        counts["seen more than once"] += len(same) - len(different)
+        counts["corrected later"] += len(different) - 1
+        annotation = max(same, key=lambda version: version.when)
+        kind = _kind(annotation, screen) if task_id in known else "of another batch"
+        counts[kind] += 1
+        if kind == "complete":
+            key = task_id, pseudonym(annotation.completed_by)
+            latest[key] = max(latest.get(key, annotation), annotation, key=lambda version: version.when)
+        elif kind == "unreadable":
+            strange[
+                ", ".join(f"`{name}`: {choice!r}" for name, choice in sorted(annotation.chosen.items()))
+            ] += 1
+    wanted = "; ".join(f"`{name}` one of {', '.join(each)}" for name, each in screen.questions.items())
+    for said, count in sorted(strange.items()):
+        problems.add("answers", f"{count} annotations say {said}; wanted are {wanted}. {screen.advice}")
+    if strict and not counts["complete"] and (other := counts["of another batch"]):
+        problems.add("all", f"none of the {other} annotations is of a task of this batch")
+    problems.raise_if_any()
+    counts["replaced by a later one"] = counts["complete"] - len(latest)
+    counts["complete"] = len(latest)
+    return latest, dict(sorted((kind, count) for kind, count in counts.items() if count))
 
 
 def pseudonym(person: int | str | Person | None) -> str:
@@ -172,95 +253,17 @@ def pseudonym(person: int | str | Person | None) -> str:
     return "unknown" if person is None else f"annotator-{content_key('annotator', str(person))[:8]}"
 
 
-def _read(path: Path, texts: Texts, screen: LabellingScreen) -> list[ExportedTask]:
-    """An export file as rows of the format JSON.
-
-    Raises:
-        UserError: it is neither JSON nor JSON_MIN with a task's key in each row.
-    """
-    rows = read_json(path)
-    if isinstance(rows, list) and all(isinstance(row, dict) and "annotation_id" in row for row in rows):
-        rows = [_from_min(row, texts, screen) for row in rows]
-    try:
-        exported = msgspec.convert(rows, list[ExportedTask])
-    except msgspec.ValidationError as error:
-        raise UserError(f"not what is expected here: {error}") from error
-    if without := sum(not isinstance(row.data.get("task"), str) for row in exported):
-        raise UserError(f"not what is expected here: {without} rows have no key `task`")
-    return exported
-
-
-def _from_min(row: Mapping[str, Any], texts: Texts, screen: LabellingScreen) -> dict[str, Any]:
-    """A row of the format JSON_MIN, one annotation, as one of the format JSON; skipped ones are not in it."""
-    asked = texts.get(str(row.get("task")), {})
-    chosen = {name: row.get(name) for name in (*screen.questions, *screen.optional)}
-    result = [
-        {"from_name": name, "value": {"choices": [value]}}
-        for name, value in chosen.items()
-        if isinstance(value, str) and value != asked.get(name)  # a question without an answer keeps its text
-    ]
-    renamed = {"id": row["annotation_id"], "completed_by": row.get("annotator"), "result": result}
-    return {"data": {"task": row.get("task")}, "annotations": [{**row, **renamed}]}
-
-
-def _latest(
-    exported: Iterable[tuple[str, ExportedTask]],
-    known: Collection[str],
-    screen: LabellingScreen,
-    problems: Problems,
-) -> tuple[Latest, dict[str, int]]:
-    """Of rows, each with the file it stands in."""
-    versions: dict[tuple[str, ...], list[_Given]] = defaultdict(list)
-    for where, row in exported:
-        for version in (_Given(where, str(row.data.get("task")), given) for given in row.annotations):
-            versions[version.identity].append(version)
-    counts: Counter[str] = Counter()
-    strange: Counter[tuple[str, str]] = Counter()
-    latest: Latest = {}
-    for same in versions.values():
-        different = {version.annotation.content for version in same}
-        counts["seen more than once"] += len(same) - len(different)
-        counts["corrected later"] += len(different) - 1
-        where, task_id, annotation = max(same, key=lambda version: (version.annotation.when, version.where))
-        kind = _kind(annotation, screen) if task_id in known else "of another batch"
-        counts[kind] += 1
-        if kind == "complete":
-            key = task_id, _person(same)
-            latest[key] = max(latest.get(key, annotation), annotation, key=lambda version: version.when)
-        elif kind == "unreadable":
-            said = ", ".join(f"`{name}`: {choice!r}" for name, choice in sorted(annotation.chosen.items()))
-            strange[where, said] += 1
-    wanted = " and ".join(f"`{name}`" for name in screen.questions)
-    for (where, said), count in sorted(strange.items()):
-        each = ", ".join(screen.choices)
-        problems.add(
-            where, f"{count} annotations say {said}; wanted are {wanted}, each {each}. {screen.advice}"
-        )
-    if not counts["complete"] and (other := counts["of another batch"]):
-        problems.add("all exports", f"none of their {other} annotations is of a task of this batch")
-    problems.raise_if_any()
-    counts["replaced by a later one"] = counts["complete"] - len(latest)
-    counts["complete"] = len(latest)
-    return latest, dict(sorted((kind, count) for kind, count in counts.items() if count))
-
-
 def _kind(annotation: ExportedAnnotation, screen: LabellingScreen) -> str:
     chosen = annotation.chosen
-    answers = [chosen[name] for name in screen.questions if name in chosen]
     if annotation.was_cancelled:
         return "skipped"
     if not chosen:
         return "empty"
-    if not answers or not set(answers) <= set(screen.choices):
+    labels = {**screen.questions, **screen.optional}
+    answered = [name for name in screen.questions if name in chosen]
+    if not answered or any(chosen[name] not in labels[name] for name in chosen.keys() & labels):
         return "unreadable"
-    return "complete" if len(answers) == len(screen.questions) else "incomplete"
-
-
-def _person(versions: Sequence[_Given]) -> str:
-    """Whose annotation it is: a pseudonym that was given, if any version carries one, before one made from a number."""
-    people = [version.annotation.completed_by for version in versions]
-    named = sorted(person for person in people if isinstance(person, str) and PSEUDONYM.fullmatch(person))
-    return named[0] if named else pseudonym(max(people, key=lambda person: person is not None))
+    return "complete" if len(answered) == len(screen.questions) else "incomplete"
 
 
 def _verdicts(latest: Latest) -> list[Verdict]:

@@ -19,7 +19,8 @@ from pathlib import Path
 import msgspec
 import pandas as pd
 
-from annotation.study.exports import LOCAL, LabellingScreen, read_latest
+from annotation.study.exports import LOCAL, LabellingScreen, latest_of
+from annotation.study.importing import read_exports
 from annotation.study.weighing import wilson
 from pipeline.core import params
 from pipeline.core.errors import Problems, UserError
@@ -30,7 +31,7 @@ from pipeline.core.randomness import generator
 from pipeline.core.records import SUBSETS, Item, Picture, Record, Subset
 
 STUDY_SCREEN = LabellingScreen(
-    ("judgement",), ("answer", "reject"), (), "Set the project up with study.xml, and judge these tasks again"
+    {"judgement": ("answer", "reject")}, {}, "Set the project up with study.xml, and judge these tasks again"
 )
 
 
@@ -174,8 +175,8 @@ def read_judgements(
     Raises:
         UserError: lists the files that are no exports, and answers that are none; or there is none.
     """
-    texts = {task: {} for task in drawn}
-    latest, counts = read_latest(paths, texts, STUDY_SCREEN, "exports of the human study")
+    subject = "exports of the human study"
+    latest, counts = latest_of(read_exports(paths, subject), drawn, STUDY_SCREEN, subject)
     if not latest:
         raise UserError(
             f"exports of the human study: no judgement of this study in them: {counts or 'nothing'}"

@@ -1,16 +1,14 @@
-"""Verdicts as they are weighed and counted, a table with a row for each, candidate and filter question told apart; and the
-rules for that.
+"""What people judged, a table with a row for each question; and the rules by which it is weighed and counted.
 
 "unsure" counts as "valid", as the guidelines tell annotators to say valid in doubt.
 
-Columns, beside the fields of Verdict:
-    subset, picture_id   of the task
-    candidate_id, choice, why   what was said of the candidate, and the reason if it is invalid and one was given
-    text, question_id, source, expected, filter_choice   the filter question, and what was said of it
-    passed   whether that was as expected
-    refuted   whether nearly all annotators contradict the expected verdict: the filter question, a text at a picture, is
-              wrong itself (sources err too), and nobody is blamed for it
-    aside, detail   why the verdict does not count, and the figures, once `annotation.study.weighing` has found it; else ""
+Columns: of the verdict `verdict_id`, `task_id`, `annotator`, `order`, `seconds` (the shorter of its two clocks), `simulated`,
+`rehearsal`; of the question `place` (0 first, 1 second) and the fields of TaskQuestion; and
+    picture_id, subset   of the task; a repeat is of its candidate's subset
+    choice, why          what was said, and the reason if it is invalid and one was given
+    right                whether a filter question was answered as expected; false of others
+    fallen               whether the filter question is taken to be wrong itself, once weighed
+    aside, detail        why the answer does not count, and the figures, once weighed; else ""
 """
 
 from __future__ import annotations
@@ -20,80 +18,92 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
+import numpy as np
 import pandas as pd
 
 from pipeline.core.params import Params
-from pipeline.core.records import SUBSETS, Record, Subset, Task, TaskQuestion, Verdict
+from pipeline.core.records import SUBSETS, Choice, Record, Subset, Task, TaskQuestion, Verdict
 
-FEWEST_ANSWERS = 3  # fewer annotators than this cannot refute a filter question,
-MOST_PASSED = 0.25  # nor can they while more than this share gave the expected verdict
 R = TypeVar("R", bound=Record)
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Fault = Literal["sensitivity", "specificity", "drift", "speed"]
 
 
 class CollectRules(Params):
     """The rules by which verdicts are weighed and counted."""
 
-    min_votes: Annotated[int, msgspec.Meta(ge=1)] = 2  # fewer counted votes leave a candidate unjudged
-    rule: Literal["majority", "unanimity", "dawid-skene"] = "majority"  # how many votes must say invalid
-    # Of dawid-skene: a candidate less probably (un)answerable than this is doubtful.
+    rule: Literal["dawid-skene", "majority", "unanimity"] = "dawid-skene"
+    # Of dawid-skene: a candidate less probably (un)answerable than this is doubtful. One vote may do.
     min_posterior: Annotated[float, msgspec.Meta(gt=0.5, le=1)] = 0.95
-    min_filter_accuracy: Share = 0.8  # annotators below it fail "accuracy"
-    min_filter_answers: Annotated[int, msgspec.Meta(ge=1)] = 20  # fewer answers say too little of anybody
-    # Who fails one of these is excluded; the others are told in the quality report.
-    excluding: tuple[Literal["accuracy", "speed", "one answer", "long run"], ...] = ("accuracy",)
+    min_votes: Annotated[int, msgspec.Meta(ge=1)] = 2  # of the other two: fewer leave a candidate unjudged
+    # Of known invalid and of known valid filters, to be answered as known. What is called invalid gets into the set: there
+    # an error costs more than where a candidate is lost.
+    min_sensitivity: Share = 0.7
+    min_specificity: Share = 0.8
+    window: Annotated[int, msgspec.Meta(ge=10)] = 40  # of so many filters of a kind on end, too: drift
+    max_fallen: Share = 0.03  # of a source's filters may be wrong (one of any); with more, source or crowd is, and collect stops
+    excluding: tuple[Fault, ...] = ("sensitivity", "specificity", "drift", "speed")  # others are told
     fast_seconds: Annotated[float, msgspec.Meta(ge=0)] = 3.0  # nobody reads two questions and looks in less
-    max_fast: Share = 0.25  # a larger share of such tasks is suspect speed
-    max_excess: Share = 0.2  # a choice given so much more often than by others is suspect,
-    flag_level: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.001  # if less probable than this by chance
+    max_fast: Share = 0.5  # with a larger share of such tasks nothing of theirs counts
 
 
-def judged_task(task: Task, verdict: Verdict) -> dict[str, Any]:
-    """A row of the table."""
-    answers = [
+def answers(task: Task, verdict: Verdict) -> tuple[tuple[TaskQuestion, Choice, str], ...]:
+    """The task's two questions, what was said of each, and the reason."""
+    return (
         (task.first, verdict.first, verdict.first_reason),
         (task.second, verdict.second, verdict.second_reason),
-    ]
-    (asked, choice, why), (known, said, _) = sorted(answers, key=lambda answer: answer[0].role)
-    return msgspec.structs.asdict(verdict) | {
-        "subset": task.subset,
-        "picture_id": task.picture_id,
-        "candidate_id": asked.candidate_id,
-        "choice": choice,
-        "why": why,
-        "text": known.text,
-        "question_id": known.question_id or "",
-        "source": known.source,
-        "expected": known.expected,
-        "filter_choice": said,
-        "passed": as_expected(known, said),
-    }
+    )
 
 
-def judged_tasks(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> pd.DataFrame:
+def judged_questions(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> pd.DataFrame:
     """The table of all verdicts, one or more, in their order; tasks are given by id."""
+    subset = {
+        asked.candidate_id: task.subset
+        for task in tasks.values()
+        for asked in (task.first, task.second)
+        if asked.role == "candidate"
+    }
     columns: dict[str, list[Any]] = defaultdict(list)  # rows would take twice the memory
+    of_verdict = ("verdict_id", "task_id", "annotator", "order", "seconds", "gap", "simulated", "rehearsal")
+    of_question = ("role", "candidate_id", "question_id", "text", "source", "expected")
     for verdict in verdicts:
-        for name, value in judged_task(tasks[verdict.task_id], verdict).items():
-            columns[name].append(value)
+        task = tasks[verdict.task_id]
+        for place, (asked, choice, why) in enumerate(answers(task, verdict)):
+            for name in of_verdict:
+                columns[name].append(getattr(verdict, name))
+            for name in of_question:
+                columns[name].append(getattr(asked, name))
+            own = subset.get(asked.candidate_id, task.subset) if asked.candidate_id else task.subset
+            for name, value in zip(
+                ("place", "picture_id", "subset", "choice", "why"),
+                (place, task.picture_id, own, choice, why),
+                strict=True,
+            ):
+                columns[name].append(value)
     judged = pd.DataFrame(columns).astype({"seconds": float, "gap": float})
-    passed = judged.groupby(["picture_id", "text"])["passed"]
-    refuted = (passed.transform("size") >= FEWEST_ANSWERS) & (passed.transform("mean") <= MOST_PASSED)
-    return judged.assign(refuted=refuted, aside="", detail="")
+    clocks = judged[["seconds", "gap"]]
+    right = (judged["choice"] == "invalid") == (judged["expected"] == "invalid")
+    return judged.drop(columns="gap").assign(
+        seconds=clocks.where((clocks > 0) & np.isfinite(clocks)).min(axis=1),
+        right=right & (judged["role"] == "filter"),
+        fallen=False,
+        aside="",
+        detail="",
+    )
 
 
-def as_expected(question: TaskQuestion, choice: str) -> bool:
-    """Whether a filter question was answered as it should be."""
-    return (choice == "invalid") == (question.expected == "invalid")
+def filters(judged: pd.DataFrame) -> pd.DataFrame:
+    """The answers on filter questions that have not fallen."""
+    return judged[(judged["role"] == "filter") & ~judged["fallen"]]
 
 
-def counted(judged: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts that count."""
-    return judged[judged["aside"] == ""]
+def votes(judged: pd.DataFrame) -> pd.DataFrame:
+    """The answers on candidates, first and repeated, that count."""
+    return judged[(judged["role"] != "filter") & (judged["aside"] == "")]
 
 
 def by_subset(judged: pd.DataFrame) -> dict[Subset, pd.DataFrame]:
-    """The verdicts in each subset that has any."""
+    """The answers in each subset that has any."""
     rows: dict[Subset, pd.DataFrame] = {subset: judged[judged["subset"] == subset] for subset in SUBSETS}
     return {subset: of for subset, of in rows.items() if len(of)}
 

@@ -2,42 +2,56 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 import pandas as pd
 
-from annotation.study.agreement import SubsetAgreement, agreement
+from annotation.study.agreement import Figure, Retest, SubsetAgreement, agreement, retest
+from annotation.study.betrayal import Betrayal, betrayals, worst
 from annotation.study.dawid_skene import ConfusionTable
-from annotation.study.habits import Habits
-from annotation.study.judged import counted, records
-from annotation.study.votes import AnotherVote, Status
-from annotation.study.weighing import Weighed
+from annotation.study.habits import Pace
+from annotation.study.judged import filters, records, votes
+from annotation.study.votes import Status, votes_on
+from annotation.study.weighing import Flag, Skill, Weighed, rate
 from pipeline.core.records import Choice, Record, Subset, Verified
+
+WORST = 20  # items to look at
+MOST_ERRED, FEWEST_ALIKE = (
+    0.01,
+    100,
+)  # people err and differ more often than this, even with care; of so many candidates
+
+# Columns of the table of answers -> those that `betrayals` takes.
+SHOWN = {
+    "annotator": "person",
+    "order": "order",
+    "place": "position",
+    "picture_id": "picture",
+    "text": "text",
+    "role": "role",
+}
 
 
 class AnnotatorRow(Record):
     """An annotator, by pseudonym.
 
     Attributes:
-        filters, right: filter questions answered, and answered as expected; refuted ones left out.
-        accuracy, low, high: right / filters and its 95 % Wilson interval; None without filters.
-        failed: verdicts set aside because their own filter question was failed.
-        excluded: the reasons, none if they are not.
+        failed: answers set aside because the filter question beside them was failed.
+        excluded: the reasons, none if they are not; `since`: from which task on (0: all).
     """
 
     name: str
     verdicts: int
-    filters: int
-    right: int
-    accuracy: float | None
-    low: float | None
-    high: float | None
+    skill: Skill
     failed: int
     excluded: tuple[str, ...]
-    habits: Habits
+    since: int
+    pace: Pace
+    flags: tuple[Flag, ...]
 
 
 class FilterRow(Record):
@@ -49,22 +63,14 @@ class FilterRow(Record):
     right: int
 
 
-class RefutedFilter(Record):
-    """A filter question that nearly all annotators contradicted, and what they chose."""
+class FallenFilter(Record):
+    """A filter question that good judges contradicted, what all chose, and the tasks that it stands in."""
 
     picture_id: str
     text: str
     expected: Choice
     choices: dict[Choice, int]
-
-
-class VoteCount(Record):
-    """How many candidates had `invalid` of `counted` votes and came to `status`."""
-
-    invalid: int
-    counted: int
-    status: Status
-    candidates: int
+    tasks: tuple[str, ...]
 
 
 class SubsetRow(Record):
@@ -73,33 +79,50 @@ class SubsetRow(Record):
     subset: Subset
     candidates: int
     statuses: dict[Status, int]
-    votes: tuple[VoteCount, ...]
+
+
+class WorstItem(Record):
+    """A candidate that the votes left most in doubt; `invalid` is its probability, or the share of its votes."""
+
+    candidate_id: str
+    subset: Subset
+    picture_id: str
+    text: str
+    choices: dict[Choice, int]
+    invalid: float
 
 
 class Quality(Record):
     """The report.
 
     Attributes:
+        alarms: what somebody must look at before anything is published.
         settings: the parameters that these figures rest on.
-        given, excluded, failed, counted: verdicts: all, of excluded annotators, of others with a failed filter, left.
-        agreement: on verdicts that count, all subsets together first; agreement_given: on all verdicts.
-        another_vote: reason -> tasks that need one. tables: of the rule dawid-skene alone.
+        given: verdicts. answers, excluded, failed, repeated, counted: answers on candidates: all, of excluded annotators,
+            beside a failed filter, of somebody who judged the candidate twice, left.
+        wrong: the share expected to be wrong among what is verified as unanswerable, of the rule dawid-skene alone.
+        agreement: on answers that count, all subsets together first. betrayals: what filters can be known by. tables: of the rule dawid-skene alone.
     """
 
     simulated: bool
     rehearsal: bool
+    alarms: tuple[str, ...]
     settings: dict[str, Any]
     given: int
+    answers: int
     excluded: int
     failed: int
+    repeated: int
     counted: int
     annotators: tuple[AnnotatorRow, ...]
     filters: tuple[FilterRow, ...]
-    refuted: tuple[RefutedFilter, ...]
+    fallen: tuple[FallenFilter, ...]
     agreement: tuple[SubsetAgreement, ...]
-    agreement_given: tuple[SubsetAgreement, ...]
+    retest: Retest
+    betrayals: tuple[Betrayal, ...]
     subsets: tuple[SubsetRow, ...]
-    another_vote: dict[str, int]
+    wrong: Figure
+    worst: tuple[WorstItem, ...]
     tables: tuple[ConfusionTable, ...] = ()
 
     @property
@@ -111,81 +134,137 @@ class Quality(Record):
 def summary(
     weighed: Weighed,
     verified: Sequence[Verified],
-    again: Sequence[AnotherVote],
+    posteriors: Mapping[str, float],
+    wrong: Figure,
     tables: Sequence[ConfusionTable],
     settings: Mapping[str, Any],
 ) -> Quality:
     """Put together what was found; floats are rounded to 6 significant digits, and what is undefined is None."""
     judged = weighed.judged
-    reasons = Counter(judged["aside"])
+    answers = judged[judged["role"] != "filter"]
+    reasons = Counter(answers["aside"])
     quality = Quality(
         simulated=bool(judged["simulated"].any()),
         rehearsal=bool(judged["rehearsal"].any()),
+        alarms=(),
         settings=dict(settings),
-        given=len(judged),
+        given=judged["verdict_id"].nunique(),
+        answers=len(answers),
         excluded=reasons["annotator excluded"],
         failed=reasons["filter failed"],
+        repeated=reasons["judged before"] + reasons["contradicts themselves"],
         counted=reasons[""],
         annotators=tuple(_annotators(weighed)),
         filters=tuple(_filters(judged)),
-        refuted=tuple(_refuted(judged)),
-        agreement=tuple(agreement(counted(judged))),
-        agreement_given=tuple(agreement(judged)),
+        fallen=tuple(_fallen(judged)),
+        agreement=tuple(agreement(votes(judged))),
+        retest=retest(answers[answers["aside"] != "annotator excluded"]),
+        betrayals=tuple(betrayals(judged.rename(columns=SHOWN)[list(SHOWN.values())])),
         subsets=tuple(_subsets(verified)),
-        another_vote=dict(sorted(Counter(row.reason for row in again).items())),
+        wrong=wrong,
+        worst=tuple(_worst(judged, verified, posteriors)),
         tables=tuple(tables),
     )
+    quality = msgspec.structs.replace(quality, alarms=tuple(_alarms(quality)))
     rounding = msgspec.json.Decoder(float_hook=lambda number: float(f"{float(number):.6g}"))
     return msgspec.convert(rounding.decode(msgspec.json.encode(quality)), Quality)
 
 
+def _alarms(quality: Quality) -> list[str]:
+    alarms = []
+    if quality.fallen:
+        count = len(quality.fallen)
+        alarms.append(
+            f"{count} filter question{'s' if count > 1 else ''} fell: at least three people who answer the others well "
+            "contradict what was known of it; nobody is blamed for them; look whether they or the people are wrong"
+        )
+    alarms += [
+        f"filters may be known by {row.cue}: AUROC {row.auroc:.2f} ({row.low:.2f} to {row.high:.2f})"
+        for row in worst(quality.betrayals)
+    ]
+    out = sum(bool(row.excluded) for row in quality.annotators)
+    if 2 * out > len(quality.annotators):
+        alarms.append(
+            f"{out} of {len(quality.annotators)} annotators are excluded: either the filters are wrong, or the guidelines are "
+            "not understood, or nobody looked"
+        )
+    right, answered = (sum(getattr(row, name) for row in quality.filters) for name in ("right", "answered"))
+    erred, together = rate(answered - right, answered), quality.agreement[0]
+    agreed = together.candidates >= FEWEST_ALIKE and (together.share.low or 0) > 1 - MOST_ERRED
+    if agreed or (erred.high is not None and erred.high < MOST_ERRED):
+        alarms.append(
+            f"everything looks perfect: {right:,} of {answered:,} filter questions answered as known, "
+            f"{together.share.value or 0:.1%} of verdicts on one candidate alike; people err more often. Perhaps filters can be "
+            "told from candidates, somebody copies, or a program answers"
+        )
+    return alarms
+
+
 def _annotators(weighed: Weighed) -> list[AnnotatorRow]:
-    given, failed = (
-        Counter(rows["annotator"])
-        for rows in (weighed.judged, weighed.judged[weighed.judged["aside"] == "filter failed"])
-    )
+    judged = weighed.judged
+    given = judged.groupby("annotator")["verdict_id"].nunique()
+    failed = Counter(judged.loc[judged["aside"] == "filter failed", "annotator"])
     return [
         AnnotatorRow(
             name=name,
-            verdicts=given[name],
+            verdicts=int(given[name]),
+            skill=skill,
             failed=failed[name],
-            excluded=tuple(weighed.excluded.get(name, ())),
-            habits=weighed.habits[name],
-            **msgspec.structs.asdict(accuracy),
+            excluded=out.reasons if (out := weighed.excluded.get(name)) else (),
+            since=out.since if out else 0,
+            pace=weighed.paces[name],
+            flags=tuple(weighed.flags[name]),
         )
-        for name, accuracy in weighed.accuracies.items()
+        for name, skill in weighed.skills.items()
     ]
 
 
 def _filters(judged: pd.DataFrame) -> list[FilterRow]:
-    rows = judged[(judged["aside"] != "annotator excluded") & ~judged["refuted"]]
-    passed = rows.groupby(["source", "expected"])["passed"]
-    return records(passed.agg(answered="size", right="sum").reset_index(), FilterRow)
+    rows = filters(judged)
+    right = rows[rows["aside"] == ""].groupby(["source", "expected"])["right"]
+    return records(right.agg(answered="size", right="sum").reset_index(), FilterRow)
 
 
-def _refuted(judged: pd.DataFrame) -> list[RefutedFilter]:
-    question = ["picture_id", "text", "expected"]
-    chosen = judged[judged["refuted"]].groupby(question)["filter_choice"].agg(list).rename("choices")
-    choices = chosen.map(lambda said: dict(sorted(Counter(said).items())))
-    return records(choices.reset_index(), RefutedFilter)
+def _fallen(judged: pd.DataFrame) -> list[FallenFilter]:
+    question = judged[judged["fallen"]].groupby(["picture_id", "text", "expected"])
+    rows = question.agg(
+        choices=("choice", lambda said: dict(sorted(Counter(said).items()))),
+        tasks=("task_id", lambda keys: tuple(sorted(set(keys)))),
+    )
+    return records(rows.reset_index(), FallenFilter)
 
 
 def _subsets(verified: Sequence[Verified]) -> list[SubsetRow]:
-    votes = Counter(
-        (row.candidate.subset, row.votes_invalid, row.votes_invalid + row.votes_valid, row.status)
-        for row in verified
-    )
-    table = pd.DataFrame(
-        [(*key, count) for key, count in sorted(votes.items())],
-        columns=["subset", "invalid", "counted", "status", "candidates"],
-    )
-    rows = [
-        {
-            "subset": subset,
-            "candidates": int(of["candidates"].sum()),
-            "statuses": of.groupby("status")["candidates"].sum().to_dict(),
-            "votes": of.drop(columns="subset").to_dict("records"),
-        }
-        for subset, of in table.groupby("subset")
+    statuses: dict[Subset, Counter[Status]] = defaultdict(Counter)
+    for row in verified:
+        statuses[row.candidate.subset][row.status] += 1
+    return [
+        SubsetRow(subset=subset, candidates=of.total(), statuses=dict(sorted(of.items())))
+        for subset, of in sorted(statuses.items())
     ]
-    return msgspec.convert(rows, list[SubsetRow])
+
+
+def _worst(
+    judged: pd.DataFrame, verified: Sequence[Verified], posteriors: Mapping[str, float]
+) -> list[WorstItem]:
+    """Those with the probability nearest to one half, the more votes the first; without doubt none is among them."""
+    candidates = {row.candidate.candidate_id: row.candidate for row in verified}
+    table = votes_on(judged, sorted(candidates))
+    total = table.sum(axis=1)
+    invalid = (
+        pd.Series(dict(posteriors), dtype=float).reindex(table.index)
+        if posteriors
+        else table["invalid"] / total
+    )
+    doubt = np.abs(invalid - 0.5)
+    doubts = pd.DataFrame({"doubt": doubt.round(2), "total": -total})
+    worst = doubts[(total > 0) & (doubt < 0.5)].sort_values(["doubt", "total"], kind="stable").index[:WORST]
+    fields = ("candidate_id", "subset", "picture_id", "text")
+    return [
+        WorstItem(
+            **{name: getattr(candidates[key], name) for name in fields},
+            choices={choice: count for choice, count in table.loc[key].items() if count},
+            invalid=float(invalid[key]),
+        )
+        for key in worst
+    ]

@@ -5,6 +5,11 @@ Everywhere else people appear under the pseudonym that they got when they joined
 
 from __future__ import annotations
 
+import fcntl
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain, count
 from typing import Annotated
 
 import msgspec
@@ -14,6 +19,8 @@ from pipeline.core.files import read_json, write_json
 from pipeline.core.paths import Folders
 from pipeline.core.records import Record
 
+VOLUNTEERS = "@volunteer.rgqa.local"
+
 
 class Annotator(Record):
     """Someone who judges.
@@ -22,21 +29,36 @@ class Annotator(Record):
         name: what the study leader calls them; letters, digits, dots and dashes.
         pseudonym: `annotator-01` in the order of joining; what verdicts and releases carry.
         email: they log in with it.
-        share: how much they take of the work, beside others: 2 is twice as much as 1.
         active: false once they left; what they judged stays.
     """
 
     name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]*$")]
     pseudonym: str
     email: str
-    share: Annotated[float, msgspec.Meta(gt=0)] = 1.0
     active: bool = True
+
+    @property
+    def volunteer(self) -> bool:
+        """Whether they came by the open link, and know their own link alone."""
+        return self.email.endswith(VOLUNTEERS)
 
 
 def read_roster(folders: Folders) -> list[Annotator]:
     """The annotators in the order of joining; none if nobody was invited yet."""
     path = folders.study / "roster.json"
     return read_json(path, list[Annotator]) if path.exists() else []
+
+
+def forgotten(folders: Folders) -> dict[str, str]:
+    """Pseudonym -> time of deletion of those whose answers were deleted (`rgqa annotate forget`): no name, no address."""
+    path = folders.study / "forgotten.json"
+    return read_json(path, dict[str, str]) if path.exists() else {}
+
+
+def next_pseudonym(folders: Folders, annotators: list[Annotator]) -> str:
+    """One that nobody has or had."""
+    had = [*forgotten(folders), *(person.pseudonym for person in annotators)]
+    return f"annotator-{1 + max((int(name.rpartition('-')[2]) for name in had), default=0):02d}"
 
 
 def write_roster(folders: Folders, annotators: list[Annotator]) -> None:
@@ -50,3 +72,32 @@ def write_roster(folders: Folders, annotators: list[Annotator]) -> None:
         if twice := sorted({value for value in values if values.count(value) > 1}):
             raise UserError(f"the roster has {field} {', '.join(twice)} more than once")
     write_json(folders.study / "roster.json", annotators)
+
+
+def enrol(folders: Folders, people: Mapping[str, str]) -> list[Annotator]:
+    """Put people into the roster, each with the next pseudonym, and return it; who is there comes back.
+
+    Args:
+        people: e-mail address -> name; one that somebody else has gets a number.
+    """
+    roster = {person.email: person for person in read_roster(folders)}
+    for email, name in people.items():
+        had = {person.name for person in roster.values()}
+        free = next(one for one in chain([name], (f"{name}-{i}" for i in count(2))) if one not in had)
+        new = Annotator(name=free, pseudonym=next_pseudonym(folders, list(roster.values())), email=email)
+        roster[email] = msgspec.structs.replace(roster.get(email, new), active=True)
+    write_roster(folders, list(roster.values()))
+    return list(roster.values())
+
+
+@contextmanager
+def alone(folders: Folders) -> Iterator[None]:
+    """Let one command at a time change what people gave and what they are asked; others wait for it."""
+    folders.study.mkdir(parents=True, exist_ok=True)
+    with (folders.study / ".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("waiting for another rgqa annotate to end", file=sys.stderr, flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

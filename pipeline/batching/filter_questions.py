@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
+from msgspec.structs import replace
 
 from pipeline.core.records import Candidate, Question, Record, Screened, Step, Subset, Verified, Vocabulary
 from pipeline.judge.facts import Facts
@@ -37,11 +38,13 @@ AGREED: dict[str, Known] = {"unanswerable": "invalid", "answerable": "valid"}
 
 
 class Filter(Record):
-    """A filter question for one picture. `subset` is that of the candidate which it is, if it is one."""
+    """A filter question for one picture. `subset` is that of the candidate which it is, if it is one. `why`, in words: what
+    makes its verdict known."""
 
     text: str
     expected: Known
     source: Source
+    why: str = ""
     program: tuple[Step, ...] = ()
     question_id: str | None = None
     candidate_id: str | None = None
@@ -81,11 +84,11 @@ def of_the_picture(
         candidates: those that name something absent serve beside the others.
         earlier: candidates on which annotators agreed in an earlier round.
     """
-    missing = (row.candidate for row in candidates if row.judgement.category == "missing object")
+    missing = (row for row in candidates if row.judgement.category == "missing object")
     agreed = (row for row in earlier if row.status in AGREED)
     return [
-        *(_filter(question, "valid", "own question") for question in own if not is_existence(question)),
-        *(_filter(candidate, "invalid", "judged candidate") for candidate in missing),
+        *(_filter(row, "valid", "own question", row.answer) for row in own if not is_existence(row)),
+        *(_filter(row.candidate, "invalid", "judged candidate", row.judgement.detail) for row in missing),
         *(_filter(row.candidate, AGREED[row.status], "verified candidate") for row in agreed),
     ]
 
@@ -125,10 +128,11 @@ def foreign(
     absent = {kind for word in words for kind in facts.lexicon.kinds(word) or ()}
     named = {q.question_id: q for kind in absent for q in naming.get(kind, ()) if q.picture_id != picture_id}
     drawn = [named[key] for key in rng.permutation(sorted(named))[:tries]]
+    judged = ((question, judge(question.program, facts, question.text)) for question in drawn)
     return [
-        _filter(question, "invalid", "foreign question")
-        for question in drawn
-        if judge(question.program, facts, question.text).category == "missing object"
+        _filter(question, "invalid", "foreign question", judgement.detail)
+        for question, judgement in judged
+        if judgement.category == "missing object"
     ]
 
 
@@ -146,16 +150,18 @@ def templates(vocabulary: Vocabulary, facts: Facts | None, rng: np.random.Genera
     for i in rng.permutation(len(absent))[:TEMPLATES]:
         other, relation = str(rng.choice(present or names)), str(rng.choice(RELATIONS))
         row = absent_object(absent[i], number.get(absent[i], "singular"), relation, other)
-        if judge(row.program, facts, row.text).answerability == "unanswerable":
-            filters.append(row)
+        judgement = judge(row.program, facts, row.text)
+        if judgement.answerability == "unanswerable":
+            filters.append(replace(row, why=judgement.detail))
     return filters
 
 
-def _filter(row: Question | Candidate, expected: Known, source: Source) -> Filter:
+def _filter(row: Question | Candidate, expected: Known, source: Source, why: str = "") -> Filter:
     return Filter(
         text=row.text,
         expected=expected,
         source=source,
+        why=why,
         program=row.program,
         question_id=row.question_id,
         candidate_id=row.candidate_id if isinstance(row, Candidate) else None,

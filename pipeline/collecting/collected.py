@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import msgspec
+import numpy as np
 import pandas as pd
+from msgspec import to_builtins as asdict
 
+from annotation.study.agreement import Figure
 from annotation.study.dawid_skene import Posterior, posteriors
-from annotation.study.judged import CollectRules, counted
+from annotation.study.judged import CollectRules, votes
 from annotation.study.quality_figures import Quality, summary
-from annotation.study.votes import AnotherVote, another_vote, check_aqs, verify
+from annotation.study.votes import check_aqs, verify
 from annotation.study.weighing import SetAside, weigh
 from pipeline.core.records import AqCheck, Record, Screened, Verified
 from simulation.annotators import ANNOTATORS
@@ -38,54 +42,76 @@ class Collected(Record):
     set_aside: list[SetAside]
     aq_checks: list[AqCheck]
     posteriors: list[Posterior]
-    another_vote: list[AnotherVote]
     quality: Quality
 
 
-def collect(screened: Iterable[Screened], judged: pd.DataFrame, params: CollectParams) -> Collected:
-    """What verdicts, beside their tasks, come to for all screened candidates."""
+def collect(
+    screened: Iterable[Screened],
+    judged: pd.DataFrame,
+    params: CollectParams,
+    answerable: Mapping[str, float] = MappingProxyType({}),
+) -> Collected:
+    """What verdicts, beside their tasks, come to for all screened candidates.
+
+    Args:
+        answerable: candidate id -> prior probability of having an answer, for the rule dawid-skene.
+
+    Raises:
+        UserError: see `weigh`.
+    """
     weighed = weigh(judged, params)
-    judged = weighed.judged
-    probable, tables = posteriors(counted(judged)) if params.rule == "dawid-skene" else ([], [])
+    judged, wrong = weighed.judged, Figure()
+    by_rule = params.rule == "dawid-skene" and len(votes(judged)) > 0
+    probable, tables, again = posteriors(judged, answerable) if by_rule else ([], [], np.empty((0, 0)))
     invalid = {row.candidate_id: row.invalid for row in probable}
     verified = verify(screened, judged, params, invalid)
-    again = another_vote(verified, judged, params, invalid, tables)
+    if by_rule:
+        released = {row.candidate.candidate_id for row in verified if row.status == "unanswerable"}
+        chosen = np.array([row.candidate_id in released for row in probable])
+        wrong = expected_wrong(np.array(list(invalid.values()))[chosen], again[:, chosen])
     return Collected(
         verified=verified,
         set_aside=weighed.aside,
         aq_checks=check_aqs(judged),
         posteriors=probable,
-        another_vote=again,
-        quality=summary(weighed, verified, again, tables, params.in_use()),
+        quality=summary(weighed, verified, invalid, wrong, tables, params.in_use()),
     )
+
+
+def expected_wrong(invalid: np.ndarray, resampled: np.ndarray) -> Figure:
+    """The share of candidates, verified as unanswerable, that are expected to have an answer, if the probabilities hold.
+
+    Args:
+        invalid: [candidates] probability of having none. resampled: [resamples, candidates] the same.
+    """
+    if not len(invalid):
+        return Figure()
+    low, high = np.quantile(1 - resampled.mean(axis=1), [0.025, 0.975])
+    return Figure(value=float(1 - invalid.mean()), low=float(low), high=float(high))
 
 
 def report(collected: Collected) -> dict[str, Any]:
     """`collect.json`: what the audit and the next stages are told; the whole is in the quality report."""
     quality = collected.quality
-    together = quality.agreement[0]
     return {
         "simulated": quality.simulated,
         "rehearsal": quality.rehearsal,
+        "alarms": quality.alarms,
         "annotators": {
-            row.name: _told(row, "filters", "right", "accuracy", "low", "high")
-            | {"excluded": bool(row.excluded), "reasons": row.excluded}
+            row.name: {
+                **asdict(row.skill),
+                "excluded": bool(row.excluded),
+                "since": row.since,
+                "reasons": row.excluded,
+            }
             for row in quality.annotators
         },
         "verdicts": quality.given,
         "set_aside": Counter(row.reason for row in collected.set_aside),
-        "filters_refuted": sorted(f"{row.picture_id}: {row.text}" for row in quality.refuted),
-        "agreement": {
-            **_told(together, "share", "alpha"),
-            "pairs": [_told(pair, "first", "second", "both", "same") for pair in together.pairs],
-        },
+        "filters_fallen": sorted(f"{row.picture_id}: {row.text}" for row in quality.fallen),
+        "agreement": asdict(quality.agreement[0]),
+        "retest": asdict(quality.retest),
+        "expected_wrong": asdict(quality.wrong),
         "candidates": {row.subset: row.statuses for row in quality.subsets},
-        "another_vote": quality.another_vote,
         "aqs": Counter(row.status for row in collected.aq_checks),
     }
-
-
-def _told(row: Record, *names: str) -> dict[str, Any]:
-    """Some fields of a row, shares rounded."""
-    values = ((name, getattr(row, name)) for name in names)
-    return {name: round(value, 4) if isinstance(value, float) else value for name, value in values}

@@ -83,10 +83,14 @@ def _fate(candidate: Candidate, folders: Folders) -> Iterator[str]:
             f"score {scored.score:.4f}" if scored.score is not None else "no score, too long"
         )
     for task in _rows(folders, "batch/tasks.jsonl", Task, key, "first.candidate_id", "second.candidate_id"):
-        asked = {question.role: question for question in (task.first, task.second)}
-        if asked["candidate"].candidate_id == key:
-            other = asked["filter"]
-            yield f"  task       {task.task_id}, beside the filter question {other.text!r} (known: {other.expected})"
+        asked, beside = sorted(
+            (task.first, task.second), key=lambda row: row.role
+        )  # "candidate" is the first by alphabet
+        if asked.candidate_id == key:
+            known = f"filter question {beside.text!r} (known: {beside.expected})"
+            yield f"  task       {task.task_id}, beside the {known if beside.expected else f'candidate {beside.text!r}'}"
+        elif beside.role == "repeat":
+            yield f"  task       {task.task_id}, once more beside {asked.text!r}"
     for row in _rows(folders, "collect/verified.jsonl", Verified, key, "candidate.candidate_id"):
         yield from _votes(row, folders)
     for row in _rows(folders, "balance/unpaired.jsonl", Dropped, key, "candidate_id"):

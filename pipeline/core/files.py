@@ -82,7 +82,7 @@ def read_jsonl(path: Path | str, kind: type[T]) -> Iterator[T]:
         for number, line in enumerate(file, 1):
             try:
                 yield decoder.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 raise UserError(f"{path}, line {number}: not a {kind.__name__}: {error}") from error
 
 
@@ -104,6 +104,10 @@ def read_json(path: Path | str, kind: type[T] | Any = Any) -> T:
             return msgspec.json.decode(file.read(), type=kind)
     except msgspec.ValidationError as error:
         raise UserError(f"{path}: not what is expected here: {error}") from error
+    except RecursionError as error:
+        raise UserError(
+            f"{path}: lists or objects nested too deeply to be read; it is no file of ours"
+        ) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         problem = f"not valid JSON ({error}); the file is empty or cut off, fetch or make it again"
         raise UserError(f"{path}: {problem}") from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,11 +11,14 @@ from typing import TYPE_CHECKING
 import jinja2
 from markupsafe import Markup
 
+from pipeline.core.errors import UserError
+
 if TYPE_CHECKING:
     import altair
 
 # Okabe and Ito's colours, which colour-blind eyes tell apart, without their yellow, which is faint on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+QUALITIES = (82, 70, 55, 40, 25, 10)  # of JPEG, tried in turn
 
 
 def render(template: Path, filters: Mapping[str, Callable[..., str]] | None = None, **values: object) -> str:
@@ -45,3 +50,31 @@ def svg(chart: altair.TopLevelMixin) -> Markup:
     import vl_convert
 
     return Markup(vl_convert.vegalite_to_svg(chart.to_json()))
+
+
+def data_uri(path: Path | str, size: tuple[int, int]) -> str:
+    """A JPEG within `size` (pixels of the longer side, most bytes), as an address that holds it. The same file gives the same.
+
+    Raises:
+        UserError: the file is missing or cannot be read as a picture any more.
+    """
+    from PIL import Image, UnidentifiedImageError
+
+    side, most = size
+    try:
+        with Image.open(path) as picture:
+            picture.draft("RGB", (side, side))
+            small = picture.convert("RGB")
+    except (OSError, UnidentifiedImageError) as error:
+        raise UserError(
+            f"{path}: the picture is missing or damaged since ingest read it; restore it, or run dvc repro"
+        ) from error
+    small.thumbnail((side, side))
+    data = b""
+    for quality in QUALITIES:
+        file = io.BytesIO()
+        small.save(file, "JPEG", quality=quality, optimize=True)
+        data = file.getvalue()
+        if len(data) <= most:
+            break
+    return f"data:image/jpeg;base64,{base64.b64encode(data).decode()}"

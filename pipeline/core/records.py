@@ -294,16 +294,18 @@ class Dropped(Record):
 
 class TaskQuestion(Record):
     """One of the two questions of a task. `role` and `expected` never leave the project: what the browser
-    receives is only `text`. `expected` is None for the candidate under judgement; `source` tells where a filter
-    question came from. `program` is what the text asks, for annotators who are simulated."""
+    receives is only `text`. The companion of a task's candidate is a filter question, or a repeat: the candidate of another
+    task on the same picture, once more. `expected` is None but for a filter; `source` tells where a filter question came from, `why` in words what makes its verdict known (its answer, or what is missing). `program` is what the text
+    asks, for annotators who are simulated."""
 
     key: str
     text: str
-    role: Literal["candidate", "filter"]
+    role: Literal["candidate", "filter", "repeat"]
     candidate_id: str | None = None
     question_id: str | None = None
     expected: Literal["valid", "invalid"] | None = None
     source: str = ""
+    why: str = ""
     program: tuple[Step, ...] = ()
 
 

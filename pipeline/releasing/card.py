@@ -49,11 +49,43 @@ class SubsetCounts(Record):
     difficulties: dict[str, int]
 
 
-def card(items: Sequence[Item], p: ReleaseParams, balance_rule: str, **facts: Any) -> str:
+class VoteCounts(Record):
+    """What the UQs rest on.
+
+    Attributes:
+        annotators, excluded: how many judged, and how many of them count for nothing or not to the end.
+        votes: votes that count -> UQs with so many.
+        agreement: Krippendorff's alpha and Gwet's AC1, as they are told, each with its interval.
+        wrong: the share expected to have an answer after all, as it is told; "" where no probabilities are known.
+    """
+
+    annotators: int
+    excluded: int
+    votes: dict[int, int]
+    agreement: str
+    wrong: str = ""
+
+    @property
+    def mean(self) -> float:
+        """Votes per UQ."""
+        return sum(votes * count for votes, count in self.votes.items()) / max(1, sum(self.votes.values()))
+
+    @property
+    def single(self) -> int:
+        """UQs that rest on a single vote."""
+        return self.votes.get(1, 0)
+
+    @property
+    def few(self) -> bool:
+        """Whether this is a trial: fewer than two votes each on average, or fewer than three people."""
+        return self.mean < 2 or self.annotators - self.excluded < 3
+
+
+def card(items: Sequence[Item], p: ReleaseParams, balance_rule: str, judged: VoteCounts, **facts: Any) -> str:
     """The text of README.md. Counts are of these items.
 
     Args:
-        facts: what else the template names: version, canary, model, weights, warnings, audit_table.
+        judged: what the UQs rest on. facts: what else the template names: version, canary, model, weights, warnings, audit_table.
     """
     simulated, rehearsal = any(item.simulated for item in items), any(item.rehearsal for item in items)
     title = f"{'REHEARSAL of ' if rehearsal else ''}{p.title} {facts['version']}"
@@ -66,6 +98,7 @@ def card(items: Sequence[Item], p: ReleaseParams, balance_rule: str, **facts: An
         simulated=simulated,
         rehearsal=rehearsal,
         pairing=PAIRING[balance_rule],
+        judged=judged,
         p=p,
         **facts,
     )

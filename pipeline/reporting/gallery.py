@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from typing import Literal
 
-from annotation.study.judged import judged_task
-from pipeline.core.errors import UserError
+from annotation.study.judged import answers
+from pipeline.core.pages import data_uri
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Edit, Item, Question, Record, Scene, SceneObject, Subset, Task, Verdict
@@ -28,7 +25,6 @@ MOST = 25  # items of a subset, so that the page stays below 10 MB
 # Pixels of the longer side and most bytes: of an item's picture, and of that of the question beside it. With the most
 # items that a gallery may have, 4 x 25, all of them come to (40,000 + 12,000) x 100 x 4/3 (base64) = 6.9 MB.
 LARGE, SMALL = (400, 40_000), (180, 12_000)
-QUALITIES = (82, 70, 55, 40, 25, 10)
 Mark = Literal["", "edit", "agreement"]
 WORD = re.compile(r"\w+(?:['-]\w+)*|[^\w\s]")
 
@@ -108,7 +104,7 @@ def card(item: Item, run: Run, lexicon: Lexicon) -> Card:
         source=before,
         known=cite(verified.candidate.program, run.reconstructed[item.picture_id], lexicon) if told else [],
         votes=[
-            vote(run.tasks[v.task_id], v, run.aside.get(v.verdict_id, ""))
+            vote(run.tasks[v.task_id], v, item.item_id, run.aside.get((v.verdict_id, item.item_id), ""))
             for v in (run.verdicts[key] for key in verified.verdict_ids)
         ],
         beside=beside,
@@ -116,11 +112,13 @@ def card(item: Item, run: Run, lexicon: Lexicon) -> Card:
     )
 
 
-def vote(task: Task, verdict: Verdict, aside: str) -> Vote:
-    """An annotator's word on the candidate of a task."""
-    answer = judged_task(task, verdict)
-    words = "unsure (counts as valid)" if answer["choice"] == "unsure" else answer["choice"]
-    return Vote(annotator=verdict.annotator, said=words, reason=answer["why"], aside=aside)
+def vote(task: Task, verdict: Verdict, candidate_id: str, aside: str) -> Vote:
+    """An annotator's word on one candidate of a task."""
+    choice, why = next(
+        (said, why) for asked, said, why in answers(task, verdict) if asked.candidate_id == candidate_id
+    )
+    words = "unsure (counts as valid)" if choice == "unsure" else choice
+    return Vote(annotator=verdict.annotator, said=words, reason=why, aside=aside)
 
 
 def concerned(item: Item, source: Question, scene: Scene | None, lexicon: Lexicon) -> Concerned:
@@ -151,34 +149,6 @@ def concerned(item: Item, source: Question, scene: Scene | None, lexicon: Lexico
     objects = [thing for thing in scene.objects if thing.object_id in named]
     objects.sort(key=lambda thing: (thing.x, thing.y, thing.object_id))
     return Concerned(boxes=tuple(objects), edited=frozenset(edited), unlisted=tuple(unlisted))
-
-
-def data_uri(path: Path | str, size: tuple[int, int]) -> str:
-    """A JPEG within `size` (LARGE or SMALL), whatever the file was. The same file gives the same address.
-
-    Raises:
-        UserError: the file is missing or cannot be read as a picture any more.
-    """
-    from PIL import Image, UnidentifiedImageError
-
-    side, most = size
-    try:
-        with Image.open(path) as picture:
-            picture.draft("RGB", (side, side))
-            small = picture.convert("RGB")
-    except (OSError, UnidentifiedImageError) as error:
-        raise UserError(
-            f"{path}: the picture is missing or damaged since ingest read it; restore it, or run dvc repro"
-        ) from error
-    small.thumbnail((side, side))
-    data = b""
-    for quality in QUALITIES:
-        file = io.BytesIO()
-        small.save(file, "JPEG", quality=quality, optimize=True)
-        data = file.getvalue()
-        if len(data) <= most:
-            break
-    return f"data:image/jpeg;base64,{base64.b64encode(data).decode()}"
 
 
 def marked(source: str, edited: str, edits: Sequence[Edit]) -> tuple[list[Piece], list[Piece]]:

@@ -87,7 +87,7 @@ class Run:
         judged = {verdict.task_id for verdict in self.verdicts.values()}
         self.tasks = {row.task_id: row for row in folders.rows(Task) if row.task_id in judged}
         set_aside = read_jsonl(folders.stage("collect") / "set_aside.jsonl", SetAside)
-        self.aside = {row.verdict_id: row.reason for row in set_aside if row.verdict_id in wanted}
+        self.aside = {(row.verdict_id, row.candidate_id): row.reason for row in set_aside}
         self.released = _released(folders.release(version))
         self.examples = _examples(all_dropped(folders, verified.values()))
 

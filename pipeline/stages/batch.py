@@ -1,4 +1,5 @@
-"""Make annotation tasks: a picture and two questions in random order, one a candidate, one a filter question.
+"""Make annotation tasks: a picture and two questions in random order, one a candidate, the other its companion: a filter
+question, whose verdict is known, or a repeat, another candidate once more.
 
 Half of the filters have the known verdict "valid" (the picture's own questions, which verifies those on the
 way; templates), half "invalid" (candidates and questions of other pictures that name something which, by the
@@ -10,8 +11,8 @@ Reads   screened.jsonl, estimates.jsonl, questions.jsonl, scenes.jsonl, pictures
         data/<data set>/annotations/known.jsonl   verified.jsonl of an earlier round, if there is one
 Writes  tasks.jsonl                Task: everything about each task, the filter and its verdict included
         label_studio_tasks.json    what the browser may see: task key, picture, the two texts
-        batch.json                 tasks per subset, filters per source, and how well a model that sees
-                                   the texts alone tells which question is the filter
+        batch.json                 tasks per subset, filters per source, repeats, and how well repetition, words, position
+                                   and order tell which questions are filters, on streams of simulated annotators
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
-import numpy as np
 
-from pipeline.auditing.attackers import Folds, attack, word_ngrams
+from annotation.study.asking import Asking, AskingRules
+from annotation.study.asking_params import as_asked
+from annotation.study.betrayal import MOST_TOLD, Betrayal, betrayals, shown_questions, worst
+from annotation.study.forecast import simulated_stream
 from pipeline.batching.filter_questions import by_name, foreign, of_the_picture, templates
-from pipeline.batching.tasks import FilterPool, make_tasks, shown
+from pipeline.batching.tasks import make_tasks, shown
 from pipeline.core.errors import run
 from pipeline.core.files import read_jsonl
 from pipeline.core.params import Params, load
@@ -37,51 +40,51 @@ from pipeline.core.records import Estimate, Picture, Screened, Task, Verified
 from pipeline.core.rows import grouped
 from pipeline.counting.evidence import evidence_files
 
-MOST_TOLD = 0.65  # AUROC up to which filters count as hidden among candidates
-MOST_MEASURED = 8_000  # questions on which the text-only model is tried; more does not sharpen the figure
+PEOPLE = 8  # simulated, to measure what tells filters
+MOST_MEASURED = 8_000  # of their judgements; more do not sharpen the figures
 
 
 class BatchParams(Params):
     seed: int = 0
     # Share of filters made from the paper's templates. They are known at sight ("Is there a ...?" is never a
     # candidate), so few of them; 1.0 is the paper's way.
-    template_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.1
+    template_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.05
+    # Tasks that have a filter beside the candidate, at most: as far as a picture's filters last with two uses of each. The
+    # others have a repeat, another candidate once more, which is a vote on that.
+    filter_share: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.4
     # Questions of other pictures tried per picture, of those that name something this picture has not.
     foreign_tries: Annotated[int, msgspec.Meta(ge=0)] = 100
 
 
-def told_by_text(tasks: Sequence[Task], seed: int) -> float | None:
-    """AUROC, max(a, 1 - a), of word n-grams that guess from a text alone if it is a filter; folds by text."""
-    drawn = generator(seed, "batch", "told by text").permutation(len(tasks))[: MOST_MEASURED // 2]
-    asked = [question for i in sorted(drawn) for question in (tasks[i].first, tasks[i].second)]
-    texts = [question.text for question in asked]
-    labels = np.array([question.role == "filter" for question in asked], int)
-    groups = np.array(texts, object)
-    folds = Folds(labels, groups, 5, seed)
-    return attack(word_ngrams(texts, folds), folds, 1, generator(seed, "batch", "interval")).auroc
+def betrayed(tasks: Sequence[Task], estimates: Mapping[str, float], seed: int) -> list[Betrayal]:
+    """What tells filters from candidates in the streams of simulated people who share the tasks as `Asking` gives them."""
+    rules = AskingRules(budget=MOST_MEASURED, seed=seed)
+    asking = Asking([as_asked(task) for task in tasks], estimates, rules)
+    stream = simulated_stream(asking, [f"person {number}" for number in range(PEOPLE)], seed)
+    return betrayals(shown_questions(stream, {task.task_id: task for task in tasks}), seed)
 
 
-def report(tasks: Sequence[Task], seed: int) -> dict[str, Any]:
-    """Tasks per subset, filters per source and expected verdict, and how well a text-only model finds the filters."""
-    filters = [task.second if task.first.role == "candidate" else task.first for task in tasks]
+def report(tasks: Sequence[Task], betrayals: Sequence[Betrayal]) -> dict[str, Any]:
+    """Tasks per subset, filters per source and expected verdict, repeats, and what tells filters."""
+    filters = [row for task in tasks for row in (task.first, task.second) if row.role == "filter"]
     expected = Counter(question.expected for question in filters)
     return {
         "tasks": Counter(task.subset for task in tasks),
         "filters": Counter(f"{question.source}, {question.expected}" for question in filters),
         "filters_valid": expected["valid"],
         "filters_invalid": expected["invalid"],
+        "repeats": len(tasks) - len(filters),
         "candidate_first": sum(task.first.role == "candidate" for task in tasks),
-        "filter_told_by_text_auroc": told_by_text(tasks, seed),
+        "filters_told_by": betrayals,
     }
 
 
 def warn(figures: Mapping[str, Any]) -> None:
     """Say what would let annotators pass without looking."""
-    told = figures["filter_told_by_text_auroc"] or 0
-    if told > MOST_TOLD:
+    for row in worst(figures["filters_told_by"]):
         print(
-            f"warning: a model that sees the texts alone tells filters from candidates with AUROC {told}, "
-            f"more than {MOST_TOLD}; annotators may learn it too",
+            f"warning: filters are told from candidates by this: {row.cue} (AUROC {row.auroc}, up to {row.high} by its interval, "
+            f"more than {MOST_TOLD}); annotators may learn it",
             file=sys.stderr,
         )
     if figures["tasks"] and not figures["filters_invalid"]:
@@ -106,20 +109,18 @@ def main() -> None:
     vocabulary = folders.vocabulary()
     facts_of = evidence_files(folders, vocabulary)
     naming = by_name(questions)
-    pools = {}
+    filters = {}
     for key in track(sorted(candidates), "batch: filters", unit="picture"):
         rng, facts = generator(p.seed, "batch", "pool", key), facts_of(key)
-        pools[key] = FilterPool(
-            [
-                *of_the_picture(own[key], candidates[key], known[key]),
-                *foreign(key, naming, facts, p.foreign_tries, rng),
-                *templates(vocabulary, facts, rng),
-            ]
-        )
+        filters[key] = [
+            *of_the_picture(own[key], candidates[key], known[key]),
+            *foreign(key, naming, facts, p.foreign_tries, rng),
+            *templates(vocabulary, facts, rng),
+        ]
     estimates = {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
-    tasks = make_tasks(screened, pools, p.template_share, p.seed, estimates)
+    tasks = make_tasks(screened, filters, p.template_share, p.filter_share, p.seed, estimates)
     seen = [shown(task, pictures[task.picture_id]) for task in tasks]
-    figures = report(tasks, p.seed)
+    figures = report(tasks, betrayed(tasks, estimates, p.seed))
     warn(figures)
     files = {"tasks.jsonl": tasks, "label_studio_tasks.json": seen, "batch.json": figures}
     folders.finish("batch", f"{len(tasks):,} annotation tasks", files)

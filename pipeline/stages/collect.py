@@ -1,22 +1,21 @@
 """Turn annotators' verdicts into verified candidates.
 
-Annotators below the accuracy asked for on filter questions are set aside, and so is every verdict whose own
-filter question was failed. What is left are votes; a candidate goes on only if enough of them say "invalid", by
-majority, unanimity, or Dawid and Skene's estimate. Speed and constant answers are flagged.
+Annotators whose sensitivity or specificity on filter questions is below the limits, who drift below them, or who answer too
+fast are set aside, and so is every answer whose own filter question was failed. What is left are votes; a candidate goes on
+only if they say "invalid", by Dawid and Skene's estimate, majority, or unanimity.
 
-Reads   tasks.jsonl, screened.jsonl
-        data/<data set>/annotations/*.json   exports of Label Studio, or, with `simulate: true`,
+Reads   tasks.jsonl, screened.jsonl, estimates.jsonl
+        data/<data set>/annotations/pulled.json   what `rgqa annotate pull` and `import` wrote, or, with `simulate: true`,
         data/<data set>/truth, pictures.jsonl, vocabulary.json   what simulated annotators see and know; with
                                              `simulate: rehearsal` instead of the truth
         scenes.jsonl, reconstructed.jsonl    incomplete graphs, taken as complete
 Writes  verdicts.jsonl    Verdict: all of them, under pseudonyms, simulated ones marked
-        set_aside.jsonl   SetAside: verdicts that do not count, each with a reason
+        set_aside.jsonl   SetAside: answers on candidates that do not count, each with a reason
         verified.jsonl    Verified: every candidate with its votes and one status
         posteriors.jsonl  Posterior: how probably each is unanswerable, if the rule is dawid-skene; else empty
-        another_vote.json   tasks that need another vote
         aq_checks.jsonl   AqCheck: the pictures' own questions that were verified or refuted on the way
         quality.json, quality.html   the quality report
-        collect.json      accuracy and agreement of annotators, statuses per subset
+        collect.json      skill and agreement of annotators, statuses per subset
 """
 
 from __future__ import annotations
@@ -24,27 +23,35 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from annotation.study.exports import read_exports
-from annotation.study.judged import judged_tasks
+from annotation.study.exports import PULLED, verdicts_in
+from annotation.study.judged import judged_questions
 from annotation.study.quality_page import page
 from pipeline.collecting.collected import Collected, CollectParams, collect, report
 from pipeline.collecting.simulated_verdicts import rehearsed, simulated
 from pipeline.core.errors import UserError, run
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
-from pipeline.core.records import Screened, Task, Verdict
+from pipeline.core.records import Estimate, Picture, Screened, Task, Verdict
 
 
 def verdicts_given(
     folders: Folders, tasks: Mapping[str, Task], params: CollectParams
 ) -> tuple[list[Verdict], dict[str, int]]:
-    """The verdicts, and how many annotations of what kind there were in exports.
+    """The verdicts, and how many annotations of what kind there were in pulled.json.
 
     Raises:
-        UserError: nobody has judged anything yet, or see `read_exports` and `simulated`.
+        UserError: nobody has judged anything yet, exports were not imported, or see `verdicts_in` and `simulated`.
     """
-    counts: dict[str, int] = {}
-    exports = sorted(folders.annotations.glob("*.json"))
+    verdicts, counts = [], dict[str, int]()
+    pulled = folders.annotations / PULLED
+    others = sorted(str(path) for path in folders.annotations.glob("*.json") if path != pulled)
+    if others and not params.simulate:
+        raise UserError(
+            [
+                f"{folders.annotations}: {PULLED} alone is read here, and there are exports beside it; take them in and out",
+                f"rgqa annotate import {' '.join(others)}, then move them to another folder",
+            ]
+        )
     if params.simulate == "rehearsal":
         print(
             "warning: this is a REHEARSAL: the verdicts are simulated, and the truth they are simulated from is "
@@ -54,44 +61,56 @@ def verdicts_given(
         verdicts = rehearsed(folders, list(tasks.values()), params.votes, params.seed)
     elif params.simulate:
         verdicts = simulated(folders, list(tasks.values()), params.votes, params.seed)
-    else:
-        verdicts, counts = read_exports(exports, tasks)
+    elif pulled.exists():
+        verdicts, counts = verdicts_in(pulled, tasks)
     if not verdicts:
-        held = f"{folders.annotations} holds {0 if params.simulate else len(exports)} exports"
+        held = f"{pulled} {'holds no whole answer' if pulled.exists() else 'is not there'}"
         screen = folders.stage("batch") / "label_studio_tasks.json"
         raise UserError(
             [
                 f"{len(tasks):,} tasks wait for annotators: there are no verdicts yet",
                 held + (f" with annotations {counts}" if counts else ""),
                 "have them judged: make annotate (docs/annotation.md), then rgqa annotate pull, then dvc repro",
-                f"or by hand: import {screen} into a project with annotation/client/interface.xml, and put its export into {folders.annotations}/",
+                f"or by hand: import {screen} into a project with annotation/client/interface.xml, then rgqa annotate import EXPORT",
             ]
         )
     return verdicts, counts
 
 
 def check_votes(collected: Collected, params: CollectParams) -> None:
-    """Raise a UserError if no candidate has votes enough."""
-    rows = collected.verified
+    """Raise a UserError if no candidate has votes enough, with what may be the cause."""
+    rows, quality = collected.verified, collected.quality
     if rows and all(row.status == "unjudged" for row in rows):
         most = max(row.votes_invalid + row.votes_valid for row in rows)
+        wanted = 1 if params.rule == "dawid-skene" else params.min_votes
+        excluded = [
+            f"{row.name} is excluded: {'; '.join(row.excluded)}" for row in quality.annotators if row.excluded
+        ]
         raise UserError(
-            f"{collected.quality.given:,} verdicts, and no candidate has collect.min_votes ({params.min_votes}) that count; the "
-            f"most that one has is {most}: have more tasks judged, or ask for fewer votes in params.yaml"
+            [
+                f"{quality.given:,} verdicts, and no candidate has {wanted} that count (the most is {most}): have more tasks "
+                "judged, or look at the limits of section collect in params.yaml",
+                *excluded,
+                *quality.alarms,
+            ]
         )
 
 
 def main() -> None:
     folders, params = Folders(), load("collect", CollectParams)
-    if params.simulate and params.min_votes > params.votes:
+    if params.simulate and params.rule != "dawid-skene" and params.min_votes > params.votes:
         raise UserError(
             f"collect.min_votes is {params.min_votes}, more than collect.votes, {params.votes}: "
             "nothing could be verified"
         )
     tasks = {task.task_id: task for task in folders.rows(Task)}
     verdicts, exported = verdicts_given(folders, tasks, params)
-    collected = collect(list(folders.rows(Screened)), judged_tasks(tasks, verdicts), params)
+    answerable = {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
+    collected = collect(list(folders.rows(Screened)), judged_questions(tasks, verdicts), params, answerable)
     check_votes(collected, params)
+    for alarm in collected.quality.alarms:
+        print(f"collect: ALARM: {alarm}", file=sys.stderr)
+    pictures = {row.picture_id: row.path for row in folders.rows(Picture)}
     folders.finish(
         "collect",
         f"{collected.quality.unanswerable:,} of {len(collected.verified):,} candidates unanswerable by {len(verdicts):,} verdicts",
@@ -101,9 +120,8 @@ def main() -> None:
             "verified.jsonl": collected.verified,
             "aq_checks.jsonl": collected.aq_checks,
             "posteriors.jsonl": collected.posteriors,
-            "another_vote.json": collected.another_vote,
             "quality.json": collected.quality,
-            "quality.html": page(collected.quality),
+            "quality.html": page(collected.quality, pictures),
             "collect.json": report(collected) | {"exports": exported},
         },
     )

@@ -17,7 +17,7 @@ from typing import Annotated
 
 import msgspec
 
-from annotation.study.judged import CollectRules, judged_tasks
+from annotation.study.judged import CollectRules, judged_questions
 from annotation.study.votes import verify
 from pipeline.balancing.balance_subset import BalanceParams, balance
 from pipeline.balancing.item_rows import items
@@ -80,7 +80,7 @@ def judged(
     verdicts = simulated(folders, list(tasks.values()), p.votes, p.seed)
     unknown = records.Judgement(answerability="unknown")
     screened = [Screened(candidate=candidate, judgement=unknown) for candidate in candidates]
-    return verify(screened, judged_tasks(tasks, verdicts), CollectRules(rule="majority", min_votes=1))
+    return verify(screened, judged_questions(tasks, verdicts), CollectRules(rule="majority", min_votes=1))
 
 
 def main() -> None:

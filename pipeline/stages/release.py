@@ -6,9 +6,12 @@ Writes  data/release/<data set>/<version>/   see its README.md for every file
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from annotation.study.quality_figures import Quality
+from annotation.study.quality_page import bounds, page
 from pipeline.auditing.subset_audit import AuditReport
 from pipeline.core import params
 from pipeline.core.errors import UserError, run
@@ -17,7 +20,7 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import SUBSETS, Item, Picture, Question, Verdict, Verified
 from pipeline.encoders.embedding import EmbedReport
-from pipeline.releasing.card import card, croissant
+from pipeline.releasing.card import VoteCounts, card, croissant
 from pipeline.releasing.check_release import write_checksums
 from pipeline.releasing.harness_tasks import write_tasks
 from pipeline.releasing.provenance import REHEARSAL, ReleaseParams, all_dropped, canary, provenance
@@ -25,7 +28,7 @@ from pipeline.releasing.subset_files import in_release_order, write_subset
 from pipeline.releasing.wheel import build_wheel
 
 LATER = {"leaderboard"}  # stages after this one: what they do with a release does not change it
-COPIED = ("audit/audit.json", "audit/audit.md", "collect/set_aside.jsonl", "collect/quality.html")
+COPIED = ("audit/audit.json", "audit/audit.md", "collect/set_aside.jsonl")
 
 
 def main() -> None:
@@ -84,10 +87,32 @@ def write_items(home: Path, items: Sequence[Item], folders: Folders, mark: str, 
     write_jsonl(home / "dropped.jsonl", in_order)
 
 
+def vote_counts(items: Sequence[Item], verified: Iterable[Verified], quality: Quality) -> VoteCounts:
+    """What the UQs among the items rest on."""
+    uqs = {item.item_id for item in items if item.unanswerable}
+    votes = Counter(
+        row.votes_invalid + row.votes_valid for row in verified if row.candidate.candidate_id in uqs
+    )
+    agreed, wrong = quality.agreement[0], quality.wrong
+    told = (
+        f"On {agreed.candidates:,} candidates that two or more judged, Krippendorff's alpha is {bounds(agreed.alpha)} and Gwet's AC1 "
+        f"{bounds(agreed.ac1)}, with 95 % intervals."
+    )
+    return VoteCounts(
+        annotators=len(quality.annotators),
+        excluded=sum(bool(row.excluded) for row in quality.annotators),
+        votes=dict(votes),
+        agreement=told
+        if agreed.candidates
+        else "No candidate was judged twice: nothing is known of agreement.",
+        wrong="" if wrong.value is None else f"{wrong.value:.2%} ({wrong.low:.2%} to {wrong.high:.2%})",
+    )
+
+
 def write_texts(
     home: Path, items: Sequence[Item], folders: Folders, mark: str, version: str, p: ReleaseParams
 ) -> None:
-    """The card, the licence and the list of errata."""
+    """The card, the quality report (with pictures only if they are in the release), the licence and the list of errata."""
     audit = read_json(folders.stage("audit") / "audit.json", AuditReport)
     model = read_json(folders.stage("embed") / "embed.json", EmbedReport).model
     there = {item.subset for item in items}
@@ -96,10 +121,14 @@ def write_texts(
         for subset in SUBSETS
         if subset not in there
     ]
+    quality = read_json(folders.stage("collect") / "quality.json", Quality)
+    pictures = {row.picture_id: row.path for row in folders.rows(Picture)} if p.pictures else {}
+    write_text(home / "quality.html", page(quality, pictures))
     text = card(
         items,
         p,
         read_json(folders.stage("balance") / "balance.json")["rule"],
+        vote_counts(items, folders.rows(Verified), quality),
         version=version,
         canary=mark,
         model=model.model,

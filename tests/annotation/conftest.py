@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from annotation.client.consent import keep_terms
+from annotation.client.credentials import Login, Secrets, write_secrets
 from annotation.study.roster import Annotator, write_roster
 from pipeline.batching.tasks import shown
 from pipeline.core.files import write_json, write_jsonl
@@ -14,6 +16,7 @@ from pipeline.core.paths import Folders
 from pipeline.core.records import Picture, Task, TaskQuestion
 from tests.annotation.fake_label_studio import TOKEN, FakeLabelStudio
 
+CONTACT = "Lee, lee@example.org"
 SUBSETS = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
 
 
@@ -36,14 +39,13 @@ def made_task(number: int, pictures: int = 5) -> Task:
     )
 
 
-def people(*names: str, **shares: float) -> list[Annotator]:
-    """A roster: `people("ann", "ben", ben=2)`."""
+def people(*names: str) -> list[Annotator]:
+    """A roster."""
     return [
         Annotator(
             name=name,
             pseudonym=f"annotator-{number:02}",
             email=f"{name}@example.org",
-            share=shares.get(name, 1.0),
         )
         for number, name in enumerate(names, 1)
     ]
@@ -85,4 +87,16 @@ def study(tiny: Path, fake: FakeLabelStudio) -> FakeLabelStudio:
     """The tiny project with 40 tasks, two votes each, and three annotators; nothing is pushed yet."""
     write_batch([made_task(number) for number in range(40)])
     write_roster(Folders(), people("ann", "ben", "cyd"))
+    keep_terms(Folders(), CONTACT)
     return fake
+
+
+@pytest.fixture
+def own(study: FakeLabelStudio, monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
+    """The same server as one of our own."""
+    for name in ("LABEL_STUDIO_URL", "LABEL_STUDIO_TOKEN"):
+        monkeypatch.delenv(name)
+    admin = Login(email="admin@rgqa.local", password="p", token=TOKEN)
+    write_secrets(Secrets(url=study.url, admin=admin))
+    study.report = {"tiny": {"people": [], "tasks": {}, "votes": {}}}
+    return study

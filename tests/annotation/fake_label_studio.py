@@ -21,6 +21,7 @@ class FakeLabelStudio:
         self.tasks: dict[int, dict] = {}  # with project, annotations, drafts
         self.storages: list[dict] = []
         self.people = {1: "leader@example.org"}
+        self.report: dict = {}  # of the desk, on a server of our own
         self.requests: list[tuple[str, str]] = []
         self.fault: Callable = lambda *_: None
         self.after: Callable = lambda *_: None
@@ -91,7 +92,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.serve()
 
-    do_POST = do_PATCH = do_GET
+    do_POST = do_PATCH = do_DELETE = do_GET
 
     def serve(self) -> None:
         fake, address = self.fake, urlsplit(self.path)
@@ -132,6 +133,17 @@ class Handler(BaseHTTPRequestHandler):
         parts = path.strip("/").split("/")
         if fake.cleans and isinstance(body, dict) and "expert_instruction" in body:
             body["expert_instruction"] = "cleaned"
+        if path == "/desk/report":
+            return 200, fake.report
+        if path == "/desk/forget":
+            gone = [
+                fake.people.pop(number) for number, email in [*fake.people.items()] if email == body["email"]
+            ]
+            return 200, {"annotations": 2, "places": 3, "accounts": len(gone)}
+        if parts[:2] == ["api", "annotations"] and self.command == "DELETE":
+            for task in fake.tasks.values():
+                task["annotations"] = [row for row in task["annotations"] if row["id"] != int(parts[2])]
+            return 200, None
         if path == "/api/current-user/whoami":
             return 200, {"id": 1}
         if path == "/api/users/":

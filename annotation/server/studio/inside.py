@@ -1,7 +1,7 @@
 """The door into Label Studio's own Python: `python -m annotation.server.studio.inside accounts|serve`.
 
-accounts   reads {"admin": {...}, "annotators": {...}} of logins from standard input, brings the database up to date,
-           makes what is missing, and writes the same with tokens to standard output
+accounts   reads {"admin": login, "annotators": [login, ...], "data_set": name} from standard input, brings the database up to
+           date, makes what is missing, and writes the administrator's token to standard output
 serve N    serves on port N of 127.0.0.1 until it is told to end
 """
 
@@ -53,7 +53,7 @@ def main(command: str, port: str = "") -> None:
     from annotation.server.studio.members import accounts
 
     with os.fdopen(answer, "w") as file:
-        json.dump(accounts(json.load(sys.stdin)), file)
+        file.write(accounts(json.load(sys.stdin)))
 
 
 if __name__ == "__main__":

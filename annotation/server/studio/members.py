@@ -1,12 +1,12 @@
-"""Accounts, organisations and tokens in Label Studio's database. Every function can be run again: it makes what is missing.
+"""Accounts, their organisation and the administrator's token in Label Studio's database. Every function can be run again: it
+makes what is missing.
 
-administrator   a superuser in an organisation of their own, with a token
-annotator       an account that may label, in an organisation of its own that a service account owns; the token is
-                the service account's, nobody can log in as it
+All are members of one organisation, which the administrator owns. Annotators reach none of it: see `gate`.
 """
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 from django.core.management import call_command
@@ -17,50 +17,52 @@ from rest_framework_simplejwt.exceptions import TokenError
 from rest_framework_simplejwt.tokens import RefreshToken
 from users.models import User
 
+from annotation.server.studio import desk_tables as tables
 
-def accounts(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Bring the database up to date and make what is missing of the administrator and the annotators."""
+
+def accounts(wanted: dict[str, Any]) -> str:
+    """Bring the database up to date and make what is missing of the administrator and a data set's annotators; return the
+    administrator's token."""
     if connection.vendor == "sqlite":
         # Some hundred migrations, each written through to the disk, take minutes; all of them can be made again.
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA synchronous=NORMAL")
     call_command("migrate", interactive=False, verbosity=0)
     call_command("clearsessions")
+    tables.ensure()
     with transaction.atomic():
-        return {
-            "admin": administrator(wanted["admin"]),
-            "annotators": {name: annotator(name, login) for name, login in wanted["annotators"].items()},
-        }
+        admin = wanted["admin"]
+        owner = account(admin["email"], admin["password"], staff=True, superuser=True)
+        home = organisation(owner, "RGQA study")
+        for login in wanted["annotators"]:
+            annotator(home, login, wanted["data_set"])
+        return token(owner, admin["token"])
 
 
-def administrator(login: dict[str, Any]) -> dict[str, Any]:
-    user = account(login["email"], login["password"], staff=True, superuser=True)
-    organisation(user, "RGQA study")
-    return {**login, "token": token(user, login["token"])}
-
-
-def annotator(name: str, login: dict[str, Any]) -> dict[str, Any]:
-    """`login["active"]` says whether they may log in, `login["hotkeys"]` which keys do what on the screen; an annotator who
-    left keeps account and answers."""
-    service = account(f"service.{login['email']}", None, staff=True)
-    home = organisation(service, f"RGQA {name}")
+def annotator(home: Organization, login: dict[str, Any], data_set: str) -> None:
+    """`login["active"]` says whether they may log in; an annotator who left keeps account and answers."""
     user = account(login["email"], login["password"], active=login["active"])
-    # An annotator belongs to one organisation alone: their login leads into the first that there is.
+    # Of one organisation alone: their login leads into the first that there is.
     OrganizationMember.objects.filter(user=user).exclude(organization=home).delete()
     home.add_user(user)
-    User.objects.filter(pk=user.pk).update(active_organization=home, custom_hotkeys=login["hotkeys"])
-    return {"email": login["email"], "password": login["password"], "token": token(service, login["token"])}
+    User.objects.filter(pk=user.pk).update(active_organization=home)
+    # A volunteer's link is known to them alone.
+    link = {"link": sha256(login["link"].encode()).hexdigest()} if login["link"] else {}
+    tables.Participant.objects.update_or_create(user=user.pk, data_set=data_set, defaults=link)
 
 
 def account(
-    email: str, password: str | None, *, staff: bool = False, superuser: bool = False, active: bool = True
+    email: str, password: str, *, staff: bool = False, superuser: bool = False, active: bool = True
 ) -> User:
-    """The account with this address. `password` None: nobody can log in with one."""
+    """The account with this address. `password` "": nobody can log in with one."""
     user = User.objects.filter(email=email).first() or User(email=email, username=email)
     user.is_staff, user.is_superuser, user.is_active = staff, superuser, active
     user.allow_newsletters = False
-    if password is None:
-        user.set_unusable_password()
+    if not password:
+        if (
+            user.has_usable_password()
+        ):  # as a new account has; another one made unusable would end its sessions
+            user.set_unusable_password()
     elif not user.check_password(password):
         user.set_password(password)
     user.save()

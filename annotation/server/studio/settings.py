@@ -25,8 +25,7 @@ from core.settings import label_studio as theirs  # isort: skip
 from core.settings.label_studio import *
 
 RGQA_DATA = Path(os.environ["RGQA_DATA"])
-ROOT_URLCONF = "annotation.server.studio.picture_view"
-PROJECT_MIXIN = "annotation.server.studio.gate.ProjectMixin"
+ROOT_URLCONF = "annotation.server.studio.desk"
 MIDDLEWARE = [*theirs.MIDDLEWARE, "annotation.server.studio.gate.Gate"]
 theirs.TEMPLATES[0]["DIRS"].append(str(Path(__file__).parent / "templates"))
 ALLOWED_HOSTS = ["127.0.0.1", "localhost"]

@@ -6,10 +6,12 @@ RGQA_CHROMIUM names another.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
 import subprocess
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -19,8 +21,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from annotation.client.task_screen import HOTKEYS, instructions, interface
+from annotation.client.consent import keep_terms
+from annotation.client.task_screen import instructions, interface
 from annotation.server.environment import ensure
+from pipeline.core.paths import Folders
 
 ROOT = Path(__file__).parents[3]
 START_SECONDS = 600
@@ -39,6 +43,13 @@ FLAGS = [
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # pages wait for hosts that do not answer
 ]
+
+
+def read_first() -> str:
+    """The instructions of a data set whose study leader gave a contact."""
+    with tempfile.TemporaryDirectory() as home, contextlib.chdir(home):
+        keep_terms(Folders("birds"), "Lee, lee@example.org")
+        return instructions(Folders("birds"))
 
 
 class Studio(NamedTuple):
@@ -60,7 +71,7 @@ class Studio(NamedTuple):
         made = {
             "title": title,
             "label_config": interface(),
-            "expert_instruction": instructions(),
+            "expert_instruction": read_first(),
             "show_instruction": True,
             "enable_empty_annotation": False,
         }
@@ -139,7 +150,6 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
             assert process.poll() is None, (home / "log").read_text()[-3000:]
             assert time.monotonic() - begun < START_SECONDS, "Label Studio does not answer"
             time.sleep(0.5)
-        made.call("PATCH", "/api/current-user/hotkeys/", {"custom_hotkeys": HOTKEYS})
         yield made
     finally:
         process.terminate()

@@ -1,4 +1,4 @@
-"""What hands do on the annotator's screen, by mouse or by keys."""
+"""What hands do on the annotators' screens, by mouse or by keys."""
 
 from __future__ import annotations
 
@@ -31,19 +31,42 @@ KEYS = {
 }
 
 
-def texts(page: Any) -> list[str]:
-    return [
-        card.locator(".lsf-richtext__container").inner_text() for card in page.locator(".rgqa-question").all()
-    ]
+def shown(page: Any) -> dict[str, Any]:
+    """What the desk's page shows now, as the server told it; waits until nothing is under way."""
+    page.wait_for_function("() => state.show && !busy")
+    return page.evaluate("state")
+
+
+def choose(page: Any, choices: dict[str, str], by: str) -> None:
+    """Choose at the desk by `mouse` or by `key`; `first_reason` is chosen in the card of `first`."""
+    for control, choice in choices.items():
+        name = control.removesuffix("_reason")
+        if by == "key":
+            page.keyboard.press(KEYS[name][choice])
+        else:
+            page.locator(f'label:has(input[name="{control}"][value="{choice}"])').click()
+        assert page.locator(f'input[name="{control}"][value="{choice}"]').is_checked()
+
+
+def submit(page: Any, by: str) -> dict[str, Any]:
+    """Submit, and what the page shows then."""
+    with page.expect_response(lambda response: response.url.endswith("/desk/step")) as response:
+        if by == "key":
+            page.keyboard.press("Enter")
+        else:
+            page.locator("#answers .act").click()
+    assert response.value.ok, response.value.text()
+    return shown(page)
 
 
 def label(page: Any, name: str, choice: str) -> Any:
+    """A choice on Label Studio's own screen (interface.xml)."""
     card = page.locator(".rgqa-question").nth(("first", "second").index(name))
     return card.locator("label", has=page.locator(f'input[name="{choice}"]'))
 
 
 def answer(page: Any, choices: dict[str, str], by: str) -> None:
-    """Choose by `mouse` or by `key`; `first_reason` is chosen in the card of `first`."""
+    """The same as `choose` on Label Studio's own screen."""
     for control, choice in choices.items():
         name = control.removesuffix("_reason")
         if by == "mouse":
@@ -56,7 +79,7 @@ def answer(page: Any, choices: dict[str, str], by: str) -> None:
 
 
 def sent(page: Any, act: Callable[[], None]) -> None:
-    """Do something that sends an annotation, and wait until the server has stored it."""
+    """Do something on Label Studio's own screen that sends an annotation, and wait until the server has stored it."""
     with page.expect_response(
         lambda r: "/annotations" in r.url and r.request.method in ("POST", "PATCH")
     ) as response:

@@ -11,7 +11,8 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from pipeline.core.records import Scene, Task, TaskQuestion, Verdict, Vocabulary
 from pipeline.sources import gqa_files
 from simulation.annotators import ANSWERED_BY_EVERY_PHOTO, view
 from simulation.word_senses import WordSenses
-from tests.annotation.browser.hands import answer, sent, texts
+from tests.annotation.browser.hands import choose, shown, submit
 from tests.tiny.project import PARAMS
 
 pytestmark = pytest.mark.server
@@ -55,8 +56,14 @@ class Project:
         tiny = PARAMS | {
             "embed": {"model": "local-dir:data/tiny/clip"},
             "rank": PARAMS["rank"] | {"hard_draw": 2, "easy_last": 2},
-            "annotate": {"votes": 3, "seed": 1},
-            "collect": {"simulate": False, "min_votes": 2, "min_filter_answers": 5},
+            "annotate": {
+                "votes": 3,
+                "overlap": 1.0,
+                "training": 2,
+                "test": 0,
+                "seed": 1,
+            },  # all votes on every task
+            "collect": {"simulate": False, "rule": "majority", "fast_seconds": 0},
         }
         (home / "params.yaml").write_text(
             yaml.safe_dump({"dataset": "tiny", "version": "0.1.0", "tiny": tiny})
@@ -96,6 +103,9 @@ class Eyes:
         known = read_json(home / "interim/vocabulary/vocabulary.json", Vocabulary)
         self.words = WordSenses(categories=known.categories, attribute_types=known.attribute_types)
         self.scenes: dict[str, Scene] = gqa_files.truth(home / "truth", ("testdev",))
+        self.pictures = {
+            sha256(path.read_bytes()).hexdigest(): path.stem for path in (home / "source/images").iterdir()
+        }
         self.programs: dict[tuple[str, str], TaskQuestion] = {
             (task.picture_id, question.text): question
             for task in read_jsonl(home / "interim/batch/tasks.jsonl", Task)
@@ -112,10 +122,10 @@ class Eyes:
         return {"": "unsure"} if seen == "unclear" else {"": "invalid", "_reason": seen}
 
 
-def choices(name: str, picture: str, shown: list[str], eyes: Eyes, dice: random.Random) -> dict[str, str]:
+def choices(name: str, picture: str, asked: list[str], eyes: Eyes, dice: random.Random) -> dict[str, str]:
     """What an annotator chooses where; the careless one does not look."""
     chosen = {}
-    for control, text in zip(("first", "second"), shown, strict=True):
+    for control, text in zip(("first", "second"), asked, strict=True):
         if name == CARELESS:
             chosen[control] = dice.choice(["valid", "invalid"])
         else:
@@ -123,55 +133,39 @@ def choices(name: str, picture: str, shown: list[str], eyes: Eyes, dice: random.
     return chosen
 
 
-def picture_of(response, shown: list[str]) -> str | None:
-    """The picture of the task with these two texts, if a response holds it."""
-    if "json" not in response.headers.get("content-type", ""):
-        return None
-    body = response.json()
-    data = body.get("data") if isinstance(body, dict) else None
-    if not isinstance(data, dict) or [data.get("first"), data.get("second")] != shown:
-        return None
-    return Path(data["image"]).stem
-
-
-def work(page, name: str, login, url: str, count: int, eyes: Eyes) -> Answers:
-    """Log in through the page, read the instructions, answer `count` tasks; what was clicked."""
-    received = []  # what the server said; the screen shows the picture as bytes, its name is in the task alone
-    page.on(
-        "response",
-        lambda response: received.append(response) if "/api/" in response.url and response.ok else None,
-    )
-    page.goto(url, wait_until="domcontentloaded")
-    page.fill("input[name=email]", login.email)
-    page.fill("input[name=password]", login.password)
-    page.click("button[type=submit]", no_wait_after=True)
-    guide = page.locator(".rgqa-guide")
-    guide.wait_for()  # the login leads to the queue, and the instructions come first
-    assert "When in doubt, say valid." in guide.inner_text()
-    page.locator(".rgqa label").first.wait_for()
-    page.keyboard.press("Escape")
-    guide.wait_for(state="hidden")
+def work(page, name: str, link: str, eyes: Eyes) -> Answers:
+    """Open the link, agree, do the training, answer tasks until there are none; what was clicked in the tasks."""
+    page.goto(link, wait_until="domcontentloaded")
+    page.get_by_role("button", name="I have read this and agree").click()
     dice = random.Random(name)
     clicked: Answers = {}
-    before = None
-    for _ in range(count):
-        page.wait_for_function(
-            "before => { let c = document.querySelectorAll('.rgqa-question .lsf-richtext__container');"
-            " return c.length == 2 && c[0].textContent + '|' + c[1].textContent != before }",
-            arg=before,
-        )
-        shown = texts(page)
-        before = "|".join(shown)
-        picture = next(filter(None, (picture_of(response, shown) for response in reversed(received))))
-        chosen = choices(name, picture, shown, eyes, dice)
-        by = "mouse" if name == "ann" else "key"
-        answer(page, chosen, by)
-        if by == "mouse":
-            sent(page, lambda: page.locator("button[name=submit]").click())
-        else:
-            sent(page, lambda: page.keyboard.press("Control+Enter"))
-        clicked[picture, *shown] = chosen
+    while (state := shown(page))["show"] in ("training", "feedback", "task"):
+        if state["show"] != "feedback":
+            looked_at = sha256(
+                page.request.get(link.partition("/desk/")[0] + state["picture"]).body()
+            ).hexdigest()
+            chosen = choices(name, eyes.pictures[looked_at], [state["first"], state["second"]], eyes, dice)
+            choose(page, chosen, "mouse" if name == "ann" else "key")
+            if state["show"] == "task":
+                clicked[eyes.pictures[looked_at], state["first"], state["second"]] = chosen
+        submit(page, "mouse" if name == "ann" else "key")
+    assert state["show"] == "thanks", state
+    assert state["judged"] == len(clicked)
     return clicked
+
+
+def unseen_without_reason(tasks: Iterable[Task], clicked: Answers) -> list[Task]:
+    """The tasks that somebody did not get, though they had not judged its candidate as a repeat before."""
+    seen = [task for task in tasks if (task.picture_id, task.first.text, task.second.text) in clicked]
+    repeated = {
+        row.candidate_id for task in seen for row in (task.first, task.second) if row.role == "repeat"
+    }
+    return [
+        task
+        for task in tasks
+        if task not in seen
+        and not repeated & {row.candidate_id for row in (task.first, task.second) if row.role == "candidate"}
+    ]
 
 
 def test_what_three_people_click_becomes_a_release_without_the_careless_one(
@@ -179,7 +173,7 @@ def test_what_three_people_click_becomes_a_release_without_the_careless_one(
 ) -> None:
     home = inside.home / "data/tiny"
     inside.run("dvc", "repro", "batch")
-    inside.rgqa("annotate", "invite", *CAREFUL, CARELESS)
+    inside.rgqa("annotate", "invite", *CAREFUL, CARELESS, "--contact", "Lee, lee@example.org")
     inside.rgqa("annotate", "serve", "--port", str(inside.port))
     tasks = {task.task_id: task for task in read_jsonl(home / "interim/batch/tasks.jsonl", Task)}
     secrets, eyes = read_secrets(), Eyes(home)
@@ -189,9 +183,9 @@ def test_what_three_people_click_becomes_a_release_without_the_careless_one(
     for name in (*CAREFUL, CARELESS):
         context = chromium.new_context(viewport={"width": 1366, "height": 768})
         context.set_default_timeout(120_000)
-        clicked[name] = work(
-            context.new_page(), name, secrets.annotators[name], secrets.url, len(tasks), eyes
-        )
+        link = f"{secrets.url}/desk/in/{secrets.annotators[name].link}"
+        clicked[name] = work(context.new_page(), name, link, eyes)
+        assert name == CARELESS or not unseen_without_reason(tasks.values(), clicked[name])
         context.close()
     status = inside.rgqa("annotate", "status")
     assert "annotator-03" in status
@@ -208,7 +202,7 @@ def test_what_three_people_click_becomes_a_release_without_the_careless_one(
     pulled = {name: {} for name in clicked}
     for row in read_json(home / "annotations/pulled.json", list[ExportedTask]):
         task = tasks[row.data["task"]]
-        assert len(row.annotations) == 3
+        assert 1 <= len(row.annotations) <= 3
         for annotation in row.annotations:
             name = next(
                 name for name, pseudonym in pseudonyms.items() if pseudonym == annotation.completed_by
@@ -228,7 +222,9 @@ def test_what_three_people_click_becomes_a_release_without_the_careless_one(
     }
     assert not report["simulated"]
     verdicts = list(read_jsonl(home / "interim/collect/verdicts.jsonl", Verdict))
-    assert len(verdicts) == 3 * len(tasks) and not any(verdict.simulated for verdict in verdicts)
+    assert len(verdicts) == sum(map(len, clicked.values())) and not any(
+        verdict.simulated for verdict in verdicts
+    )
     release = inside.home / "data/release/tiny/0.1.0"
     inside.rgqa("check", str(release))
     names = re.compile(rb"@rgqa\.local|\"(ann|ben|cid)\"")
@@ -236,4 +232,4 @@ def test_what_three_people_click_becomes_a_release_without_the_careless_one(
     items = [json.loads(line)["item"] for line in (release / "provenance.jsonl").read_text().splitlines()]
     unanswerable = [item for item in items if item["unanswerable"]]
     assert {item["subset"] for item in unanswerable} == {"clip-easy", "clip-hard", "pt-easy", "pt-hard"}
-    assert all(len(item["verdict_ids"]) == 3 and not item["simulated"] for item in unanswerable)
+    assert all(len(item["verdict_ids"]) >= 2 and not item["simulated"] for item in unanswerable)

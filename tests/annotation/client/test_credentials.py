@@ -18,8 +18,8 @@ OURS = Secrets(
 )
 
 
-def opened(annotator=None):
-    server = connection(annotator)
+def opened():
+    server = connection()
     return server.url, server.token, server.own
 
 
@@ -46,23 +46,30 @@ def test_secrets_that_others_may_read_are_refused():
         read_secrets()
 
 
-def test_on_our_server_everybody_has_a_token_of_their_own():
+def test_what_stands_there_already_is_not_written_again():
     write_secrets(OURS)
-    assert opened("ann") == (OURS.url, "ann's", True)
+    before = SECRETS.stat().st_mtime_ns
+    write_secrets(OURS)
+    assert SECRETS.stat().st_mtime_ns == before
+
+
+def test_on_our_server_the_administrators_token_opens_the_tasks():
+    write_secrets(OURS)
     assert opened() == (OURS.url, "admin's", True)
 
 
-def test_who_has_no_account_is_told_how_to_get_one():
-    write_secrets(OURS)
-    with pytest.raises(UserError, match="ben has no account .*; run: rgqa annotate invite ben"):
-        connection("ben")
+def test_how_people_come_to_their_tasks():
+    ann, zoe = Login(email="ann@rgqa.local", password="b", link="secret"), Login(email="zoe@x", password="")
+    told = Secrets(url=OURS.url, admin=OURS.admin, annotators={"ann": ann, "zoe": zoe})
+    assert told.entry("ann").startswith("http://127.0.0.1:8080/desk/in/secret ")
+    assert "ann@rgqa.local, password b" in told.entry("ann") and "/desk/in" not in told.entry("zoe")
 
 
 def test_the_environment_comes_before_our_server(monkeypatch):
     write_secrets(OURS)
     monkeypatch.setenv("LABEL_STUDIO_URL", "https://label.example.org/")
     monkeypatch.setenv("LABEL_STUDIO_TOKEN", "t")
-    assert opened("ann") == opened() == ("https://label.example.org", "t", False)
+    assert opened() == ("https://label.example.org", "t", False)
 
 
 @pytest.mark.parametrize("name", ["LABEL_STUDIO_URL", "LABEL_STUDIO_TOKEN"])

@@ -45,5 +45,8 @@ def test_simulated_verdicts_are_marked_first_of_all():
 
 def test_the_short_form_names_who_is_excluded_and_why():
     told = "\n".join(lines(quality()))
-    assert "excluded: accuracy: 0 of 2" in told
-    assert "clip-hard: 1 answerable, 1 unanswerable, 1 unjudged; alpha" in told
+    assert "excluded: sensitivity: 0 of 7 known invalid" in told
+    assert "ALARM: 1 filter question fell" in told
+    assert (
+        "clip-hard: 12 answerable, 2 unanswerable; 100.0% alike, alpha 1.00 (1.00 to 1.00), AC1 1.00" in told
+    )

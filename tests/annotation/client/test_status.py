@@ -5,11 +5,10 @@ import pytest
 
 from annotation.client.push import push
 from annotation.client.status import pace, status
-from annotation.study.roster import write_roster
+from annotation.study.exports import pseudonym
 from annotation.study.weighing import wilson
 from pipeline.core.errors import UserError
-from pipeline.core.paths import Folders
-from tests.annotation.client.test_push import ANN, BEN, leave
+from tests.annotation.client.test_push import TITLE
 
 BEGIN = datetime(2026, 1, 1)
 
@@ -43,61 +42,66 @@ def table(text):
     return {row[0]: row[1:] for row in rows}
 
 
+ANN = 7
+
+
 @pytest.fixture
 def judged(study):
-    """ann judged 4 of her tasks, one every 30 seconds, and skipped one; the filter question is the second."""
+    """ann judged 4 tasks, one every 30 seconds, and skipped one; the filter question is the second."""
+    study.people[ANN] = "ann@example.org"
     push()
-    tasks = study.in_project(ANN)
+    tasks = study.in_project(TITLE)
     for number, task in enumerate(tasks[:4]):
         right = "invalid" if int(task["data"]["task"][1:]) % 2 else "valid"
         wrong = {"valid": "invalid", "invalid": "valid"}[right]
         when = (BEGIN + timedelta(seconds=30 * number)).isoformat() + "Z"
-        study.annotate(task, second=right if number else wrong, created_at=when, updated_at=when)
-    study.annotate(tasks[4], was_cancelled=True, result=[])
+        study.annotate(task, second=right if number else wrong, created_at=when, updated_at=when, person=ANN)
+    study.annotate(tasks[4], was_cancelled=True, result=[], person=ANN)
     return study
 
 
-def test_the_table_shows_done_open_pace_time_left_and_filter_questions(judged, capsys):
-    given = len(judged.keys(ANN))
+def test_the_table_shows_who_judged_how_much_how_fast_and_how_well(judged, capsys):
     capsys.readouterr()
     status()
     found = table(capsys.readouterr().out)
-    low, high = wilson(3, 4)
-    left = given - 5
-    assert found["annotator-01"][4:] == [
-        f"4 / {given - 1}",
-        "1",
-        "120",
-        f"{left / 120:.1f}",
-        f"3 of 4, 75% ({low:.0%} to {high:.0%})",
-    ]
-    assert found["annotator-02"][4:] == [f"0 / {len(judged.keys(BEN))}", "0", "", "", ""]
-    assert found["all"][4] == "4 / 79"
-    done = [int(cell.split(" / ")[0]) for cell in found["annotator-01"][:4]]
-    given_by_subset = [int(cell.split(" / ")[1]) for cell in found["annotator-01"][:4]]
-    assert (sum(done), sum(given_by_subset)) == (4, given - 1)
+    (low, high), (least, most) = wilson(1, 2), wilson(2, 2)
+    filters = f"1 of 2, 50% ({low:.0%} to {high:.0%}); 2 of 2, 100% ({least:.0%} to {most:.0%})"
+    assert found["annotator-01"] == ["", "4", "1", "120", filters]
+    assert found["annotator-02"] == ["", "0", "0", "", ""]
 
 
-def test_begun_tasks_are_open_and_who_left_is_marked(judged, capsys):
-    judged.in_project(BEN)[0]["drafts"] = 1
-    given = len(judged.keys(BEN))
-    leave("cyd")
-    capsys.readouterr()
-    status()
-    found = table(capsys.readouterr().out)
-    assert found["annotator-02"][4] == f"0 / {given}"
-    assert "annotator-03 (left)" in found
-
-
-def test_a_shared_project_lists_everybody_who_answered(study, capsys):
-    write_roster(Folders(), [])
+def test_on_our_own_server_it_says_where_people_stand_and_what_is_known(own, capsys):
+    rows = [("ann", True, "2026", True), ("ben", True, None, False), ("cyd", False, None, False)]
+    own.report["tiny"] = {
+        "people": [
+            {"email": f"{name}@example.org", "name": "", "active": active, "consent": consent, "passed": passed,
+             "trained": 0, "tested": 0}
+            for name, active, consent, passed in rows
+        ],
+        "tasks": {"tasks": 40, "known": 10, "votes": 3, "votes_on_known": 18, "wanted": 60, "waves": 4, "waves_done": 1},
+        "votes": {"answered": 30, "open": 1},
+    }  # fmt: skip
+    own.people[ANN] = "ann@example.org"
     push()
-    study.annotate(study.in_project("RGQA tiny")[0], person=7)
+    for number, task in enumerate(own.in_project(TITLE)[:3]):
+        when = (BEGIN + timedelta(seconds=30 * number)).isoformat() + "Z"
+        own.annotate(task, created_at=when, updated_at=when, person=ANN)
     capsys.readouterr()
     status()
     out = capsys.readouterr().out
-    assert table(out)["everybody"][4] == "1 / 40"
-    assert "answered too: filter questions right" in out
+    found = table(out)
+    assert [found[f"annotator-0{n}"][0] for n in (1, 2, 3)] == ["at work", "not agreed yet", "left"]
+    assert found["annotator-01"][1:3] == ["3", "0"]
+    # 10 tasks with three votes each are 30; 18 were enough.
+    assert "10 of 40 tasks are known, 1 of 4 waves; 30 votes, 12 fewer than with 3 for each" in out
+    assert "60 more votes at most take 0.5 hours of work" in out  # 120 an hour
+
+
+def test_somebody_outside_the_roster_is_listed_too(judged, capsys):
+    judged.annotate(judged.in_project(TITLE)[9], person=1)
+    capsys.readouterr()
+    status()
+    assert table(capsys.readouterr().out)[pseudonym(1)][1] == "1"
 
 
 def test_status_changes_nothing(judged):
@@ -108,7 +112,7 @@ def test_status_changes_nothing(judged):
 
 def test_before_the_first_push_everything_is_empty(study, capsys):
     status()
-    assert table(capsys.readouterr().out)["all"][4] == "0 / 0"
+    assert table(capsys.readouterr().out)["annotator-01"][1] == "0"
 
 
 def test_no_server_is_told(judged):

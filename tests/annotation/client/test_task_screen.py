@@ -8,9 +8,10 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image
 
-from annotation.client.task_screen import HOME, HOTKEYS, instructions, interface
+from annotation.client.consent import keep_terms
+from annotation.client.task_screen import HOME, instructions, interface
 from annotation.study.exports import CHOICES
-from pipeline.core.errors import UserError
+from pipeline.core.paths import Folders
 from pipeline.core.records import Category
 
 TREE = ElementTree.parse(HOME / "interface.xml").getroot()
@@ -59,27 +60,39 @@ class Seen(HTMLParser):
             self.text += data
 
 
+@pytest.fixture(autouse=True)
+def contact(tiny):
+    keep_terms(Folders(), "Lee, lee@example.org")
+
+
 def test_the_interface_is_the_file_beside_the_code():
     assert interface() == (HOME / "interface.xml").read_text()
 
 
 def test_the_instructions_use_only_what_label_studio_leaves_in_them():
-    seen = Seen(instructions())
+    seen = Seen(instructions(Folders()))
     assert seen.tags <= TAGS
     assert seen.attributes <= ATTRIBUTES
 
 
-def test_consent_comes_before_the_guidelines_and_the_examples():
-    text = Seen(instructions()).text
+def test_consent_comes_before_the_guidelines_and_the_examples_and_last_how_the_screen_works():
+    text = Seen(instructions(Folders())).text
     order = [
         text.index(words)
-        for words in ("free will", "When in doubt, say valid.", "What color is the dog?", "Rules of thumb")
+        for words in (
+            "free will",
+            "lee@example.org",
+            "When in doubt, say valid.",
+            "What color is the dog?",
+            "Rules of thumb",
+            "By answering the first task",
+        )
     ]
     assert order == sorted(order)
 
 
 def test_every_picture_that_a_text_names_is_in_the_instructions_byte_for_byte():
-    text = instructions()
+    text = instructions(Folders())
     names = re.findall(r"!\[[^\]]*\]\((examples/\w+\.jpg)\)", (HOME / "guidelines.md").read_text())
     assert len(names) == 3
     found = re.findall(
@@ -89,79 +102,25 @@ def test_every_picture_that_a_text_names_is_in_the_instructions_byte_for_byte():
     for width, height, data in found:
         assert Image.open(BytesIO(b64decode(data))).size == (int(width), int(height))
     for number in range(3):
-        assert text.count(f'class="picture picture-1-{number}"') == 1
+        assert text.count(f'class="picture picture-{number}"') == 1
     assert "A street with a red car" in Seen(text).text  # for who cannot see it
 
 
 def test_instructions_are_small_enough_to_be_fetched_with_every_project():
-    assert len(instructions()) < 200_000
+    assert len(instructions(Folders())) < 200_000
 
 
-def test_a_wide_picture_is_shown_as_wide_as_fits_and_in_proportion(tmp_path):
-    # 896 x 300 at 448 wide is 150 high
-    Image.new("RGB", (896, 300)).save(tmp_path / "wide.png")
-    (tmp_path / "consent.md").write_text("![wide](wide.png)")
-    assert "width: 448px; height: 150px; background-image: url(data:image/png;base64," in instructions(
-        tmp_path
-    )
-
-
-def test_the_study_leader_replaces_a_text_by_a_file_in_the_study_folder(tmp_path):
-    (tmp_path / "consent.md").write_text("# Our own consent\n\nAsk Ann.")
-    text = Seen(instructions(tmp_path)).text
-    assert "Our own consent" in text
-    assert "free will" not in text
-    assert "When in doubt, say valid." in text
-
-
-def test_html_and_dangerous_addresses_in_a_text_show_as_text(tmp_path):
-    (tmp_path / "consent.md").write_text(
-        "<script>alert(1)</script> <b>x</b> [link](javascript:alert(1)) {{x}} $first"
-    )
-    seen = Seen(instructions(tmp_path))
-    assert seen.tags <= TAGS
-    assert "<script>alert(1)</script> <b>x</b>" in seen.text
-    assert "{{x}} $first" in seen.text
-    assert "href" not in seen.attributes
-
-
-def test_a_caption_cannot_break_out_of_its_place(tmp_path):
-    Image.new("RGB", (4, 3)).save(tmp_path / "a.png")
-    (tmp_path / "consent.md").write_text('![x" onclick="y <b>](a.png)')
-    seen = Seen(instructions(tmp_path))
-    assert seen.attributes <= ATTRIBUTES
-    assert 'x" onclick="y <b>' in seen.text
-
-
-def test_all_pictures_that_cannot_be_shown_are_told_at_once(tmp_path):
-    (tmp_path / "broken.jpg").write_bytes(b"no picture")
-    Image.new("RGB", (4, 3)).save(tmp_path / "old.bmp")
-    (tmp_path / "consent.md").write_text("![a](missing.png) ![b](broken.jpg) ![c](old.bmp)")
-    with pytest.raises(UserError) as caught:
-        instructions(tmp_path)
-    assert caught.value.problems[0] == "instructions: 3 problems"
-    for line, name in zip(caught.value.problems[1:], ("missing.png", "broken.jpg", "old.bmp"), strict=True):
-        assert name in line
-        assert "put a JPEG, PNG, GIF or WEBP file there" in line
-
-
-def test_a_text_that_is_not_utf_8_is_told(tmp_path):
-    (tmp_path / "guidelines.md").write_bytes("schön".encode("latin-1"))
-    with pytest.raises(UserError, match="guidelines.md: .*write it in UTF-8"):
-        instructions(tmp_path)
+def test_the_study_leader_replaces_a_text_by_a_file_in_the_study_folder():
+    (Folders().study / "guidelines.md").write_text("# Our own guidelines\n\nBe kind.")
+    text = Seen(instructions(Folders())).text
+    assert "Our own guidelines" in text
+    assert "When in doubt, say valid." not in text
+    assert "free will" in text
 
 
 def test_the_style_sheet_holds_no_sign_that_label_studio_escapes():
-    style = re.search("<style>(.*?)</style>", instructions(), re.DOTALL).group(1)
+    style = re.search("<style>(.*?)</style>", instructions(Folders()), re.DOTALL).group(1)
     assert not set("<>&") & set(style)
-
-
-def test_the_key_that_submits_is_named_as_label_studio_names_it():
-    # section:element, as in version 1.23.2's defaults; at most 50 characters
-    ((name, row),) = HOTKEYS.items()
-    assert name == "annotation:annotation:submit"
-    assert "ctrl+enter" in row["key"].split(",")
-    assert len(row["key"]) <= 50
 
 
 def test_the_colours_of_chosen_answers_can_be_read_and_told_apart_with_every_kind_of_sight():
@@ -265,7 +224,7 @@ def test_label_studio_accepts_the_interface():
 
 
 def test_the_guidelines_name_every_choice_key_and_category():
-    text = (HOME / "guidelines.md").read_text()
+    text = "".join((HOME / name).read_text() for name in ("guidelines.md", "screen.md"))
     for name in ("first", "second"):
         for choice in CONTROLS[name].iter("Choice"):
             assert re.search(rf"\*\*{choice.get('value')}\*\*.*`{choice.get('hotkey')}`", text)

@@ -1,12 +1,17 @@
-"""A Label Studio of its own for the tests marked `server`: a folder, a free port, two annotators with a project each."""
+"""A Label Studio of its own for the tests marked `server`: a folder, a free port, a data set `tiny` whose tasks are pushed, and
+the annotators ann, ben and cyd."""
 
 from __future__ import annotations
 
+import getpass
 import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,34 +20,43 @@ import msgspec
 import pytest
 import requests
 
-from annotation.client.credentials import Secrets
+from annotation.client.consent import keep_terms
+from annotation.client.credentials import read_secrets
+from annotation.client.push import push
 from annotation.server import accounts, environment, process
-from annotation.server.accounts import join
 from annotation.study.roster import read_roster
 from pipeline.core.paths import Folders
+from pipeline.core.records import Task
+from tests.annotation.conftest import made_task, write_batch
 
 ROOT = Path(__file__).parents[3]
-SCREEN = """<View><Image name="image" value="$image"/><Text name="first_text" value="$first"/>
-<Choices name="first" toName="image"><Choice value="valid"/><Choice value="invalid"/></Choices></View>"""
-ANSWER = [{"from_name": "first", "to_name": "image", "type": "choices", "value": {"choices": ["valid"]}}]
+PEOPLE = ("ann", "ben", "cyd", "dan", "eve", "fay", "gus", "hal", "ivy", "joe", "kim", "lea", "amy", "bob")
+PARAMS = {
+    "votes": 2,
+    "wave": 10,
+    "overlap": 1.0,
+    "seed": 1,
+    "training": 0,
+    "test": 0,
+}  # every task gets two votes
 
 
 class Studio(NamedTuple):
-    """`python` is Label Studio's; `home` its folder; `projects` and `tasks` by the annotator's name."""
+    """`python` is Label Studio's; `folder` the project's; the working directory of the tests that use it."""
 
     python: Path
-    home: Path
-    secrets: Secrets
-    projects: dict[str, int]
-    tasks: dict[str, list[int]]
+    folder: Path
 
     @property
     def url(self) -> str:
-        return self.secrets.url
+        return read_secrets().url
 
-    def service(self, name: str) -> requests.Session:
-        """A session as the service account of an annotator's organisation."""
-        return self.bearer(self.secrets.annotators[name].token)
+    @property
+    def queue(self) -> Path:
+        return self.folder / "data/tiny/study/queue.json"
+
+    def admin(self) -> requests.Session:
+        return self.bearer(read_secrets().admin.token)
 
     def bearer(self, token: str) -> requests.Session:
         session = requests.Session()
@@ -54,59 +68,162 @@ class Studio(NamedTuple):
     def login(self, name: str) -> requests.Session:
         """A session as an annotator, logged in through the page's form."""
         session = requests.Session()
-        login = self.secrets.annotators[name]
+        login = read_secrets().annotators[name]
         page = session.get(f"{self.url}/user/login/", timeout=60)
-        token = page.text.split('name="csrfmiddlewaretoken" value="')[1].split('"')[0]
-        form = {"email": login.email, "password": login.password, "csrfmiddlewaretoken": token}
+        form = {
+            "email": login.email,
+            "password": login.password,
+            "csrfmiddlewaretoken": form_token(page.text),
+        }
         session.post(f"{self.url}/user/login/", data=form, timeout=60, allow_redirects=False)
         return session
 
+    def desk(self, name: str) -> DeskClient:
+        """Somebody's page, come to by their link, consent given."""
+        desk = DeskClient(self.url, f"/desk/in/{read_secrets().annotators[name].link}")
+        desk.agree()
+        return desk
 
-@pytest.fixture(scope="session")
-def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    """The annotators ann and ben, five tasks each, on a server that is stopped at the end."""
-    folder = tmp_path_factory.mktemp("studio")
+    def restart(self) -> None:
+        """Start the server again if it was killed."""
+        if process.running() is None:
+            process.start(self.python, int(self.url.rsplit(":", 1)[1]))
+
+
+class DeskClient:
+    """What desk.js does: the page, its CSRF token, and one step after the other."""
+
+    def __init__(self, url: str, address: str = "/desk/", session: requests.Session | None = None) -> None:
+        self.url, self.session = url, session or requests.Session()
+        page = self.session.get(url + address, timeout=60)
+        self.csrf = page.text.partition('data-csrf="')[2].partition('"')[0]
+
+    def post(self, body: Any, **more: Any) -> requests.Response:
+        headers = {"X-CSRFToken": self.csrf}
+        return self.session.post(f"{self.url}/desk/step", json=body, headers=headers, timeout=60, **more)
+
+    def step(self, body: Any) -> dict[str, Any]:
+        answer = self.post(body)
+        assert answer.status_code == 200, (answer.status_code, answer.text[:300])
+        return answer.json()
+
+    def agree(self) -> dict[str, Any]:
+        shown = self.step({})
+        return self.step({"consent": shown["hash"]}) if shown["show"] == "consent" else shown
+
+    def answer(
+        self, shown: dict[str, Any], first: str = "valid", second: str = "", **more: Any
+    ) -> dict[str, Any]:
+        """Without another word the second question, a filter of `made_task`, is answered as it should be."""
+        second = second or as_known(shown)
+        said = {"place": shown["place"], "first": first, "second": second, "seconds": 2.5}
+        return self.step({"answer": said | more})
+
+
+def as_known(shown: dict[str, Any]) -> str:
+    """The known verdict of the second question: "Is there a dog 7?" is invalid, as 7 is odd."""
+    number = shown["second"].removesuffix("?").split()[-1]
+    return "invalid" if number.isdigit() and int(number) % 2 else "valid"
+
+
+def form_token(page: str) -> str:
+    return page.split('name="csrfmiddlewaretoken" value="')[1].split('"')[0]
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def studio(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    """Of 100 tasks, each with a filter as second question; on SQLite, then on PostgreSQL."""
+    folder, tasks = tmp_path_factory.mktemp(request.param), [made_task(number) for number in range(100)]
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        if request.param == "postgresql":
+            patch.setenv("RGQA_ANNOTATE_DATABASE", stack.enter_context(postgresql()))
+        yield stack.enter_context(served(folder, tasks))
+
+
+@contextmanager
+def postgresql() -> Iterator[str]:
+    """The address of a database on a PostgreSQL of its own, which runs in a temporary folder and is stopped at the end."""
+    found = [
+        shutil.which("postgres"),
+        *sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), reverse=True),
+    ]
+    homes = [Path(os.path.realpath(path)).parent for path in found if path]
+    home = next((home for home in homes if (home / "initdb").exists()), None)
+    if home is None:
+        pytest.skip("no PostgreSQL is installed here")
+    # It refuses to run as root; Debian's package makes the user postgres for it.
+    alone = ["runuser", "-u", "postgres", "--"] if getpass.getuser() == "root" else []
+    folder = Path(tempfile.mkdtemp(prefix="rgqa-postgresql-"))
+    port = free_port()
+    if alone:
+        shutil.chown(folder, "postgres")
+    run = {"check": True, "capture_output": True, "cwd": "/"}
+    subprocess.run([*alone, home / "initdb", "-D", folder / "data", "-U", "rgqa", "-A", "trust"], **run)
+    log = (folder / "log").open("wb")
+    command = [
+        *alone,
+        home / "postgres",
+        "-D",
+        folder / "data",
+        "-p",
+        str(port),
+        "-k",
+        folder,
+        "-h",
+        "127.0.0.1",
+    ]
+    server = subprocess.Popen(command, stdout=log, stderr=log, cwd="/")
+    try:
+        ready = [home / "pg_isready", "-h", "127.0.0.1", "-p", str(port)]
+        while subprocess.run(ready, capture_output=True).returncode:
+            assert server.poll() is None, (folder / "log").read_text()
+            time.sleep(0.2)
+        subprocess.run([home / "createdb", "-h", "127.0.0.1", "-p", str(port), "-U", "rgqa", "rgqa"], **run)
+        yield f"postgresql://rgqa:x@127.0.0.1:{port}/rgqa"
+    finally:
+        server.terminate()
+        server.wait(30)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def served(
+    folder: Path, tasks: Sequence[Task], people: Sequence[str] = PEOPLE, **params: Any
+) -> Iterator[Studio]:
+    """A server that is stopped at the end, and as working directory the folder of its project."""
     before = Path.cwd()
+    pictures = folder / "data/tiny/source/images"
+    shutil.copytree(ROOT / "tests/tiny/source/images", pictures)
+    for task in tasks:
+        path = pictures / f"{task.picture_id}.png"
+        if not path.exists():
+            shutil.copy(ROOT / "tests/annotation/server/dot.png", path)
+    (folder / "data/tiny/truth").mkdir()
+    shutil.copy(ROOT / "tests/annotation/server/dot.png", folder / "data/tiny/truth/hidden.png")
+    (pictures.parent / "questions.json").write_text("{}")
+    (pictures / "script.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    content = {"dataset": "tiny", "tiny": {"annotate": PARAMS | params}}
+    (folder / "params.yaml").write_bytes(msgspec.yaml.encode(content))
     os.chdir(folder)
     try:
-        yield from made(folder)
+        write_batch(list(tasks))
+        keep_terms(Folders(), contact="Lee, lee@example.org")
+        accounts.join(Folders(), people)
+        python = environment.ensure(ROOT / ".venv-label-studio")
+        port = free_port()
+        accounts.ensure(python, read_roster(Folders()), port)
+        process.start(python, port)
+        push()
+        yield Studio(python, folder)
     finally:
         process.stop()
         os.chdir(before)
 
 
-def made(folder: Path) -> Iterator[Studio]:
-    pictures = folder / "data/tiny/source/images"
-    shutil.copytree(ROOT / "tests/tiny/source/images", pictures)
-    (folder / "data/tiny/truth").mkdir()
-    shutil.copy(next(pictures.iterdir()), folder / "data/tiny/truth/hidden.png")
-    (pictures.parent / "questions.json").write_text("{}")
-    (pictures / "script.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
-    join(Folders("tiny"), ["ann", "ben"])
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    python = environment.ensure(ROOT / ".venv-label-studio")
-    secrets = accounts.ensure(python, read_roster(Folders("tiny")), port)
-    process.start(python, port)
-    studio = Studio(python, folder / "data/label-studio", secrets, {}, {})
-    shown = sorted(path.name for path in pictures.iterdir() if path.suffix != ".svg")[:5]
-    for name in ("ann", "ben"):
-        service = studio.service(name)
-        project = service.post(
-            f"{studio.url}/api/projects/", json={"title": "RGQA tiny", "label_config": SCREEN}, timeout=60
-        ).json()["id"]
-        rows = [
-            {"data": {"image": f"/data/local-files/?d=tiny/source/images/{file}", "first": "Is it?"}}
-            for file in shown
-        ]
-        service.post(f"{studio.url}/api/projects/{project}/import", json=rows, timeout=60).raise_for_status()
-        tasks = service.get(f"{studio.url}/api/tasks", params={"project": project}, timeout=60).json()[
-            "tasks"
-        ]
-        studio.projects[name] = project
-        studio.tasks[name] = sorted(task["id"] for task in tasks)
-    yield studio
+        return probe.getsockname()[1]
 
 
 @pytest.fixture
@@ -121,21 +238,31 @@ def run_inside(studio: Studio, lines: str) -> Any:
         [studio.python, "-c", f"{code}{lines}\nos.write(out, json.dumps(answer).encode())"],
         env=environment.variables(),
         capture_output=True,
-        check=True,
+        check=False,
     )
+    assert done.returncode == 0, done.stderr.decode()[-2000:]
     return msgspec.json.decode(done.stdout)
 
 
-@pytest.fixture(scope="module", params=["the page's form", "a token"])
-def ann(request: pytest.FixtureRequest, studio: Studio) -> requests.Session:
-    """Ann, logged in through the page or with a personal token that somebody made for her."""
-    if request.param == "the page's form":
-        return studio.login("ann")
-    return studio.bearer(token_of(studio, "ann"))
+def annotations(studio: Studio, name: str) -> list[dict[str, Any]]:
+    """Somebody's annotations as Label Studio keeps them."""
+    lines = [
+        "from tasks.models import Annotation",
+        f"rows = Annotation.objects.filter(completed_by__email='{name}@rgqa.local').order_by('pk')",
+        "said = lambda row: {one['from_name']: one['value']['choices'][0] for one in row.result}",
+        "answer = [{'id': row.pk, 'key': row.task.data['task'], 'said': said(row), 'seconds': row.lead_time,",
+        "           'skipped': row.was_cancelled} for row in rows]",
+    ]
+    return run_inside(studio, "\n".join(lines))
+
+
+def report(studio: Studio) -> dict[str, Any]:
+    return studio.admin().get(f"{studio.url}/desk/report", timeout=60).json()["tiny"]
 
 
 def token_of(studio: Studio, name: str) -> str:
-    email = studio.secrets.annotators[name].email
+    """A personal token that somebody made for an annotator."""
+    email = read_secrets().annotators[name].email
     return run_inside(
         studio,
         "from jwt_auth.models import LSAPIToken\nfrom users.models import User\n"
@@ -145,17 +272,12 @@ def token_of(studio: Studio, name: str) -> str:
 
 @pytest.fixture
 def asked(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict]:
-    """What Label Studio's Python is asked for; it gives `token of <e-mail>` to whoever has none."""
+    """What Label Studio's Python is asked for; it answers with the administrator's token."""
     questions: list[dict] = []
 
     def call(command: list[str], failed: str, **options: Any) -> bytes:
-        wanted = msgspec.json.decode(options["input"])
         questions.append(msgspec.json.decode(options["input"]))
-        for login in [wanted["admin"], *wanted["annotators"].values()]:
-            login["token"] = login["token"] or f"token of {login['email']}"
-            login.pop("active", None)
-            login.pop("hotkeys", None)
-        return msgspec.json.encode(wanted)
+        return b"token of the administrator"
 
     monkeypatch.setattr(environment, "call", call)
     monkeypatch.setattr(environment, "ensure", lambda: Path("python"))

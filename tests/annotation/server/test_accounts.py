@@ -8,29 +8,37 @@ from pathlib import Path
 import pytest
 
 from annotation.client.credentials import HOME, read_secrets
-from annotation.client.task_screen import HOTKEYS
 from annotation.server import accounts
-from annotation.server.accounts import invite, join, part
+from annotation.server.accounts import invite
 from annotation.study.roster import read_roster
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
 from tests.annotation.server.conftest import Studio
 
 
-def test_annotators_join_with_pseudonyms_in_order_and_an_account_each(asked: list[dict]) -> None:
-    invite(["zoe", "ann"], share=2)
+def test_annotators_join_with_pseudonyms_in_order_and_a_password_and_a_link_each(asked: list[dict]) -> None:
+    invite(["zoe", "ann"])
     invite(["ben"])
-    assert [(p.name, p.pseudonym, p.email, p.share) for p in read_roster(Folders())] == [
-        ("zoe", "annotator-01", "zoe@rgqa.local", 2.0),
-        ("ann", "annotator-02", "ann@rgqa.local", 2.0),
-        ("ben", "annotator-03", "ben@rgqa.local", 1.0),
+    assert [(p.name, p.pseudonym, p.email) for p in read_roster(Folders())] == [
+        ("zoe", "annotator-01", "zoe@rgqa.local"),
+        ("ann", "annotator-02", "ann@rgqa.local"),
+        ("ben", "annotator-03", "ben@rgqa.local"),
     ]
     secrets = read_secrets()
-    assert {name: login.token for name, login in secrets.annotators.items()} == {
-        name: f"token of {name}@rgqa.local" for name in ("zoe", "ann", "ben")
-    }
+    assert secrets.admin.token == "token of the administrator"
     assert len({login.password for login in secrets.annotators.values()}) == 3
+    links = {login.link for login in secrets.annotators.values()}
+    assert len(links) == 3 and {len(link) for link in links} == {43}  # 32 random bytes in base 64
     assert (HOME / "secrets.json").stat().st_mode & 0o777 == 0o600 and HOME.stat().st_mode & 0o777 == 0o700
+
+
+def test_an_address_for_volunteers_is_made_once(
+    asked: list[dict], capsys: pytest.CaptureFixture[str]
+) -> None:
+    invite([], link=True)
+    invite([], link=True)
+    secret = read_secrets().doors["tiny"]
+    assert capsys.readouterr().out.count(f"http://127.0.0.1:8080/desk/join/{secret}") == 2
 
 
 def test_the_same_invitation_twice_changes_nothing(asked: list[dict]) -> None:
@@ -53,31 +61,30 @@ def test_a_kill_before_the_secrets_are_written_is_mended_by_the_next_run(
     invite(["ann"])
     assert [person.pseudonym for person in read_roster(Folders())] == ["annotator-01"]
     # The account is asked for again, with the password that is kept.
-    assert asked[-1]["annotators"]["ann"]["password"] == read_secrets().annotators["ann"].password
+    assert asked[-1]["annotators"][0]["password"] == read_secrets().annotators["ann"].password
 
 
 def test_who_leaves_stays_in_the_roster_and_the_account_is_closed(asked: list[dict]) -> None:
     invite(["ann", "ben"])
-    password = read_secrets().annotators["ann"].password
+    before = read_secrets().annotators["ann"]
     invite(["ann"], leave=True)
     assert [(p.name, p.active) for p in read_roster(Folders())] == [("ann", False), ("ben", True)]
-    assert asked[-1]["annotators"] == {
-        "ann": {
-            "email": "ann@rgqa.local",
-            "password": password,
-            "token": "token of ann@rgqa.local",
-            "active": False,
-            "hotkeys": HOTKEYS,
-        }
+    (wanted,) = asked[-1]["annotators"]
+    assert wanted == {
+        "email": "ann@rgqa.local",
+        "password": before.password,
+        "token": "",
+        "link": before.link,
+        "active": False,
     }
     invite(["ann"])
-    assert read_roster(Folders())[0].active and read_secrets().annotators["ann"].password == password
+    assert read_roster(Folders())[0].active and read_secrets().annotators["ann"] == before
 
 
 def test_every_name_that_cannot_be_is_told_at_once(asked: list[dict]) -> None:
     with pytest.raises(UserError) as error:
-        invite(["ann b", "ok", "../x"], share=0)
-    assert error.value.problems[0] == "invite: 3 problems"
+        invite(["ann b", "ok", "../x"])
+    assert error.value.problems[0] == "invite: 2 problems"
     assert read_roster(Folders()) == [] and asked == []
 
 
@@ -113,37 +120,10 @@ def test_why_accounts_cannot_be_made_is_shown(tiny: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.server
-def test_accounts_made_twice_are_the_same(studio: Studio) -> None:
-    again = accounts.ensure(studio.python, read_roster(Folders("tiny")), int(studio.url.rsplit(":")[-1]))
-    assert again == studio.secrets
-
-
-@pytest.mark.server
-def test_secrets_and_database_are_for_the_owner_alone(studio: Studio) -> None:
-    for path in (
-        studio.home,
-        studio.home / "secrets.json",
-        studio.home / "label_studio.sqlite3",
-        studio.home / ".env",
-    ):
+def test_accounts_made_twice_are_the_same_and_for_the_owner_alone(studio: Studio) -> None:
+    port = int(studio.url.rsplit(":")[-1])
+    before = accounts.ensure(studio.python, read_roster(Folders()), port)
+    assert accounts.ensure(studio.python, read_roster(Folders()), port) == before == read_secrets()
+    home = studio.folder / "data/label-studio"
+    for path in (home, home / "secrets.json", home / "server.log", home / ".env"):
         assert path.stat().st_mode & 0o077 == 0, path
-
-
-@pytest.mark.server
-def test_who_leaves_is_logged_out_and_who_comes_back_has_the_same_account(studio: Studio) -> None:
-    folders, port = Folders("tiny"), int(studio.url.rsplit(":")[-1])
-    session = studio.login("ben")
-    assert session.get(f"{studio.url}/api/current-user/whoami", timeout=60).status_code == 200
-    part(folders, ["ben"])
-    accounts.ensure(studio.python, read_roster(folders), port)
-    assert session.get(f"{studio.url}/api/current-user/whoami", timeout=60).status_code == 401
-    assert studio.login("ben").get(f"{studio.url}/api/current-user/whoami", timeout=60).status_code == 401
-    assert (
-        studio.service("ben")
-        .get(f"{studio.url}/api/projects/{studio.projects['ben']}/", timeout=60)
-        .status_code
-        == 200
-    )
-    join(folders, ["ben"])
-    assert accounts.ensure(studio.python, read_roster(folders), port) == studio.secrets
-    assert studio.login("ben").get(f"{studio.url}/api/current-user/whoami", timeout=60).status_code == 200

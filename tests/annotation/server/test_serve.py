@@ -18,12 +18,13 @@ def test_the_summary_names_address_logins_and_where_the_secrets_lie(asked: list[
     text = "\n".join(serve.summary(secrets, read_roster(Folders())))
     for part in (
         secrets.url,
+        "/desk/in/" + secrets.annotators["ann"].link,
         "ann@rgqa.local",
         secrets.annotators["ann"].password,
         "data/label-studio/secrets.json",
     ):
         assert part in text
-    assert secrets.admin.password not in text and secrets.annotators["ann"].token not in text
+    assert secrets.admin.password not in text and secrets.admin.token not in text
 
 
 def test_accounts_are_looked_for_again_only_when_somebody_or_the_port_is_new(asked: list[dict]) -> None:
@@ -40,5 +41,11 @@ def test_beside_another_label_studio_none_is_started(
 ) -> None:
     monkeypatch.setenv("LABEL_STUDIO_URL", "https://label.example.org")
     with pytest.raises(UserError, match="unset them to run one here"):
+        serve.serve(8080)
+    assert asked == []
+
+
+def test_without_annotators_it_says_how_to_invite_them(asked: list[dict]) -> None:
+    with pytest.raises(UserError, match="nobody annotates yet; run: rgqa annotate invite NAME ... --contact"):
         serve.serve(8080)
     assert asked == []

@@ -1,57 +1,74 @@
-"""A quality report of three tasks that three people judged."""
+"""Made-up tasks and verdicts, and a quality report of four people on fourteen tasks."""
 
 import msgspec
 
-from annotation.study.judged import CollectRules, judged_tasks
+from annotation.study.agreement import Figure
+from annotation.study.judged import CollectRules, judged_questions
 from annotation.study.quality_figures import summary
 from annotation.study.votes import verify
 from annotation.study.weighing import weigh
 from pipeline.core.records import Candidate, Judgement, Screened, Task, TaskQuestion, Verdict
 
 V, X, U = "valid", "invalid", "unsure"
-RULES = CollectRules(min_filter_answers=2, min_filter_accuracy=0.5)
+RULES = CollectRules(rule="majority")
+
+
+def task(key, expected=V, text="filter", subset="clip-hard", source="own question", picture=None):
+    """Picture n<key>, candidate c<key> first, then a filter of what is expected."""
+    known = TaskQuestion(
+        key="2", text=text, role="filter", expected=expected, source=source, question_id=f"q{key}"
+    )
+    asked = TaskQuestion(key="1", text="candidate", role="candidate", candidate_id=f"c{key}")
+    return Task(task_id=key, picture_id=picture or f"n{key}", subset=subset, first=asked, second=known)
+
+
+def repeating(key, again, **more):
+    """The same with a repeat of candidate c<again> in the filter's place."""
+    repeat = TaskQuestion(key="2", text="again", role="repeat", candidate_id=f"c{again}")
+    return msgspec.structs.replace(task(key, **more), second=repeat)
+
+
+def verdict(key, who, candidate, known, order=0, **more):
+    return Verdict(
+        verdict_id=key + who, task_id=key, annotator=who, first=candidate, second=known, order=order, **more
+    )
+
+
+def screened(key, subset="clip-hard"):
+    candidate = Candidate(
+        candidate_id=f"c{key}", subset=subset, picture_id=f"n{key}", question_id="q", text=f"candidate {key}"
+    )
+    return Screened(candidate=candidate, judgement=Judgement(answerability="unknown"))
+
+
+def crowd(people, count, candidate=lambda n: X, **more):
+    """`count` tasks, filters of which are valid and invalid in turn, and everybody's verdicts on all of them in this order.
+
+    Args:
+        people: name -> what they say of the filter of task n, given what is expected; candidate: what all say of its candidate.
+    """
+    tasks = {f"{n:04}": task(f"{n:04}", (V, X)[n % 2]) for n in range(count)}
+    verdicts = [
+        verdict(key, who, candidate(n), says(n, tasks[key].second.expected), n, **more)
+        for who, says in people.items()
+        for n, key in enumerate(tasks)
+    ]
+    return tasks, judged_questions(tasks, verdicts)
 
 
 def quality(ann="ann", text="filter", simulated=False, seconds=None):
-    """Three tasks, judged by three; the last fails two of three filters and is excluded; the filter of c is refuted."""
-    tasks = {
-        key: Task(
-            task_id=key,
-            picture_id=f"n{key}",
-            subset="clip-hard",
-            first=TaskQuestion(key="1", text="candidate", role="candidate", candidate_id=f"c{key}"),
-            second=TaskQuestion(key="2", text=text, role="filter", expected=V, source="own question"),
-        )
-        for key in "abc"
-    }
-    given = {
-        ann: {"a": (X, V), "b": (X, U), "c": (V, X)},
-        "ben": {"a": (X, V), "b": (V, X), "c": (V, X)},
-        "cem": {"a": (V, X), "b": (V, X), "c": (V, X)},
-    }
-    verdicts = [
-        Verdict(
-            verdict_id=who + key,
-            task_id=key,
-            annotator=who,
-            first=first,
-            second=second,
-            order=n,
-            seconds=seconds,
-            simulated=simulated,
-        )
-        for who, row in given.items()
-        for n, (key, (first, second)) in enumerate(row.items())
-    ]
-    screened = [
-        Screened(
-            candidate=Candidate(
-                candidate_id=f"c{k}", subset="clip-hard", picture_id="n", question_id="q", text="candidate"
-            ),
-            judgement=Judgement(answerability="unknown"),
-        )
-        for k in "abc"
-    ]
-    weighed = weigh(judged_tasks(tasks, verdicts), RULES)
-    verified = verify(screened, weighed.judged, RULES)
-    return summary(weighed, verified, [], [], msgspec.structs.asdict(RULES))
+    """Fourteen tasks, a to n: the first two candidates are said to be invalid by all. Of their filters ann, ben and dan
+    contradict that of c, which falls; ben fails that of b, too; cem fails all, and is excluded."""
+    keys = "abcdefghijklmn"
+    tasks = {key: task(key, (V, X)[n % 2], text) for n, key in enumerate(keys)}
+    verdicts = []
+    for who in (ann, "ben", "cem", "dan"):
+        for n, key in enumerate(keys):
+            expected = tasks[key].second.expected
+            wrong = who == "cem" or key == "c" or (who, key) == ("ben", "b")
+            known = {V: X, X: V}[expected] if wrong else expected
+            said = X if key in "ab" else V
+            verdicts.append(verdict(key, who, said, known, n, seconds=seconds, simulated=simulated))
+    weighed = weigh(judged_questions(tasks, verdicts), RULES)
+    verified = verify([screened(key) for key in keys], weighed.judged, RULES)
+    return summary(weighed, verified, {}, Figure(), [], msgspec.structs.asdict(RULES))

@@ -1,99 +1,105 @@
+import krippendorff
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.metrics import cohen_kappa_score
 
-from annotation.study.agreement import agreement, alpha, kappa
-from annotation.study.judged import judged_tasks
-from pipeline.core.records import Task, TaskQuestion, Verdict
-
-V, X, U = "valid", "invalid", "unsure"
+from annotation.study.agreement import ac1, agreement, alpha, figure, retest, share, terms
+from annotation.study.judged import judged_questions, votes
+from tests.annotation.study.conftest import U, V, X, repeating, task, verdict
 
 
-def task(key, subset="clip-hard"):
-    return Task(
-        task_id=key,
-        picture_id="n1",
-        subset=subset,
-        first=TaskQuestion(key="1", text="candidate", role="candidate", candidate_id=f"c{key}"),
-        second=TaskQuestion(key="2", text="filter", role="filter", expected="valid"),
-    )
-
-
-def verdict(key, who, candidate):
-    return Verdict(verdict_id=key + who, task_id=key, annotator=who, first=candidate, second="valid")
+def of(function, counts):
+    """A figure of units whose values were given so often, [units, 2]."""
+    return float(function(terms(np.array(counts)).sum(axis=0)))
 
 
 def test_alpha_of_krippendorffs_own_example():
     # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), section B: two observers, ten units, binary.
     # Coincidences: 00 -> 10, 01 and 10 -> 4, 11 -> 2; alpha = 1 - 19 * 4 / (14 * 6) = 0.095.
     first, second = (0, 1, 0, 0, 0, 0, 0, 0, 1, 0), (1, 1, 1, 0, 0, 1, 0, 0, 0, 0)
-    counts = np.array([[(a, b).count(0), (a, b).count(1)] for a, b in zip(first, second, strict=True)])
-    assert alpha(counts) == pytest.approx(1 - 19 * 4 / (14 * 6), abs=1e-12)
+    counts = [[(a, b).count(0), (a, b).count(1)] for a, b in zip(first, second, strict=True)]
+    assert of(alpha, counts) == pytest.approx(1 - 19 * 4 / (14 * 6), abs=1e-12)
 
 
-def test_alpha_with_different_numbers_of_verdicts_by_hand():
-    # Units (3 valid), (1 valid, 2 invalid), (2 invalid), and one judged once, which does not count. n = 8, 4 of each.
-    # Disagreeing pairs, each unit's over its verdicts - 1: 2 * 1 * 2 / 2 = 2. Expected: 2 * 4 * 4 / 7. 1 - 2 * 7 / 32.
-    assert alpha(np.array([[3, 0], [1, 2], [0, 2], [1, 0]])) == pytest.approx(1 - 14 / 32, abs=1e-12)
+def test_alpha_agrees_with_the_library_for_any_number_of_verdicts():
+    counts = np.random.default_rng(4).integers(0, 4, (60, 2))
+    counts = counts[counts.sum(axis=1) > 0]
+    library = krippendorff.alpha(value_counts=counts[counts.sum(axis=1) > 1], level_of_measurement="nominal")
+    assert of(alpha, counts) == pytest.approx(library, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "counts", [[[2, 0], [3, 0]], [[2, 0], [0, 1]], [[1, 0], [0, 1]], np.zeros((0, 2), int)]
-)
+def test_ac1_of_gwets_table():
+    # Gwet (2008), table 1 with A = 118, B = 5, C = 2, D = 0 of 125: observed 118 / 125 = 0.944; marginals of + are
+    # (123 + 120) / 250 = 0.972, chance 2 * 0.972 * 0.028 = 0.0544, AC1 = (0.944 - 0.0544) / (1 - 0.0544) = 0.941. Alpha is negative.
+    counts = [[2, 0]] * 118 + [[1, 1]] * 7
+    assert of(ac1, counts) == pytest.approx((0.944 - 2 * 0.972 * 0.028) / (1 - 2 * 0.972 * 0.028), abs=1e-12)
+    assert of(alpha, counts) < 0
+
+
+def test_units_judged_once_tell_how_often_a_value_is_given_and_nothing_of_agreement():
+    # Pairs alike: 1 and 1/3 of the two units judged twice; of value 1: (0 + 2/3 + 1) / 3.
+    counts = [[2, 0], [1, 2], [0, 1]]
+    assert of(share, counts) == pytest.approx((1 + 1 / 3) / 2)
+    chance = 2 * (5 / 9) * (4 / 9)
+    assert of(ac1, counts) == pytest.approx((2 / 3 - chance) / (1 - chance))
+
+
+@pytest.mark.parametrize("counts", [[[2, 0], [3, 0]], [[2, 0], [0, 1]], [[1, 0], [0, 1]]])
 def test_alpha_is_undefined_where_all_say_the_same_or_nothing_is_judged_twice(counts):
-    assert alpha(np.array(counts)) is None
+    assert figure(terms(np.array(counts)), np.arange(len(counts)), alpha).value is None
 
 
-def test_kappa_by_hand():
-    # Observed 14 of 20; by chance 0.5 * 0.6 + 0.5 * 0.4 = 0.5: (0.7 - 0.5) / (1 - 0.5).
-    assert kappa(np.array([[8, 2], [4, 6]])) == pytest.approx(0.4)
-    assert kappa(np.array([[0, 1], [1, 0]])) == pytest.approx(-1)
-
-
-def test_kappa_agrees_with_scikit_learn():
-    rng = np.random.default_rng(3)
-    for size in (2, 5, 40, 400):
-        one = rng.integers(0, 2, size)
-        other = np.where(rng.random(size) < 0.3, 1 - one, one)
-        one[0], other[0], one[1] = 0, 1, 1
-        table = np.array([[((one == a) & (other == b)).sum() for b in (0, 1)] for a in (0, 1)])
-        assert kappa(table) == pytest.approx(cohen_kappa_score(one, other), abs=1e-12)
-
-
-@pytest.mark.parametrize("table", [[[7, 0], [0, 0]], [[0, 0], [0, 7]], [[0, 0], [0, 0]]])
-def test_kappa_is_undefined_where_both_always_say_the_same_one_thing(table):
-    assert np.isnan(kappa(np.array(table)))
+def test_the_interval_covers_as_it_should():
+    # 200 draws of 60 pictures with 4 units each, alike with 0.8 at a time a picture: the 95 % interval has the truth in it.
+    rng, inside = np.random.default_rng(1), 0
+    for _ in range(200):
+        alike = (rng.random(60) < 0.8).repeat(4)
+        counts = np.where(alike[:, None], [2, 0], [1, 1])
+        found = figure(terms(counts), np.arange(60).repeat(4), share)
+        inside += found.low <= 0.8 <= found.high
+    assert 180 <= inside <= 198
 
 
 def test_agreement_is_told_for_all_and_for_each_subset_and_unsure_is_valid():
-    tasks = {t.task_id: t for t in (task("a"), task("b"), task("c", "pt-easy"), task("d", "pt-easy"))}
-    verdicts = [
-        verdict("a", "x", V),
-        verdict("a", "y", U),  # the same: unsure is valid
-        verdict("b", "x", V),
-        verdict("b", "y", X),  # not
-        verdict("c", "x", X),
-        verdict("c", "z", X),
-        verdict("d", "x", X),
-    ]
-    together, hard, easy = agreement(judged_tasks(tasks, verdicts))
-    assert [(p.first, p.second, p.both, p.same, p.kappa) for p in together.pairs] == [
-        ("x", "y", 2, 1, 0.0),  # observed 1/2, by chance 1 * 1/2
-        ("x", "z", 1, 1, None),
-    ]
-    assert (together.subset, together.candidates, together.verdicts, together.share) == (None, 3, 6, 2 / 3)
+    tasks = {
+        t.task_id: t for t in (task("a"), task("b"), task("c", subset="pt-easy"), task("d", subset="pt-easy"))
+    }
+    given = {"ax": V, "ay": U, "bx": V, "by": X, "cx": X, "cz": X, "dx": X}
+    verdicts = [verdict(key[0], key[1], said, V) for key, said in given.items()]
+    together, hard, easy = agreement(votes(judged_questions(tasks, verdicts)))
+    assert (together.subset, together.candidates, together.verdicts) == (None, 3, 6)
+    assert together.share.value == pytest.approx(2 / 3)
     # Units (2, 0), (1, 1), (0, 2) of valid, invalid: 1 - (2 / 6) / (2 * 3 * 3 / 30) = 4/9.
-    assert together.alpha == pytest.approx(4 / 9)
-    assert (hard.subset, hard.candidates, hard.share) == ("clip-hard", 2, 0.5)
-    assert (easy.subset, easy.candidates, easy.share, easy.alpha) == ("pt-easy", 1, 1.0, None)
+    assert together.alpha.value == pytest.approx(4 / 9)
+    assert (hard.subset, hard.candidates, hard.share.value) == ("clip-hard", 2, 0.5)
+    assert (easy.subset, easy.candidates, easy.share.value, easy.alpha.value) == ("pt-easy", 1, 1.0, None)
 
 
-def test_one_annotator_alone_agrees_with_nobody():
-    (together, hard) = agreement(judged_tasks({"a": task("a")}, [verdict("a", "x", V)]))
-    assert (together.pairs, together.alpha, together.share, together.candidates) == ((), None, None, 0)
-    assert hard.subset == "clip-hard"
+def test_where_nothing_was_judged_twice_or_nothing_counts_there_is_nothing_to_agree_about():
+    rows = votes(judged_questions({"a": task("a")}, [verdict("a", "x", V, V)]))
+    for some in (rows, rows[:0]):
+        together = agreement(some)[0]
+        assert (together.alpha.value, together.share.value, together.candidates) == (None, None, 0)
 
 
-def test_where_no_verdict_counts_there_is_nothing_to_agree_about():
-    (together,) = agreement(judged_tasks({"a": task("a")}, [verdict("a", "x", V)])[:0])
-    assert (together.candidates, together.verdicts, together.alpha, together.pairs) == (0, 0, None, ())
+def test_retest_is_of_those_whom_one_person_judged_twice():
+    tasks = {
+        "a": task("a"),
+        "b": task("b"),
+        "c": repeating("c", "a"),
+        "d": repeating("d", "b"),
+        "e": repeating("e", "z"),
+    }
+    said = [
+        ("a", "x", X, V),
+        ("b", "x", V, V),
+        ("c", "x", V, X),
+        ("d", "x", V, X),
+        ("a", "y", X, V),
+        ("e", "y", V, V),
+    ]
+    judged = judged_questions(tasks, [verdict(*row) for row in said])
+    found = retest(votes(judged))
+    assert (found.twice, found.same.value) == (2, 0.5)  # a the same, b not
+    assert retest(votes(judged)[:0]).same.value is None
+    assert isinstance(judged, pd.DataFrame)

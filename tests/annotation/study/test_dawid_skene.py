@@ -1,72 +1,124 @@
-from fractions import Fraction
 from math import prod
 
 import numpy as np
 import pytest
 
-from annotation.study.dawid_skene import dawid_skene, posteriors, usual
-from annotation.study.judged import judged_tasks
-from pipeline.core.records import Task, TaskQuestion, Verdict
+from annotation.study.dawid_skene import MOST_SURE, Votes, dawid_skene, posteriors
+from annotation.study.judged import judged_questions
+from tests.annotation.study.conftest import U, V, X, repeating, task, verdict
 
-V, X, U = "valid", "invalid", "unsure"
+PLAIN = {"shrink": 0.0, "smoothing": 0.0}
+
+
+def plain(item, who, said, responses=2, **more):
+    """Everybody has one table."""
+    item, who, said = (np.array(values) for values in (item, who, said))
+    return Votes.of(item, who, said, np.arange(who.max() + 1), responses=responses, **more)
 
 
 def test_one_round_by_hand():
     # Items 0, 1; annotators a, b, c. Item 0: 1, 1, 0. Item 1: 0, 0, 0.
-    item, who, said = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2]), np.array([1, 1, 0, 0, 0, 0])
-    posterior, confusion = dawid_skene(item, who, said, responses=2, smoothing=0, most_rounds=1)
+    votes = plain([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [1, 1, 0, 0, 0, 0])
+    posterior, tables = dawid_skene(votes, **PLAIN, most_rounds=1)
     # Start, P(class 1): item 0 2/3, item 1 0. Prior of 1: 1/3. Tables, by weights 2/3 on item 0, 0 on item 1 for
     # class 1 and 1/3, 1 for class 0: a and b say 1 of class 1 always, of class 0 in (1/3) / (4/3) = 1/4; c says 0 always.
-    assert confusion[:, 1, 1] == pytest.approx([1, 1, 0])
-    assert confusion[:, 0, 1] == pytest.approx([1 / 4, 1 / 4, 0])
+    assert tables[:, 1, 1] == pytest.approx([1, 1, 0])
+    assert tables[:, 0, 1] == pytest.approx([1 / 4, 1 / 4, 0])
     # Item 0: class 1 has 1/3 * 1 * 1 * 1, class 0 has 2/3 * 1/4 * 1/4 * 1 = 1/24: 8/9. Item 1: class 1 is ruled out.
-    assert posterior[:, 1] == pytest.approx([8 / 9, 0])
+    assert posterior == pytest.approx([8 / 9, 0])
 
 
-def plain(votes, rounds, smoothing):
-    """Three responses, two classes, in exact fractions and plain loops."""
-    items, people = sorted({v[0] for v in votes}), sorted({v[1] for v in votes})
-    belief = {}
-    for i in items:
-        mine = [v[2] for v in votes if v[0] == i]
-        belief[i] = [Fraction(2 * mine.count(c) + mine.count(2), 2 * len(mine)) for c in (0, 1)]
-    for _ in range(rounds):
-        prior = [
-            (sum(belief[i][c] for i in items) + smoothing) / (len(items) + 2 * smoothing) for c in (0, 1)
-        ]
-        table = {}
-        for a in people:
-            for c in (0, 1):
-                weights = [
-                    sum(belief[i][c] for i, b, r in votes if b == a and r == said) + smoothing
-                    for said in range(3)
-                ]
-                table[a, c] = [w / sum(weights) for w in weights]
-        for i in items:
-            likely = [prior[c] * prod(table[a, c][r] for j, a, r in votes if j == i) for c in (0, 1)]
-            belief[i] = [x / sum(likely) for x in likely]
-    return belief
+# crowd-kit 1.4.2 (Toloka) in an environment of its own, on the votes of `drawn`: pip install crowd-kit==1.4.2;
+# DawidSkene(n_iter=2000, tol=0).fit(DataFrame({"task": item, "worker": who, "label": said})), probas_[1] and errors_.
+CROWD_KIT = [
+    *(0.022113, 0.334986, 0.006554, 0.347068, 0.690631, 1.0, 0.06227, 0.086901, 0.139343, 1.0),
+    *(1.0, 0.045798, 0.87349, 1.0, 1.0, 0.95109, 0.006554, 0.018248, 0.156646, 0.054343),
+    *(1.0, 0.727802, 0.125067, 1.0, 1.0, 0.922125, 1.0, 0.234014, 0.737818, 1.0),
+    *(0.086731, 0.719829, 1.0, 1.0, 0.045798, 1.0, 0.189302, 0.671454, 0.028745, 0.970897),
+]
+CROWD_KIT_SAYS_1 = [  # worker -> where 0 is true, where 1 is
+    (0.171730, 0.829752),
+    (0.319277, 0.547748),
+    (0.533749, 0.763327),
+    (0.310804, 0.697353),
+    (0.000000, 0.827202),
+]
 
 
-def test_three_rounds_with_unsure_agree_with_exact_fractions():
-    votes = [
+def drawn():
+    """Votes of five on about 70 % of 40 items each."""
+    rng = np.random.default_rng(7)
+    truth = rng.random(40) < 0.6
+    error = np.array([0.15, 0.2, 0.25, 0.3, 0.35])
+    item, who = np.nonzero(rng.random((40, 5)) < 0.8)
+    return item, who, (truth[item] ^ (rng.random(len(item)) < error[who])).astype(int)
+
+
+def test_the_plain_case_agrees_with_crowd_kit():
+    posterior, tables = dawid_skene(plain(*drawn()), **PLAIN, most_rounds=5000)
+    assert posterior == pytest.approx(CROWD_KIT, abs=2e-4)
+    assert tables[:, :, 1] == pytest.approx(np.array(CROWD_KIT_SAYS_1), abs=2e-4)
+
+
+def test_three_rounds_of_everything_agree_with_plain_loops():
+    """Two people with tables 0, 1 and 2, 3; "unsure" is response 2; item 3 is known; items 0 and 1 are a group, with priors."""
+    given = [
         (0, 0, 1),
-        (0, 1, 1),
-        (0, 2, 2),
-        (1, 0, 0),
-        (1, 1, 2),
-        (1, 2, 0),
+        (0, 2, 1),
+        (1, 1, 0),
+        (1, 3, 2),
         (2, 0, 1),
-        (2, 1, 0),
+        (2, 2, 0),
         (3, 1, 1),
-        (3, 2, 2),
+        (3, 3, 1),
+        (4, 0, 2),
     ]
-    expected = plain(votes, 3, Fraction(1))
-    item, who, said = np.array(votes).T
-    posterior, _ = dawid_skene(item, who, said, most_rounds=3)
-    assert posterior == pytest.approx(
-        np.array([[float(p) for p in expected[i]] for i in range(4)]), abs=1e-12
+    owner, prior, groups = (0, 0, 1, 1), {0: 0.9, 1: 0.3, 2: 0.5, 4: 0.5}, ((0, 1), (2, 4))
+    shrink, smoothing = 2.0, 1.0
+    belief = {}
+    for i in range(5):
+        mine = [r for j, _, r in given if j == i]
+        belief[i] = (2 * mine.count(1) + mine.count(2)) / (2 * len(mine))
+    belief[3] = 1.0
+    odds = {i: p / (1 - p) for i, p in prior.items()}
+
+    def shares(counts):
+        return [count / sum(counts) for count in counts]
+
+    def counts(tables, c):
+        weight = {i: belief[i] if c else 1 - belief[i] for i in belief}
+        return [sum(weight[i] for i, t, r in given if t in tables and r == said) for said in range(3)]
+
+    for _ in range(3):
+        table = {}
+        for c in (0, 1):
+            everybody = shares([n + smoothing for n in counts(range(4), c)])
+            for t in range(4):
+                whose = [other for other in range(4) if owner[other] == owner[t]]
+                person = shares([n + shrink * e for n, e in zip(counts(whose, c), everybody, strict=True)])
+                table[t, c] = shares([n + shrink * p for n, p in zip(counts([t], c), person, strict=True)])
+        for group in groups:  # the factor moves the mean prior of the group to its mean belief
+            wanted = (sum(belief[i] for i in group) + smoothing) / (2 + 2 * smoothing)
+            had = sum(odds[i] / (1 + odds[i]) for i in group) / 2
+            for i in group:
+                odds[i] *= wanted / (1 - wanted) / (had / (1 - had))
+        for i in prior:
+            bayes = odds[i] * prod(table[t, 1][r] / table[t, 0][r] for j, t, r in given if j == i)
+            belief[i] = bayes / (1 + bayes)
+    item, tables, said = (np.array(values) for values in zip(*given, strict=True))
+    votes = Votes.of(
+        item, tables, said, np.array(owner), np.array([0.9, 0.3, 0.5, 1, 0.5]), np.array([0, 0, 1, 2, 1])
     )
+    posterior, _ = dawid_skene(votes, shrink=2, smoothing=1, most_rounds=3)
+    assert posterior == pytest.approx([belief[i] for i in range(5)], abs=1e-12)
+
+
+def test_estimates_that_are_all_wrong_alike_do_no_harm():
+    _, truth, item, who, said = simulated(11)
+    even = dawid_skene(plain(item, who, said, 3)).posterior
+    for answerable in (0.02, 0.98):
+        votes = plain(item, who, said, 3, prior=np.full(len(truth), 1 - answerable))
+        assert dawid_skene(votes).posterior == pytest.approx(even, abs=1e-4)
 
 
 def simulated(seed, items=3000):
@@ -86,89 +138,123 @@ def simulated(seed, items=3000):
 
 def test_known_tables_are_found_again_and_truths_better_than_by_majority():
     table, truth, item, who, said = simulated(11)
-    posterior, confusion = dawid_skene(item, who, said)
-    further, _ = dawid_skene(item, who, said, most_rounds=2000)
-    assert (posterior == further).all()  # it had settled
+    posterior, tables = dawid_skene(plain(item, who, said, 3))
     # About 3000 * 3 / 8 = 1125 votes each, at least 400 of a class: three standard errors of a share near 0.3 are 0.07.
-    assert np.abs(confusion - table).max() < 0.09
-    assert abs(posterior[:, 1].mean() - truth.mean()) < 0.03
+    assert np.abs(tables - table).max() < 0.09
+    assert abs(posterior.mean() - truth.mean()) < 0.03
     counts = np.zeros((len(truth), 3))
     np.add.at(counts, (item, said), 1)
-    right = (posterior.argmax(axis=1) == truth).mean()
+    right = ((posterior > 0.5) == truth).mean()
     assert right > ((counts[:, 1] > counts[:, 0]) == truth).mean() + 0.01
     # A probability means what it says: of those held at 0.95 and more, at least 95 % are right, give or take 1 %.
-    sure = posterior.max(axis=1) >= 0.95
-    assert (posterior.argmax(axis=1) == truth)[sure].mean() > 0.94
+    sure = np.abs(posterior - 0.5) >= 0.45
+    assert ((posterior > 0.5) == truth)[sure].mean() > 0.94
 
 
-def test_the_same_votes_give_the_same_bytes_in_any_order_of_items():
-    _, _, item, who, said = simulated(12, 200)
-    one, _ = dawid_skene(item, who, said)
-    assert one.tobytes() == dawid_skene(item, who, said)[0].tobytes()
-    other, _ = dawid_skene(199 - item, who, said)
-    assert other[::-1] == pytest.approx(one, abs=1e-7)
+def test_known_items_tell_a_crowd_that_is_wrong_together():
+    # Three of four call everything valid; without items whose class is known they carry the day.
+    rng = np.random.default_rng(3)
+    truth = (rng.random(300) < 0.5).astype(int)
+    item, who = np.repeat(np.arange(300), 4), np.tile(np.arange(4), 300)
+    said = np.where(who == 3, truth[item] ^ (rng.random(1200) < 0.1), rng.random(1200) < 0.02).astype(int)
+    anchored = np.where(np.arange(300) < 60, truth, 0.5)
+    posterior, _ = dawid_skene(plain(item, who, said, prior=anchored))
+    assert ((posterior > 0.5) == truth)[60:].mean() > 0.85
+    assert posterior[:60].tolist() == truth[:60].tolist()
+
+
+def test_a_thin_table_leans_on_the_person_and_a_new_person_on_everybody():
+    # Person 0 is right 95 times of 100 in table 0 and answers 2 of table 1 wrong; person 1 has a single answer.
+    item = np.arange(103)
+    tables = np.array([0] * 100 + [1] * 2 + [2])
+    said = np.array([1] * 95 + [0] * 5 + [0] * 2 + [1])
+    votes = Votes.of(item, tables, said, np.array([0, 0, 1]), np.ones(103), responses=2)
+    _, found = dawid_skene(votes)
+    # Everybody: (96 + 1) / (103 + 2) = 0.924; person 0: (95 + 9.24) / (102 + 10) = 0.931; table 1: 9.31 / 12 = 0.776.
+    # Table 0: (95 + 9.31) / 110 = 0.948. Person 1: (1 + 9.24) / 11 = 0.931, their table (1 + 9.31) / 11 = 0.937.
+    assert found[:, 1, 1].round(3).tolist() == [0.948, 0.776, 0.937]
 
 
 def test_few_votes_never_make_certainty():
-    posterior, _ = dawid_skene(np.array([0, 0]), np.array([0, 1]), np.array([1, 1]))
-    assert 0.5 < posterior[0, 1] < 0.95
+    posterior, _ = dawid_skene(plain([0, 0], [0, 1], [1, 1], 3))
+    assert 0.5 < posterior[0] < 0.95
 
 
 def test_no_votes_or_arrays_of_different_lengths_are_refused():
     with pytest.raises(ValueError, match="0 items"):
-        dawid_skene(np.array([], int), np.array([], int), np.array([], int))
-    with pytest.raises(ValueError, match="1 items, 2 annotators"):
-        dawid_skene(np.array([0]), np.array([0, 1]), np.array([1, 1]))
+        Votes.of(np.array([], int), np.array([], int), np.array([], int), np.arange(1))
+    with pytest.raises(ValueError, match="1 items, 2 tables"):
+        Votes.of(np.array([0]), np.array([0, 1]), np.array([1, 1]), np.arange(2))
 
 
-def world(rows):
-    """Tasks and verdicts from (task, subset, annotator, choice); a task that ends in f shows the filter first."""
-    tasks, verdicts = {}, []
-    for key, subset, who, choice in rows:
-        asked = TaskQuestion(key="1", text="candidate", role="candidate", candidate_id=f"c{key}")
-        known = TaskQuestion(key="2", text="filter", role="filter", expected=V)
-        first, second = (known, asked) if key.endswith("f") else (asked, known)
-        tasks[key] = Task(task_id=key, picture_id="n1", subset=subset, first=first, second=second)
-        said = (V, choice) if key.endswith("f") else (choice, V)
-        verdicts.append(
-            Verdict(verdict_id=key + who, task_id=key, annotator=who, first=said[0], second=said[1])
-        )
+def world(people, count=40):
+    """Everybody judges `count` candidates of two subsets, every second of which is invalid, and answers filters right."""
+    tasks = {
+        f"{n:03}": task(f"{n:03}", (V, X)[n // 2 % 2], subset=("pt-easy", "clip-hard")[n % 3 > 0])
+        for n in range(count)
+    }
+    verdicts = [
+        verdict(key, who, says(n, (V, X)[n % 2]), tasks[key].second.expected, n)
+        for who, says in people.items()
+        for n, key in enumerate(tasks)
+    ]
     return tasks, verdicts
 
 
-def test_each_subset_is_estimated_by_itself_from_answers_to_its_candidates():
-    hard = [("a", "x", X), ("a", "y", X), ("bf", "x", V), ("bf", "y", U), ("c", "x", X), ("c", "y", V)]
-    easy = [("d", "x", X), ("d", "z", X), ("e", "x", X), ("e", "z", X)]
-    rows = [(k, "clip-hard", who, said) for k, who, said in hard] + [
-        (k, "pt-easy", who, said) for k, who, said in easy
+def test_candidates_and_tables_are_told_with_intervals():
+    people = {"x": lambda n, truth: truth, "y": lambda n, truth: V if n % 10 == 1 else truth}
+    tasks, verdicts = world(people)
+    found, tables, again = posteriors(judged_questions(tasks, verdicts[::-1]), {})
+    assert [row.candidate_id for row in found] == [f"c{n:03}" for n in range(40)]
+    assert again.shape == (100, 40)
+    assert all(row.low <= row.invalid <= row.high for row in found)
+    assert [(row.subset, row.annotator, row.votes) for row in tables] == [
+        ("clip-hard", "x", 26),
+        ("clip-hard", "y", 26),
+        ("pt-easy", "x", 14),
+        ("pt-easy", "y", 14),
+        (None, "x", 40),
+        (None, "y", 40),
     ]
-    found, tables = posteriors(judged_tasks(*world(rows[::-1])))
-    alone, mine = posteriors(judged_tasks(*world(rows[:6])))
-    assert {row.candidate_id: row.invalid for row in alone}.items() <= {
-        row.candidate_id: row.invalid for row in found
-    }.items()
-    assert [row.candidate_id for row in found] == ["ca", "cbf", "cc", "cd", "ce"]
-    assert [(t.subset, t.annotator, t.votes) for t in tables] == [
-        ("clip-hard", "x", 3),
-        ("clip-hard", "y", 3),
-        ("pt-easy", "x", 2),
-        ("pt-easy", "z", 2),
-    ]
-    # Items a, bf, c; annotators x, y; valid is 0, invalid 1, unsure 2.
-    posterior, confusion = dawid_skene(
-        np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 1, 0, 1]), np.array([1, 1, 0, 2, 1, 0])
-    )
-    assert [row.invalid for row in alone] == pytest.approx(posterior[:, 1], abs=1e-6)
-    assert mine[1].where_valid == pytest.approx(dict(zip((V, X, U), confusion[1, 0], strict=True)))
+    assert found == posteriors(judged_questions(tasks, verdicts), {})[0]
 
 
-def test_what_is_usual_is_weighted_by_votes():
-    _, tables = posteriors(
-        judged_tasks(*world([("a", "pt-hard", "x", X), ("b", "pt-hard", "x", V), ("b", "pt-hard", "y", V)]))
-    )
-    x, y = tables
-    valid, invalid = zip(*(usual(tables, "pt-hard", choice) for choice in (V, X)), strict=True)
-    assert valid == pytest.approx([(2 * x.where_valid[said] + y.where_valid[said]) / 3 for said in (V, X)])
-    assert invalid == pytest.approx(
-        [(2 * x.where_invalid[said] + y.where_invalid[said]) / 3 for said in (V, X)]
-    )
+def test_a_prior_counts_as_far_as_it_may_and_one_vote_decides_where_it_is_sure():
+    tasks, verdicts = world({"x": lambda n, truth: truth, "y": lambda n, truth: truth})
+    judged = judged_questions(tasks, [row for row in verdicts if row.task_id < "038" or row.annotator == "x"])
+    prior = {"c038": 0.97, "c039": 0.03} | {f"c{n:03}": 0.5 for n in range(38)}
+    found = {row.candidate_id: row.invalid for row in posteriors(judged, prior)[0]}
+    assert found["c038"] < 0.01 and found["c039"] > 0.99  # x says valid and invalid
+    even = {row.candidate_id: row.invalid for row in posteriors(judged, prior | {"c038": 0.5})[0]}
+    assert found["c038"] < even["c038"] < 0.05
+    sure = {row.candidate_id: row.invalid for row in posteriors(judged, prior | {"c039": 1e-9})[0]}
+    most = {row.candidate_id: row.invalid for row in posteriors(judged, prior | {"c039": 1 - MOST_SURE})[0]}
+    assert sure["c039"] == pytest.approx(most["c039"], abs=1e-5)
+
+
+def test_failed_and_excluded_answers_are_no_votes_and_fallen_filters_no_anchors():
+    tasks, verdicts = world({"x": lambda n, truth: truth, "y": lambda n, truth: truth})
+    judged = judged_questions(tasks, verdicts)
+    candidates = judged["role"] == "candidate"
+    judged.loc[judged["annotator"] == "y", "aside"] = "annotator excluded"
+    judged.loc[candidates & (judged["task_id"] == "000"), "aside"] = "filter failed"
+    judged.loc[~candidates & (judged["task_id"] < "010"), "fallen"] = True
+    found, tables, _ = posteriors(judged, {})
+    assert [row.candidate_id for row in found] == [f"c{n:03}" for n in range(1, 40)]
+    assert [(row.subset, row.annotator, row.votes) for row in tables] == [
+        ("clip-hard", "x", 26),
+        ("pt-easy", "x", 13),
+        (None, "x", 30),
+    ]
+
+
+def test_a_repeat_is_a_vote_and_unsure_a_response_of_its_own():
+    tasks, verdicts = world({"x": lambda n, truth: truth, "y": lambda n, truth: truth if truth == X else U})
+    tasks["r"] = repeating("r", "000")
+    verdicts.append(verdict("r", "z", X, X, 0))
+    found = {row.candidate_id: row.invalid for row in posteriors(judged_questions(tasks, verdicts), {})[0]}
+    before = {
+        row.candidate_id: row.invalid for row in posteriors(judged_questions(tasks, verdicts[:-1]), {})[0]
+    }
+    assert found["c000"] > before["c000"]
+    assert found["c002"] < 0.5  # y's "unsure" is said of what is valid alone

@@ -1,9 +1,21 @@
 import json
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
 
-from annotation.study.exports import ExportedTask, pseudonym, read_exports, verdicts_of
+from annotation.study.exports import (
+    REASONS,
+    TASK_SCREEN,
+    ExportedAnnotation,
+    ExportedTask,
+    conflicts,
+    pseudonym,
+    read_pulled,
+    verdicts_in,
+    verdicts_of,
+    write_pulled,
+)
 from pipeline.core.errors import UserError
 from pipeline.core.records import Task, TaskQuestion
 
@@ -68,11 +80,10 @@ def exported(key, *annotations):
 
 
 def read(tmp_path, *files):
-    paths = []
-    for number, content in enumerate(files):
-        paths.append(tmp_path / f"{number}.json")
-        paths[-1].write_text(content if isinstance(content, str) else json.dumps(content))
-    return read_exports(paths, TASKS)
+    """What all of these files hold together, as one."""
+    path = tmp_path / "pulled.json"
+    path.write_text(json.dumps([row for rows in files for row in rows]))
+    return verdicts_in(path, TASKS)
 
 
 def test_an_annotation_becomes_a_verdict_under_a_pseudonym(tmp_path):
@@ -149,40 +160,6 @@ def test_the_order_of_the_files_does_not_matter(tmp_path):
     assert read(tmp_path, a, b) == read(tmp_path, b, a)
 
 
-def minimal(key, number, person, first="valid", second="invalid", **more):
-    """A row of the format JSON_MIN of version 1.23."""
-    when = f"2025-01-01T00:00:{number:02}Z"
-    return {
-        "task": key,
-        "image": "/data/local-files/?d=x.jpg",
-        "first": first,
-        "second": second,
-        "id": 5,
-        "annotator": person,
-        "annotation_id": number,
-        "created_at": when,
-        "updated_at": when,
-        "lead_time": 3.5,
-    } | more
-
-
-def test_the_format_json_min_gives_the_same_verdicts(tmp_path):
-    as_json = [exported("t1", annotation(1, 3)), exported("t2", annotation(2, 4, first="unsure"))]
-    as_min = [minimal("t1", 1, 3), minimal("t2", 2, 4, first="unsure")]
-    assert read(tmp_path, as_min) == read(tmp_path, as_json)
-
-
-def test_in_json_min_a_question_without_an_answer_keeps_its_text(tmp_path):
-    rows = [
-        minimal("t1", 1, 3),
-        minimal("t2", 2, 3, second="filter"),
-        minimal("t3", 3, 3, "candidate", "filter"),
-    ]
-    verdicts, counts = read(tmp_path, rows)
-    assert [verdict.task_id for verdict in verdicts] == ["t1"]
-    assert counts == {"complete": 1, "empty": 1, "incomplete": 1}
-
-
 def test_a_snapshot_with_people_as_objects_is_the_same(tmp_path):
     person = {"id": 3, "email": "anna@example.org", "first_name": "Anna", "last_name": "A"}
     assert read(tmp_path, [exported("t1", annotation(1, person))]) == read(
@@ -207,18 +184,6 @@ def test_pseudonyms_stay_as_they_are(tmp_path):
 def test_what_only_looks_like_a_pseudonym_becomes_one(tmp_path, name):
     (verdict,), _ = read(tmp_path, [pulled("t1", annotation(1, name))])
     assert verdict.annotator == pseudonym(name) != name
-
-
-def test_an_annotation_in_a_pulled_file_and_in_an_export_is_one_verdict_under_the_pseudonym(tmp_path):
-    files = (
-        [pulled("t1", annotation(1, "annotator-02"))],
-        [exported("t1", annotation(1, 3))],
-        [minimal("t1", 1, 3)],
-    )
-    for order in (files, files[::-1]):
-        (verdict,), counts = read(tmp_path, *order)
-        assert verdict.annotator == "annotator-02"
-        assert counts == {"complete": 1, "seen more than once": 2}
 
 
 def test_of_an_annotation_that_was_corrected_the_last_version_counts(tmp_path):
@@ -258,42 +223,76 @@ def test_what_lies_in_memory_gives_the_same_verdicts_as_a_file(tmp_path):
     assert verdicts_of(msgspec.convert(rows, list[ExportedTask]), TASKS) == read(tmp_path, rows)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (
-            "[{",
-            "not valid JSON (Input data was truncated); the file is empty or cut off, fetch it again or make it again",
-        ),
-        ("", "the file is empty or cut off"),
-        (
-            [{"task": "t1", "image": "x", "first": "valid"}],
-            "Object missing required field `data`",
-        ),
-        ([{"annotation_id": 3, "first": "valid"}], "1 rows have no key `task`"),
-        ([{"data": {"text": "x"}, "annotations": []}], "1 rows have no key `task`"),
-        ({"data": {}}, "Expected `array`, got `object`"),
-        (
-            [exported("t1", annotation(1, 1, first="maybe"))],
-            "1 annotations say `first`: 'maybe', `second`: 'invalid'",
-        ),
-        (
-            [exported("old", annotation(1, 1))],
-            "all exports: none of their 1 annotations is of a task of this batch",
-        ),
-    ],
-)
-def test_a_file_that_is_no_export_of_this_batch_is_refused(tmp_path, content, message):
-    with pytest.raises(UserError) as caught:
-        read(tmp_path, content)
-    assert caught.value.problems[0] == "annotation exports: 1 problem"
-    assert message.split(", fetch")[0] in caught.value.problems[1]
+def test_a_file_of_another_batch_or_that_is_cut_off_is_refused(tmp_path):
+    with pytest.raises(UserError, match="none of the 1 annotations is of a task of this batch"):
+        read(tmp_path, [exported("old", annotation(1, 1))])
+    for content, message in (
+        ("[{", "not valid JSON"),
+        ('[{"data": ' + '{"a": ' * 100_000, "nested too deeply"),
+        ("{}", "Expected `array`"),
+    ):
+        (tmp_path / "pulled.json").write_text(content)
+        with pytest.raises(UserError, match=message):
+            verdicts_in(tmp_path / "pulled.json", TASKS)
 
 
-def test_all_damaged_files_are_told_at_once(tmp_path):
+@pytest.mark.parametrize("reason", [*REASONS, None])
+def test_the_interfaces_reasons_are_taken_and_no_others(tmp_path, reason):
+    result = [chosen("first", "invalid"), chosen("second", "valid")]
+    given = result + ([chosen("first_reason", reason)] if reason else [])
+    (verdict,), _ = read(tmp_path, [exported("t1", annotation(1, 1, result=given))])
+    assert verdict.first_reason == (reason or "")
+    with pytest.raises(UserError, match="`second_reason`: 'aliens'"):
+        read(
+            tmp_path, [exported("t1", annotation(1, 1, result=[*result, chosen("second_reason", "aliens")]))]
+        )
+
+
+def test_reasons_and_choices_are_those_of_the_interface():
+    screen = ElementTree.parse("annotation/client/interface.xml")
+    offered = {
+        group.get("name"): tuple(choice.get("value") for choice in group.findall("Choice"))
+        for group in screen.iter("Choices")
+    }
+    assert offered == {**TASK_SCREEN.questions, **TASK_SCREEN.optional}
+
+
+def test_the_same_annotation_of_one_moment_with_other_answers_is_a_conflict(tmp_path):
+    one, other = annotation(1, 3), annotation(1, 3, first="invalid", second="valid")
     with pytest.raises(UserError) as caught:
-        read(tmp_path, "[{", "", [exported("t1", annotation(1, 1))])
-    assert len(caught.value.problems) == 3
+        read(tmp_path, [exported("t1", one)], [exported("t1", other)])
+    assert (
+        "task t1: annotation 1 of one moment says `first: invalid, second: valid` and `first: valid, second: invalid`"
+        in caught.value.problems[1]
+    )
+    unnumbered = [
+        msgspec.convert(row | {"id": 0, "created_at": "", "updated_at": ""}, ExportedAnnotation)
+        for row in (one, other)
+    ]
+    assert len(conflicts(("t1", row) for row in unnumbered)) == 1
+    later = annotation(1, 3, first="invalid", updated_at="2025-01-02T00:00:00Z")
+    assert read(tmp_path, [exported("t1", one)], [exported("t1", later)])[1]["corrected later"] == 1
+
+
+def test_what_is_kept_is_written_once_sorted_and_never_with_a_conflict(tmp_path):
+    path = tmp_path / "pulled.json"
+    assert read_pulled(path) == set()
+    rows = [annotation(2, "annotator-02"), annotation(1, "annotator-01")]
+    kept = {(key, json.dumps(row).encode()) for key in ("t2", "t1") for row in rows}
+    assert write_pulled(path, kept) and not write_pulled(path, kept)
+    assert read_pulled(path) == kept
+    order = [
+        (row["data"]["task"], given["id"])
+        for row in json.loads(path.read_text())
+        for given in row["annotations"]
+    ]
+    assert order == [("t1", 1), ("t1", 2), ("t2", 1), ("t2", 2)]
+    before = path.read_bytes()
+    with pytest.raises(UserError, match="nothing is written"):
+        write_pulled(
+            path, kept | {("t1", json.dumps(annotation(2, "annotator-02", first="invalid")).encode())}
+        )
+    assert path.read_bytes() == before
 
 
 def test_no_files_are_no_verdicts(tmp_path):

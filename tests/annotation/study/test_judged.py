@@ -1,71 +1,78 @@
 import msgspec
 import pytest
 
-from annotation.study.judged import CollectRules, as_expected, by_subset, counted, judged_task, judged_tasks
+from annotation.study.judged import (
+    CollectRules,
+    answers,
+    by_subset,
+    filters,
+    judged_questions,
+    records,
+    votes,
+)
+from annotation.study.votes import AqCheck
 from pipeline.core.errors import UserError
 from pipeline.core.params import convert
-from pipeline.core.records import Task, TaskQuestion, Verdict
-
-CANDIDATE = TaskQuestion(key="1", text="candidate", role="candidate", candidate_id="c")
-FILTER = TaskQuestion(key="2", text="filter", role="filter", expected="valid")
-
-
-def task(*questions):
-    return Task(task_id="t", picture_id="n1", subset="pt-easy", first=questions[0], second=questions[1])
-
-
-def verdict(first, second):
-    return Verdict(
-        verdict_id="v",
-        task_id="t",
-        annotator="x",
-        first=first,
-        second=second,
-        first_reason="1st",
-        second_reason="2nd",
-    )
+from tests.annotation.study.conftest import U, V, X, repeating, task, verdict
 
 
 def test_candidate_and_filter_are_told_apart_in_either_order():
-    one = judged_task(task(CANDIDATE, FILTER), verdict("invalid", "unsure"))
-    other = judged_task(task(FILTER, CANDIDATE), verdict("unsure", "invalid"))
-    for row, reason in ((one, "1st"), (other, "2nd")):
-        assert (row["candidate_id"], row["choice"], row["why"]) == ("c", "invalid", reason)
-        assert (row["picture_id"], row["text"], row["filter_choice"]) == ("n1", "filter", "unsure")
+    one = task("a")
+    other = msgspec.structs.replace(one, task_id="b", first=one.second, second=one.first)
+    said = [verdict("a", "x", X, U, first_reason="1st"), verdict("b", "x", U, X, second_reason="2nd")]
+    judged = judged_questions({"a": one, "b": other}, said)
+    asked, known = votes(judged), filters(judged)
+    assert list(zip(asked["candidate_id"], asked["choice"], asked["why"], strict=True)) == [
+        ("ca", X, "1st"),
+        ("ca", X, "2nd"),
+    ]
+    assert known[["picture_id", "text", "choice", "place"]].values.tolist() == [
+        ["na", "filter", U, 1],
+        ["na", "filter", U, 0],
+    ]
+    assert [question.text for question, _, _ in answers(one, said[0])] == ["candidate", "filter"]
+
+
+def test_a_repeat_is_a_question_about_its_candidate_and_of_its_subset():
+    tasks = {"a": task("a", subset="pt-easy"), "b": repeating("b", "a", subset="clip-hard")}
+    judged = judged_questions(tasks, [verdict("b", "x", V, X)])
+    assert votes(judged)[["candidate_id", "subset", "choice"]].values.tolist() == [
+        ["cb", "clip-hard", V],
+        ["ca", "pt-easy", X],
+    ]
+    assert filters(judged).empty
 
 
 @pytest.mark.parametrize(
     ("choice", "expected", "right"),
-    [
-        ("valid", "valid", True),
-        ("unsure", "valid", True),
-        ("invalid", "valid", False),
-        ("valid", "invalid", False),
-        ("unsure", "invalid", False),
-        ("invalid", "invalid", True),
-    ],
+    [(V, V, True), (U, V, True), (X, V, False), (V, X, False), (U, X, False), (X, X, True)],
 )
 def test_unsure_counts_as_valid(choice, expected, right):
-    known = TaskQuestion(key="2", text="filter", role="filter", expected=expected)
-    assert as_expected(known, choice) is right
-    assert judged_task(task(known, CANDIDATE), verdict(choice, "valid"))["passed"] is right
+    judged = judged_questions({"a": task("a", expected)}, [verdict("a", "x", V, choice)])
+    assert judged["right"].tolist() == [False, right]
 
 
-def test_verdicts_keep_their_order_and_times_that_are_not_known_are_nan():
-    tasks = {"t": task(CANDIDATE, FILTER)}
-    verdicts = [verdict("valid", "valid"), msgspec.structs.replace(verdict("invalid", "valid"), seconds=3.5)]
-    judged = judged_tasks(tasks, verdicts)
-    assert judged["choice"].tolist() == ["valid", "invalid"]
-    assert judged["seconds"].isna().tolist() == [True, False]
-    assert judged["gap"].isna().all()
+def test_of_two_clocks_the_shorter_counts_and_what_is_no_time_is_not_known():
+    clocks = [(None, None), (3.5, None), (None, 4.0), (9.0, 2.0), (0.0, 5.0), (-1.0, float("inf"))]
+    verdicts = [verdict("a", str(n), V, V, seconds=one, gap=two) for n, (one, two) in enumerate(clocks)]
+    judged = judged_questions({"a": task("a")}, verdicts)
+    assert judged["seconds"][::2].fillna(0).tolist() == [0, 3.5, 4, 2, 5, 0]
 
 
-def test_until_they_are_weighed_all_verdicts_count():
-    judged = judged_tasks({"t": task(CANDIDATE, FILTER)}, [verdict("valid", "valid")] * 2)
-    assert len(counted(judged)) == 2
+def test_until_they_are_weighed_all_answers_count():
+    judged = judged_questions({"a": task("a")}, [verdict("a", "x", V, V), verdict("a", "y", V, V)])
+    assert len(votes(judged)) == len(filters(judged)) == 2
     judged.loc[0, "aside"] = "filter failed"
-    assert len(counted(judged)) == 1
-    assert {subset: len(rows) for subset, rows in by_subset(judged).items()} == {"pt-easy": 2}
+    judged.loc[1, "fallen"] = True
+    assert len(votes(judged)) == len(filters(judged)) == 1
+    assert {subset: len(rows) for subset, rows in by_subset(judged).items()} == {"clip-hard": 4}
+
+
+def test_rows_become_records():
+    rows = judged_questions({"a": task("a")}, [verdict("a", "x", V, V)])
+    table = rows[["question_id", "picture_id", "text"]].tail(1)
+    table = table.assign(votes_valid=1, votes_invalid=0, status="open")
+    assert records(table, AqCheck)[0].question_id == "qa"
 
 
 @pytest.mark.parametrize(
@@ -74,18 +81,13 @@ def test_until_they_are_weighed_all_verdicts_count():
         {"min_votes": 0},
         {"rule": "most"},
         {"min_posterior": 0.5},  # would call the same candidate answerable and unanswerable
-        {"min_filter_accuracy": 80},
-        {"min_filter_answers": 0},
+        {"min_sensitivity": 80},
+        {"window": 3},
         {"excluding": ["pace"]},
         {"fast_seconds": -1},
-        {"flag_level": 0},
         {"min_vote": 2},
     ],
 )
 def test_a_rule_out_of_range_or_unknown_is_refused(wrong):
     with pytest.raises(UserError, match=next(iter(wrong))):
         convert(wrong, CollectRules, "collect")
-
-
-def test_accuracy_alone_excludes_unless_more_is_asked_for():
-    assert convert({}, CollectRules, "collect").excluding == ("accuracy",)

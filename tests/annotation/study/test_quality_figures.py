@@ -1,33 +1,47 @@
 import msgspec
 
-from annotation.study.quality_figures import Quality
-from tests.annotation.study.conftest import V, X, quality
+from annotation.study.agreement import Figure
+from annotation.study.judged import CollectRules
+from annotation.study.quality_figures import Quality, summary
+from annotation.study.votes import verify
+from annotation.study.weighing import rate, weigh
+from tests.annotation.study.conftest import RULES, V, X, crowd, quality, screened
+
+OTHER = {V: X, X: V}
+
+
+def alarms(found):
+    """Those that are not of how the made-up filters look."""
+    return [alarm for alarm in found.alarms if "may be known by" not in alarm]
 
 
 def test_the_figures_are_those_of_the_verdicts():
     found = quality()
-    # Nine given; cem's three are out; ben failed the filter of b. c's filter is refuted (all three contradict), so it fails nobody.
-    assert (found.given, found.excluded, found.failed, found.counted) == (9, 3, 1, 5)
-    assert [(r.name, r.filters, r.right, r.accuracy, r.failed) for r in found.annotators] == [
-        ("ann", 2, 2, 1.0, 0),
-        ("ben", 2, 1, 0.5, 1),
-        ("cem", 2, 0, 0.0, 0),
+    # 56 given; cem's fourteen are out; ben failed the filter of b. c's filter has fallen, so it fails nobody.
+    assert (found.given, found.answers, found.excluded, found.failed, found.repeated, found.counted) == (
+        *(56, 56, 14, 1, 0, 41),
+    )
+    # Known valid: a, c, e, g, i, k, m less c; known invalid: seven.
+    assert [(r.name, r.skill.sensitivity, r.skill.specificity, r.failed) for r in found.annotators] == [
+        ("ann", rate(7, 7), rate(6, 6), 0),
+        ("ben", rate(6, 7), rate(6, 6), 1),
+        ("cem", rate(0, 7), rate(0, 6), 0),
+        ("dan", rate(7, 7), rate(6, 6), 0),
     ]
-    assert found.annotators[2].excluded == ("accuracy: 0 of 2 filter questions (0.0%), below 50%",)
-    assert [(r.source, r.expected, r.answered, r.right) for r in found.filters] == [("own question", V, 4, 3)]
-    assert [(r.picture_id, r.text, r.choices) for r in found.refuted] == [("nc", "filter", {X: 3})]
+    assert found.annotators[2].excluded == (
+        "sensitivity: 0 of 7 known invalid (0.0%, at most 35.4%), below 70%",
+        "specificity: 0 of 6 known valid (0.0%, at most 39.0%), below 80%",
+    )
+    assert [(r.source, r.expected, r.answered, r.right) for r in found.filters] == [
+        ("own question", X, 21, 20),
+        ("own question", V, 18, 18),
+    ]
+    (fell,) = found.fallen
+    assert (fell.picture_id, fell.text, fell.choices, fell.tasks) == ("nc", "filter", {X: 4}, ("c",))
     (row,) = found.subsets
-    assert row.statuses == {
-        "unanswerable": 1,
-        "answerable": 1,
-        "unjudged": 1,
-    }  # a: 2 of 2, c: 0 of 2, b: one vote counts
-    assert [(v.invalid, v.counted, v.status, v.candidates) for v in row.votes] == [
-        (0, 2, "answerable", 1),
-        (1, 1, "unjudged", 1),
-        (2, 2, "unanswerable", 1),
-    ]
-    assert found.unanswerable == 1
+    assert row.statuses == {"unanswerable": 2, "answerable": 12}
+    assert found.unanswerable == 2 and found.worst == ()  # all votes are alike
+    assert [alarm.split(":")[0] for alarm in alarms(found)] == ["1 filter question fell"]
 
 
 def test_reading_the_json_gives_the_same_report():
@@ -35,10 +49,43 @@ def test_reading_the_json_gives_the_same_report():
     assert msgspec.json.decode(msgspec.json.encode(found), type=Quality) == found
 
 
-def test_agreement_is_told_of_all_verdicts_and_of_those_that_count():
-    found = quality()
-    assert found.agreement[0].alpha is not None
-    pair = next(p for p in found.agreement_given[0].pairs if (p.first, p.second) == ("ben", "cem"))
-    assert pair.kappa == 0.0  # ben says X V V, cem V V V: observed 2/3, by chance 2/3 * 1
-    sub = next(p for p in found.agreement[0].pairs)
-    assert (sub.both, sub.kappa) == (2, 1.0)  # what counts of ann and ben: X X and V V
+def told(people, count, said=lambda n: X, posteriors=None):
+    """The report of such a crowd."""
+    tasks, judged = crowd(people, count, said)
+    weighed = weigh(judged, RULES)
+    verified = verify([screened(key) for key in tasks], weighed.judged, RULES)
+    return summary(weighed, verified, posteriors or {}, Figure(), [], msgspec.structs.asdict(CollectRules()))
+
+
+def test_what_looks_perfect_is_an_alarm():
+    perfect = {name: lambda n, expected: expected for name in "abc"}
+    (alarm,) = alarms(told(perfect, 130))  # 390 right of 390: errors at most 0.98 %
+    assert alarm.startswith("everything looks perfect: 390 of 390 filter questions")
+    assert not alarms(told(perfect, 50))  # too few to say
+    human = {
+        name: lambda n, e, slips=slips: OTHER[e] if n % 40 == slips else e for slips, name in enumerate("abc")
+    }
+    assert "perfect" in alarms(told(human, 200))[0]  # every candidate alike
+    differ = told(human, 200, said=lambda n: V if n % 2 else X)
+    assert "100.0% of verdicts on one candidate alike" in alarms(differ)[0]
+
+
+def test_when_most_are_excluded_it_is_an_alarm():
+    people = {"a": lambda n, e: e, "b": lambda n, e: X, "c": lambda n, e: X}
+    assert alarms(told(people, 60))[0].startswith("2 of 3 annotators are excluded")
+
+
+def test_the_worst_items_are_those_in_most_doubt():
+    people = {name: lambda n, expected: expected for name in "ab"}
+    posteriors = {f"c{n:04}": n / 60 for n in range(61)}
+    found = told(people, 61, posteriors=posteriors)
+    assert len(found.worst) == 20
+    assert found.worst[0].candidate_id == "c0030" and found.worst[0].invalid == 0.5
+    assert {row.choices["invalid"] for row in found.worst} == {2}
+
+
+def test_what_filters_can_be_known_by_is_told_and_an_alarm():
+    found = quality()  # the filter is always second
+    place = next(row for row in found.betrayals if row.cue == "position in the task")
+    assert place.auroc == 1.0
+    assert "filters may be known by position in the task: AUROC 1.00 (1.00 to 1.00)" in found.alarms

@@ -1,9 +1,14 @@
 import re
 from html.parser import HTMLParser
 
-import pytest
+import msgspec
+from PIL import Image
 
-from annotation.study.quality_page import page, percent, places, plots
+from annotation.study.agreement import Figure
+from annotation.study.quality_figures import WorstItem
+from annotation.study.quality_page import bounds, page, percent, places, rate, skill
+from annotation.study.weighing import Rate
+from annotation.study.weighing import rate as rate_of
 from tests.annotation.study.conftest import quality
 
 HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)> \"{{ 7 * 7 }}\" ${1+1} &amp; \u202eabc \U0001f600"
@@ -44,7 +49,7 @@ def test_hostile_text_shows_as_text_in_tables_and_plots():
     html = page(quality(ann=HOSTILE, text=HOSTILE))
     seen = Text(html)
     assert not {"script", "img"} & seen.tags
-    assert seen.text.count(HOSTILE) >= 2  # the table of accuracy, and the refuted filter
+    assert seen.text.count(HOSTILE) >= 2  # the table of skill, and the fallen filter
     assert "49" not in "".join(t for t in seen.text if "7 * 7" in t)  # no template ran
     assert any(
         t.startswith("<script>alert('x')") for t in seen.text if t != HOSTILE
@@ -58,11 +63,8 @@ def test_simulated_verdicts_are_marked_first_of_all_and_people_are_not():
     assert "imulated" not in page(quality()).replace('class="simulated"', "").replace(".simulated", "")
 
 
-@pytest.mark.parametrize("seconds", [None, 7.5])
-def test_pace_is_drawn_only_if_times_are_known(seconds):
-    html = page(quality(seconds=seconds))
-    assert ("No times are known" in html) == (seconds is None)
-    assert ("seconds for a task" in html) == (seconds is not None)
+def test_the_pace_is_told_if_it_is_known():
+    assert "<td>7.5</td>" in page(quality(seconds=7.5)) and "<td>7.5</td>" not in page(quality())
 
 
 def test_what_is_undefined_is_a_dash():
@@ -70,32 +72,42 @@ def test_what_is_undefined_is_a_dash():
     assert (percent(0.125), percent(0.125, 0), places(0.125, 3)) == ("12.5%", "12%", "0.125")
 
 
-def test_there_is_a_plot_of_all_that_there_are_figures_for():
-    assert set(plots(quality())) == {"verdicts", "accuracy", "choices", "votes", "kappa"}
-    assert "pace" in plots(quality(seconds=7.5))
-
-
-@pytest.mark.parametrize(
-    ("name", "texts"),
-    [
-        (
-            "verdicts",
-            ("given", "by annotators not excluded", "with their filter question passed", ">9<", ">6<", ">5<"),
-        ),
-        ("accuracy", ("counts", "excluded", ">ann<", ">ben<", ">cem<")),
-        ("choices", (">valid<", ">unsure<", ">invalid<", ">ann<")),
-        ("votes", ("2 of 2", "1 of 1", "0 of 2", ">clip-hard<")),
-        ("kappa", ("n = 3", ">0.00<")),  # ben and cem: see the test of the figures
-        ("pace", ("by the tool", "seconds for a task")),
-    ],
-)
-def test_a_plot_says_what_it_shows(name, texts):
-    drawing = plots(quality(seconds=7.5))[name]
+def test_the_plot_says_what_it_shows():
+    drawing = skill(quality())
     assert drawing.startswith("<svg")
+    texts = ("sensitivity", "specificity", ">ann<", ">ben<", ">cem<", ">dan<", "answered as known")
     assert [text for text in texts if text not in drawing] == []
 
 
-def test_accuracies_are_sorted_the_best_first():
-    drawing = plots(quality())["accuracy"]
-    places = [drawing.index(f">{name}<") for name in ("ann", "ben", "cem")]  # all, half, none as expected
-    assert places == sorted(places)
+def test_rates_and_figures_are_told_with_their_intervals():
+    assert rate(rate_of(45, 50)) == "45 of 50, 90% (79% to 96%)"
+    assert rate(Rate(right=0, asked=0)) == bounds(Figure()) == "–"
+    assert (
+        bounds(Figure(value=0.5, low=0.25, high=0.75), 1)
+        == bounds((0.5, 0.25, 0.75), 1)
+        == "0.5 (0.2 to 0.8)"
+    )
+
+
+def test_alarms_stand_before_everything_else():
+    html = page(quality())
+    assert html.index("Alarm.") < html.index("<svg") and "1 filter question fell" in html
+
+
+def test_the_worst_items_show_their_pictures_and_hostile_text_as_text(tmp_path):
+    Image.new("RGB", (600, 300), "red").save(tmp_path / "n1.png")
+    worst = WorstItem(
+        candidate_id="c",
+        subset="pt-easy",
+        picture_id="n1",
+        text=HOSTILE,
+        choices={"valid": 2, "invalid": 1},
+        invalid=0.4,
+    )
+    report = msgspec.structs.replace(quality(), worst=(worst,))
+    seen = Text(page(report, {"n1": str(tmp_path / "n1.png")}))
+    (picture,) = [value for name, value in seen.attributes if name == "src"]
+    assert picture.startswith("data:image/jpeg;base64,") and len(picture) < 17_000
+    assert HOSTILE in seen.text and "2 valid, 1 invalid" in "".join(seen.text)
+    assert "script" not in seen.tags
+    assert "img" not in Text(page(report)).tags  # as in a release without pictures

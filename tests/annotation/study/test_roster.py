@@ -1,8 +1,9 @@
 import msgspec
 import pytest
 
-from annotation.study.roster import Annotator, read_roster, write_roster
+from annotation.study.roster import Annotator, enrol, next_pseudonym, read_roster, write_roster
 from pipeline.core.errors import UserError
+from pipeline.core.files import write_json
 from pipeline.core.paths import Folders
 from tests.annotation.conftest import people
 
@@ -12,7 +13,7 @@ def test_before_anybody_was_invited_there_is_nobody(tiny):
 
 
 def test_what_was_written_is_read_in_the_order_of_joining(tiny):
-    roster = people("zoe", "ann", ann=2.0)
+    roster = people("zoe", "ann")
     write_roster(Folders(), roster)
     assert read_roster(Folders()) == roster
 
@@ -26,9 +27,29 @@ def test_nobody_is_there_twice(tiny, field):
     assert read_roster(Folders()) == []
 
 
-@pytest.mark.parametrize("row", [{"name": "../ann"}, {"name": "ann b"}, {"share": 0}])
-def test_a_name_that_is_no_file_name_or_a_share_of_nothing_is_refused(row):
+@pytest.mark.parametrize("row", [{"name": "../ann"}, {"name": "ann b"}])
+def test_a_name_that_is_no_file_name_is_refused(row):
     good = {"name": "ann", "pseudonym": "annotator-01", "email": "ann@example.org"}
     assert msgspec.convert(good, Annotator).active
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(good | row, Annotator)
+
+
+def test_nobody_gets_a_pseudonym_that_somebody_has_or_had(tiny):
+    folders = Folders()
+    assert next_pseudonym(folders, []) == "annotator-01"
+    assert next_pseudonym(folders, people("ann", "ben")) == "annotator-03"
+    write_json(folders.study / "forgotten.json", {"annotator-03": "2026-01-01T00:00:00+00:00"})
+    assert next_pseudonym(folders, people("ann", "ben")) == "annotator-04"
+
+
+def test_volunteers_get_a_name_that_nobody_has(tiny):
+    folders = Folders()
+    enrol(folders, {"ann@rgqa.local": "ann"})
+    roster = enrol(folders, {"ann@volunteer.rgqa.local": "ann", "zoe@volunteer.rgqa.local": "zoe"})
+    assert [(row.name, row.pseudonym, row.volunteer) for row in roster] == [
+        ("ann", "annotator-01", False),
+        ("ann-2", "annotator-02", True),
+        ("zoe", "annotator-03", True),
+    ]
+    assert enrol(folders, {"zoe@volunteer.rgqa.local": "zoe"}) == read_roster(folders) == roster

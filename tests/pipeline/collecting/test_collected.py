@@ -1,8 +1,9 @@
+import numpy as np
 import pytest
 
-from annotation.study.judged import judged_tasks
-from pipeline.collecting.collected import CollectParams, collect, report
-from pipeline.core.records import Candidate, Judgement, Screened, Task, TaskQuestion, Verdict
+from annotation.study.judged import judged_questions
+from pipeline.collecting.collected import CollectParams, collect, expected_wrong, report
+from tests.annotation.study.conftest import screened, task, verdict
 
 V, X, U = "valid", "invalid", "unsure"
 # Candidate -> annotator -> what they said of the filter (valid is expected) and of the candidate.
@@ -14,85 +15,63 @@ GIVEN = {
 }
 
 
-def collected(**params):
-    tasks = {
-        key: Task(
-            task_id=key,
-            picture_id=f"n{key}",
-            subset="pt-hard",
-            first=TaskQuestion(
-                key="1",
-                text="filter",
-                role="filter",
-                expected=V,
-                source="own question",
-                question_id=f"q{key}",
-            ),
-            second=TaskQuestion(key="2", text="candidate", role="candidate", candidate_id=f"c{key}"),
-        )
-        for key in GIVEN
-    }
+def collected(prior=None, **params):
+    tasks = {key: task(key) for key in GIVEN}
     verdicts = [
-        Verdict(verdict_id=key + who, task_id=key, annotator=who, first=first, second=second, simulated=True)
+        verdict(key, who, candidate, known, simulated=True)
         for key, row in GIVEN.items()
-        for who, (first, second) in row.items()
+        for who, (known, candidate) in row.items()
     ]
-    screened = [
-        Screened(
-            candidate=Candidate(
-                candidate_id=f"c{key}",
-                subset="pt-hard",
-                picture_id=f"n{key}",
-                question_id="q",
-                text="candidate",
-            ),
-            judgement=Judgement(answerability="unknown"),
-        )
-        for key in GIVEN
-    ]
-    return collect(screened, judged_tasks(tasks, verdicts), CollectParams(simulate=True, **params))
+    params = CollectParams(simulate=True, **params)
+    return collect([screened(key) for key in GIVEN], judged_questions(tasks, verdicts), params, prior or {})
 
 
 def test_votes_are_counted_after_failed_filters_are_set_aside():
-    result = collected()
+    result = collected(rule="majority")
     assert [(row.candidate.candidate_id, row.status) for row in result.verified] == [
         ("ca", "unanswerable"),  # two of three
         ("cb", "answerable"),
         ("cc", "doubtful"),
         ("cd", "unjudged"),  # x failed the filter
     ]
-    assert result.quality.unanswerable == 1
-    assert [row.verdict_id for row in result.set_aside] == ["dx"]
-    assert [(row.task_id, row.reason) for row in result.another_vote] == [
-        ("c", "one more vote decides"),
-        ("d", "votes were set aside"),
-    ]
+    assert result.quality.unanswerable == 1 and result.quality.wrong.value is None
+    assert [(row.verdict_id, row.candidate_id) for row in result.set_aside] == [("dx", "cd")]
     assert [row.status for row in result.aq_checks] == ["verified", "verified", "verified", "open"]
     assert result.posteriors == []
 
 
 def test_the_report_tells_the_same_in_short():
-    figures = report(collected())
+    figures = report(collected(rule="majority"))
     assert (figures["simulated"], figures["rehearsal"], figures["verdicts"]) == (True, False, 9)
     assert figures["set_aside"] == {"filter failed": 1}
     assert figures["candidates"] == {
-        "pt-hard": {"unanswerable": 1, "answerable": 1, "doubtful": 1, "unjudged": 1}
+        "clip-hard": {"unanswerable": 1, "answerable": 1, "doubtful": 1, "unjudged": 1}
     }
-    assert figures["annotators"]["x"]["accuracy"] == 0.75  # three of four filters
+    assert figures["annotators"]["x"]["specificity"]["share"] == 0.75  # three of four filters
     assert figures["aqs"] == {"verified": 3, "open": 1}
-    # Candidates a, b, c count twice or more: of 3 + 1 + 1 pairs of verdicts one of a's and b's agree.
-    assert figures["agreement"]["share"] == 0.4
-    assert [(p["first"], p["second"], p["both"], p["same"]) for p in figures["agreement"]["pairs"]] == [
-        ("x", "y", 3, 2),
-        ("x", "z", 1, 0),
-        ("y", "z", 1, 0),
-    ]
+    # Candidates a, b, c count twice or more: a third, all and none of the pairs of verdicts on them agree.
+    assert figures["agreement"]["share"]["value"] == pytest.approx(4 / 9, abs=1e-6)
+    assert figures["retest"] == {"twice": 0, "same": {"value": None, "low": None, "high": None}}
 
 
 def test_by_dawid_and_skene_every_candidate_with_votes_has_a_probability():
     result = collected(rule="dawid-skene", min_posterior=0.6)
     assert [row.candidate_id for row in result.posteriors] == ["ca", "cb", "cc", "cd"]
     assert all(0 < row.invalid < 1 for row in result.posteriors)
+    assert {row.annotator for row in result.quality.tables} == {"x", "y", "z"}
+
+
+def test_the_prior_of_a_candidate_is_what_is_estimated_of_it():
+    even = dict.fromkeys(("ca", "cb", "cc", "cd"), 0.5)
+    before = {row.candidate_id: row.invalid for row in collected(even).posteriors}
+    after = {row.candidate_id: row.invalid for row in collected(even | {"cc": 0.1}).posteriors}
+    assert after["cc"] > before["cc"] and after["ca"] == pytest.approx(before["ca"], abs=0.1)
+
+
+def test_what_is_expected_to_be_wrong_is_what_the_probabilities_say():
+    found = expected_wrong(np.array([0.9, 1.0]), np.array([[0.9, 1.0], [0.8, 1.0]]))
+    assert (found.value, found.low, found.high) == pytest.approx((0.05, 0.05125, 0.09875))
+    assert expected_wrong(np.array([]), np.empty((2, 0))).value is None
 
 
 @pytest.mark.parametrize(("simulate", "there"), [(True, True), ("rehearsal", True), (False, False)])

@@ -3,6 +3,7 @@
 from datetime import date
 from typing import Any
 
+from pipeline.releasing.card import VoteCounts
 from pipeline.releasing.provenance import ReleaseParams
 
 P = ReleaseParams(
@@ -15,6 +16,7 @@ P = ReleaseParams(
 )
 FACTS: dict[str, Any] = {
     "balance_rule": "image_and_text",
+    "judged": VoteCounts(annotators=8, excluded=1, votes={1: 2, 2: 5, 3: 13}, agreement="Alpha is high."),
     "version": "1.0.0",
     "canary": "RGQA-CANARY x",
     "model": "m",

@@ -1,10 +1,11 @@
 import json
 
+import pytest
 from huggingface_hub import DatasetCard
 from msgspec.structs import replace
 
 from pipeline.core.records import Item
-from pipeline.releasing.card import card, counted, mean_words
+from pipeline.releasing.card import VoteCounts, card, counted, mean_words
 from tests.pipeline.releasing.card_facts import FACTS, P
 
 
@@ -49,6 +50,28 @@ def test_a_subset_is_counted_without_the_others(items):
     found = counted("clip-hard", [*items, *others[:3]])
     assert (found.uqs, found.aqs, found.texts, found.pictures) == (4, 4, 4, 2)
     assert found.words == 3  # 3, 3, 2 and 4 words
+
+
+def test_the_card_says_how_many_votes_each_uq_rests_on_and_how_many_on_one(items):
+    text = card(items, P, **FACTS)  # (2 * 1 + 5 * 2 + 13 * 3) / 20 = 2.55
+    assert (
+        "8 annotators, 1 of them excluded (some from a task on); 2.55 votes that count per UQ; 2 UQs rest on a single vote"
+        in text
+    )
+    assert "| 1 | 2 |\n| 2 | 5 |\n| 3 | 13 |" in text and "Alpha is high." in text
+    assert "A trial from few votes" not in text and "by the probabilities" not in text
+
+
+@pytest.mark.parametrize(
+    ("people", "votes", "few"), [(1, {1: 9}, True), (3, {1: 9}, True), (2, {2: 9}, True), (3, {2: 9}, False)]
+)
+def test_a_trial_from_few_votes_says_so_before_everything_else(items, people, votes, few):
+    judged = VoteCounts(
+        annotators=people, excluded=0, votes=votes, agreement="", wrong="0.10% (0.05% to 0.20%)"
+    )
+    text = card(items, P, **FACTS | {"judged": judged})
+    assert ("> **A trial from few votes.**" in text) is few
+    assert "by the probabilities that decided: 0.10% (0.05% to 0.20%)" in text
 
 
 def test_difficulties_are_counted_where_they_are_known(items):

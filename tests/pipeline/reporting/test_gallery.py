@@ -77,7 +77,7 @@ def test_a_vote_is_what_was_said_of_the_candidate_wherever_it_stood(candidate_fi
         first_reason=why_first,
         second_reason=why_second,
     )
-    found = vote(task(candidate_first), verdict, "filter failed")
+    found = vote(task(candidate_first), verdict, "x", "filter failed")
     assert (found.annotator, found.said, found.reason, found.aside) == (
         "ann",
         "invalid",
@@ -88,7 +88,7 @@ def test_a_vote_is_what_was_said_of_the_candidate_wherever_it_stood(candidate_fi
 
 def test_unsure_is_shown_as_such():
     verdict = Verdict(verdict_id="v", task_id="t", annotator="ann", first="unsure", second="valid")
-    assert vote(task(True), verdict, "").said == "unsure (counts as valid)"
+    assert vote(task(True), verdict, "x", "").said == "unsure (counts as valid)"
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ def test_a_bare_table_goes_through_to_a_release_that_says_what_is_missing(bare, 
         "none": screen["clip-hard"]["in"]
     }  # and no evidence is not "no conflict"
     tasks = list(read_jsonl(bare / "interim/batch/tasks.jsonl", Task))
-    (bare / "annotations/a.json").write_text(
+    (bare / "annotations/pulled.json").write_text(
         json.dumps(export(tasks, lambda who, question: question.expected or "invalid"))
     )
     run("collect", "balance", "paper", "audit", "release")

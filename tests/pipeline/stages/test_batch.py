@@ -1,15 +1,16 @@
 import json
+from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from annotation.study.betrayal import Betrayal
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, read_jsonl, write_jsonl
 from pipeline.core.records import Screened, Task, TaskQuestion, Verified
 from pipeline.sources import gqa_files
 from pipeline.stages import batch
-from pipeline.stages.batch import report, told_by_text, warn
+from pipeline.stages.batch import report, warn
 from simulation.sight import obstacle
 from simulation.word_senses import WordSenses
 
@@ -22,8 +23,12 @@ def tasks():
 
 
 def questions_of(task):
-    """The candidate and the filter question."""
+    """The candidate and its companion."""
     return sorted((task.first, task.second), key=lambda question: question.role)
+
+
+def filters_of(made):
+    return [row for task in made for row in questions_of(task)[1:] if row.role == "filter"]
 
 
 def test_every_candidate_is_judged_in_one_task(screened):
@@ -34,9 +39,11 @@ def test_every_candidate_is_judged_in_one_task(screened):
     )
 
 
-def test_half_of_the_filters_are_valid_and_half_are_not(screened):
-    found = [questions_of(t)[1].expected for t in tasks()]
-    assert abs(found.count("invalid") - found.count("valid")) <= 2  # one a subset, as numbers may be odd
+def test_filters_are_valid_and_as_far_as_the_evidence_lasts_invalid(screened):
+    made = tasks()
+    counts = Counter(row.expected for row in filters_of(made))
+    assert 0 < counts["invalid"] <= counts["valid"] + 2  # two subsets, each with one more at most
+    assert Counter(questions_of(t)[1].role for t in made)["filter"] == counts.total() < len(made)
 
 
 def test_every_filter_holds_in_the_complete_truth(screened, vocabulary):
@@ -48,14 +55,14 @@ def test_every_filter_holds_in_the_complete_truth(screened, vocabulary):
     wrong = []
     for task in tasks():
         filter_question = questions_of(task)[1]
-        if filter_question.text != "Is this a color image?":
+        if filter_question.role == "filter" and filter_question.text != "Is this a color image?":
             reason = obstacle(filter_question.program, truth[task.picture_id], words)
             wrong += [(filter_question, reason)] * ((reason is None) != (filter_question.expected == "valid"))
     assert wrong == []
 
 
 def test_filters_come_from_all_sources(screened):
-    assert {questions_of(t)[1].source for t in tasks()} == {
+    assert {row.source for row in filters_of(tasks())} == {
         "own question",
         "judged candidate",
         "foreign question",
@@ -92,18 +99,17 @@ def test_the_same_input_gives_the_same_bytes_and_another_seed_other_tasks(screen
 def test_filters_that_are_all_made_from_the_papers_templates_betray_themselves(screened, set_params, capsys):
     set_params("batch", template_share=1.0)
     batch.main()
-    assert read_json(OUT / "batch.json")["filter_told_by_text_auroc"] > 0.8
-    assert (
-        "warning: a model that sees the texts alone tells filters from candidates" in capsys.readouterr().err
-    )
+    told = {row["cue"]: row["auroc"] for row in read_json(OUT / "batch.json")["filters_told_by"]}
+    assert told["words, learnt on other texts"] > 0.8
+    assert "warning: filters are told from candidates by this: words, learnt on" in capsys.readouterr().err
 
 
 def test_the_report_counts_tasks_and_filters(screened):
     made = tasks()
     report = read_json(OUT / "batch.json")
-    assert sum(report["tasks"].values()) == sum(report["filters"].values()) == len(made)
-    assert report["filters_valid"] + report["filters_invalid"] == len(made)
-    valid = sum(questions_of(t)[1].expected == "valid" for t in made)
+    assert sum(report["tasks"].values()) == sum(report["filters"].values()) + report["repeats"] == len(made)
+    assert report["filters_valid"] + report["filters_invalid"] + report["repeats"] == len(made)
+    valid = sum(row.expected == "valid" for row in filters_of(made))
     assert report["filters_valid"] == valid
 
 
@@ -127,7 +133,7 @@ def test_candidates_verified_in_an_earlier_round_serve_as_filters(screened):
     expected = {
         row.candidate.candidate_id: "valid" if row.status == "answerable" else "invalid" for row in known
     }
-    used = [q for t in tasks() for q in [questions_of(t)[1]] if q.source == "verified candidate"]
+    used = [row for row in filters_of(tasks()) if row.source == "verified candidate"]
     assert {q.expected for q in used} == {"valid", "invalid"}
     assert all(q.expected == expected[q.candidate_id] for q in used)
 
@@ -145,29 +151,6 @@ def test_tasks_are_json_that_label_studio_can_read(screened):
     )
 
 
-def made_up(filter_words, count=300):
-    """Tasks whose candidates and filters are `What <word> is the <number>?` with words drawn alike or not."""
-    words = ["color", "size", "shape"]
-    rng = np.random.default_rng(0)
-    tasks = []
-    for i in range(count):
-        candidate = TaskQuestion(key="c", text=f"What {rng.choice(words)} is the {i % 50}?", role="candidate")
-        filter_question = TaskQuestion(
-            key="f", text=f"What {rng.choice(filter_words)} is the {rng.integers(50)}?", role="filter"
-        )
-        tasks.append(
-            Task(task_id=str(i), picture_id="n1", subset="clip-hard", first=candidate, second=filter_question)
-        )
-    return tasks
-
-
-def test_the_report_tells_whether_the_text_alone_tells_the_filter():
-    assert told_by_text(made_up(["color", "size", "shape"]), seed=0) < 0.65
-    assert told_by_text(made_up(["place"]), seed=0) > 0.99
-    half = told_by_text(made_up(["color", "size", "shape", "place", "place", "place"]), seed=0)
-    assert 0.65 < half < 0.85  # half of the filters are known for sure, the rest is chance: 0.75
-
-
 def asked(number, expected, source, candidate_first):
     candidate = TaskQuestion(key="c", text=f"candidate {number}", role="candidate")
     known = TaskQuestion(key="f", text=f"filter {number}", role="filter", expected=expected, source=source)
@@ -181,14 +164,16 @@ def test_filters_are_counted_by_source_and_verdict(capsys):
         asked(2, "valid", "own question", False),
         asked(3, "invalid", "template", False),
     ]
-    figures = report(rows, seed=0)
+    figures = report(rows, [])
     assert figures["tasks"] == {"clip-hard": 3}
     assert figures["filters"] == {"own question, valid": 2, "template, invalid": 1}
     assert (figures["filters_valid"], figures["filters_invalid"], figures["candidate_first"]) == (2, 1, 1)
-    warn(figures | {"filter_told_by_text_auroc": 0.65})  # no more than is tolerated
+    assert figures["repeats"] == 0
+    hidden = Betrayal(cue="position in the task", auroc=0.58, low=0.56, high=0.6)  # no more than is tolerated
+    warn(figures | {"filters_told_by": [hidden]})
     assert capsys.readouterr().err == ""
 
 
 def test_tasks_whose_filters_are_all_valid_are_warned_about(capsys):
-    warn(report([asked(1, "valid", "own question", True)], seed=0))
+    warn(report([asked(1, "valid", "own question", True)], []))
     assert "no filter question is known to be unanswerable" in capsys.readouterr().err

@@ -1,23 +1,22 @@
-"""On a real server: what an annotator can reach by address and by API, logged in through the page and by a token."""
+"""On a real server: whatever annotators and strangers ask for, by session and by token, they reach the desk alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
-from tests.annotation.server.conftest import ANSWER, Studio
+from tests.annotation.server.conftest import DeskClient, Studio, form_token, run_inside, token_of
 
 pytestmark = pytest.mark.server
 
-
 KEPT_AWAY = {401, 403, 404, 405, 415}
+ANSWER = [{"from_name": "first", "to_name": "image", "type": "choices", "value": {"choices": ["valid"]}}]
 
-
-# method, address, JSON. {project}, {task}, {annotation}, {draft}, {view} are the other annotator's, {me} one's own project,
-# {mytask} one's own task, {other} the other's number, {org} the other's organisation.
+# method, address, JSON. {annotation}, {draft} and {other} are another annotator's, {mine} is the own annotation of {task}.
 OTHERS = [
     ("GET", "/api/projects/{project}/", None),
     ("PATCH", "/api/projects/{project}/", {"title": "mine"}),
@@ -39,7 +38,7 @@ OTHERS = [
     ("GET", "/projects/{project}/settings/", None),
     ("GET", "/api/dm/project/?project={project}", None),
     ("GET", "/api/dm/columns/?project={project}", None),
-    ("GET", "/api/dm/columns/?project={me}&project={project}", None),
+    ("GET", "/api/dm/columns/?project={project}&project={project}", None),
     ("GET", "/api/dm/actions/?project={project}", None),
     ("POST", "/api/dm/actions/?id=next_task&project={project}", {}),
     ("GET", "/api/dm/views/?project={project}", None),
@@ -47,11 +46,11 @@ OTHERS = [
     ("POST", "/api/dm/views/", {"project": "{project}", "data": {}}),
     ("GET", "/api/tasks/?project={project}", None),
     ("GET", "/api/tasks?project={project}", None),
-    ("GET", "/api/tasks/?view={view}&project={me}", None),
+    ("GET", "/api/tasks/?view={view}&project={project}", None),
     ("GET", "/api/tasks/?view={view}", None),
     ("GET", "/api/tasks/{task}/", None),
     ("GET", "/api/tasks/{task}", None),
-    ("GET", "/api/tasks/{task}/?project={me}", None),
+    ("GET", "/api/tasks/{task}/?project={project}", None),
     ("PATCH", "/api/tasks/{task}/", {"data": {}}),
     ("DELETE", "/api/tasks/{task}/", None),
     ("GET", "/api/tasks/{task}/agreement/", None),
@@ -82,48 +81,47 @@ OTHERS = [
     ("GET", "/tasks/{task}/resolve/?fileuri=YQ==", None),
     ("GET", "/projects/{project}/resolve/?fileuri=YQ==", None),
     ("GET", "/api/fsm/entities/task/{task}/history", None),
-    ("POST", "/api/tasks/{mytask}/annotations/", {"result": ANSWER, "completed_by": "{other}"}),
-    ("POST", "/api/tasks/{mytask}/annotations/", {"result": ANSWER, "parent_annotation": "{annotation}"}),
-    ("POST", "/api/tasks/{mytask}/annotations/", {"result": ANSWER, "task": "{task}"}),
+    ("POST", "/api/tasks/{task}/annotations/", {"result": ANSWER, "completed_by": "{other}"}),
+    ("POST", "/api/tasks/{task}/annotations/", {"result": ANSWER, "parent_annotation": "{annotation}"}),
+    ("POST", "/api/tasks/{task}/annotations/", {"result": ANSWER, "task": "{task}"}),
 ]
 
 
-# Within one's own organisation: everything but labelling.
 OWN = [
-    ("GET", "/projects/{me}/settings/", None),
-    ("PATCH", "/api/projects/{me}/", {"title": "mine"}),
-    ("DELETE", "/api/projects/{me}/", None),
+    ("GET", "/projects/{project}/settings/", None),
+    ("PATCH", "/api/projects/{project}/", {"title": "mine"}),
+    ("DELETE", "/api/projects/{project}/", None),
     ("POST", "/api/projects/", {"title": "mine"}),
-    ("POST", "/api/projects/{me}/import", [{"first": "x"}]),
-    ("POST", "/api/projects/{me}/reimport", {}),
-    ("DELETE", "/api/projects/{me}/tasks/", None),
-    ("GET", "/api/projects/{me}/export?exportType=JSON", None),
-    ("POST", "/api/projects/{me}/exports/", {}),
-    ("DELETE", "/api/tasks/{mytask}/", None),
-    ("PATCH", "/api/tasks/{mytask}/", {"data": {}}),
-    ("POST", "/api/tasks/", {"project": "{me}", "data": {}}),
+    ("POST", "/api/projects/{project}/import", [{"first": "x"}]),
+    ("POST", "/api/projects/{project}/reimport", {}),
+    ("DELETE", "/api/projects/{project}/tasks/", None),
+    ("GET", "/api/projects/{project}/export?exportType=JSON", None),
+    ("POST", "/api/projects/{project}/exports/", {}),
+    ("DELETE", "/api/tasks/{task}/", None),
+    ("PATCH", "/api/tasks/{task}/", {"data": {}}),
+    ("POST", "/api/tasks/", {"project": "{project}", "data": {}}),
     (
         "POST",
-        "/api/dm/actions/?id=delete_tasks&project={me}",
+        "/api/dm/actions/?id=delete_tasks&project={project}",
         {"selectedItems": {"all": True, "excluded": []}},
     ),
     (
         "POST",
-        "/api/dm/actions/?id=delete_tasks_annotations&project={me}",
+        "/api/dm/actions/?id=delete_tasks_annotations&project={project}",
         {"selectedItems": {"all": True, "excluded": []}},
     ),
     (
         "POST",
-        "/api/dm/actions/?id=next_task&id=delete_tasks&project={me}",
+        "/api/dm/actions/?id=next_task&id=delete_tasks&project={project}",
         {"selectedItems": {"all": True, "excluded": []}},
     ),
-    ("DELETE", "/api/dm/views/reset/?project={me}", None),
+    ("DELETE", "/api/dm/views/reset/?project={project}", None),
     ("GET", "/api/invite", None),
     ("POST", "/api/invite/reset-token", {}),
     ("GET", "/api/organizations/", None),
     ("POST", "/api/organizations/", {"title": "mine"}),
     ("POST", "/api/users/", {"email": "x@y.zz", "username": "x"}),
-    ("PATCH", "/api/users/{myself}/", {"active_organization": "{org}"}),
+    ("PATCH", "/api/users/{user}/", {"active_organization": "{org}"}),
     ("GET", "/api/current-user/token", None),
     ("POST", "/api/current-user/reset-token/", {}),
     ("GET", "/api/token/", None),
@@ -131,14 +129,14 @@ OWN = [
     ("POST", "/api/jwt/settings", {"legacy_api_tokens_enabled": True}),
     ("PATCH", "/api/session-policy/", {"max_session_age": 1}),
     ("POST", "/api/webhooks/", {"url": "http://127.0.0.1:1/", "organization": 1}),
-    ("POST", "/api/ml/", {"url": "http://127.0.0.1:1/", "project": "{me}"}),
-    ("POST", "/api/storages/localfiles/", {"project": "{me}", "path": "/etc"}),
+    ("POST", "/api/ml/", {"url": "http://127.0.0.1:1/", "project": "{project}"}),
+    ("POST", "/api/storages/localfiles/", {"project": "{project}", "path": "/etc"}),
     (
         "POST",
         "/api/storages/s3/validate",
-        {"project": "{me}", "bucket": "x", "s3_endpoint": "http://127.0.0.1:1/"},
+        {"project": "{project}", "bucket": "x", "s3_endpoint": "http://127.0.0.1:1/"},
     ),
-    ("POST", "/api/storages/export/localfiles", {"project": "{me}", "path": "/srv"}),
+    ("POST", "/api/storages/export/localfiles", {"project": "{project}", "path": "/srv"}),
     ("GET", "/user/account/", None),
     ("GET", "/organization/", None),
     ("GET", "/people/", None),
@@ -151,35 +149,83 @@ OWN = [
     ("GET", "/storage-data/uploaded/?filepath=upload/1/x.json", None),
 ]
 
+# What is new with the desk: its leader's half, the pictures and the places of others, and ways around the list of views.
+AT_THE_DESK = [
+    ("GET", "/desk/report", None),
+    ("POST", "/desk/report", {}),
+    ("GET", "/desk/forget", None),
+    ("POST", "/desk/forget", {"email": "bob@rgqa.local"}),
+    ("GET", "/desk/forget/", None),
+    ("PUT", "/desk/step", {}),
+    ("GET", "/desk/step", None),
+    ("DELETE", "/desk/", None),
+    ("POST", "/desk/", {}),
+    ("POST", "/desk/picture/1", {}),
+    ("GET", "/desk/picture/900", None),
+    ("GET", "/desk/picture/0", None),
+    ("GET", "/desk/picture/-1", None),
+    ("GET", "/desk/picture/99999999999999999999", None),
+    ("GET", "/desk/picture/1/../../report", None),
+    ("GET", "/desk/static/desk.html", None),
+    ("GET", "/desk/static/..%2Fgate.py", None),
+    ("GET", "/desk/static/..%2F..%2F..%2F..%2Fdata%2Flabel-studio%2Fsecrets.json", None),
+    ("GET", "/desk/in/", None),
+    ("GET", "/desk/in/x", None),
+    ("GET", "/desk/in/" + 64 * "0", None),
+    ("GET", "/desk/join/x", None),
+    ("POST", "/desk/join/-", {"name": "eve"}),
+    ("GET", "/data/local-files/?d=tiny/source/images/n0.png", None),
+    ("GET", "/data/local-files?d=tiny/source/images/n0.png", None),
+    ("GET", "/data/local-files/?d=tiny/study/queue.json", None),
+    ("GET", "/data/local-files/?d=tiny/truth/hidden.png", None),
+    ("GET", "/data/local-files/?d=label-studio/secrets.json", None),
+    ("GET", "/api/tasks?page_size=10000&fields=all", None),
+    ("GET", "/api/tasks/?page_size=10000&project={project}", None),
+    ("GET", "//api/tasks/", None),
+    ("GET", "/api//tasks/", None),
+    ("GET", "/API/tasks/", None),
+    ("GET", "/api/tasks/%7Btask%7D/", None),
+    ("GET", "/projects/{project}/data?labeling=1&task={task}", None),
+    ("PATCH", "/api/dm/views/1/", {"data": {"ordering": ["tasks:data.second"]}}),
+    ("POST", "/api/dm/views/order/", {"project": "{project}", "ids": [1]}),
+    ("GET", "/api/projects/", None),
+    ("GET", "/api/users/", None),
+    ("GET", "/api/current-user/whoami", None),
+    ("PATCH", "/api/current-user/hotkeys/", {"custom_hotkeys": {}}),
+    ("GET", "/api/version/", None),
+    ("GET", "/api/import/file-upload/1", None),
+    ("GET", "/static/../../data/label-studio/secrets.json", None),
+    ("GET", "/static/%2e%2e/%2e%2e/settings.py", None),
+    ("OPTIONS", "/api/tasks/", None),
+    ("HEAD", "/api/tasks/", None),
+    ("TRACE", "/api/tasks/", None),
+    ("POST", "/api/token/blacklist/", {"refresh": "x"}),
+    ("POST", "/api/token/rotate/", {"refresh": "x"}),
+    ("POST", "/user/login/?next=//evil.example", {"email": "x", "password": "x"}),
+    ("PUT", "/logout", None),
+]
+ATTACKS = [*OTHERS, *OWN, *AT_THE_DESK]
+WHO = ("annotator, by the page's form", "annotator, by a token", "annotator, by their link", "stranger")
+
 
 @pytest.fixture(scope="module")
-def judged(studio: Studio) -> dict[str, dict[str, int]]:
-    """What each annotator owns, after one answer, one draft and one view."""
-    owned = {}
-    for name in ("ann", "ben"):
-        session, task = studio.login(name), studio.tasks[name][0]
-        annotation = session.post(
-            f"{studio.url}/api/tasks/{task}/annotations/",
-            json={"result": ANSWER, "lead_time": 3.5},
-            timeout=60,
-        )
-        draft = session.post(
-            f"{studio.url}/api/tasks/{task}/drafts", json={"result": ANSWER, "lead_time": 1}, timeout=60
-        )
-        view = session.post(
-            f"{studio.url}/api/dm/views/", json={"project": studio.projects[name], "data": {}}, timeout=60
-        )
-        me = session.get(f"{studio.url}/api/current-user/whoami", timeout=60).json()
-        owned[name] = {
-            "annotation": annotation.json()["id"],
-            "draft": draft.json()["id"],
-            "view": view.json()["id"],
-            "project": studio.projects[name],
-            "task": task,
-            "user": me["id"],
-            "org": me["active_organization"],
-        }
-    return owned
+def numbers(studio: Studio) -> dict[str, int]:
+    """What there is on the server: bob's answer, amy's, a draft and a view of the leader's."""
+    for name in ("amy", "bob"):
+        desk = studio.desk(name)
+        desk.answer(desk.step({}))
+    lines = [
+        "from tasks.models import Annotation, AnnotationDraft, Task",
+        "from users.models import User",
+        "ann, ben = (User.objects.get(email=f'{name}@rgqa.local') for name in ('amy', 'bob'))",
+        "his, hers = (Annotation.objects.filter(completed_by=user).first() for user in (ben, ann))",
+        "draft = AnnotationDraft.objects.get_or_create(task=his.task, user=ben, defaults={'result': []})[0]",
+        "from data_manager.models import View",
+        "view = View.objects.get_or_create(project=his.project, defaults={'data': {}})[0]",
+        "answer = {'project': his.project_id, 'task': his.task_id, 'annotation': his.pk, 'draft': draft.pk, 'view': view.pk,",
+        "          'other': ben.pk, 'user': ann.pk, 'org': ann.active_organization_id}",
+    ]
+    return run_inside(studio, "\n".join(lines))
 
 
 def filled(value: Any, numbers: dict[str, int]) -> Any:
@@ -192,177 +238,135 @@ def filled(value: Any, numbers: dict[str, int]) -> Any:
     return {key: filled(one, numbers) for key, one in value.items()} if isinstance(value, dict) else value
 
 
-@pytest.fixture
-def numbers(judged: dict[str, dict[str, int]]) -> dict[str, int]:
-    mine, others = judged["ann"], judged["ben"]
-    more = {"me": mine["project"], "mytask": mine["task"], "myself": mine["user"], "other": others["user"]}
-    return {**others, **more}
+def session_of(studio: Studio, who: str) -> requests.Session:
+    if who == WHO[0]:
+        return studio.login("amy")
+    if who == WHO[1]:
+        return studio.bearer(token_of(studio, "amy"))
+    return studio.desk("amy").session if who == WHO[2] else requests.Session()
 
 
-@pytest.mark.parametrize(("method", "address", "body"), OTHERS)
-def test_what_is_anothers_is_out_of_reach(
-    studio: Studio, ann: requests.Session, numbers: dict[str, int], method: str, address: str, body: Any
-) -> None:
-    answer = ann.request(
-        method,
-        studio.url + filled(address, numbers),
-        json=filled(body, numbers),
-        timeout=60,
-        allow_redirects=False,
-    )
-    assert answer.status_code in KEPT_AWAY, answer.text[:300]
-
-
-@pytest.mark.parametrize(("method", "address", "body"), OWN)
-def test_an_annotator_can_only_label(
-    studio: Studio, ann: requests.Session, numbers: dict[str, int], method: str, address: str, body: Any
-) -> None:
-    answer = ann.request(
-        method,
-        studio.url + filled(address, numbers),
-        json=filled(body, numbers),
-        timeout=60,
-        allow_redirects=False,
-    )
-    assert answer.status_code in KEPT_AWAY, answer.text[:300]
-
-
-def test_the_same_addresses_do_answer_their_owner(studio: Studio, judged: dict[str, dict[str, int]]) -> None:
-    # Otherwise the refusals above would prove nothing: the addresses might not exist.
-    ben, own = studio.login("ben"), judged["ben"]
-    asked = [
-        f"/api/projects/{own['project']}/",
-        f"/api/projects/{own['project']}/next/",
-        f"/api/dm/project/?project={own['project']}",
-        f"/api/dm/columns/?project={own['project']}",
-        f"/api/tasks/?project={own['project']}",
-        f"/api/tasks/{own['task']}/",
-        f"/api/tasks/{own['task']}/annotations/",
-        f"/api/tasks/{own['task']}/drafts",
-        f"/api/annotations/{own['annotation']}/",
-        f"/api/drafts/{own['draft']}/",
-        f"/api/dm/views/{own['view']}/",
-        f"/projects/{own['project']}/data",
-        f"/api/users/?project={own['project']}",
+def content(studio: Studio) -> Any:
+    """All that could be changed: tasks, answers, drafts, views, people, projects, tokens."""
+    lines = [
+        "from django.apps import apps",
+        "names = ['tasks.Task', 'tasks.Annotation', 'tasks.AnnotationDraft', 'data_manager.View', 'users.User', 'projects.Project',",
+        "         'organizations.OrganizationMember', 'webhooks.Webhook', 'ml.MLBackend']",
+        "skip = {'last_activity', 'activity_at', 'last_login', 'updated_at'}",
+        "rows = lambda name: [{k: str(v) for k, v in row.items() if k not in skip} for row in apps.get_model(name).objects.order_by('pk').values()]",
+        "answer = {name: rows(name) for name in names}",
     ]
-    assert {
-        address: ben.get(studio.url + address, timeout=60).status_code for address in asked
-    } == dict.fromkeys(asked, 200)
+    return run_inside(studio, "\n".join(lines))
 
 
-def test_lists_hold_nothing_of_others(
-    studio: Studio, ann: requests.Session, judged: dict[str, dict[str, int]]
+def test_no_attack_gets_anything(
+    studio: Studio, numbers: dict[str, int], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    projects = ann.get(f"{studio.url}/api/projects/", timeout=60).json()["results"]
-    assert [project["id"] for project in projects] == [judged["ann"]["project"]]
-    people = ann.get(
-        f"{studio.url}/api/users/", params={"project": judged["ann"]["project"]}, timeout=60
-    ).json()
-    assert "ben" not in str(people) and "admin" not in str(people)
+    before, table, through = content(studio), [], []
+    for who in WHO:
+        session = session_of(studio, who)
+        csrf = DeskClient(studio.url, session=session).csrf
+        for method, address, body in ATTACKS:
+            # The prepared address is kept as it is written: requests would take `..` out.
+            wanted = requests.Request(
+                method, studio.url + "/", json=filled(body, numbers), headers={"X-CSRFToken": csrf}
+            )
+            request = session.prepare_request(wanted)
+            request.url = studio.url + filled(address, numbers)
+            answer = session.send(request, timeout=60, allow_redirects=False)
+            to = f" to {answer.headers['Location']}" if answer.is_redirect else ""
+            table.append(f"{who}\t{method}\t{address}\t{answer.status_code}{to}\t{len(answer.content)} bytes")
+            if not refused(answer, address):
+                through.append(table[-1])
+    home = (
+        Path(os.environ.get("RGQA_GATE_TABLE", tmp_path_factory.mktemp("gate")))
+        / f"gate-{'postgresql' if os.environ.get('RGQA_ANNOTATE_DATABASE') else 'sqlite'}.tsv"
+    )
+    home.write_text("\n".join(table) + "\n")
+    assert len(ATTACKS) >= 80
+    assert through == []
+    assert content(studio) == before
 
 
-def test_an_annotator_answers_corrects_and_drafts_as_themselves(
-    studio: Studio, judged: dict[str, dict[str, int]]
+def refused(answer: requests.Response, address: str) -> bool:
+    """Whether nothing came of it: refused, or sent to the login or the own desk, or the login page shown again."""
+    if answer.is_redirect:
+        return answer.headers["Location"] in ("/user/login/?next=/desk/", "/desk/", "/")
+    if address.startswith("/static"):
+        return answer.status_code in {400, 404}
+    if address.startswith("/user/login"):
+        return (
+            answer.status_code in KEPT_AWAY
+            or "errorlist" in answer.text
+            or "csrfmiddlewaretoken" in answer.text
+        )
+    return answer.status_code in KEPT_AWAY
+
+
+def test_the_same_addresses_do_answer_the_administrator(studio: Studio, numbers: dict[str, int]) -> None:
+    # Otherwise the refusals above would prove nothing: the addresses might not exist.
+    asked = [
+        "/api/projects/{project}/",
+        "/api/projects/{project}/next/",
+        "/api/dm/project/?project={project}",
+        "/api/dm/columns/?project={project}",
+        "/api/tasks/?project={project}",
+        "/api/tasks?page_size=10000&fields=all&project={project}",
+        "/api/tasks/{task}/",
+        "/api/tasks/{task}/annotations/",
+        "/api/annotations/{annotation}/",
+        "/api/dm/views/{view}/",
+        "/api/users/",
+        "/api/users/{other}/",
+        "/api/current-user/whoami",
+        "/data/local-files/?d=tiny/source/images/n0.png",
+        "/desk/report",
+    ]
+    admin = studio.admin()
+    statuses = {
+        address: admin.get(studio.url + filled(address, numbers), timeout=60).status_code for address in asked
+    }
+    assert statuses == dict.fromkeys(asked, 200)
+
+
+@pytest.mark.parametrize("name", ["label-studio/secrets.json", "tiny/truth/hidden.png", "tiny/source/questions.json",
+                                  "tiny/source/images/script.svg", "tiny/source/images/../../truth/hidden.png", "/etc/hostname"])  # fmt: skip
+def test_nothing_but_pictures_has_an_address_not_even_for_the_administrator(
+    studio: Studio, name: str
 ) -> None:
-    ann, task, me = studio.login("ann"), studio.tasks["ann"][1], judged["ann"]["user"]
-    drafted = ann.post(
-        f"{studio.url}/api/tasks/{task}/drafts", json={"result": ANSWER, "lead_time": 2}, timeout=60
-    ).json()
-    made = ann.post(
-        f"{studio.url}/api/tasks/{task}/annotations/?project={studio.projects['ann']}",
-        json={
-            "result": ANSWER,
-            "lead_time": 4.25,
-            "draft_id": drafted["id"],
-            "project": str(studio.projects["ann"]),
-        },
-        timeout=60,
-    ).json()
-    assert (made["completed_by"], made["lead_time"]) == (me, 4.25)
     assert (
-        ann.get(f"{studio.url}/api/drafts/{drafted['id']}/", timeout=60).status_code == 404
-    )  # it became the answer
-    changed = [{**ANSWER[0], "value": {"choices": ["invalid"]}}]
-    ann.patch(
-        f"{studio.url}/api/annotations/{made['id']}/", json={"result": changed, "lead_time": 6}, timeout=60
-    ).raise_for_status()
-    seen = studio.service("ann").get(f"{studio.url}/api/annotations/{made['id']}/", timeout=60).json()
-    assert (seen["result"][0]["value"]["choices"], seen["completed_by"]) == (["invalid"], me)
-    assert ann.delete(f"{studio.url}/api/annotations/{made['id']}/", timeout=60).status_code == 403
-    assert (
-        ann.post(
-            f"{studio.url}/api/annotations/{made['id']}/convert-to-draft", json={}, timeout=60
-        ).status_code
-        == 403
+        studio.admin().get(f"{studio.url}/data/local-files/", params={"d": name}, timeout=60).status_code
+        == 404
     )
-    # A slip on Skip, which stands beside Update, must not take the answer back.
-    skipped = {"result": [], "was_cancelled": True}
-    assert (
-        ann.patch(f"{studio.url}/api/annotations/{made['id']}/", json=skipped, timeout=60).status_code == 403
-    )
-    assert (
-        ann.post(
-            f"{studio.url}/api/tasks/{task}/annotations/?was_cancelled=1", json={"result": []}, timeout=60
-        ).status_code
-        == 403
-    )
-    seen = studio.service("ann").get(f"{studio.url}/api/annotations/{made['id']}/", timeout=60).json()
-    assert not seen["was_cancelled"] and seen["result"][0]["value"]["choices"] == ["invalid"]
 
 
-def test_they_land_on_their_queue(studio: Studio) -> None:
-    answer = studio.login("ann").get(f"{studio.url}/", timeout=60, allow_redirects=False)
-    assert answer.headers["Location"] == f"/projects/{studio.projects['ann']}/data?labeling=1"
+def test_who_logs_in_or_opens_the_first_page_lands_on_the_desk(studio: Studio) -> None:
+    for path in ("/", "/projects/"):
+        answer = studio.login("amy").get(studio.url + path, timeout=60, allow_redirects=False)
+        assert answer.headers["Location"] == "/desk/"
+    stranger = requests.get(f"{studio.url}/desk/", timeout=60, allow_redirects=False)
+    assert stranger.headers["Location"] == "/user/login/?next=/desk/"
 
 
-STRANGE = [
-    "/data/local-files/?d=tiny/source/images/n100001.jpg",
-    "/api/projects/",
-    "/api/tasks/1/",
-    "/api/users/",
-    "/api/version/",
-    "/user/signup/",
-    "/admin/",
-    "/docs/api/schema/json/",
-    "/trigger500/",
-    "/metrics/",
-    "/feature-flags/",
-    "/data/upload/1/x",
-]
+def test_a_legacy_token_opens_nothing_beside_a_session(studio: Studio) -> None:
+    session = studio.login("amy")
+    for headers in ({"Authorization": "Token x"}, {"X-Api-Key": "x"}):
+        assert session.get(f"{studio.url}/desk/", headers=headers, timeout=60).status_code == 401
 
 
-def test_a_stranger_sees_the_login_and_cannot_sign_up(studio: Studio, inside: Callable[[str], Any]) -> None:
-    def status(address: str) -> int:
-        return requests.get(studio.url + address, timeout=60, allow_redirects=False).status_code
+def test_a_step_without_the_pages_token_is_refused(studio: Studio) -> None:
+    session = studio.login("amy")
+    assert session.post(f"{studio.url}/desk/step", json={}, timeout=60).status_code == 403
 
-    assert {address: status(address) for address in STRANGE} == dict.fromkeys(STRANGE, 401)
-    assert status("/user/login/") == 200 and status("/") == 302
-    link = inside(
-        "from organizations.models import Organization\nanswer = Organization.objects.first().token"
+
+def test_nobody_can_sign_up(studio: Studio) -> None:
+    link = run_inside(
+        studio, "from organizations.models import Organization\nanswer = Organization.objects.first().token"
     )
     stranger = requests.Session()
-    token = (
-        stranger.get(f"{studio.url}/user/login/", timeout=60)
-        .text.split('name="csrfmiddlewaretoken" value="')[1]
-        .split('"')[0]
-    )
+    token = form_token(stranger.get(f"{studio.url}/user/login/", timeout=60).text)
     form = {"email": "stranger@example.org", "password": "long enough 12", "csrfmiddlewaretoken": token}
     answer = stranger.post(
         f"{studio.url}/user/signup/?token={link}", data=form, timeout=60, allow_redirects=False
     )
     assert answer.status_code == 401
-    assert (
-        inside(
-            "from users.models import User\nanswer = User.objects.filter(email='stranger@example.org').count()"
-        )
-        == 0
-    )
-
-
-def test_service_accounts_are_kept_to_their_organisation(studio: Studio) -> None:
-    service = studio.service("ann")
-    for address in (
-        f"/api/tasks/?project={studio.projects['ben']}",
-        f"/api/projects/{studio.projects['ben']}/next/",
-    ):
-        assert service.get(studio.url + address, timeout=60).status_code in {403, 404}

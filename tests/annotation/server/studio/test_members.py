@@ -1,30 +1,35 @@
-"""On a real server: accounts, organisations and tokens in Label Studio's database."""
+"""On real servers: accounts and the organisation."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 import requests
 
-from tests.annotation.server.conftest import Studio
+from annotation.client.credentials import read_secrets
+from annotation.server.accounts import invite
+from tests.annotation.server.conftest import Studio, run_inside
 
 pytestmark = pytest.mark.server
 
 
-def test_legacy_tokens_open_nothing(studio: Studio, inside: Callable[[str], Any]) -> None:
-    keys = inside(
-        "from rest_framework.authtoken.models import Token\nanswer = [token.key for token in Token.objects.all()]"
-    )
-    assert len(keys) == 5  # the administrator, two annotators, two service accounts
-    for key in keys:
-        for header in ({"Authorization": f"Token {key}"}, {"X-Api-Key": key}):
-            assert requests.get(f"{studio.url}/api/projects/", headers=header, timeout=60).status_code == 401
+def test_all_are_members_of_one_organisation_and_annotators_are_no_staff(studio: Studio) -> None:
+    lines = [
+        "from organizations.models import Organization, OrganizationMember",
+        "from users.models import User",
+        "staff = list(User.objects.filter(is_staff=True).values_list('email', flat=True))",
+        "answer = [Organization.objects.count(), OrganizationMember.objects.count() - User.objects.count(), staff]",
+    ]
+    assert run_inside(studio, "\n".join(lines)) == [1, 0, ["admin@rgqa.local"]]
 
 
-def test_service_accounts_have_no_password(inside: Callable[[str], Any]) -> None:
-    assert inside(
-        "from users.models import User\n"
-        "answer = [user.has_usable_password() for user in User.objects.filter(email__startswith='service.')]"
-    ) == [False, False]
+def test_who_left_is_out_at_once_and_comes_back_with_the_same_link(studio: Studio) -> None:
+    bob = studio.desk("bob")
+    link = read_secrets().annotators["bob"].link
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("annotation.server.environment.ensure", lambda: studio.python)
+        invite(["bob"], leave=True)
+        assert bob.post({}).status_code == 401
+        assert requests.get(f"{studio.url}/desk/in/{link}", timeout=60).status_code == 404
+        invite(["bob"])
+    assert read_secrets().annotators["bob"].link == link
+    assert studio.desk("bob").step({})["show"] == "task"

@@ -1,0 +1,70 @@
+"""What people agree to before they annotate: the text, and whom to ask, the pay and the ethics approval, which the study leader
+gives once (`rgqa annotate invite --contact ... --pay ... --ethics ...`).
+
+Kept in data/<data set>/study/consent.json. The text is `consent.md` beside this file, or the study's own in that folder;
+`{contact}`, `{pay}` and `{ethics}` stand for the fields. Who agreed to one text is asked again when it changes: its hash tells.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from annotation.client.texts import page, text_of
+from pipeline.core.errors import UserError
+from pipeline.core.files import read_json, write_json
+from pipeline.core.paths import Folders
+from pipeline.core.records import Record
+
+
+class Terms(Record):
+    """The fields of the text. `contact` is a person with an address; the others may be left as they are."""
+
+    contact: str
+    pay: str = "none"
+    ethics: str = "none was asked for"
+
+
+def keep_terms(folders: Folders, contact: str = "", pay: str = "", ethics: str = "") -> Terms:
+    """Keep the fields that are given; the others stay.
+
+    Raises:
+        UserError: there is no contact yet, and none is given.
+    """
+    given = {"contact": contact, "pay": pay, "ethics": ethics}
+    path = folders.study / "consent.json"
+    known = msgspec.to_builtins(read_json(path, Terms)) if path.exists() else {}
+    fields = known | {name: value.strip().rstrip(".") for name, value in given.items() if value.strip()}
+    if "contact" not in fields:
+        raise UserError(
+            "whom can annotators ask, and tell that they want their answers deleted? Nobody may be asked to agree without "
+            'that; say it once: rgqa annotate invite NAME --contact "Ann Lee, ann@example.org" (and --pay, --ethics)'
+        )
+    terms = msgspec.convert(fields, Terms)
+    if fields != known:
+        write_json(path, terms)
+    return terms
+
+
+def consent_text(folders: Folders) -> str:
+    """The text as people agree to it, in Markdown.
+
+    Raises:
+        UserError: no contact is known, or the study's own text does not name it.
+    """
+    terms = msgspec.to_builtins(keep_terms(folders))
+    path, text = text_of("consent.md", folders.study)
+    if "{contact}" not in text:
+        raise UserError(f"{path}: must say whom to ask; write {{contact}} where the address is to stand")
+    for name, value in terms.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+def consent_of(folders: Folders) -> dict[str, Any]:
+    """What `study/queue.json` has under `consent`: the page, the hash of its text, and the fields."""
+    text = consent_text(folders)
+    shown = {"html": page(text), "hash": sha256(text.encode()).hexdigest()}
+    return shown | msgspec.to_builtins(keep_terms(folders))

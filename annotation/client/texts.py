@@ -1,0 +1,91 @@
+"""The texts that annotators read, from Markdown: `consent.md`, `guidelines.md`, and on other servers than ours `screen.md`.
+
+The study leader replaces them by files of the same name in `data/<data set>/study/`. Pictures are files beside a text and
+travel inside the page, so they need no file serving, on any server.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipeline.core.errors import Problems, UserError
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+HOME = Path(__file__).parent
+WIDEST = 448  # pixels; the window of the instructions is 680 wide
+KINDS = ("JPEG", "PNG", "GIF", "WEBP")
+
+
+def text_of(name: str, study: Path) -> tuple[Path, str]:
+    """A text and where it stands: the study's own, or the project's.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    path = study / name if (study / name).exists() else HOME / name
+    try:
+        return path, path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: {error}; write it in UTF-8") from error
+
+
+def page(text: str, path: Path = HOME / "consent.md", sheet: list[str] | None = None) -> str:
+    """HTML of a text; HTML inside it shows as text.
+
+    Label Studio cleans instructions: it takes `data:` addresses of pictures out, but leaves style sheets. With a `sheet`,
+    pictures are backgrounds in it.
+
+    Args:
+        path: the text's file, from which its pictures are found.
+
+    Raises:
+        UserError: lists pictures that it names and that are missing or no pictures.
+    """
+    from markdown_it import MarkdownIt
+
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    markdown.add_render_rule("image", _picture)
+    problems = Problems("instructions")
+    made = markdown.render(text, {"path": path, "sheet": sheet, "problems": problems})
+    problems.raise_if_any()
+    return made
+
+
+def guide(study: Path) -> str:
+    """The guidelines as our own desk shows them, pictures inside."""
+    path, text = text_of("guidelines.md", study)
+    return page(text, path)
+
+
+def _picture(_: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+    """A picture of a text and its caption; at its own size, or at the widest that fits."""
+    from PIL import Image
+
+    token, sheet = tokens[place], env["sheet"]
+    path = env["path"].parent / str(token.attrs["src"])
+    caption = html.escape(token.content)
+    try:
+        with Image.open(path) as picture:
+            width, height, kind = *picture.size, picture.format
+        if kind not in KINDS:
+            raise ValueError(f"{kind} is not shown by every browser")
+    except (OSError, ValueError) as error:
+        advice = "put a JPEG, PNG, GIF or WEBP file there"
+        env["problems"].add(f"{env['path']}, picture {token.attrs['src']}", f"{error}; {advice}")
+        return ""
+    shown = min(width, WIDEST)
+    size = shown, round(height * shown / width)
+    data = f"data:image/{kind.lower()};base64,{base64.b64encode(path.read_bytes()).decode()}"
+    below = f'<span class="caption">{caption}</span>'
+    if sheet is None:
+        return f'<img src="{data}" width="{size[0]}" height="{size[1]}" alt="{caption}">{below}'
+    name = f"picture-{len(sheet)}"
+    style = f"width: {size[0]}px; height: {size[1]}px; background-image: url({data});"
+    sheet.append(f".rgqa-guide .{name} {{ {style} }}\n")
+    return f'<span class="picture {name}" title="{caption}"></span>{below}'

@@ -1,0 +1,24 @@
+"""Who came by the open link gets into the roster, with a pseudonym like everybody else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from annotation.client.label_studio import LabelStudio
+from annotation.study.roster import enrol, read_roster
+from pipeline.core.paths import Folders
+
+
+def welcome(folders: Folders, server: LabelStudio) -> dict[str, Any]:
+    """What our own server tells of the data set (empty before the first push), and new volunteers into the roster."""
+    report = server.report().get(folders.dataset, {})
+    known = {person.email for person in read_roster(folders)}
+    new = {
+        row["email"]: row["name"]
+        for row in report.get("people", ())
+        if row["name"] and row["email"] not in known
+    }
+    if new:
+        enrol(folders, new)
+        print(f"{len(new)} volunteers came by the open link: {', '.join(new.values())}")
+    return report

@@ -1,0 +1,127 @@
+"""What the study leader's commands ask of the server: how far everybody is, and to forget somebody."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.sessions.backends.file import SessionStore
+from django.db import connection
+from django.db.models import Count, Max, Min, Sum
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from tasks.models import Annotation, AnnotationDraft
+from users.models import User
+
+from annotation.server.studio.desk_tables import Participant, Place
+from annotation.server.studio.queue import LOCK, Queue, Refused, body_of, held, queues
+from annotation.study.passing import marks
+
+
+def report(request: HttpRequest) -> HttpResponse:
+    """Of each data set: its people and how far they are; how far the tasks are."""
+    with queues() as all_queues:
+        return JsonResponse({queue.data_set: _progress(queue) for queue in all_queues})
+
+
+def _progress(queue: Queue) -> dict[str, Any]:
+    """How far the tasks are; `wanted`: judgements that may still be asked, at most."""
+    asking, votes, wave = queue.asking, queue.rules["votes"], queue.rules["wave"]
+    wanted = asking.wanted().tolist()
+    known = {key for key, more in zip(asking.keys, wanted, strict=True) if not more}
+    places = Place.objects.filter(data_set=queue.data_set, kind="task")
+    done = next((number for number, more in enumerate(wanted) if more), len(wanted) + wave - 1)
+    tasks = {
+        "tasks": len(wanted),
+        "known": len(known),
+        "votes": votes,
+        "votes_on_known": sum(
+            key in known for key in places.filter(state="answered").values_list("key", flat=True)
+        ),
+        "wanted": sum(wanted),
+        "waves": -(-len(wanted) // wave),
+        "waves_done": done // wave,
+    }
+    states = Counter(places.values_list("state", flat=True))
+    return {"tasks": tasks, "votes": states, "people": _people(queue)}
+
+
+def _people(queue: Queue) -> list[dict[str, Any]]:
+    accounts = User.objects.in_bulk(
+        Participant.objects.filter(data_set=queue.data_set).values_list("user", flat=True)
+    )
+    places = Place.objects.filter(data_set=queue.data_set)
+    rows = []
+    for person in Participant.objects.filter(data_set=queue.data_set, user__in=accounts).order_by("user"):
+        own = places.filter(user=person.user)
+        counts = {
+            (row["kind"], row["state"]): row["many"]
+            for row in own.values("kind", "state").annotate(many=Count("pk"))
+        }
+        told = own.filter(kind__in=("training", "test"), state="answered").values_list("key", "answer")
+        reached = marks(
+            queue.content["known"], {key: (answer["first"], answer["second"]) for key, answer in told}
+        )
+        judged, most = queue.asking.progress(str(person.user))
+        spans = own.filter(kind="task", state="answered").aggregate(
+            first=Min("answered"), last=Max("answered"), seconds=Sum("seconds")
+        )
+        rows.append(
+            {
+                "email": accounts[person.user].email.lower(),
+                "name": person.name,
+                "active": accounts[person.user].is_active,
+                "consent": person.consent_time
+                if person.consent_hash == queue.content["consent"]["hash"]
+                else None,
+                "consent_hash": person.consent_hash,
+                "trained": counts.get(("training", "answered"), 0),
+                "tested": counts.get(("test", "answered"), 0),
+                "tries": person.tries,
+                "passed": person.passed,
+                "right": reached.right,
+                "asked": reached.asked,
+                "judged": judged,
+                "of": most,
+                "skipped": counts.get(("task", "skipped"), 0),
+                **spans,
+            }
+        )
+    return rows
+
+
+def forget(request: HttpRequest) -> HttpResponse:
+    """Delete all that there is of somebody: account, answers, drafts, places, sessions."""
+    if request.method != "POST":
+        return JsonResponse({"detail": "POST"}, status=405)
+    try:
+        with queues():
+            email = body_of(request).get("email")
+            if not isinstance(email, str) or not email:
+                raise Refused(400, "an e-mail address is wanted")
+            user = User.objects.filter(email__iexact=email, is_staff=False).first()
+            counts = _deleted(user) if user else {"annotations": 0, "places": 0, "accounts": 0}
+            held.clear()  # the queues are built anew, without them
+    except Refused as refusal:
+        return JsonResponse({"detail": str(refusal)}, status=refusal.status)
+    with LOCK, connection.cursor() as cursor:
+        if connection.vendor == "sqlite":  # what was deleted stays in the file's free pages otherwise
+            cursor.execute("VACUUM")
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return JsonResponse(counts)
+
+
+def _deleted(user: User) -> dict[str, int]:
+    given = list(Annotation.objects.filter(completed_by=user))
+    for annotation in given:
+        annotation.delete()  # one by one: Label Studio counts along
+    AnnotationDraft.objects.filter(user=user).delete()
+    places = Place.objects.filter(user=user.pk).delete()[0]
+    Participant.objects.filter(user=user.pk).delete()
+    for path in Path(settings.SESSION_FILE_PATH).iterdir():
+        session = SessionStore(path.name.removeprefix(settings.SESSION_COOKIE_NAME))
+        if session.get("_auth_user_id") == str(user.pk):
+            session.delete()
+    user.delete()
+    return {"annotations": len(given), "places": places, "accounts": 1}

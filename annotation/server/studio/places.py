@@ -1,0 +1,314 @@
+"""What one person sees of a data set and says to it, place by place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from django.db.models import Max, QuerySet, Sum
+from django.utils.timezone import now
+from tasks.models import Annotation, Task
+from users.models import User
+
+from annotation.server.studio.desk_tables import Participant, Place
+from annotation.server.studio.queue import Queue, Refused, stale
+from annotation.study.passing import TRIES, lessons, marks, right
+
+CHOICES = ("valid", "invalid", "unsure")
+REASONS = (
+    "missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified", "unclear picture",
+)  # fmt: skip
+CONTROLS = ("first", "second", "first_reason", "second_reason")  # as interface.xml calls them
+WORDS = {
+    "thanks": "That is all there is for you. Thank you very much!",
+    "declined": "You take no part; nothing more is asked. What you answered before is kept until you ask the study leader to delete it.",
+    "wait": "There is nothing for you just now. Come back later: what others answer decides what is asked next.",
+    "again": "That was not enough this time. Read the guidelines once more; then you have a second try, with other questions.",
+    "failed": "Thank you for trying. These tasks do not suit everybody, and you get no more of them. Nothing else depends on it.",
+}
+NOTHING = {"judged": 0, "minutes": 0, "right": None, "asked": None}
+
+
+class Desk:
+    """What one person sees and says: `step` takes what their page sent and gives what it shows next."""
+
+    def __init__(self, queue: Queue, user: User) -> None:
+        self.queue, self.user, self.name = queue, user, str(user.pk)
+        self.of = {"user": user.pk, "data_set": queue.data_set}
+        self.person = Participant.objects.get_or_create(**self.of)[0]
+        self.places = Place.objects.filter(**self.of)
+
+    def step(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        """Raises Refused if what is said makes no sense, or is about what is not theirs."""
+        consent = self.queue.content["consent"]
+        match said:
+            case {"consent": wanted} if len(said) == 1:
+                if wanted != consent["hash"]:
+                    raise Refused(409, "the text has changed: read it again")
+                self.person.consent_hash, self.person.consent_time = wanted, now()
+                self.person.save()
+            case {"decline": True} if len(said) == 1:
+                self.queue.asking.leave(self.name)
+                self.places.filter(kind="task", state="open").delete()
+                self.person.consent_hash = ""
+                self.person.save()
+                return self._end("thanks", "declined")
+            case {"again": True} if len(said) == 1:
+                if self._failed() and self.person.tries + 1 < TRIES:
+                    self.person.tries += 1
+                    self.person.save()
+            case {"answer": {"place": number, **answer}} if len(said) == 1:
+                place = self.place(number)
+                self._answer(place, *_checked(answer))
+                if place.kind == "training":
+                    return self._feedback(place)
+            case {"skip": {"place": number, **rest}} if len(said) == 1 and not rest:
+                self._skip(self.place(number))
+            case {"open": number} if len(said) == 1:
+                return self._shown(self.place(number))
+            case _ if said:
+                raise Refused(400, "what was sent is nothing that the desk knows")
+        return self._next() | (
+            {} if said else {"guide": self.queue.content["guide"], "contact": consent["contact"]}
+        )
+
+    def place(self, number: Any) -> Place:
+        """One of theirs, by its number; Refused (404) if there is none."""
+        place = (
+            self.places.filter(number=number).first()
+            if type(number) is int and 0 < number < 1 << 31
+            else None
+        )
+        if place is None or not self._there(place):
+            raise Refused(404, "no such place")
+        return place
+
+    def _there(self, place: Place) -> bool:
+        """Whether what was shown there is still asked: another batch may have come."""
+        return place.key in (self.queue.task if place.kind == "task" else self.queue.known)
+
+    def _written(self, place: Place) -> bool:
+        """Whether its annotation is there: the study leader may have deleted it."""
+        given = Annotation.objects.filter(task=self.queue.task[place.key], completed_by=self.user)
+        return given.exists()
+
+    def shown_of(self, place: Place) -> dict[str, Any]:
+        """The picture's address and the texts of the questions of a place."""
+        if place.kind != "task":
+            row = self.queue.known[place.key]
+            return {"image": row["image"], "first": row["first"]["text"], "second": row["second"]["text"]}
+        return Task.objects.values_list("data", flat=True).get(pk=self.queue.task[place.key])
+
+    def _next(self) -> dict[str, Any]:
+        consent = self.queue.content["consent"]
+        if self.person.consent_hash != consent["hash"]:
+            return {"show": "consent", "guide": self.queue.content["guide"], **consent}
+        training, test = self._lessons()
+        if not self.person.passed:
+            done = set(self.places.exclude(state="open").exclude(kind="task").values_list("kind", "key"))
+            for kind, keys in (("training", training), ("test", test)):
+                for key in keys:
+                    if (kind, key) not in done:
+                        return self._shown(self._put(kind, key))
+            if self._failed():
+                again = self.person.tries + 1 < TRIES
+                return self._end("failed", "again" if again else "failed", again=again)
+            self.person.passed = True
+            self.person.save()
+        if self.user.email.lower() in self.queue.content["excluded"]:
+            return self._end("thanks")
+        if place := self._open():
+            return self._shown(place)
+        if key := self._asked():
+            return self._shown(self._put("task", key))
+        judged, most = self.queue.asking.progress(self.name)
+        return self._end("wait" if judged < most else "thanks")
+
+    def _open(self) -> Place | None:
+        """The task that they have before them."""
+        return next(
+            (row for row in self.places.filter(kind="task", state="open") if row.key in self.queue.task), None
+        )
+
+    def _asked(self) -> str | None:
+        """The next task, which is theirs then. What others keep open and do not answer is free after a while."""
+        if key := self.queue.asking.next(self.name):
+            return key
+        opened = Place.objects.filter(data_set=self.queue.data_set, kind="task", state="open")
+        free = [place for place in opened if stale(place)]
+        for place in free:
+            self.queue.asking.leave(str(place.user))
+        return self.queue.asking.next(self.name) if free else None
+
+    def _lessons(self) -> tuple[list[str], list[str]]:
+        rules = self.queue.rules
+        return lessons(
+            self.queue.content["known"], rules["training"], rules["test"], self.name, self.person.tries
+        )
+
+    def _answers(self, kind: str, keys: list[str]) -> dict[str, tuple[str, str]]:
+        given = self.places.filter(kind=kind, key__in=keys, state="answered").values_list("key", "answer")
+        return {key: (answer["first"], answer["second"]) for key, answer in given}
+
+    def _failed(self) -> bool:
+        """Whether the test of this try was answered to its end, and not well enough."""
+        test = self._lessons()[1]
+        answers = self._answers("test", test)
+        reached = marks(self.queue.content["known"], answers)
+        return (
+            not self.person.passed
+            and len(answers) == len(test)
+            and not reached.passed(self.queue.rules["test_share"])
+        )
+
+    def _put(self, kind: str, key: str) -> Place:
+        """The place of a task, made if it is none yet."""
+        last = self.places.aggregate(last=Max("number"))["last"] or 0
+        new = {"number": last + 1, "opened": now()}
+        return Place.objects.get_or_create(**self.of, kind=kind, key=key, defaults=new)[0]
+
+    def _shown(self, place: Place) -> dict[str, Any]:
+        if place.kind == "training" and place.state == "answered":
+            return self._feedback(place)
+        if place.kind == "test" and place.state == "answered":
+            raise Refused(404, "answers of the test stay as they are")
+        before = self.places.filter(kind=place.kind, number__lt=place.number)
+        number, of = before.count() + 1, len(self._lessons()[place.kind == "test"])
+        if place.kind == "task":
+            of = max(number, self.queue.asking.progress(self.name)[1])
+        elif place.kind == "test":
+            number = before.filter(key__in=self._lessons()[1]).count() + 1
+        return {
+            "show": place.kind,
+            **self._page(place),
+            "number": number,
+            "of": of,
+            "back": self._last(before) if place.kind == "task" else None,
+            "given": place.answer,
+        }
+
+    def _last(self, places: QuerySet[Place]) -> int | None:
+        """The number of the last of some places to which one can go back."""
+        return next((row.number for row in places.order_by("-number") if self._there(row)), None)
+
+    def _page(self, place: Place) -> dict[str, Any]:
+        shown = self.shown_of(place)
+        # Numbers come again (after a decline, for the next person at this browser), and pictures are kept there.
+        mark = sha256(f"{self.of}{place.key}".encode()).hexdigest()[:16]
+        picture = f"/desk/picture/{place.number}?{mark}"
+        return {"place": place.number, "picture": picture, "first": shown["first"], "second": shown["second"]}
+
+    def _feedback(self, place: Place) -> dict[str, Any]:
+        row, given = self.queue.known[place.key], place.answer
+        sides = ("first", "second")
+        return {
+            "show": "feedback",
+            **self._page(place),
+            "given": given,
+            "known": {side: row[side]["expected"] for side in sides},
+            "why": {side: row[side]["why"] for side in sides},
+            "right": {side: right(row[side], given[side]) for side in sides},
+        }
+
+    def _end(self, show: str, words: str = "", **more: Any) -> dict[str, Any]:
+        training, test = self._lessons()
+        reached = marks(
+            self.queue.content["known"], self._answers("training", training) | self._answers("test", test)
+        )
+        own = self.places.filter(kind="task", state="answered")
+        minutes = (self.places.aggregate(spent=Sum("seconds"))["spent"] or 0) / 60
+        told = (
+            {"right": reached.right, "asked": reached.asked}
+            if reached.asked
+            else {"right": None, "asked": None}
+        )
+        return {
+            "show": show,
+            "words": WORDS[words or show],
+            "judged": own.count(),
+            "back": None if words or show == "failed" else self._last(own),
+            "minutes": minutes,
+            **told,
+            **more,
+        }
+
+    def _answer(self, place: Place, answer: dict[str, str], seconds: float) -> None:
+        """Write an answer. The same one again changes nothing; another one corrects a task, and nothing else."""
+        again = place.state == "answered"
+        if again and (place.kind != "task" or (place.answer == answer and self._written(place))):
+            return
+        if not again:
+            place.answered = now()
+            place.seconds = min(seconds, (place.answered - place.opened).total_seconds())
+        place.state, place.answer = "answered", answer
+        place.save()
+        if place.kind == "task":
+            self._annotate(place, _result(answer), cancelled=False)
+            self.queue.asking.answer(self.name, place.key, answer["first"], answer["second"])
+
+    def _skip(self, place: Place) -> None:
+        if place.kind != "task" or place.state == "answered":
+            raise Refused(409, "this is answered already, or cannot be skipped")
+        if place.state == "open" or not self._written(place):
+            place.state = "skipped"
+            place.save()
+            self._annotate(place, [], cancelled=True)
+            self.queue.asking.skip(self.name, place.key)
+
+    def _annotate(self, place: Place, result: list[dict[str, Any]], cancelled: bool) -> None:
+        """Label Studio's annotation of a place, one for each person and task, made or changed; and its counts.
+
+        Past the models' own `save`, whose signals work out the whole project's summary each time (0.1 s).
+        """
+        number, when = self.queue.task[place.key], now()
+        given = Annotation.objects.filter(task=number)
+        fields = {
+            "result": result,
+            "result_count": len(result),
+            "was_cancelled": cancelled,
+            "lead_time": place.seconds,
+            "updated_by": self.user,
+            "updated_at": when,
+        }
+        if not given.filter(completed_by=self.user).update(**fields):
+            new = {"task_id": number, "project_id": self.queue.project, "completed_by": self.user}
+            Annotation.objects.bulk_create([Annotation(**new, **fields)])
+        skips = list(given.values_list("was_cancelled", flat=True))
+        Task.objects.filter(pk=number).update(
+            total_annotations=skips.count(False),
+            cancelled_annotations=skips.count(True),
+            is_labeled=skips.count(False) >= self.queue.rules["votes"],
+            updated_at=when,
+        )
+
+
+def _checked(answer: Mapping[str, Any]) -> tuple[dict[str, str], float]:
+    """An answer and its seconds; Refused (400) if they are not what the page sends."""
+    given = {name: answer.get(name) or "" for name in CONTROLS}
+    seconds = answer.get("seconds")
+    choices = all(given[side] in CHOICES for side in ("first", "second"))
+    reasons = all(
+        not given[f"{side}_reason"] or (given[side] == "invalid" and given[f"{side}_reason"] in REASONS)
+        for side in ("first", "second")
+    )
+    timed = type(seconds) in (int, float) and 0 <= seconds <= 86_400
+    if not (choices and reasons and timed and answer.keys() <= {*CONTROLS, "seconds"}):
+        raise Refused(400, "an answer needs two choices, seconds, and reasons for what is invalid alone")
+    return given, float(seconds)
+
+
+def _result(answer: Mapping[str, str]) -> list[dict[str, Any]]:
+    """An answer as interface.xml's controls give it."""
+    return [
+        {
+            "id": f"rgqa-{name}",
+            "from_name": name,
+            "to_name": "image",
+            "type": "choices",
+            "origin": "manual",
+            "value": {"choices": [answer[name]]},
+        }
+        for name in CONTROLS
+        if answer[name]
+    ]

@@ -1,0 +1,134 @@
+"""What a study takes, before anybody is asked: judgements, hours, cost. Simulated people of usual accuracy go through `Asking`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from random import Random
+
+from annotation.study.asking import SENSITIVITY, SPECIFICITY, Asking
+from annotation.study.asking_params import AnnotateParams, as_asked
+from annotation.study.exports import PULLED, verdicts_in
+from annotation.study.roster import read_roster
+from pipeline.core.errors import UserError
+from pipeline.core.params import load
+from pipeline.core.paths import Folders
+from pipeline.core.records import Estimate, Record, Task, Verdict
+
+SECONDS = 20.0  # per judgement, until the pace is known
+KNOWN_PACE = 50  # judgements with a time from which on it is
+IDLE = 300.0  # seconds; more than this was a pause
+NOBODY_YET = 3  # people simulated while the roster is empty
+ERRORS = {"invalid": SENSITIVITY[1] / sum(SENSITIVITY), "valid": SPECIFICITY[1] / sum(SPECIFICITY)}
+OTHER = {"invalid": "valid", "valid": "invalid"}
+
+
+class Forecast(Record):
+    """What is still to be done.
+
+    Attributes:
+        tasks: those that want a vote now. judgements: still to be given. people: who share them.
+        seconds: per judgement. hours: of all people together. rate: per hour; None if not said. cost: in its currency.
+    """
+
+    tasks: int
+    judgements: int
+    people: int
+    seconds: float
+    hours: float
+    rate: float | None = None
+    cost: float | None = None
+
+
+def simulated_stream(asking: Asking, people: Sequence[str], seed: int) -> list[tuple[str, str]]:
+    """Who judges which task, in order, until nobody gets another: all in turn, each erring as is usual.
+
+    What is true of a candidate is drawn from the present probability. `asking` itself stays as it is.
+    """
+    study, draw = deepcopy(asking), Random(seed)
+    truth = {key: "invalid" if draw.random() < study.invalid(key) else "valid" for key in study.candidate}
+    by_key = dict(zip(study.keys, study.tasks, strict=True))
+    given: list[tuple[str, str]] = []
+    busy = list(people)
+    while busy:
+        still = []
+        for person in busy:
+            key = study.next(person)
+            if key is None:
+                continue
+            still.append(person)
+            given.append((person, key))
+            said = []
+            for row in (by_key[key]["first"], by_key[key]["second"]):
+                right = row["expected"] or truth.get(row["candidate"], "valid")
+                said.append(OTHER[right] if draw.random() < ERRORS[right] else right)
+            study.answer(person, key, *said)
+        busy = still
+    return given
+
+
+def forecast(
+    asking: Asking, people: Sequence[str], seconds: float = SECONDS, rate: float | None = None, seed: int = 0
+) -> Forecast:
+    """What is still to be done, from a study's present state.
+
+    Args:
+        seconds: per judgement. rate: per hour.
+    """
+    judgements = len(simulated_stream(asking, people, seed))
+    hours = judgements * seconds / 3600
+    return Forecast(
+        tasks=int((asking.wanted() > 0).sum()),
+        judgements=judgements,
+        people=len(people),
+        seconds=seconds,
+        hours=hours,
+        rate=rate,
+        cost=None if rate is None else hours * rate,
+    )
+
+
+def pace(verdicts: Sequence[Verdict]) -> float:
+    """Seconds per judgement: the mean of those known, pauses left out; SECONDS while there are few."""
+    known = [row.seconds for row in verdicts if row.seconds is not None and 0 < row.seconds <= IDLE]
+    return sum(known) / len(known) if len(known) >= KNOWN_PACE else SECONDS
+
+
+def asked_so_far(folders: Folders, params: AnnotateParams) -> tuple[Asking, list[Verdict]]:
+    """The data set's study as far as it was pulled, and what was pulled.
+
+    Raises:
+        UserError: there are no tasks.
+    """
+    tasks = {task.task_id: task for task in folders.rows(Task)}
+    if not tasks:
+        raise UserError("there are no tasks: dvc repro batch")
+    answerable = {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
+    asking = Asking([as_asked(task) for task in tasks.values()], answerable, params.rules())
+    pulled = folders.annotations / PULLED
+    verdicts = verdicts_in(pulled, tasks)[0] if pulled.exists() else []
+    for row in verdicts:
+        asking.answer(row.annotator, row.task_id, row.first, row.second)
+    return asking, verdicts
+
+
+def told(row: Forecast, judged: int) -> str:
+    """In words, for the terminal."""
+    done = f" {judged:,} are done." if judged else ""
+    each = f"{row.seconds:.0f} s each" + (
+        "" if row.seconds != SECONDS else " (a guess until the pace is known)"
+    )
+    cost = "" if row.cost is None else f", {row.cost:,.0f} at {row.rate:g} per hour"
+    return (
+        f"{row.tasks:,} tasks want votes.{done} {row.people} people of usual accuracy would give "
+        f"{row.judgements:,} more judgements: {row.hours:,.1f} hours at {each}{cost}."
+    )
+
+
+def tell(rate: float | None, people: int | None) -> None:
+    """`rgqa annotate forecast`."""
+    folders, params = Folders(), load("annotate", AnnotateParams)
+    asking, verdicts = asked_so_far(folders, params)
+    active = [row.pseudonym for row in read_roster(folders) if row.active]
+    names = active if people is None and active else [f"person {n}" for n in range(people or NOBODY_YET)]
+    print(told(forecast(asking, names, pace(verdicts), rate, params.seed), len(verdicts)))

@@ -1,0 +1,124 @@
+"""`rgqa annotate import`: verdicts from exports of any Label Studio into `annotations/pulled.json`, checked first.
+
+Read are its format JSON and snapshots. People appear in pulled.json under pseudonyms alone: the roster's where it knows their address, or where an
+annotation of theirs was pulled before; else one made from their number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from annotation.study.exports import (
+    PSEUDONYM,
+    PULLED,
+    ExportedAnnotation,
+    ExportedTask,
+    Kept,
+    Person,
+    identity,
+    pseudonym,
+    read_pulled,
+    verdicts_of,
+    write_pulled,
+)
+from annotation.study.roster import alone, read_roster
+from pipeline.core.errors import Problems, UserError
+from pipeline.core.files import read_json
+from pipeline.core.paths import Folders
+from pipeline.core.records import Task, Verdict
+
+
+def import_exports(paths: Sequence[Path]) -> None:
+    """Add what is new in some exports to pulled.json, and say what there is now. All of them or, if anything is wrong, none.
+
+    Raises:
+        UserError: lists files that are no export of these tasks, answers that the interface does not offer, and answers that
+            contradict what was pulled or imported before.
+    """
+    folders = Folders()
+    path = folders.annotations / PULLED
+    tasks = {task.task_id: task for task in folders.rows(Task)}
+    with alone(folders):
+        kept = read_pulled(path)
+        exported = read_exports(paths, "exports")
+        addresses = {person.email.lower(): person.pseudonym for person in read_roster(folders)}
+        merged = kept | pseudonymised(exported, kept, addresses)
+        verdicts_of(decoded(merged), tasks, "import (nothing was written)")
+        write_pulled(path, merged)
+    print(f"import: {len(merged) - len(kept):,} new annotations, {len(merged):,} in all -> {path}")
+    print("\n".join(f"import: {line}" for line in told(*verdicts_of(decoded(merged), tasks))))
+    if inside := [str(file) for file in paths if file.resolve().parent == path.parent.resolve()]:
+        print(f"import: take out of the folder what is in {PULLED} now: {', '.join(inside)}")
+
+
+def told(verdicts: Sequence[Verdict], counts: Mapping[str, int]) -> list[str]:
+    """What there is now, by kind and person, and what to do next."""
+    people = sorted(Counter(verdict.annotator for verdict in verdicts).items())
+    return [
+        ", ".join(f"{count:,} {kind}" for kind, count in counts.items()),
+        "verdicts of " + (", ".join(f"{name} {count:,}" for name, count in people) or "nobody"),
+        "next: dvc repro",
+    ]
+
+
+def decoded(kept: Kept) -> list[ExportedTask]:
+    """Its rows as those of an export."""
+    return [
+        ExportedTask(data={"task": key}, annotations=[msgspec.json.decode(row, type=ExportedAnnotation)])
+        for key, row in sorted(kept)
+    ]
+
+
+def pseudonymised(exported: Iterable[ExportedTask], kept: Kept, addresses: Mapping[str, str]) -> Kept:
+    """What is new, as it is to stand in pulled.json, people under pseudonyms.
+
+    Args:
+        addresses: e-mail, in small letters -> pseudonym.
+    """
+    pulled = [(row.data["task"], annotation) for row in decoded(kept) for annotation in row.annotations]
+    before = {identity(*row): str(row[1].completed_by) for row in pulled}
+    seen = {(identity(*row), row[1].updated_at, row[1].says) for row in pulled}
+    given = [(str(row.data["task"]), annotation) for row in exported for annotation in row.annotations]
+    names: dict[str, set[str]] = defaultdict(set)  # what a file calls somebody -> whose annotations those are
+    for row in given:
+        who, name = row[1].completed_by, before.get(identity(*row), "")
+        if isinstance(who, Person):
+            name = addresses.get((who.email or "").lower(), name)
+        if who is not None and PSEUDONYM.fullmatch(name):
+            names[pseudonym(who)].add(name)
+    problems = Problems("import (nothing was written)")
+    for name, found in sorted(names.items()):
+        if len(found) > 1:
+            problems.add(name, f"one person in the exports, several in {PULLED}: {', '.join(sorted(found))}")
+    problems.raise_if_any()
+    rows: Kept = set()
+    for task_id, annotation in given:
+        who = pseudonym(annotation.completed_by)
+        if (identity(task_id, annotation), annotation.updated_at, annotation.says) not in seen:
+            named = msgspec.structs.replace(annotation, completed_by=min(names[who], default=who))
+            rows.add((task_id, msgspec.json.encode(named, order="sorted")))
+    return rows
+
+
+def read_exports(paths: Iterable[Path], subject: str) -> list[ExportedTask]:
+    """The rows of some export files.
+
+    Raises:
+        UserError: lists those that are none; `subject` is what it calls the files.
+    """
+    problems, exported = Problems(subject), list[ExportedTask]()
+    for path in paths:
+        try:
+            rows = read_json(path, list[ExportedTask])
+            if without := sum(not isinstance(row.data.get("task"), str) for row in rows):
+                raise UserError(f"{without} rows have no key `task`")
+            exported += rows
+        except UserError as error:
+            wanted = "wanted: Label Studio's export format JSON, with the tasks of push"
+            problems.add(str(path), f"{str(error).removeprefix(f'{path}: ')} ({wanted})")
+    problems.raise_if_any()
+    return exported

@@ -1,0 +1,261 @@
+"""The desk on a real server in a real browser, from the link to thanks; what is clicked is what is stored."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import pytest
+
+from annotation.client.credentials import connection, read_secrets
+from annotation.client.forget import forget
+from annotation.client.pull import pull
+from annotation.client.push import push, title
+from annotation.server.accounts import door
+from annotation.study.roster import read_roster
+from pipeline.core.files import read_json
+from pipeline.core.paths import Folders
+from tests.annotation.browser.hands import KEYS, choose, shown, submit
+from tests.annotation.browser.test_desk_page import HOSTILE
+from tests.annotation.conftest import made_task
+from tests.annotation.server.conftest import served
+
+pytestmark = pytest.mark.server
+
+REASONS = list(KEYS["first"])[3:]
+KNOWN = {True: "valid", False: "invalid"}  # of "Is there a dog 6?": even numbers are valid
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """A server with a training of one task, a test of one, and 20 tasks of which the first have hostile texts."""
+    tasks = [made_task(number, pictures=8) for number in range(24)]
+    for place, text in enumerate(HOSTILE):
+        asked = msgspec.structs.replace(tasks[place].first, text=text)
+        tasks[place] = msgspec.structs.replace(tasks[place], first=asked)
+    home = tmp_path_factory.mktemp("desk")
+    with served(
+        home, tasks, ("ann", "ben", "cyd", "dan"), training=1, test=1, test_share=1.0, votes=3
+    ) as studio:
+        yield studio
+
+
+@pytest.fixture
+def enter(desk, chromium):
+    """Open somebody's link in a browser of their own."""
+    contexts = []
+
+    def opened(name, width=1366, height=768):
+        context = chromium.new_context(viewport={"width": width, "height": height})
+        context.set_default_timeout(15_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.problems = []
+        page.on("console", lambda line: page.problems.append(line.text) if line.type == "error" else None)
+        page.on("pageerror", lambda error: page.problems.append(str(error)))
+        page.goto(f"{desk.url}/desk/in/{read_secrets().annotators[name].link}")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+def known(state):
+    """The known verdicts of a task of training or test: "Is there a dog 7?" is invalid, of even numbers valid."""
+    return {side: KNOWN[int(state[side].rstrip("?").split()[-1]) % 2 == 0] for side in ("first", "second")}
+
+
+def honest(state, place):
+    """All kinds of answers to the first question; to the second, which is the filter, what is known: others are asked no more."""
+    first = [{"first": "valid"}, {"first": "unsure"}]
+    first += [{"first": "invalid", "first_reason": why} for why in REASONS]
+    second = {"second": known({"first": "1", "second": state["second"]})["second"]}
+    if second["second"] == "invalid":
+        second["second_reason"] = REASONS[place % len(REASONS)]
+    elif place % 3 == 0:
+        second["second"] = "unsure"
+    return first[place % len(first)] | second
+
+
+def agree(page):
+    assert shown(page)["show"] == "consent"
+    page.get_by_role("button", name="I have read this and agree").click()
+    page.locator("#task").wait_for()
+
+
+def through(page, by="key"):
+    """Consent, training and test; the first real task is open then."""
+    agree(page)
+    while (state := shown(page))["show"] != "task":
+        if state["show"] != "feedback":
+            choose(page, known(state), by)
+        submit(page, by)
+
+
+def stored(email):
+    """Texts of a task -> what is stored of somebody's answer, by the administrator's list."""
+    server = connection()
+    numbers = {number for number, address in server.people().items() if address == email}
+    return {
+        (task.data["first"], task.data["second"]): one.chosen
+        for task in server.judged(server.project(title(Folders())))
+        for one in task.annotations
+        if one.completed_by in numbers or getattr(one.completed_by, "id", None) in numbers
+    }
+
+
+def test_from_the_link_to_thanks_by_mouse_and_by_keys_and_what_is_clicked_is_stored(enter):
+    page = enter("ann")
+    through(page, "mouse")
+    clicked, place = {}, 0
+    while (state := shown(page))["show"] == "task":
+        asked = (state["first"], state["second"])
+        for side, text in zip(("first", "second"), asked, strict=True):
+            assert page.locator(".text").nth(int(side == "second")).evaluate("e => e.textContent") == text
+        by = ("mouse", "key")[place // 4 % 2]
+        clicked[asked] = honest(state, place)
+        choose(page, clicked[asked], by)
+        submit(page, by)
+        if place == 5:  # back by two, another answer, and forward again
+            page.keyboard.press("Backspace")
+            page.wait_for_function("() => !busy && state.given")
+            before = shown(page)["place"]
+            page.get_by_role("button", name="Back").click()
+            page.wait_for_function("place => !busy && state.place !== place", arg=before)
+            state = shown(page)
+            asked = (state["first"], state["second"])
+            assert {name: value for name, value in state["given"].items() if value} == clicked[asked]
+            again = honest(state, 7)
+            choose(page, again, "key")
+            clicked[asked] = again
+            submit(page, "key")
+        place += 1
+    assert state["show"] == "thanks" and state["judged"] == len(clicked) == 24
+    assert stored("ann@rgqa.local") == clicked
+    assert not page.problems, page.problems
+    assert page.evaluate("window.broken") is None
+
+
+def test_who_fails_the_test_twice_is_told_so_and_gets_no_task(enter):
+    page = enter("ben")
+    agree(page)
+    seen = []
+    for tried in range(2):
+        while (state := shown(page))["show"] in ("training", "feedback", "test"):
+            if state["show"] != "feedback":
+                seen.append((state["show"], state["first"], state["second"]))
+                choose(
+                    page,
+                    {
+                        side: {"valid": "invalid", "invalid": "valid"}[one]
+                        for side, one in known(state).items()
+                    },
+                    "key",
+                )
+            submit(page, "key")
+        assert state["show"] == "failed"
+        if not tried:
+            page.get_by_role("button", name="Try again").click()
+            page.locator("#task").wait_for()
+    assert [kind for kind, *_ in seen] == ["training", "test", "test"]
+    assert seen[1] != seen[2]  # other tasks
+    assert page.get_by_role("button", name="Try again").count() == 0
+    assert stored("ben@rgqa.local") == {}  # no answer of training or test is a verdict
+
+
+def test_what_is_chosen_and_not_submitted_is_there_again_and_who_comes_back_goes_on(enter):
+    page = enter("cyd")
+    through(page)
+    choose(page, {"first": "invalid", "first_reason": "wrong attribute"}, "key")
+    place = shown(page)["place"]
+    page.reload()
+    page.locator("#task").wait_for()
+    assert shown(page)["place"] == place
+    assert page.locator('input[name="first_reason"][value="wrong attribute"]').is_checked()
+    second = {"second": honest(shown(page), 1)["second"]}
+    choose(page, second, "key")
+    assert submit(page, "key")["place"] != place
+    assert list(stored("cyd@rgqa.local").values()) == [
+        {"first": "invalid", "first_reason": "wrong attribute"} | second
+    ]
+
+
+def test_an_annotators_browser_gets_nothing_but_texts_picture_and_an_own_number(enter):
+    page = enter("cyd")
+    page.locator("#task").wait_for()
+    fields = {
+        "show",
+        "place",
+        "picture",
+        "first",
+        "second",
+        "number",
+        "of",
+        "back",
+        "given",
+        "guide",
+        "contact",
+    }
+    assert set(shown(page)) == fields
+    assert re.fullmatch(rf"/desk/picture/{shown(page)['place']}\?[0-9a-f]{{16}}", shown(page)["picture"])
+
+
+@pytest.mark.parametrize(("width", "height"), [(1366, 768), (768, 1024), (390, 844)])
+def test_at_every_size_the_picture_is_as_wide_as_can_be_and_submit_is_in_sight(enter, width, height):
+    page = enter("cyd", width, height)
+    page.locator("#task").wait_for()
+    page.wait_for_function(
+        "() => document.querySelector('#picture').naturalWidth && document.querySelector('#picture').complete"
+    )
+    assert page.locator("#picture").bounding_box()["width"] >= (width if width < 960 else 0.5 * width)
+    box = page.get_by_role("button", name="Submit").bounding_box()
+    assert box["y"] + box["height"] <= height and box["x"] + box["width"] <= width
+
+
+def test_a_volunteer_comes_by_one_address_gives_a_name_and_is_in_and_comes_back_by_a_link(desk, chromium):
+    address = door(Folders(), read_secrets())
+    push()
+    context = chromium.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(address)
+    page.locator("input[name=name]").fill("eve")
+    page.get_by_role("button").first.click()
+    own = page.get_by_text("/desk/in/").first.inner_text()
+    page.goto(f"{desk.url}/desk/")
+    through(page)
+    assert shown(page)["show"] == "task"
+    context.close()
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(own)
+    page.locator("#task").wait_for()  # no consent, training or test again
+    context.close()
+    pull()
+    assert "eve" in [person.name for person in read_roster(Folders())]
+
+
+def test_somebody_who_is_forgotten_is_nowhere_and_the_others_lose_nothing(enter, capsys):
+    page = enter("dan")
+    through(page)
+    choose(page, {"first": "invalid", "second": "valid"}, "key")
+    submit(page, "key")
+    assert len(stored("dan@rgqa.local")) == 1
+    others = stored("ann@rgqa.local")
+    pull()
+    pulled = Folders().annotations / "pulled.json"
+    assert b"annotator-04" in pulled.read_bytes()
+    capsys.readouterr()
+    forget("dan")
+    said = capsys.readouterr().out
+    assert "1 annotations" in said and "1 accounts" in said
+    assert "0 hold dan@rgqa.local" in said
+    assert stored("dan@rgqa.local") == {} and stored("ann@rgqa.local") == others
+    assert b"annotator-04" not in pulled.read_bytes() and b"annotator-01" in pulled.read_bytes()
+    assert "dan" not in [person.name for person in read_roster(Folders())]
+    page.reload()  # the session is gone too
+    assert "/user/login" in page.url or page.locator("#task").is_hidden()
+    push()
+    pull()
+    assert b"annotator-04" not in pulled.read_bytes()
+    assert "dan@rgqa.local" not in read_json(Folders().study / "queue.json", dict)["people"]

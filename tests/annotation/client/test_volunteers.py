@@ -1,0 +1,15 @@
+from annotation.client.push import push
+from annotation.study.roster import read_roster
+from pipeline.core.files import read_json
+from pipeline.core.paths import Folders
+
+
+def test_volunteers_get_into_the_roster(own, capsys):
+    row = {"email": "zoe@volunteer.rgqa.local", "name": "Zoe"}
+    own.report["tiny"]["people"] = [row, {"email": "ann@example.org", "name": ""}]
+    push()
+    push()
+    assert [(p.name, p.pseudonym) for p in read_roster(Folders())][3:] == [("Zoe", "annotator-04")]
+    told = read_json(Folders().study / "queue.json")
+    assert told["people"]["zoe@volunteer.rgqa.local"] == "annotator-04"
+    assert capsys.readouterr().out.count("1 volunteers came by the open link: Zoe") == 1
