@@ -39,5 +39,5 @@ annotate: setup
 # Pins anew what pyproject.toml allows, for all Pythons from 3.11.0 on; index addresses stay out of the files.
 lock: OPTIONS = --quiet --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 lock:
-	$(BIN)/uv pip compile $(OPTIONS) --universal --python-version 3.11.0 --extra build --extra dev pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile $(OPTIONS) --universal --python-version 3.11.0 --extra build --extra dev --extra hf pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile $(OPTIONS) --python-version 3.11.0 annotation/server/requirements.in -o annotation/server/requirements.lock

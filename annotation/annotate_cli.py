@@ -22,7 +22,7 @@ def serve(
     port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 8080,
     stop: Annotated[bool, typer.Option("--stop", help="Stop it; all that people did is kept.")] = False,
 ) -> None:
-    """Start a Label Studio of our own, make the projects and push the tasks."""
+    """Start a Label Studio of our own, push the tasks, print everybody's link."""
     from annotation.server import serve
 
     run(lambda: serve.stop() if stop else serve.serve(port))
@@ -34,12 +34,13 @@ def serve(
 def invite(
     names: Annotated[list[str] | None, typer.Argument(help="Names of annotators.")] = None,
     leave: Annotated[bool, typer.Option("--leave", help="They are asked no more.")] = False,
-    link: Annotated[bool, typer.Option("--link", help="Print one address for volunteers.")] = False,
+    link: Annotated[bool, typer.Option("--link", help="One address for volunteers.")] = False,
+    expert: Annotated[bool, typer.Option("--expert", help="They decide what stays doubtful.")] = False,
     contact: Annotated[str, typer.Option(help="Whom they can ask, with an address; needed once.")] = "",
     pay: Annotated[str, typer.Option(help="What they get, as the consent page says it.")] = "",
     ethics: Annotated[str, typer.Option(help="The ethics approval, as the consent page says it.")] = "",
 ) -> None:
-    """Let annotators join or leave, each with an account of their own."""
+    """Let people join or leave, each with a link of their own."""
     from annotation.client.consent import keep_terms
     from annotation.server.accounts import invite
     from pipeline.core.paths import Folders
@@ -47,14 +48,14 @@ def invite(
     def joined() -> None:
         if not leave:
             keep_terms(Folders(), contact, pay, ethics)
-        invite(names or [], leave=leave, link=link)
+        invite(names or [], leave, link, expert)
 
     run(joined)
 
 
 @app.command(epilog="Example: rgqa annotate push")
 def push() -> None:
-    """Put the tasks that are missing into the projects; what is there already stays."""
+    """Put missing tasks into the project, and tell the server who is asked what."""
     from annotation.client.push import push
 
     run(push)
@@ -136,21 +137,16 @@ def draw(
     ] = None,
     each: Annotated[int, typer.Option(min=1, help="AQs, and UQs, of each subset.")] = 50,
     seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
-    pictures: Annotated[
-        str, typer.Option(help="What stands before a picture's path in data/, on a server elsewhere.")
-    ] = "",
 ) -> None:
-    """Draw AQs and UQs of a release as tasks with one question each."""
+    """Draw AQs and UQs of a release as the tasks of a data set of their own, NAME-people."""
     from annotation.study.human_study import draw
 
-    run(lambda: draw(release, each, seed, pictures))
+    run(lambda: draw(release, each, seed))
 
 
-@study.command(epilog="Example: rgqa annotate study score export.json")
-def score(
-    exports: Annotated[list[Path], typer.Argument(help="Exports of the study's project, format JSON.")],
-) -> None:
+@study.command(epilog="Example: rgqa annotate study score")
+def score() -> None:
     """Write what people said for `rgqa score --extra human=FILE`, and print their rates."""
     from annotation.study.human_study import score
 
-    run(lambda: score(exports))
+    run(score)

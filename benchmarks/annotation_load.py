@@ -21,7 +21,7 @@ import httpx
 import numpy as np
 
 from annotation.client.consent import keep_terms
-from annotation.client.credentials import connection, read_secrets
+from annotation.client.credentials import connection
 from annotation.client.pull import pull
 from annotation.client.push import push
 from annotation.server import accounts, environment, process
@@ -37,9 +37,10 @@ PARAMS = "dataset: benchmark\nbenchmark:\n  annotate: {training: 0, test: 0, see
 class Page:
     """What a browser does at the desk; nothing is shown."""
 
-    def __init__(self, url: str, link: str) -> None:
+    def __init__(self, link: str) -> None:
+        url = link.partition("/desk/")[0]
         self.http = httpx.Client(base_url=url, timeout=120, trust_env=False, follow_redirects=True)
-        found = re.search('data-csrf="([^"]+)"', self.http.get(f"/desk/in/{link}").text)
+        found = re.search('data-csrf="([^"]+)"', self.http.get(link).text)
         assert found, "the desk's page has no token"
         self.http.headers["X-CSRFToken"] = found[1]
         self.shown = self.step({})
@@ -78,12 +79,12 @@ def main(tasks: int = 40_000, people: int = 12, answers: int = 100, pause: float
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
         probe.close()
-        accounts.ensure(python, roster, port)
+        accounts.ensure(python, port)
         process.start(python, port)
         try:
             batch(tasks)
             print(f"{tasks:,} tasks: push {timed(push)[1][0]:.1f} s, again {timed(push)[1][0]:.1f} s")
-            pages = traffic(people, answers, pause)
+            pages = traffic([accounts.link(person.email) for person in roster], answers, pause)
             process.stop()
             process.start(python, port)
             first = timed(lambda: pages[0].step({}))[1][0]
@@ -93,14 +94,12 @@ def main(tasks: int = 40_000, people: int = 12, answers: int = 100, pause: float
             process.stop()
 
 
-def traffic(people: int, answers: int, pause: float) -> list[Page]:
-    secrets = read_secrets()
-    links = [secrets.annotators[f"b{number}"].link for number in range(people)]
-    begin = time.perf_counter()
-    pages = [Page(secrets.url, links[0])]
+def traffic(links: list[str], answers: int, pause: float) -> list[Page]:
+    begin, people = time.perf_counter(), len(links)
+    pages = [Page(links[0])]
     print(f"first step, with the queue built: {time.perf_counter() - begin:.2f} s")
     with ThreadPoolExecutor(people) as pool:
-        pages += pool.map(lambda link: Page(secrets.url, link), links[1:])
+        pages += pool.map(Page, links[1:])
         begin = time.perf_counter()
         rows = pool.map(lambda row: row[1].answer(answers, pause, row[0]), enumerate(pages))
         seconds = np.concatenate(list(rows))

@@ -81,15 +81,82 @@ def audit(
     run(lambda: audit_release(benchmark, folds, repetitions, seed, json))
 
 
+@app.command(epilog="Example: rgqa leaks coco_pope_popular.json --page leaks.html")
+def leaks(
+    source: Annotated[
+        str,
+        Argument(metavar="FILE", help="JSON, JSONL, CSV, TSV or Parquet, or a data set's name or folder."),
+    ],
+    annotations: Annotated[
+        Path | None, Option(help="VQA's annotations, if FILE has the questions alone.")
+    ] = None,
+    config: Annotated[str | None, Option(help="Of a data set by name.")] = None,
+    split: Annotated[str | None, Option(help="Of a data set by name.")] = None,
+    text: Annotated[str | None, Option(help="Column of the text, if the form is not known.")] = None,
+    label: Annotated[str | None, Option(help="Column of the label: two values.")] = None,
+    positive: Annotated[str | None, Option(help="The label's value that counts against all others.")] = None,
+    group: Annotated[str | None, Option(help="Column of the picture.")] = None,
+    where: Annotated[
+        str | None, Option(metavar="COLUMN=VALUE", help="Only rows with this value in this column.")
+    ] = None,
+    folds: Annotated[int, Option(min=2, help="Folds of the cross-validation.")] = 5,
+    repetitions: Annotated[int, Option(min=50, help="Bootstrap samples of each interval.")] = 500,
+    seed: Annotated[int, Option(min=0, help="Of folds and samples.")] = 0,
+    balance: Annotated[
+        Path | None, Option(help="Write the largest part whose margins are even there, in FILE's form.")
+    ] = None,
+    json: Annotated[Path | None, Option(help="Write the figures there.")] = None,
+    page: Annotated[Path | None, Option(help="Write one page there, HTML.")] = None,
+) -> None:
+    """Tell what anybody's set gives away without its pictures (docs/leaks.md)."""
+    from pipeline.commands.leaks import LeakOptions, leaks
+    from pipeline.leaks.leak_figures import LeakParams
+    from pipeline.leaks.read_set import Columns
+
+    column, equals, value = (where or "").partition("=")
+    if where and not equals:
+        raise typer.BadParameter("wanted COLUMN=VALUE", param_hint="--where")
+    columns = Columns(text, label, group, positive, (column, value) if where else None)
+    params = LeakParams(folds, repetitions, seed)
+    options = LeakOptions(source, annotations, config, split, columns, params, balance, json, page)
+    run(lambda: leaks(options))
+
+
 @app.command(epilog="Example: rgqa publish data/release/sample/1.0.0 --to published")
 def publish(
     release: Annotated[Path, Argument(help="A release's folder, data/release/<data set>/<version>.")],
     to: Annotated[Path, Option(help="Where published versions stay.")] = Path("published"),
+    hub: Annotated[
+        str | None,
+        Option(
+            metavar="OWNER/NAME", help="A data set on the Hugging Face hub instead (HF_ENDPOINT, HF_TOKEN)."
+        ),
+    ] = None,
+    as_demo: Annotated[
+        bool, Option("--as-demo", help="On the hub also what is simulated, or a rehearsal.")
+    ] = False,
 ) -> None:
-    """Copy a release to an immutable version."""
+    """Copy a release to an immutable version, or put it on the hub."""
+    if hub:
+        from pipeline.releasing.publish_hub import publish_on_hub
+
+        run(lambda: print(f"publish: {publish_on_hub(release, hub, as_demo)}"))
+        return
     from pipeline.releasing.check_release import publish
 
     run(lambda: print(f"publish: {publish(release, to)}"))
+
+
+@app.command(epilog="Example: rgqa diff data/release/sample/1.0.0 data/release/sample/1.1.0 --full")
+def diff(
+    old: Annotated[Path, Argument(help="A release's folder.")],
+    new: Annotated[Path, Argument(help="Another version's.")],
+    full: Annotated[bool, Option("--full", help="List the items, not only how many.")] = False,
+) -> None:
+    """Tell what changed between two versions of a release."""
+    from pipeline.releasing.release_diff import release_diff
+
+    run(lambda: print("\n".join(release_diff(old, new, full))))
 
 
 @app.command(epilog="Example: rgqa init birds")
@@ -141,18 +208,63 @@ def score(context: typer.Context) -> None:
     run(lambda: main(context.args))
 
 
+@app.command(
+    "run",
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    epilog="Example: rgqa run data/release/sample/1.0.0 --server http://127.0.0.1:8000 --model llava",
+)
+def run_model(context: typer.Context) -> None:
+    """Ask a model the questions of a release and score its answers (docs/running.md); `rgqa run --help` shows the options."""
+    from pipeline.commands.run import main
+
+    run(lambda: main(context.args))
+
+
+@app.command(epilog="Example: rgqa leaderboard runs/rp-word-p-true runs/blind-word-p-true --out board")
+def leaderboard(
+    results: Annotated[list[Path], Argument(help="Folders of `rgqa run`, or predictions files.")],
+    release: Annotated[
+        Path | None, Option(help="The release that predictions files are of; runs name theirs.")
+    ] = None,
+    out: Annotated[
+        Path | None, Option(help="Folder for leaderboard.md, .html and .csv; printed alone if not given.")
+    ] = None,
+    by: Annotated[
+        Literal["auaf", "ff95", "facc", "auroc"],
+        Option(help="The score that models are ordered and compared by."),
+    ] = "auaf",
+    bootstrap: Annotated[int, Option(min=100, help="Draws of pictures for intervals.")] = 1000,
+    seed: Annotated[int, Option(min=0, help="Of the draws.")] = 0,
+) -> None:
+    """Show several models in one table, with intervals and letters: those that share one are not told apart."""
+    from pipeline.commands.compare_runs import compare_runs
+
+    run(lambda: compare_runs(results, release, out, by, bootstrap, seed))
+
+
 @app.command(epilog="Example: rgqa report --gallery 6")
 def report(
     out: Annotated[
-        Path | None, Option(help="The page; data/<data set>/report.html (or compare.html) if not given.")
+        Path | None,
+        Option(help="The page; data/<data set>/report.html or compare.html, or releases.html, if not given."),
     ] = None,
     gallery: Annotated[int, Option(help="Items of each subset shown with their pictures, 0 to 25.")] = 12,
     compare: Annotated[
         tuple[str, str] | None,
         Option(metavar="ROW ROW", help="Two rows of the leaderboard: item by item what they said."),
     ] = None,
+    releases: Annotated[
+        tuple[Path, Path] | None,
+        Option(metavar="FOLDER FOLDER", help="Two versions of a release, or two data sets': side by side."),
+    ] = None,
 ) -> None:
-    """Write one HTML page that shows a whole run, or what two rows of the leaderboard said."""
+    """Write one HTML page that shows a whole run, what two rows of the leaderboard said, or two releases."""
+    if releases:
+        from pipeline.reporting.release_pair import release_pair
+
+        run(lambda: release_pair(releases, out or Path("releases.html")))
+        return
     if compare:
         from pipeline.reporting.row_pair import compare as beside
 
@@ -260,6 +372,28 @@ def fetch(
         accept_changed=accept_changed,
     )
     run(lambda: fetch(what, options))
+
+
+errata = typer.Typer(
+    help="Faults of released items: noted here, told by the next release, left out by `rgqa score --without-errata`.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    epilog="Example: rgqa errata add 00095300 'two dogs are meant'",
+)
+app.add_typer(errata, name="errata")
+
+
+@errata.command(epilog="Example: rgqa errata add 00095300 'two dogs are meant'")
+def add(
+    item: Annotated[str, Argument(help="Id of an item, as question_id in a release's rgqa/<subset>.json.")],
+    reason: Annotated[str, Argument(help="What is wrong with it, in a sentence.")],
+) -> None:
+    """Note that an item is faulty."""
+    from pipeline.core import params
+    from pipeline.core.paths import Folders
+    from pipeline.releasing.errata import add_erratum
+
+    run(lambda: print(f"errata: {item} -> {add_erratum(Folders(), params.version(), item, reason)}"))
 
 
 convert = typer.Typer(

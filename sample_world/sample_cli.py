@@ -103,3 +103,31 @@ def vqa_card() -> None:
     from sample_world.vqa_card import write_vqa_card
 
     run(write_vqa_card)
+
+
+@app.command(epilog="Example: rgqa sample serve --model rp --model blind --port 8123")
+def serve(
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="A net to serve: rp, vanilla, blind, mix ...; may be repeated. rp, if not given."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the nets.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
+    no_logprobs: Annotated[
+        bool, typer.Option("--no-logprobs", help="Leave log probabilities out without a word.")
+    ] = False,
+    delay: Annotated[float, typer.Option(min=0, help="Seconds before each reply.")] = 0.0,
+    fail: Annotated[float, typer.Option(min=0, max=1, help="Share of requests that end with 500.")] = 0.0,
+    truncate: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of replies cut off before the first token.")
+    ] = 0.0,
+    rate: Annotated[
+        int, typer.Option(min=0, help="Requests a second; more get 429 and Retry-After. 0: no limit.")
+    ] = 0,
+) -> None:
+    """Serve the sample's own answer nets on 127.0.0.1 in OpenAI's form: they look at the pictures they are sent."""
+    from sample_world.serve_model import Faults
+    from sample_world.serve_model import serve as serve_nets
+
+    faults = Faults(not no_logprobs, delay, fail, truncate, rate)
+    run(lambda: serve_nets(model or ["rp"], seed, port, faults))

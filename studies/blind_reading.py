@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import cohen_kappa_score
 
-from annotation.study.weighing import wilson
+from annotation.study.asking import wilson
 from pipeline.core.errors import Problems
 from pipeline.core.files import read_json, write_json
 from pipeline.core.records import Record

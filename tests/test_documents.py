@@ -1,5 +1,6 @@
 """What the documents say is true: links lead somewhere, and every command line in them exists, options and all."""
 
+import argparse
 import re
 import shlex
 
@@ -7,7 +8,8 @@ import pytest
 import typer
 
 from pipeline.cli import app
-from pipeline.scorers.options import parser
+from pipeline.scorers.options import parser as score_parser
+from pipeline.scorers.running.run_parser import parser as run_parser
 from tests.closure import ROOT
 from tests.tables import DOCUMENTS as WITH_TABLES
 from tests.tables import with_tables
@@ -20,6 +22,7 @@ DOCUMENTS = sorted(
 )
 assert DOCUMENTS, "no Markdown found"
 COMMANDS = typer.main.get_command(app)
+WHEEL = {"score": score_parser(), "run": run_parser()}  # commands that the wheel has, too
 CODE = re.compile(r"```[a-z]*\n(.*?)```|`([^`\n]+)`", re.DOTALL)
 LINK = re.compile(r"\]\((?!https?://|mailto:)([^)\s]+)\)")
 
@@ -43,6 +46,10 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def options_of(parser: argparse.ArgumentParser) -> set[str]:
+    return {option for action in parser._actions for option in action.option_strings}
+
+
 def fault_of_rgqa(words: list[str]) -> str | None:
     """What is wrong with a command line of `rgqa`, or None."""
     command = COMMANDS
@@ -54,8 +61,8 @@ def fault_of_rgqa(words: list[str]) -> str | None:
         if following is None:
             return f"no command {rest[0]!r}"
         command, rest = following, rest[1:]
-    if command.name == "score":  # its options are those of the wheel's command
-        known = {option for action in parser()._actions for option in action.option_strings}
+    if command.name in WHEEL:  # its options are those of the wheel's command
+        known = options_of(WHEEL[command.name])
     else:
         known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
     unknown = [word for word in rest if word.startswith("--") and word.split("=")[0] not in known]
@@ -75,9 +82,10 @@ def test_links_lead_somewhere(path):
 def test_commands_exist_with_their_options(path):
     text = path.read_text()
     assert [(words, fault) for words in commands(text, "rgqa") if (fault := fault_of_rgqa(words))] == []
-    options = {option for action in parser()._actions for option in action.option_strings}
-    for words in commands(text, "rgqa-score"):
-        assert {word.split("=")[0] for word in words if word.startswith("--")} <= options, words
+    for name, parser in WHEEL.items():
+        for words in commands(text, f"rgqa-{name}"):
+            given = {word.split("=")[0] for word in words if word.startswith("--")}
+            assert given <= options_of(parser), words
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

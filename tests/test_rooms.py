@@ -31,6 +31,7 @@ ROOMS: dict[str, str] = {
     "pipeline/batching": "words programs judge",
     "pipeline/collecting": "judge counting sources annotation/study simulation",
     "pipeline/auditing": "words programs judge counting sources scorers screening simulation",
+    "pipeline/leaks": "auditing balancing scorers",
     "pipeline/releasing": "auditing scorers",
     "pipeline/leaderboard": "releasing scorers",
     "pipeline/reporting": (
@@ -41,7 +42,7 @@ ROOMS: dict[str, str] = {
         " batching collecting"
         " auditing releasing leaderboard scorers annotation/study simulation"
     ),
-    "pipeline/commands": "words judge encoders auditing releasing reporting scorers",
+    "pipeline/commands": "words judge encoders auditing leaks releasing leaderboard reporting scorers",
     "annotation/study": "",
     "annotation/client": "annotation/study",
     "annotation/server": "annotation/study annotation/client",

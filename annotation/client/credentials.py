@@ -1,4 +1,4 @@
-"""Addresses, passwords and tokens: from the environment, or from `data/label-studio/secrets.json` (mode 600, git-ignored).
+"""The server's address and token: from the environment, or from `data/label-studio/secrets.json` (mode 600, git-ignored).
 
 LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN name any Label Studio; without them it is the one that `rgqa annotate serve` runs.
 """
@@ -20,31 +20,14 @@ HOME = DATA / "label-studio"
 SECRETS = HOME / "secrets.json"
 
 
-class Login(Record):
-    """An account of the server that `serve` runs. `token` is the administrator's alone; `link` is the secret part of the address
-    that opens an annotator's session. A volunteer has no password, and keeps the link alone."""
+class Secrets(Record):
+    """Of the server that `serve` runs: its address, and how the administrator logs in. Annotators have links
+    (`annotation.server.accounts`)."""
 
+    url: str
     email: str
     password: str
     token: str = ""
-    link: str = ""
-
-
-class Secrets(Record):
-    """All of the server that `serve` runs; `annotators` by their name in the roster, `doors` by data set: the secret part of
-    the address that lets volunteers in."""
-
-    url: str
-    admin: Login
-    annotators: dict[str, Login] = msgspec.field(default_factory=dict)
-    doors: dict[str, str] = msgspec.field(default_factory=dict)
-
-    def entry(self, name: str) -> str:
-        """How somebody comes to their tasks."""
-        login = self.annotators.get(name)
-        if login is None or not login.link:
-            return "came by the open link, and knows their own"
-        return f"{self.url}/desk/in/{login.link}   (or log in: {login.email}, password {login.password})"
 
 
 def read_secrets() -> Secrets:
@@ -64,11 +47,8 @@ def write_secrets(secrets: Secrets) -> None:
 
 def write_private(path: Path, value: object) -> None:
     """Replace a JSON file unless it says this already; it is never readable by others, not even for a moment."""
-    if (
-        path.exists()
-        and path.read_bytes()
-        == msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2) + b"\n"
-    ):
+    wanted = msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2) + b"\n"
+    if path.exists() and path.read_bytes() == wanted:
         return
     before = os.umask(0o077)
     try:
@@ -89,4 +69,4 @@ def connection() -> LabelStudio:
     if url or token:
         raise UserError("set both LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN, or neither")
     secrets = read_secrets()
-    return LabelStudio(secrets.url, secrets.admin.token, own=True)
+    return LabelStudio(secrets.url, secrets.token, own=True)

@@ -1,7 +1,7 @@
 """`rgqa annotate forget`: delete all that there is of somebody, and prove it by a search.
 
 On the server: account, answers, drafts, places. Here, in every data set that they annotated: what was pulled, the roster,
-study/queue.json, passwords. What stages and releases made of their answers, and DVC's cache, is named with the commands that clear
+study/queue.json. What stages and releases made of their answers, and DVC's cache, is named with the commands that clear
 it. study/forgotten.json keeps pseudonym and time, so that nobody else ever gets it. Who was broken off runs it again.
 """
 
@@ -15,20 +15,12 @@ from datetime import UTC, datetime
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
-import msgspec
-
-from annotation.client.credentials import (
-    HOME,
-    SECRETS,
-    connection,
-    read_secrets,
-    write_private,
-    write_secrets,
-)
+from annotation.client.credentials import HOME, connection, write_private
 from annotation.client.push import title
 from annotation.client.volunteers import welcome
-from annotation.study.exports import PULLED, ExportedAnnotation, read_pulled, write_pulled
-from annotation.study.roster import Annotator, alone, forgotten, read_roster, write_roster
+from annotation.study.exports import PULLED, read_pulled, write_pulled
+from annotation.study.roster import Annotator, forgotten, read_roster, write_roster
+from pipeline.core.alone import alone
 from pipeline.core.errors import UserError
 from pipeline.core.files import content_key, read_json, write_json
 from pipeline.core.paths import DATA, Folders
@@ -43,8 +35,7 @@ def forget(name: str) -> None:
         UserError: nobody of that name is in the roster, no server answers, or something is left.
     """
     server = connection()
-    if server.own:
-        welcome(Folders(), server)
+    welcome(Folders(), server)
     roster = {person.name: person for person in read_roster(Folders())}
     if name not in roster:
         raise UserError(f"not in the roster: {name}; there are {', '.join(roster) or 'none'}")
@@ -52,31 +43,20 @@ def forget(name: str) -> None:
     # The one in use comes last: with its roster's entry, a run that was broken off can be run again.
     found = {path.parts[1] for path in DATA.glob("*/study/roster.json")}
     datasets = sorted(found, key=lambda dataset: (dataset == Folders().dataset, dataset))
-    studies = [
-        (folders, person)
-        for folders in map(Folders, datasets)
-        for person in read_roster(folders)
-        if person.email == email
-    ]
+    rosters = [(own, read_roster(own)) for own in map(Folders, datasets)]
+    studies = [(own, person) for own, people in rosters for person in people if person.email == email]
     with ExitStack() as stack:
         for own, _ in studies:
-            stack.enter_context(alone(own))  # no pull or push that has read them already writes them back
+            stack.enter_context(alone(own.study))  # who has read them already does not write them back
         if server.own:
             gone = ", ".join(f"{count:,} {what}" for what, count in server.forget(email).items())
         else:
-            count = sum(
-                server.delete_answers(server.project(title(folders)), email) for folders, _ in studies
-            )
+            projects = [server.project(title(own)) for own, _ in studies]
+            count = sum(server.delete_answers(project, email) for project in projects)
             known = email.lower() in server.people().values()
-            account = (
-                "delete the account there by hand" if known else f"no account there has the address {email}"
-            )
+            account = "delete the account there by hand" if known else f"no account there has {email}"
             gone = f"{count:,} annotations ({account})"
         print(f"forget: {name}: deleted on {server.url}: {gone}")
-        if SECRETS.exists():
-            secrets = read_secrets()
-            others = {key: login for key, login in secrets.annotators.items() if login.email != email}
-            write_secrets(msgspec.structs.replace(secrets, annotators=others))
         verdicts = {key for folders, person in studies for key in take_out(folders, person)}
         tell_made(studies, verdicts)
         prove(roster[name], studies)
@@ -88,17 +68,18 @@ def take_out(folders: Folders, person: Annotator) -> set[str]:
     write_json(folders.study / "forgotten.json", gone)
     path = folders.annotations / PULLED
     kept = read_pulled(path)
-    theirs = {row for row in kept if _giver(row[1]) == person.pseudonym}
-    if theirs and theirs == kept:
+    theirs = {key for key, row in kept.items() if row.completed_by == person.pseudonym}
+    if theirs and theirs == kept.keys():
         path.unlink()
     elif theirs:
-        write_pulled(path, kept - theirs)
+        write_pulled(path, {key: row for key, row in kept.items() if key not in theirs})
     print(f"forget: {path}: {len(theirs):,} answers taken out")
     queue, email = folders.study / "queue.json", person.email.lower()
     if queue.exists():
         content = read_json(queue, dict)
-        content["people"].pop(email, None)
-        content["excluded"] = [other for other in content.get("excluded", ()) if other != email]
+        for name in ("people", "left"):
+            content[name].pop(email, None)
+        content["excluded"] = [other for other in content["excluded"] if other != email]
         write_private(queue, content)
     write_roster(folders, [other for other in read_roster(folders) if other.email != person.email])
     return {content_key("verdict", task_id, person.pseudonym) for task_id, _ in theirs}
@@ -132,12 +113,11 @@ def prove(person: Annotator, studies: list[tuple[Folders, Annotator]]) -> None:
     """
     # "ann@rgqa.local" is no sign of ann inside "joann@rgqa.local", and who is called "email" is no key of a file.
     known = {other.email for folders, _ in studies for other in read_roster(folders)}
-    known |= {login.email for login in read_secrets().annotators.values()} if SECRETS.exists() else set()
     longer = [email.removesuffix(person.email) for email in known if email.endswith(person.email)]
     guard = b"".join(rb"(?<!%b)" % re.escape(start.encode()) for start in sorted(longer) if start)
     words = [guard + re.escape(person.email.encode())]
     words.append(rb'"%b"(?!\s*:)' % re.escape(person.name.encode()))
-    places = [(HOME, [words[0], rb'"%b"\s*:\s*\{' % re.escape(person.name.encode())])]
+    places = [(HOME, words[:1])]
     for folders, own in studies:
         places += [(part, [*words, _whole(own)]) for part in (folders.study, folders.annotations)]
     looked = [(path, patterns) for place, patterns in places for path in files(place)]
@@ -168,7 +148,3 @@ def holds(path: Path, patterns: Iterable[bytes]) -> bool:
 def _whole(person: Annotator) -> bytes:
     """A pseudonym, and not the beginning of a longer one."""
     return re.escape(person.pseudonym.encode()) + rb"(?![0-9a-f])"
-
-
-def _giver(annotation: bytes) -> str:
-    return str(msgspec.json.decode(annotation, type=ExportedAnnotation).completed_by)

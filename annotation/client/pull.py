@@ -16,15 +16,17 @@ from annotation.client.push import title
 from annotation.client.volunteers import welcome
 from annotation.study.exports import (
     PULLED,
-    ExportedTask,
+    Given,
     Person,
+    keep,
     pseudonym,
     read_pulled,
     verdicts_of,
     write_pulled,
 )
-from annotation.study.importing import decoded, told
-from annotation.study.roster import alone, read_roster
+from annotation.study.importing import told
+from annotation.study.roster import read_roster
+from pipeline.core.alone import alone
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Task
@@ -38,37 +40,27 @@ def pull() -> None:
     """
     folders, server = Folders(), connection()
     path = folders.annotations / PULLED
-    with alone(folders):
+    with alone(folders.study):
         kept = read_pulled(path)
         before = len(kept)
-        if server.own:
-            welcome(folders, server)
-        for task in track(answers(folders, server), "pull", unit="task"):
-            encoded = (msgspec.json.encode(annotation, order="sorted") for annotation in task.annotations)
-            kept.update((task.data["task"], annotation) for annotation in encoded)
+        welcome(folders, server)
+        kept |= keep(track(answers(folders, server), "pull", unit="annotation"))
         if kept:
             write_pulled(path, kept)
     print(f"pull: {len(kept) - before:,} new annotations, {len(kept):,} in all -> {path}")
     if kept:
         tasks = {task.task_id: task for task in folders.rows(Task)}
-        print(
-            "\n".join(
-                f"pull: {line}" for line in told(*verdicts_of(decoded(kept), tasks, str(path), strict=False))
-            )
-        )
+        print("\n".join(f"pull: {line}" for line in told(*verdicts_of(kept, tasks, str(path), strict=False))))
 
 
-def answers(folders: Folders, server: LabelStudio) -> Iterator[ExportedTask]:
-    """The tasks with all that was given, skipped ones too, under pseudonyms; one page in memory."""
+def answers(folders: Folders, server: LabelStudio) -> Iterator[Given]:
+    """All that was given, skipped ones too, under pseudonyms; one page in memory."""
     roster = {person.email.lower(): person.pseudonym for person in read_roster(folders)}
     known = {number: roster[email] for number, email in server.people().items() if email in roster}
     for task in server.judged(server.project(title(folders))):
         if task.key:
-            annotations = [
-                msgspec.structs.replace(annotation, completed_by=who(annotation.completed_by, known))
-                for annotation in task.annotations or ()
-            ]
-            yield ExportedTask(data={"task": task.key}, annotations=annotations)
+            for row in task.annotations or ():
+                yield task.key, msgspec.structs.replace(row, completed_by=who(row.completed_by, known))
 
 
 def who(person: int | str | Person | None, known: Mapping[int, str]) -> str:

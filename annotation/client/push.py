@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from typing import Any, Literal
 
 import msgspec
 
 from annotation.client.consent import consent_of
-from annotation.client.credentials import connection, read_secrets, write_private
+from annotation.client.credentials import connection, write_private
 from annotation.client.label_studio import BATCH, LabelStudio
 from annotation.client.task_screen import instructions, interface
 from annotation.client.texts import guide
-from annotation.client.volunteers import welcome
+from annotation.client.volunteers import door, welcome
 from annotation.study.asking_params import AnnotateParams, as_asked
 from annotation.study.exports import LOCAL
-from annotation.study.roster import alone, read_roster
+from annotation.study.roster import Annotator, read_roster
 from annotation.study.training import known_tasks
+from pipeline.core.alone import alone
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json
 from pipeline.core.params import load
@@ -43,11 +43,10 @@ def push() -> None:
         UserError: nothing to push, nobody to judge it, or a server that does not do what it is asked.
     """
     folders, params = Folders(), load("annotate", AnnotateParams)
-    with alone(folders):
+    with alone(folders.study):
         server = connection()
         tasks, shown = read_batch(folders, params, server.own)
-        if server.own:
-            welcome(folders, server)
+        welcome(folders, server)
         project = bring(folders, server, params, tasks, shown)
         if server.own:
             write_private(folders.study / "queue.json", queue(folders, params, tasks, shown))
@@ -143,28 +142,38 @@ def settings(folders: Folders, params: AnnotateParams) -> dict[str, Any]:
 
 def queue(folders: Folders, params: AnnotateParams, tasks: Sequence[Task], shown: Shown) -> dict[str, Any]:
     """What our own server needs to know (study/queue.json)."""
-    roster, door = read_roster(folders), read_secrets().doors.get(folders.dataset)
-    if not (door or any(person.active for person in roster)):
-        raise UserError("nobody annotates yet; run: rgqa annotate invite NAME ...")
-    fallen, excluded = from_collect(folders)
+    roster = people_of(folders)
+    quality = from_collect(folders)
+    excluded = {person["name"] for person in quality.get("annotators", ()) if person["excluded"]}
     wanted = params.training or params.test
     images = {task.picture_id: shown[task.task_id]["image"] for task in tasks}
     return {
         "data_set": folders.dataset,
         "project": title(folders),
-        "rules": {
-            name: value for name, value in msgspec.structs.asdict(params).items() if name != "pictures"
+        "rules": msgspec.structs.asdict(params),
+        **{
+            state: {person.email.lower(): person.pseudonym for person in roster if person.active == active}
+            for state, active in (("people", True), ("left", False))
         },
-        "people": {person.email.lower(): person.pseudonym for person in roster if person.active},
         "excluded": [person.email.lower() for person in roster if person.pseudonym in excluded],
-        "join": sha256(door.encode()).hexdigest() if door else "",
+        "volunteers": door(folders).exists(),
         "consent": consent_of(folders),
         "guide": guide(folders.study),
         "known": known_tasks(tasks, images, params.training, params.test, params.seed) if wanted else [],
         "tasks": [as_asked(task) for task in tasks],
         "answerable": _answerable(folders),
-        "fallen": fallen,
+        "fallen": sorted({key for row in quality.get("fallen", ()) for key in row["tasks"]}),
+        "doubtful": quality.get("doubtful", {}),
     }
+
+
+def people_of(folders: Folders) -> list[Annotator]:
+    """The roster; UserError if nobody annotates and nobody may come."""
+    roster = read_roster(folders)
+    if not (door(folders).exists() or any(person.active for person in roster)):
+        who = 'invite NAME ... --contact "who can be asked, with an address"'
+        raise UserError(f"nobody annotates yet; run: rgqa annotate {who}")
+    return roster
 
 
 def _answerable(folders: Folders) -> dict[str, float]:
@@ -173,18 +182,18 @@ def _answerable(folders: Folders) -> dict[str, float]:
     return {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
 
 
-def from_collect(folders: Folders) -> tuple[list[str], set[str]]:
-    """What the last run of stage `collect` says of people's verdicts: tasks whose filter has fallen, and who is excluded."""
+def from_collect(folders: Folders) -> dict[str, Any]:
+    """What the last run of stage `collect` says of people's verdicts; {} if there was none."""
     path = folders.stage("collect") / "quality.json"
     quality = read_json(path, dict) if path.exists() else {}
     if not quality or quality.get("simulated"):
-        return [], set()
-    fallen = sorted({key for row in quality.get("fallen", ()) for key in row["tasks"]})
-    excluded = {person["name"] for person in quality["annotators"] if person["excluded"]}
+        return {}
+    fallen = sum(len(row["tasks"]) for row in quality.get("fallen", ()))
+    excluded = sorted(person["name"] for person in quality["annotators"] if person["excluded"])
     if fallen or excluded:
-        names = f"; excluded, and asked no more: {', '.join(sorted(excluded))}" if excluded else ""
-        print(f"push: by the last dvc repro the filters of {len(fallen):,} tasks have fallen{names}")
-    return fallen, excluded
+        names = f"; excluded, and asked no more: {', '.join(excluded)}" if excluded else ""
+        print(f"push: by the last dvc repro the filters of {fallen:,} tasks have fallen{names}")
+    return quality
 
 
 def tell_yield(folders: Folders, tasks: Sequence[Task]) -> None:

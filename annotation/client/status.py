@@ -12,9 +12,9 @@ from typing import Any
 from annotation.client.credentials import connection
 from annotation.client.pull import answers
 from annotation.client.volunteers import welcome
-from annotation.study.exports import ExportedTask, verdicts_of
+from annotation.study.exports import ExportedAnnotation, keep, verdicts_of
 from annotation.study.judged import judged_questions
-from annotation.study.roster import read_roster
+from annotation.study.roster import Annotator, read_roster
 from annotation.study.weighing import Rate, Skill, skills
 from pipeline.core.paths import Folders
 from pipeline.core.records import Task
@@ -30,40 +30,37 @@ def status() -> None:
     """
     folders, server = Folders(), connection()
     tasks = {task.task_id: task for task in folders.rows(Task)}
-    report = welcome(folders, server) if server.own else {}
-    given = list(answers(folders, server))
+    report = welcome(folders, server)
+    given = keep(answers(folders, server))
     verdicts, _ = verdicts_of(given, tasks, strict=False)
     filters = skills(judged_questions(tasks, verdicts)) if verdicts else {}
-    names = {person.pseudonym: person.email.lower() for person in read_roster(folders)}
+    roster = {person.pseudonym: person for person in read_roster(folders)}
     desks = {row["email"]: row for row in report.get("people", ())}
-    times = submitted(given)
-    skipped = Counter(
-        str(row.completed_by) for task in given for row in task.annotations if row.was_cancelled
-    )
+    times = submitted(given.values())
+    skipped = Counter(str(row.completed_by) for row in given.values() if row.was_cancelled)
     speeds = {name: pace(when) for name, when in times.items()}
     rows = [
         (
             name,
-            stands(desks.get(names.get(name, ""), {})),
+            stands(roster.get(name), desks) if report else "",
             f"{len(times.get(name, ())):,}",
             f"{skipped[name]:,}",
             "" if isnan(speeds.get(name, nan)) else f"{speeds[name]:,.0f}",
             _of_filters(filters.get(name)),
         )
-        for name in sorted(names.keys() | times.keys())
+        for name in sorted(roster.keys() | times.keys())
     ]
     print_table(rows)
     if report:
         print("\n".join(progress(report, [speed for speed in speeds.values() if not isnan(speed)])))
 
 
-def submitted(given: Iterable[ExportedTask]) -> dict[str, list[datetime]]:
+def submitted(given: Iterable[ExportedAnnotation]) -> dict[str, list[datetime]]:
     """Pseudonym -> when they submitted verdicts."""
     times: dict[str, list[datetime]] = {}
-    for task in given:
-        for row in task.annotations:
-            if not row.was_cancelled:
-                times.setdefault(str(row.completed_by), []).append(datetime.fromisoformat(row.created_at))
+    for row in given:
+        if not row.was_cancelled:
+            times.setdefault(str(row.completed_by), []).append(datetime.fromisoformat(row.created_at))
     return times
 
 
@@ -112,18 +109,21 @@ def print_table(rows: Iterable[tuple[str, ...]]) -> None:
     Console(width=None if Console().is_terminal else 160).print(table)
 
 
-def stands(desk: Mapping[str, Any]) -> str:
-    """What somebody is at.
+def stands(person: Annotator | None, desks: Mapping[str, Mapping[str, Any]]) -> str:
+    """What somebody is at, by what our own server tells of each address.
 
-    >>> stands({"active": True, "consent": "2026-01-01", "passed": False, "tries": 1, "trained": 5, "tested": 3})
+    >>> ann = Annotator(name="ann", pseudonym="annotator-01", email="ann@example.org")
+    >>> row = {"consent": "2026-01-01", "out": False, "passed": False, "trained": 5, "tested": 3}
+    >>> stands(ann, {"ann@example.org": row})
     'training and test, 8 answered'
     """
-    if not desk:
-        return ""
-    if not desk["active"]:
-        return "left"
-    if not desk["consent"]:
+    if person is None or not person.active:
+        return "left" if person else ""
+    desk = desks.get(person.email.lower())
+    if not desk or not desk["consent"]:
         return "not agreed yet"
+    if desk["out"]:
+        return "asked no more: fails filters"
     return "at work" if desk["passed"] else f"training and test, {desk['trained'] + desk['tested']} answered"
 
 

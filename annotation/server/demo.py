@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import socket
 import tempfile
 import time
@@ -48,11 +47,11 @@ def demo(seconds: float = float("inf")) -> None:
             keep_terms(
                 Folders(), "whoever sent you here; this is a demo, and all of it is deleted at the end"
             )
-            guest = accounts.join(Folders(), [GUEST])
-            secrets = accounts.ensure(python, guest, port := free_port())
+            (guest,) = accounts.join(Folders(), [GUEST])
+            accounts.ensure(python, port := free_port())
             process.start(python, port)
             push()
-            link = f"{secrets.url}/desk/in/{secrets.annotators[GUEST].link}"
+            link = accounts.link(guest.email)
             print(f"\ndemo: open {link}\ndemo: Ctrl-C ends it", flush=True)
             webbrowser.open(link)
             with contextlib.suppress(KeyboardInterrupt):
@@ -66,20 +65,16 @@ def demo(seconds: float = float("inf")) -> None:
 @contextlib.contextmanager
 def project() -> Iterator[Path]:
     """A project in a temporary folder, the working directory meanwhile: the data set's tasks and pictures, and a study of its own."""
-    here, folders = Path.cwd(), Folders()
-    content = params.document()
+    folders, content = Folders(), params.document()
     content[folders.dataset].setdefault("annotate", {}).update(TASKS)
-    home = Path(tempfile.mkdtemp(prefix="rgqa-demo-"))
-    try:
+    with tempfile.TemporaryDirectory(prefix="rgqa-demo-", ignore_cleanup_errors=True) as name:
+        home = Path(name)
         (home / folders.home).mkdir(parents=True)
         for part in (folders.source, folders.home / "interim"):
             (home / part).symlink_to(part.absolute())
         (home / "params.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
         with contextlib.chdir(home):
             yield home
-    finally:
-        os.chdir(here)
-        shutil.rmtree(home, ignore_errors=True)
 
 
 def free_port() -> int:

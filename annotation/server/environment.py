@@ -111,16 +111,11 @@ def database() -> dict[str, str]:
 
 
 def keep_database() -> None:
-    """Note where the study lies, and make the key that signs its tokens and sessions: Label Studio's own may begin with `$`,
-    which its next start reads as the name of a variable.
+    """Note where the study lies.
 
     Raises:
         UserError: it lies in another than the one that is named now; an empty one would be taken for the study's.
     """
-    key = HOME / ".env"
-    if not key.exists():
-        write_text(key, f"SECRET_KEY={token_hex(32)}\n")
-        key.chmod(0o600)
     named, note = database(), HOME / "database.txt"
     server = "postgresql://{POSTGRE_HOST}:{POSTGRE_PORT}/{POSTGRE_NAME}"
     name = "sqlite" if named["DJANGO_DB"] == "sqlite" else server.format_map(named)
@@ -131,3 +126,13 @@ def keep_database() -> None:
             f"the accounts and verdicts of {HOME} lie in {note.read_text()}, but RGQA_ANNOTATE_DATABASE names {name}; "
             f"set it as it was, or move {HOME} away to begin anew"
         )
+
+
+def key() -> str:
+    """What signs tokens and sessions, and people's links; made if there is none, as Label Studio's own may begin with `$`, which
+    its next start reads as the name of a variable."""
+    path = HOME / ".env"
+    if not path.exists():
+        write_text(path, f"SECRET_KEY={token_hex(32)}\n")
+        path.chmod(0o600)
+    return path.read_text().strip().removeprefix("SECRET_KEY=")

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import socket
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -120,17 +116,3 @@ def ensure_free(port: int) -> None:
                 f"port {port} of 127.0.0.1 cannot be had ({error}); stop what uses it, or choose another: "
                 "rgqa annotate serve --port 8081"
             ) from error
-
-
-@contextmanager
-def alone() -> Iterator[None]:
-    """Let only one command at a time change accounts or start the server; others wait."""
-    HOME.mkdir(parents=True, exist_ok=True)
-    HOME.chmod(0o700)
-    with (HOME / ".lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print("waiting for another rgqa annotate to end", file=sys.stderr, flush=True)
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -1,8 +1,8 @@
 """How far annotators agree on candidates, beyond what chance would give, with 95 % intervals by bootstrap over pictures.
 
 Undefined is None: nothing was judged twice, or everybody said the same throughout, so that there is nothing to agree about.
-Where votes are asked one after the other until a candidate is sure, those with several are the doubtful ones, and agreement
-on all is lower than on candidates drawn by lot.
+Where votes are asked one after the other until a candidate is sure, those with several are the doubtful ones: agreement is to
+be told of candidates drawn by lot (`annotation.study.asking.drawn`).
 """
 
 from __future__ import annotations

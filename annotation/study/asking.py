@@ -3,25 +3,23 @@
 A candidate's probability of having no answer starts from what stage `estimate` says of it, and moves with every vote, by
 as much as the filter questions say of the voter: how often they call invalid what is (sensitivity), and valid what is
 (specificity). A vote is asked only where it can change what the votes come to; some tasks get three in any case, so
-that agreement can be told. Pure: no clock, no file; the same calls in the same order give the same. It also runs inside
-Label Studio's Python, so it stands on numpy alone.
+that agreement can be told. What the votes leave in doubt, experts decide. Pure: no clock, no file; the same calls in the
+same order give the same. It also runs inside Label Studio's Python, so it stands on numpy alone.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from math import log
+from math import log, nan
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 # Constants fixed on one simulated crowd (`rgqa study votes`).
-SENSITIVITY = (
-    18.0,
-    2.0,
-)  # what is thought of somebody before any filter, as (right, wrong) answers to filters: of invalid,
-SPECIFICITY = (19.0, 1.0)  # and of valid ones
+# What is thought of somebody before any filter, as (right, wrong) answers to invalid filters, and to valid ones.
+SENSITIVITY, SPECIFICITY = (18.0, 2.0), (19.0, 1.0)
 SUREST = 0.99  # no estimate is believed beyond this: what is wrong with the source, no graph tells
 TOGETHER = 3  # votes of a task that several judge in any case
 FEWEST = 10  # filters of a kind, answered, from which on somebody may be out: of one or two an interval says little
@@ -62,10 +60,15 @@ class Asking:
         tasks: {"key", "block", "first": {"role", "candidate", "expected"}, "second": {...}}. Roles: "candidate" (one a task),
             "filter" (expected: "valid", "invalid", or None once it has fallen), "repeat" (the candidate of another task).
         answerable: candidate id -> prior probability of having an answer; 0.5 where there is none.
+        doubtful: candidate id -> probability of having no answer, of those that stage `collect` leaves in doubt.
     """
 
     def __init__(
-        self, tasks: Sequence[Task], answerable: Mapping[str, float], rules: AskingRules = DEFAULTS
+        self,
+        tasks: Sequence[Task],
+        answerable: Mapping[str, float],
+        rules: AskingRules = DEFAULTS,
+        doubtful: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         self.rules = rules
         # By block, which has the surest first, then by lot. All arrays below are in this order.
@@ -82,28 +85,44 @@ class Asking:
         prior = np.array([answerable.get(key, 0.5) for key in self.candidate])
         prior = np.clip(prior, 1 - SUREST, SUREST)
         self.prior = np.log(1 - prior) - np.log(prior)  # log odds of invalid
-        drawn = sorted(range(len(self.keys)), key=lambda place: _lot(rules.seed, "overlap", self.keys[place]))
-        self.thorough = np.arange(len(self.keys)) < rules.wave  # tasks that several judge
-        self.thorough[drawn[: round(rules.overlap * len(drawn))]] = True
+        # Tasks that several judge.
+        self.thorough = np.array(
+            [place < rules.wave or drawn(key, rules) for place, key in enumerate(self.keys)], bool
+        )
         self.people: dict[str, _Person] = {}
         self.judged = 0  # judgements in all
         count = len(self.keys)
         self.open = np.zeros(count, np.int16)  # with how many people each task is open
-        # Of each candidate: log odds of invalid, votes that count, by how many more of them say invalid than valid, how many
-        # people may have its task open; and whether these are to be worked out anew.
+        # Of each candidate: log odds of invalid, votes that count, how many
+        # people may have its task open, what experts say (as with votes), whether the votes leave no doubt; and whether
+        # these are to be worked out anew.
         self._odds = self.prior.copy()
-        self._count, self._lead, self._wanted = np.zeros((3, count), np.int16)
-        self._stale = np.ones(count, bool)
+        self._count, self._wanted, self._word = np.zeros((3, count), np.int16)
+        self._settled, self._stale = np.zeros(count, bool), np.ones(count, bool)
+        named = np.clip([doubtful.get(key, np.nan) for key in self.candidate], 1 - SUREST, SUREST)
+        self._named = np.abs(
+            np.log(named) - np.log(1 - named)
+        )  # what `collect` is in doubt of, as log odds; else NaN
+
+    def appoint(self, person: str) -> None:
+        """They are an expert: they get what stays doubtful, alone, and what they say decides. Budget and `most_tasks` do not
+        bind them. To be called before anything of theirs is told."""
+        self._person(person).expert = True
 
     def next(self, person: str) -> str | None:
         """The key of the task to show, which is then open with them: the one that is, if there is; None: nothing for them now.
 
-        The earliest wave that has one for them; in it first what has most votes, then a lot of theirs.
+        The earliest wave that has one for them; in it first what has most votes, then a lot of theirs. For an expert what is
+        most in doubt, once nobody else is asked.
         """
         who = self._person(person)
         if who.open is not None:
             return self.keys[who.open]
-        if who.out() or self._left(who) < 1 or self._budget_left() < 1:
+        if who.out():
+            return None
+        if who.expert:
+            return self._adjudication(person, self.doubtful() & who.may & (self.open == 0))
+        if self._left(who) < 1 or self._budget_left() < 1:
             return None
         free = (self.wanted() > self.open) & who.may
         if not free.any():
@@ -127,7 +146,7 @@ class Asking:
         """What somebody said of the two questions: "valid", "invalid" or "unsure", which counts as valid. Again is a correction."""
         who, place = self._person(person), self.place[key]
         self._close(who, place)
-        self.judged += place not in who.answers
+        self.judged += place not in who.answers and not who.expert
         who.may[place] = False
         who.answers[place] = first, second
         self._learn(who, place)
@@ -138,7 +157,7 @@ class Asking:
         self._close(who, place)
         who.may[place] = False
         if who.answers.pop(place, None):
-            self.judged -= 1
+            self.judged -= not who.expert
             self._learn(who, place)
 
     def leave(self, person: str) -> None:
@@ -151,7 +170,7 @@ class Asking:
         """As if they had never been there."""
         self.leave(person)
         who = self.people.pop(person)
-        self.judged -= len(who.answers)
+        self.judged -= 0 if who.expert else len(who.answers)
         self._stale |= who.votes != NONE
 
     def out(self, person: str) -> bool:
@@ -172,9 +191,16 @@ class Asking:
         self._weigh()
         return self._wanted
 
+    def doubtful(self) -> np.ndarray:
+        """[tasks] in the order of `keys`: whether an expert is to decide, as others' votes, of which no more are asked, do not."""
+        over = (self.wanted() == 0) | (self._budget_left() < 1)
+        return over & (self._count > 0) & (self._word == 0) & (~self._settled | ~np.isnan(self._named))
+
     def progress(self, person: str) -> tuple[int, int]:
         """How many they judged; and how many there may be at most for them, if all that is wanted now is theirs."""
         who = self._person(person)
+        if who.expert:
+            return len(who.answers), len(who.answers) + int((self.doubtful() & who.may).sum())
         free = 0 if who.out() else np.count_nonzero((self.wanted() > 0) & who.may)
         left = min(free, self._left(who), self._budget_left())
         return len(who.answers), len(who.answers) + max(0, int(left))
@@ -184,11 +210,22 @@ class Asking:
             self.people[name] = _Person(len(self.keys))
         return self.people[name]
 
+    def _adjudication(self, person: str, free: np.ndarray) -> str | None:
+        if not free.any():
+            return None
+        doubt = np.fmin(np.abs(self._odds), self._named)
+        key = self.keys[int(np.where(free, doubt, np.inf).argmin())]
+        self.hold(person, key)
+        return key
+
     def _left(self, who: _Person) -> float:
         return self.rules.most_tasks - len(who.answers) if self.rules.most_tasks else np.inf
 
     def _budget_left(self) -> float:
-        return self.rules.budget - self.judged - self.open.sum() if self.rules.budget else np.inf
+        if not self.rules.budget:
+            return np.inf
+        at_work = sum(who.open is not None and not who.expert for who in self.people.values())
+        return self.rules.budget - self.judged - at_work
 
     def _close(self, who: _Person, place: int) -> None:
         if who.open == place:
@@ -220,26 +257,31 @@ class Asking:
         if not len(at):
             return
         self._stale[at] = False
-        odds, count, lead = self.prior[at], np.zeros(len(at), np.int16), np.zeros(len(at), np.int16)
+        odds, (count, lead, word) = self.prior[at], np.zeros((3, len(at)), np.int16)
         for _, who in sorted(self.people.items()):  # so that the sums do not depend on who came first
             sensitivity, specificity = who.rates()
             if who.out() or sensitivity < LEAST[0] or specificity < LEAST[1]:
                 continue
             votes = who.votes[at]
+            if who.expert:
+                word += LEADS[votes]
+                continue
             odds += weights(sensitivity, specificity)[votes]
             count += votes != NONE
             lead += LEADS[votes]
-        self._odds[at], self._count[at], self._lead[at] = odds, count, lead
-        self._wanted[at] = self._wants(odds, count, lead, self.thorough[at])
+        sure = log(self.rules.sure) - log(1 - self.rules.sure)
+        settled = ((odds >= sure) & (lead > 0)) | ((-odds >= sure) & (lead < 0))
+        self._wanted[at] = np.where(word, 0, self._wants(odds, count, lead, settled, self.thorough[at]))
+        odds = np.where(word, np.sign(word) * (log(SUREST) - log(1 - SUREST)), odds)
+        self._odds[at], self._count[at], self._word[at], self._settled[at] = odds, count, word, settled
 
     def _wants(
-        self, odds: np.ndarray, count: np.ndarray, lead: np.ndarray, thorough: np.ndarray
+        self, odds: np.ndarray, count: np.ndarray, lead: np.ndarray, settled: np.ndarray, thorough: np.ndarray
     ) -> np.ndarray:
         """How many people may have each task open now: as many as are missing of three where several judge in any case; else
         one, if nobody has judged it or votes to come can end the doubt."""
         left = np.maximum(self.rules.votes - count, 0)
         sure = log(self.rules.sure) - log(1 - self.rules.sure)
-        settled = ((odds >= sure) & (lead > 0)) | ((-odds >= sure) & (lead < 0))
         usual = weights(*(right / (right + wrong) for right, wrong in (SENSITIVITY, SPECIFICITY)))
         reach = (odds + left * usual[INVALID] >= sure) & (lead + left > 0)
         reach |= (odds + left * usual[VALID] <= -sure) & (lead - left < 0)
@@ -251,10 +293,10 @@ class _Person:
     """What somebody said.
 
     Attributes:
-        may: [tasks] neither answered nor skipped, nor the candidate judged as a repeat. votes: [candidates] VALID, INVALID or 0. answers: place of a task -> both answers.
-        given: candidate -> place of a task -> vote. filters: place of a task -> whether its filter is invalid, and was called so;
+        may: [tasks] neither answered nor skipped, nor the candidate judged as a repeat. votes: [candidates] VALID, INVALID or 0.
+        answers: place of a task -> both answers. given: candidate -> place of a task -> vote. filters: place of a task -> whether its filter is invalid, and was called so;
         counts: how many of each.
-        open: the place of the task that they have before them.
+        open: the place of the task that they have before them. expert: their word decides.
     """
 
     def __init__(self, tasks: int) -> None:
@@ -265,6 +307,7 @@ class _Person:
         self.filters: dict[int, tuple[bool, bool]] = {}
         self.counts = {(expected, said): 0 for expected in (True, False) for said in (True, False)}
         self.open: int | None = None
+        self.expert = False
 
     def vote(self, about: int, place: int, invalid: bool | None) -> None:
         """What they say of a candidate in a task; None: nothing any more. Who says both, when it comes again, has no vote."""
@@ -290,29 +333,34 @@ class _Person:
 
     def out(self) -> bool:
         """Whether sensitivity or specificity is below its limit even by the upper end of its interval, from filters alone."""
-        found = self.counts[True, True], self.counts[True, False]
-        clear = self.counts[False, False], self.counts[False, True]
+        asked = [(self.counts[kind, kind], self.counts[kind, not kind]) for kind in (True, False)]
         return any(
-            sum(counts) >= FEWEST and highest(*counts) < least
-            for counts, least in zip((found, clear), LEAST, strict=True)
+            right + wrong >= FEWEST and wilson(right, right + wrong)[1] < least
+            for (right, wrong), least in zip(asked, LEAST, strict=True)
         )
 
 
-def highest(right: int, wrong: int) -> float:
-    """Upper end of the 95 % Wilson score interval of a share.
+def drawn(key: str, rules: AskingRules) -> bool:
+    """Whether a task is of the overlap: of those, drawn by lot, that several judge whatever the first say.
 
-    >>> round(highest(8, 2), 4)
-    0.9433
+    >>> sum(drawn(f"t{number}", AskingRules(overlap=0.1)) for number in range(1000))  # 100, give or take 9.5
+    95
     """
-    count, z = right + wrong, 1.96
-    if not count:
-        return 1.0
-    share = right / count
-    centre, spread = (
-        share + z * z / (2 * count),
-        z * (share * (1 - share) / count + (z / (2 * count)) ** 2) ** 0.5,
-    )
-    return (centre + spread) / (1 + z * z / count)
+    return int(_lot(rules.seed, "overlap", key)[:8], 16) < rules.overlap * 16**8
+
+
+def wilson(right: int, total: int) -> tuple[float, float]:
+    """95 % Wilson score interval of a share (Wilson 1927); (nan, nan) for a total of 0.
+
+    >>> low, high = wilson(8, 10)
+    >>> round(low, 4), round(high, 4)
+    (0.4902, 0.9433)
+    """
+    if not total:
+        return nan, nan
+    z, share = 1.959963984540054, right / total
+    middle, half = share + z**2 / 2 / total, z * (share * (1 - share) / total + z**2 / 4 / total**2) ** 0.5
+    return max(0.0, (middle - half) / (1 + z**2 / total)), min(1.0, (middle + half) / (1 + z**2 / total))
 
 
 def weights(sensitivity: float, specificity: float) -> np.ndarray:

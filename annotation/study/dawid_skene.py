@@ -4,7 +4,7 @@ annotators say (Applied Statistics 28, 1979), over the answers that count.
 Every annotator has tables: how often they give each response where each class is true. Tables and truths are estimated
 in turn (EM), from the shares of responses on. Beside the original:
 - responses are more than classes: "unsure" is one, and says as much as the annotator's habit makes it say;
-- filter questions are items whose class is known;
+- filter questions are items whose class is known; so are candidates on which an expert has decided;
 - an annotator has a table for each subset, and one for filters, as what is easily missed in one is plain in another. It leans
   on their table over all of them, that on everybody's, each as if by SHRINK more answers, so that thin ones do not overfit;
 - a candidate's prior odds are those that stage `estimate` gives it, held within 1 - MOST_SURE and MOST_SURE, times one factor for
@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit, logit
 
 from annotation.study.exports import CHOICES
-from annotation.study.judged import filters, votes
+from annotation.study.judged import filters, votes, words
 from pipeline.core.randomness import generator
 from pipeline.core.records import SUBSETS, Record, Subset
 
@@ -158,8 +158,8 @@ def posteriors(
     Args:
         judged: as weighed. answerable: candidate id -> prior probability of having an answer; 0.5 of those without.
     """
-    known = filters(judged)
-    rows = pd.concat([votes(judged), known[known["aside"] == ""]])
+    known, word = filters(judged), words(judged)
+    rows = pd.concat([votes(judged), known[(known["aside"] == "") & ~known["expert"]]])
     anchor = (rows["role"] == "filter").to_numpy()
     # Candidates come first, sorted; a filter question is a text at a picture.
     named = np.where(anchor, "~" + rows["picture_id"] + "\n" + rows["text"], rows["candidate_id"])
@@ -167,8 +167,9 @@ def posteriors(
     rows, named, anchor = rows.iloc[order], named[order], anchor[order]
     item, keys = pd.factorize(named)
     once = np.unique(item, return_index=True)[1]
-    said = np.where(anchor, rows["expected"] == "invalid", [1 - answerable.get(key, 0.5) for key in named])
-    prior = np.where(anchor, said, np.clip(said.astype(float), 1 - MOST_SURE, MOST_SURE))[once].astype(float)
+    truth = np.where(anchor, rows["expected"] == "invalid", pd.Series(named).map(word)).astype(float)
+    thought = np.clip([1 - answerable.get(key, 0.5) for key in named], 1 - MOST_SURE, MOST_SURE)
+    prior = np.where(np.isnan(truth), thought, truth)[once]
     subset = np.where(anchor, FILTERS, pd.Categorical(rows["subset"], SUBSETS).codes)
     who, people = pd.factorize(rows["annotator"], sort=True)
     table, place = np.unique(subset * len(people) + who, return_inverse=True)

@@ -8,7 +8,7 @@ from random import Random
 
 from annotation.study.asking import SENSITIVITY, SPECIFICITY, Asking
 from annotation.study.asking_params import AnnotateParams, as_asked
-from annotation.study.exports import PULLED, verdicts_in
+from annotation.study.exports import EXPERT, PULLED, verdicts_in
 from annotation.study.roster import read_roster
 from pipeline.core.errors import UserError
 from pipeline.core.params import load
@@ -27,17 +27,21 @@ class Forecast(Record):
     """What is still to be done.
 
     Attributes:
-        tasks: those that want a vote now. judgements: still to be given. people: who share them.
-        seconds: per judgement. hours: of all people together. rate: per hour; None if not said. cost: in its currency.
+        tasks: those that want a vote now. doubtful: those that wait for an expert now. judgements: still to be given by `people`
+            together. seconds: per judgement. rate: pay per hour; None if not said.
     """
 
     tasks: int
+    doubtful: int
     judgements: int
     people: int
     seconds: float
-    hours: float
     rate: float | None = None
-    cost: float | None = None
+
+    @property
+    def hours(self) -> float:
+        """Of all people together."""
+        return self.judgements * self.seconds / 3600
 
 
 def simulated_stream(asking: Asking, people: Sequence[str], seed: int) -> list[tuple[str, str]]:
@@ -53,16 +57,14 @@ def simulated_stream(asking: Asking, people: Sequence[str], seed: int) -> list[t
     while busy:
         still = []
         for person in busy:
-            key = study.next(person)
-            if key is None:
-                continue
-            still.append(person)
-            given.append((person, key))
-            said = []
-            for row in (by_key[key]["first"], by_key[key]["second"]):
-                right = row["expected"] or truth.get(row["candidate"], "valid")
-                said.append(OTHER[right] if draw.random() < ERRORS[right] else right)
-            study.answer(person, key, *said)
+            if key := study.next(person):
+                still.append(person)
+                given.append((person, key))
+                known = [
+                    row["expected"] or truth.get(row["candidate"], "valid")
+                    for row in (by_key[key]["first"], by_key[key]["second"])
+                ]
+                study.answer(person, key, *(OTHER[r] if draw.random() < ERRORS[r] else r for r in known))
         busy = still
     return given
 
@@ -70,21 +72,14 @@ def simulated_stream(asking: Asking, people: Sequence[str], seed: int) -> list[t
 def forecast(
     asking: Asking, people: Sequence[str], seconds: float = SECONDS, rate: float | None = None, seed: int = 0
 ) -> Forecast:
-    """What is still to be done, from a study's present state.
-
-    Args:
-        seconds: per judgement. rate: per hour.
-    """
-    judgements = len(simulated_stream(asking, people, seed))
-    hours = judgements * seconds / 3600
+    """What is still to be done, from a study's present state; `seconds` per judgement, `rate` per hour."""
     return Forecast(
         tasks=int((asking.wanted() > 0).sum()),
-        judgements=judgements,
+        doubtful=int(asking.doubtful().sum()),
+        judgements=len(simulated_stream(asking, people, seed)),
         people=len(people),
         seconds=seconds,
-        hours=hours,
         rate=rate,
-        cost=None if rate is None else hours * rate,
     )
 
 
@@ -103,11 +98,14 @@ def asked_so_far(folders: Folders, params: AnnotateParams) -> tuple[Asking, list
     tasks = {task.task_id: task for task in folders.rows(Task)}
     if not tasks:
         raise UserError("there are no tasks: dvc repro batch")
-    answerable = {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
+    there = folders.rows(Estimate) if folders.file(Estimate).exists() else ()
+    answerable = {row.candidate_id: row.answerable for row in there}
     asking = Asking([as_asked(task) for task in tasks.values()], answerable, params.rules())
     pulled = folders.annotations / PULLED
     verdicts = verdicts_in(pulled, tasks)[0] if pulled.exists() else []
     for row in verdicts:
+        if row.annotator.startswith(EXPERT):
+            asking.appoint(row.annotator)
         asking.answer(row.annotator, row.task_id, row.first, row.second)
     return asking, verdicts
 
@@ -115,13 +113,14 @@ def asked_so_far(folders: Folders, params: AnnotateParams) -> tuple[Asking, list
 def told(row: Forecast, judged: int) -> str:
     """In words, for the terminal."""
     done = f" {judged:,} are done." if judged else ""
-    each = f"{row.seconds:.0f} s each" + (
-        "" if row.seconds != SECONDS else " (a guess until the pace is known)"
+    guess = " (a guess until the pace is known)" if row.seconds == SECONDS else ""
+    cost = "" if row.rate is None else f", {row.hours * row.rate:,.0f} at {row.rate:g} per hour"
+    doubts = (
+        f" {row.doubtful:,} wait for an expert (rgqa annotate invite NAME --expert)." if row.doubtful else ""
     )
-    cost = "" if row.cost is None else f", {row.cost:,.0f} at {row.rate:g} per hour"
     return (
-        f"{row.tasks:,} tasks want votes.{done} {row.people} people of usual accuracy would give "
-        f"{row.judgements:,} more judgements: {row.hours:,.1f} hours at {each}{cost}."
+        f"{row.tasks:,} tasks want votes.{done} {row.people} people of usual accuracy would give {row.judgements:,} more "
+        f"judgements: {row.hours:,.1f} hours at {row.seconds:.0f} s each{guess}{cost}.{doubts}"
     )
 
 
@@ -129,6 +128,6 @@ def tell(rate: float | None, people: int | None) -> None:
     """`rgqa annotate forecast`."""
     folders, params = Folders(), load("annotate", AnnotateParams)
     asking, verdicts = asked_so_far(folders, params)
-    active = [row.pseudonym for row in read_roster(folders) if row.active]
+    active = [row.pseudonym for row in read_roster(folders) if row.active and not row.expert]
     names = active if people is None and active else [f"person {n}" for n in range(people or NOBODY_YET)]
     print(told(forecast(asking, names, pace(verdicts), rate, params.seed), len(verdicts)))

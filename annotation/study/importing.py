@@ -15,17 +15,20 @@ import msgspec
 from annotation.study.exports import (
     PSEUDONYM,
     PULLED,
-    ExportedAnnotation,
     ExportedTask,
+    Given,
     Kept,
     Person,
     identity,
+    keep,
+    pairs,
     pseudonym,
     read_pulled,
     verdicts_of,
     write_pulled,
 )
-from annotation.study.roster import alone, read_roster
+from annotation.study.roster import read_roster
+from pipeline.core.alone import alone
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
@@ -42,15 +45,14 @@ def import_exports(paths: Sequence[Path]) -> None:
     folders = Folders()
     path = folders.annotations / PULLED
     tasks = {task.task_id: task for task in folders.rows(Task)}
-    with alone(folders):
+    with alone(folders.study):
         kept = read_pulled(path)
-        exported = read_exports(paths, "exports")
         addresses = {person.email.lower(): person.pseudonym for person in read_roster(folders)}
-        merged = kept | pseudonymised(exported, kept, addresses)
-        verdicts_of(decoded(merged), tasks, "import (nothing was written)")
+        merged = kept | pseudonymised(pairs(read_exports(paths)), kept, addresses)
+        found = verdicts_of(merged, tasks, "import (nothing was written)")
         write_pulled(path, merged)
     print(f"import: {len(merged) - len(kept):,} new annotations, {len(merged):,} in all -> {path}")
-    print("\n".join(f"import: {line}" for line in told(*verdicts_of(decoded(merged), tasks))))
+    print("\n".join(f"import: {line}" for line in told(*found)))
     if inside := [str(file) for file in paths if file.resolve().parent == path.parent.resolve()]:
         print(f"import: take out of the folder what is in {PULLED} now: {', '.join(inside)}")
 
@@ -65,27 +67,18 @@ def told(verdicts: Sequence[Verdict], counts: Mapping[str, int]) -> list[str]:
     ]
 
 
-def decoded(kept: Kept) -> list[ExportedTask]:
-    """Its rows as those of an export."""
-    return [
-        ExportedTask(data={"task": key}, annotations=[msgspec.json.decode(row, type=ExportedAnnotation)])
-        for key, row in sorted(kept)
-    ]
-
-
-def pseudonymised(exported: Iterable[ExportedTask], kept: Kept, addresses: Mapping[str, str]) -> Kept:
+def pseudonymised(given: Iterable[Given], kept: Kept, addresses: Mapping[str, str]) -> Kept:
     """What is new, as it is to stand in pulled.json, people under pseudonyms.
 
     Args:
         addresses: e-mail, in small letters -> pseudonym.
     """
-    pulled = [(row.data["task"], annotation) for row in decoded(kept) for annotation in row.annotations]
-    before = {identity(*row): str(row[1].completed_by) for row in pulled}
-    seen = {(identity(*row), row[1].updated_at, row[1].says) for row in pulled}
-    given = [(str(row.data["task"]), annotation) for row in exported for annotation in row.annotations]
+    given = list(given)
+    before = {identity(key, row): str(row.completed_by) for (key, _), row in kept.items()}
+    seen = {(identity(key, row), row.updated_at, row.says) for (key, _), row in kept.items()}
     names: dict[str, set[str]] = defaultdict(set)  # what a file calls somebody -> whose annotations those are
-    for row in given:
-        who, name = row[1].completed_by, before.get(identity(*row), "")
+    for key, row in given:
+        who, name = row.completed_by, before.get(identity(key, row), "")
         if isinstance(who, Person):
             name = addresses.get((who.email or "").lower(), name)
         if who is not None and PSEUDONYM.fullmatch(name):
@@ -95,22 +88,21 @@ def pseudonymised(exported: Iterable[ExportedTask], kept: Kept, addresses: Mappi
         if len(found) > 1:
             problems.add(name, f"one person in the exports, several in {PULLED}: {', '.join(sorted(found))}")
     problems.raise_if_any()
-    rows: Kept = set()
-    for task_id, annotation in given:
-        who = pseudonym(annotation.completed_by)
-        if (identity(task_id, annotation), annotation.updated_at, annotation.says) not in seen:
-            named = msgspec.structs.replace(annotation, completed_by=min(names[who], default=who))
-            rows.add((task_id, msgspec.json.encode(named, order="sorted")))
-    return rows
+    called = {who: min(names[who], default=who) for who in (pseudonym(row.completed_by) for _, row in given)}
+    return keep(
+        (key, msgspec.structs.replace(row, completed_by=called[pseudonym(row.completed_by)]))
+        for key, row in given
+        if (identity(key, row), row.updated_at, row.says) not in seen
+    )
 
 
-def read_exports(paths: Iterable[Path], subject: str) -> list[ExportedTask]:
+def read_exports(paths: Iterable[Path]) -> list[ExportedTask]:
     """The rows of some export files.
 
     Raises:
-        UserError: lists those that are none; `subject` is what it calls the files.
+        UserError: lists those that are none.
     """
-    problems, exported = Problems(subject), list[ExportedTask]()
+    problems, exported = Problems("exports"), list[ExportedTask]()
     for path in paths:
         try:
             rows = read_json(path, list[ExportedTask])

@@ -7,6 +7,7 @@ Columns: of the verdict `verdict_id`, `task_id`, `annotator`, `order`, `seconds`
     picture_id, subset   of the task; a repeat is of its candidate's subset
     choice, why          what was said, and the reason if it is invalid and one was given
     right                whether a filter question was answered as expected; false of others
+    expert               whether whoever said it is an expert, whose word decides
     fallen               whether the filter question is taken to be wrong itself, once weighed
     aside, detail        why the answer does not count, and the figures, once weighed; else ""
 """
@@ -21,6 +22,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from annotation.study.exports import EXPERT
 from pipeline.core.params import Params
 from pipeline.core.records import SUBSETS, Choice, Record, Subset, Task, TaskQuestion, Verdict
 
@@ -87,6 +89,7 @@ def judged_questions(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> 
         seconds=clocks.where((clocks > 0) & np.isfinite(clocks)).min(axis=1),
         right=right & (judged["role"] == "filter"),
         fallen=False,
+        expert=judged["annotator"].str.startswith(EXPERT),
         aside="",
         detail="",
     )
@@ -98,8 +101,15 @@ def filters(judged: pd.DataFrame) -> pd.DataFrame:
 
 
 def votes(judged: pd.DataFrame) -> pd.DataFrame:
-    """The answers on candidates, first and repeated, that count."""
-    return judged[(judged["role"] != "filter") & (judged["aside"] == "")]
+    """The answers of annotators on candidates, first and repeated, that count."""
+    return judged[(judged["role"] != "filter") & (judged["aside"] == "") & ~judged["expert"]]
+
+
+def words(judged: pd.DataFrame) -> pd.Series:
+    """Candidate id -> whether experts say that it is invalid; not of those on which as many say the one as the other."""
+    given = judged[(judged["role"] != "filter") & (judged["aside"] == "") & judged["expert"]]
+    share = (given["choice"] == "invalid").groupby(given["candidate_id"]).mean()
+    return share[share != 0.5] > 0.5
 
 
 def by_subset(judged: pd.DataFrame) -> dict[Subset, pd.DataFrame]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ import pandas as pd
 from annotation.study.agreement import Figure, Retest, SubsetAgreement, agreement, retest
 from annotation.study.betrayal import Betrayal, betrayals, worst
 from annotation.study.dawid_skene import ConfusionTable
+from annotation.study.exports import CHOICES, EXPERT
 from annotation.study.habits import Pace
 from annotation.study.judged import filters, records, votes
 from annotation.study.votes import Status, votes_on
@@ -23,21 +24,14 @@ WORST = 20  # items to look at
 MOST_ERRED, FEWEST_ALIKE = (
     0.01,
     100,
-)  # people err and differ more often than this, even with care; of so many candidates
+)  # people err and differ more often, even with care; of so many candidates
 
 # Columns of the table of answers -> those that `betrayals` takes.
-SHOWN = {
-    "annotator": "person",
-    "order": "order",
-    "place": "position",
-    "picture_id": "picture",
-    "text": "text",
-    "role": "role",
-}
+SHOWN = {"annotator": "person", "place": "position", "picture_id": "picture"}
 
 
 class AnnotatorRow(Record):
-    """An annotator, by pseudonym.
+    """An annotator or an expert, by pseudonym.
 
     Attributes:
         failed: answers set aside because the filter question beside them was failed.
@@ -52,6 +46,11 @@ class AnnotatorRow(Record):
     since: int
     pace: Pace
     flags: tuple[Flag, ...]
+
+    @property
+    def expert(self) -> bool:
+        """Whether their word decides."""
+        return self.name.startswith(EXPERT)
 
 
 class FilterRow(Record):
@@ -79,6 +78,7 @@ class SubsetRow(Record):
     subset: Subset
     candidates: int
     statuses: dict[Status, int]
+    by_expert: int
 
 
 class WorstItem(Record):
@@ -100,8 +100,9 @@ class Quality(Record):
         settings: the parameters that these figures rest on.
         given: verdicts. answers, excluded, failed, repeated, counted: answers on candidates: all, of excluded annotators,
             beside a failed filter, of somebody who judged the candidate twice, left.
-        wrong: the share expected to be wrong among what is verified as unanswerable, of the rule dawid-skene alone.
-        agreement: on answers that count, all subsets together first. betrayals: what filters can be known by. tables: of the rule dawid-skene alone.
+        doubtful: candidate id -> how probably it is invalid, of those that an expert is to decide.
+        wrong: the share expected to be wrong among what votes verified as unanswerable, of the rule dawid-skene alone.
+        agreement, retest: on the candidates that several judge by lot; all subsets together first. betrayals: what filters can be known by. tables: of the rule dawid-skene alone.
     """
 
     simulated: bool
@@ -123,6 +124,7 @@ class Quality(Record):
     subsets: tuple[SubsetRow, ...]
     wrong: Figure
     worst: tuple[WorstItem, ...]
+    doubtful: dict[str, float]
     tables: tuple[ConfusionTable, ...] = ()
 
     @property
@@ -138,11 +140,15 @@ def summary(
     wrong: Figure,
     tables: Sequence[ConfusionTable],
     settings: Mapping[str, Any],
+    overlap: Collection[str],
 ) -> Quality:
     """Put together what was found; floats are rounded to 6 significant digits, and what is undefined is None."""
     judged = weighed.judged
     answers = judged[judged["role"] != "filter"]
     reasons = Counter(answers["aside"])
+    by_lot = answers[answers["candidate_id"].isin(overlap) & ~answers["expert"]]
+    doubts = _in_doubt(judged, verified, posteriors)
+    undecided = [row.candidate.candidate_id for row in verified if row.status == "doubtful"]
     quality = Quality(
         simulated=bool(judged["simulated"].any()),
         rehearsal=bool(judged["rehearsal"].any()),
@@ -157,12 +163,13 @@ def summary(
         annotators=tuple(_annotators(weighed)),
         filters=tuple(_filters(judged)),
         fallen=tuple(_fallen(judged)),
-        agreement=tuple(agreement(votes(judged))),
-        retest=retest(answers[answers["aside"] != "annotator excluded"]),
-        betrayals=tuple(betrayals(judged.rename(columns=SHOWN)[list(SHOWN.values())])),
+        agreement=tuple(agreement(votes(by_lot))),
+        retest=retest(by_lot[by_lot["aside"] != "annotator excluded"]),
+        betrayals=tuple(betrayals(judged.rename(columns=SHOWN))),
         subsets=tuple(_subsets(verified)),
         wrong=wrong,
-        worst=tuple(_worst(judged, verified, posteriors)),
+        worst=tuple(_worst(judged, verified, doubts[:WORST])),
+        doubtful={str(key): value for key, value in doubts[doubts.index.isin(undecided)].items()},
         tables=tuple(tables),
     )
     quality = msgspec.structs.replace(quality, alarms=tuple(_alarms(quality)))
@@ -238,33 +245,48 @@ def _subsets(verified: Sequence[Verified]) -> list[SubsetRow]:
     statuses: dict[Subset, Counter[Status]] = defaultdict(Counter)
     for row in verified:
         statuses[row.candidate.subset][row.status] += 1
+    by_expert = Counter(row.candidate.subset for row in verified if row.decided_by == "expert")
     return [
-        SubsetRow(subset=subset, candidates=of.total(), statuses=dict(sorted(of.items())))
+        SubsetRow(
+            subset=subset,
+            candidates=of.total(),
+            statuses=dict(sorted(of.items())),
+            by_expert=by_expert[subset],
+        )
         for subset, of in sorted(statuses.items())
     ]
 
 
-def _worst(
+def _in_doubt(
     judged: pd.DataFrame, verified: Sequence[Verified], posteriors: Mapping[str, float]
-) -> list[WorstItem]:
-    """Those with the probability nearest to one half, the more votes the first; without doubt none is among them."""
-    candidates = {row.candidate.candidate_id: row.candidate for row in verified}
-    table = votes_on(judged, sorted(candidates))
-    total = table.sum(axis=1)
-    invalid = (
-        pd.Series(dict(posteriors), dtype=float).reindex(table.index)
-        if posteriors
-        else table["invalid"] / total
+) -> pd.Series:
+    """Candidate id -> probability of being invalid, of those that no expert decided and that votes leave any doubt of: first
+    those nearest to one half, of equals the one with more votes."""
+    left = {row.candidate.candidate_id: row.status for row in verified if row.decided_by == "votes"}
+    votes = votes_on(judged, sorted(left))
+    total = votes.sum(axis=1)
+    invalid = (pd.Series(dict(posteriors), dtype=float) if posteriors else votes["invalid"] / total).reindex(
+        votes.index
     )
     doubt = np.abs(invalid - 0.5)
-    doubts = pd.DataFrame({"doubt": doubt.round(2), "total": -total})
-    worst = doubts[(total > 0) & (doubt < 0.5)].sort_values(["doubt", "total"], kind="stable").index[:WORST]
+    order = (
+        pd.DataFrame({"doubt": doubt.round(2), "total": -total})
+        .sort_values(["doubt", "total"], kind="stable")
+        .index
+    )
+    doubted = (total > 0) & ((doubt < 0.5) | (pd.Series(left) == "doubtful"))
+    return invalid[order][doubted[order]]
+
+
+def _worst(judged: pd.DataFrame, verified: Sequence[Verified], invalid: pd.Series) -> list[WorstItem]:
+    candidates = {row.candidate.candidate_id: row.candidate for row in verified}
     fields = ("candidate_id", "subset", "picture_id", "text")
+    votes = votes_on(judged, invalid.index.tolist()).to_dict("index")
     return [
         WorstItem(
-            **{name: getattr(candidates[key], name) for name in fields},
-            choices={choice: count for choice, count in table.loc[key].items() if count},
-            invalid=float(invalid[key]),
+            **{name: getattr(candidates[str(key)], name) for name in fields},
+            choices={choice: votes[key][choice] for choice in CHOICES if votes[key][choice]},
+            invalid=float(value),
         )
-        for key in worst
+        for key, value in invalid.items()
     ]

@@ -5,15 +5,13 @@ Everywhere else people appear under the pseudonym that they got when they joined
 
 from __future__ import annotations
 
-import fcntl
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from itertools import chain, count
 from typing import Annotated
 
 import msgspec
 
+from annotation.study.exports import EXPERT
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, write_json
 from pipeline.core.paths import Folders
@@ -27,7 +25,8 @@ class Annotator(Record):
 
     Attributes:
         name: what the study leader calls them; letters, digits, dots and dashes.
-        pseudonym: `annotator-01` in the order of joining; what verdicts and releases carry.
+        pseudonym: `annotator-01`, or `expert-01` of those whose word decides, in the order of joining; what verdicts and
+            releases carry.
         email: they log in with it.
         active: false once they left; what they judged stays.
     """
@@ -42,6 +41,11 @@ class Annotator(Record):
         """Whether they came by the open link, and know their own link alone."""
         return self.email.endswith(VOLUNTEERS)
 
+    @property
+    def expert(self) -> bool:
+        """Whether they judge what stays doubtful, and their word decides."""
+        return self.pseudonym.startswith(EXPERT)
+
 
 def read_roster(folders: Folders) -> list[Annotator]:
     """The annotators in the order of joining; none if nobody was invited yet."""
@@ -55,10 +59,10 @@ def forgotten(folders: Folders) -> dict[str, str]:
     return read_json(path, dict[str, str]) if path.exists() else {}
 
 
-def next_pseudonym(folders: Folders, annotators: list[Annotator]) -> str:
+def next_pseudonym(folders: Folders, annotators: list[Annotator], role: str = "annotator-") -> str:
     """One that nobody has or had."""
     had = [*forgotten(folders), *(person.pseudonym for person in annotators)]
-    return f"annotator-{1 + max((int(name.rpartition('-')[2]) for name in had), default=0):02d}"
+    return f"{role}{1 + max((int(name.rpartition('-')[2]) for name in had if name.startswith(role)), default=0):02d}"
 
 
 def write_roster(folders: Folders, annotators: list[Annotator]) -> None:
@@ -74,30 +78,30 @@ def write_roster(folders: Folders, annotators: list[Annotator]) -> None:
     write_json(folders.study / "roster.json", annotators)
 
 
-def enrol(folders: Folders, people: Mapping[str, str]) -> list[Annotator]:
+def enrol(folders: Folders, people: Mapping[str, str], expert: bool = False) -> list[Annotator]:
     """Put people into the roster, each with the next pseudonym, and return it; who is there comes back.
 
     Args:
         people: e-mail address -> name; one that somebody else has gets a number.
+
+    Raises:
+        UserError: lists those who are there in the other role: nobody decides on what they voted on.
     """
     roster = {person.email: person for person in read_roster(folders)}
+    if other := [
+        roster[email].name for email in people if email in roster and roster[email].expert != expert
+    ]:
+        there, wanted = ("annotators", "expert") if expert else ("experts", "annotator")
+        raise UserError(
+            f"{', '.join(other)}: there as {there} already; who is to be {wanted} needs another name"
+        )
+    role = EXPERT if expert else "annotator-"
     for email, name in people.items():
         had = {person.name for person in roster.values()}
         free = next(one for one in chain([name], (f"{name}-{i}" for i in count(2))) if one not in had)
-        new = Annotator(name=free, pseudonym=next_pseudonym(folders, list(roster.values())), email=email)
+        new = Annotator(
+            name=free, pseudonym=next_pseudonym(folders, list(roster.values()), role), email=email
+        )
         roster[email] = msgspec.structs.replace(roster.get(email, new), active=True)
     write_roster(folders, list(roster.values()))
     return list(roster.values())
-
-
-@contextmanager
-def alone(folders: Folders) -> Iterator[None]:
-    """Let one command at a time change what people gave and what they are asked; others wait for it."""
-    folders.study.mkdir(parents=True, exist_ok=True)
-    with (folders.study / ".lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print("waiting for another rgqa annotate to end", file=sys.stderr, flush=True)
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -52,7 +52,7 @@ def verify(
     rules: CollectRules,
     posteriors: Mapping[str, float] = MappingProxyType({}),
 ) -> list[Verified]:
-    """Every candidate with its votes, sorted by id. "unsure" is counted with the valid votes.
+    """Every candidate with its votes, sorted by id. "unsure" is counted with the valid votes. An expert's word decides.
 
     Args:
         posteriors: candidate id -> probability of invalid, for the rule "dawid-skene".
@@ -60,7 +60,8 @@ def verify(
     rows = sorted(screened, key=lambda row: row.candidate.candidate_id)
     keys = [row.candidate.candidate_id for row in rows]
     votes = votes_on(judged, keys)
-    statuses = status(votes, rules, pd.Series(dict(posteriors), dtype=float).reindex(keys).fillna(0.5))
+    by_votes = status(votes, rules, pd.Series(dict(posteriors), dtype=float).reindex(keys).fillna(0.5))
+    word = table.words(judged).map({True: "unanswerable", False: "answerable"}).reindex(keys)
     given: dict[str, list[Any]] = defaultdict(list)
     fields = ["candidate_id", "verdict_id", "simulated", "rehearsal", "aside", "why"]
     answers = judged.loc[judged["role"] != "filter", fields].sort_values("verdict_id", kind="stable")
@@ -70,19 +71,21 @@ def verify(
         Verified(
             candidate=row.candidate,
             judgement=row.judgement,
-            status=came_to,
+            status=by_votes if pd.isna(said) else said,
+            decided_by="votes" if pd.isna(said) else "expert",
             votes_invalid=invalid,
             votes_valid=total - invalid,
-            votes_set_aside=len(given[key]) - total,
+            votes_set_aside=sum(bool(answer.aside) for answer in given[key]),
             verdict_ids=tuple(answer.verdict_id for answer in given[key]),
             simulated=any(answer.simulated for answer in given[key]),
             rehearsal=any(answer.rehearsal for answer in given[key]),
             reason=commonest(answer.why for answer in given[key] if not answer.aside),
         )
-        for row, key, came_to, invalid, total in zip(
+        for row, key, said, by_votes, invalid, total in zip(
             rows,
             keys,
-            statuses.tolist(),
+            word,
+            by_votes.tolist(),
             votes["invalid"].tolist(),
             votes.sum(axis=1).tolist(),
             strict=True,

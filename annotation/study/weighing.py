@@ -8,13 +8,14 @@ apart, over all and in a moving window: who grows careless after 200 tasks keeps
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import inf, nan
+from math import inf
 from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import bdtr  # scipy.stats has it, too, but takes half a second to load
 
+from annotation.study.asking import wilson
 from annotation.study.habits import Pace, paces, too_fast
 from annotation.study.judged import CollectRules, Fault, filters, records
 from pipeline.core.errors import Problems
@@ -26,10 +27,8 @@ KINDS: dict[Choice, Literal["sensitivity", "specificity"]] = {
 }
 FEWEST_PEOPLE = 3  # fewer than these, each a good judge of the other filters, cannot make one fall,
 MOST_PASSED = 0.25  # nor can they while more than this share of them gave the expected verdict.
-FEWEST_OTHERS, GOOD = (
-    5,
-    0.8,
-)  # Good: of at least so many others of each kind this share was answered as expected.
+# Good: of at least so many others of each kind this share was answered as expected.
+FEWEST_OTHERS, GOOD = 5, 0.8
 DRIFT = 0.05  # how probable it is at most that somebody at the limit seems to drift, as with a 95 % interval
 
 
@@ -165,20 +164,6 @@ def skills(judged: pd.DataFrame) -> dict[str, Skill]:
         name: Skill(**{fault: rate(*counts.get((name, kind), (0, 0))) for kind, fault in KINDS.items()})
         for name in sorted(judged["annotator"].unique())
     }
-
-
-def wilson(right: int, total: int) -> tuple[float, float]:
-    """95 % Wilson score interval of a share (Wilson 1927); (nan, nan) for a total of 0.
-
-    >>> low, high = wilson(8, 10)
-    >>> round(low, 4), round(high, 4)
-    (0.4902, 0.9433)
-    """
-    if not total:
-        return nan, nan
-    z, share = 1.959963984540054, right / total
-    middle, half = share + z**2 / 2 / total, z * (share * (1 - share) / total + z**2 / 4 / total**2) ** 0.5
-    return max(0.0, (middle - half) / (1 + z**2 / total)), min(1.0, (middle + half) / (1 + z**2 / total))
 
 
 def rate(right: int, asked: int) -> Rate:

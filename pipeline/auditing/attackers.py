@@ -6,7 +6,7 @@ an attacker that is reliably wrong has found the label all the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,7 +118,9 @@ def attack(scores: np.ndarray, folds: Folds, repetitions: int, rng: np.random.Ge
     if len(np.unique(positive)) < 2 or np.isnan(scores).any():
         return Attack(auroc=None, low=None, high=None, groups=len(names))
     plain = auroc(scores, positive)
-    draws = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=repetitions)
+    # One after the other: of 100,000 groups all at once would take 0.4 GB.
+    chances = np.full(len(names), 1 / len(names))
+    draws = (rng.multinomial(len(names), chances) for _ in range(repetitions))
     samples = aurocs_of_resampled(scores, positive, draws, group)
     low, high = np.nanquantile(1 - samples if plain < 0.5 else samples, [0.025, 0.975])
     return Attack(
@@ -130,9 +132,9 @@ def attack(scores: np.ndarray, folds: Folds, repetitions: int, rng: np.random.Ge
 
 
 def aurocs_of_resampled(
-    scores: np.ndarray, positive: np.ndarray, draws: np.ndarray, group: np.ndarray
+    scores: np.ndarray, positive: np.ndarray, draws: Iterable[np.ndarray], group: np.ndarray
 ) -> np.ndarray:
-    """AUROC [r] of rows [n] whose groups [n] occur `draws` [r, g] times, without repeating rows; ties counted half."""
+    """AUROC [r] of rows [n] whose groups [n] occur `draws` (r of them, [g]) times, without repeating rows; ties counted half."""
     by = ranking(scores, positive, positive)
     sweeps = (by.sweep(drawn[group[by.rows]]) for drawn in draws)
     return np.array([area(swept, of_all=True) for swept in sweeps])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from pipeline.core.records import Item, Record
 
@@ -22,9 +22,15 @@ class Margin(Record):
 
 def margin(items: Sequence[Item], key: Callable[[Item], str]) -> Margin:
     """Count UQs against AQs of each key."""
-    uqs = Counter(key(item) for item in items if item.unanswerable)
+    return margin_of((key(item), item.unanswerable) for item in items)
+
+
+def margin_of(rows: Iterable[tuple[Hashable, bool]]) -> Margin:
+    """The same of keys with their label: True where UQs count."""
+    counts = Counter((key, bool(label)) for key, label in rows)
+    uqs = Counter({key: count for (key, label), count in counts.items() if label})
     more = uqs.copy()  # UQs than AQs
-    more.subtract(key(item) for item in items if not item.unanswerable)
+    more.subtract({key: count for (key, label), count in counts.items() if not label})
     return Margin(
         largest=max(map(abs, more.values()), default=0),
         unequal=sum(map(bool, more.values())),

@@ -130,7 +130,7 @@ def by_image_and_text(
     doubts = [
         estimates[uq.candidate.candidate_id].answerable if estimates else 0.0 for uq in unanswerable.values()
     ]
-    chosen_uqs, chosen_aqs = _largest_balanced(list(unanswerable), doubts, asked, sorted(part), texts)
+    chosen_uqs, chosen_aqs = largest_balanced(list(unanswerable), doubts, asked, sorted(part), texts)
 
     aqs = (answerable[place] for place in compress(asked, chosen_aqs))
     beside = grouped(aqs, lambda question: _text(question, part))
@@ -149,7 +149,7 @@ def _text(row: Candidate | Question, part: Mapping[str, str]) -> TextOfPart:
     return part[row.picture_id], row.text
 
 
-def _largest_balanced(
+def largest_balanced(
     uqs: Sequence[Place],
     doubts: Sequence[float],
     aqs: Sequence[Place],

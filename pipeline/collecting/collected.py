@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
@@ -50,11 +50,13 @@ def collect(
     judged: pd.DataFrame,
     params: CollectParams,
     answerable: Mapping[str, float] = MappingProxyType({}),
+    overlap: Collection[str] = (),
 ) -> Collected:
     """What verdicts, beside their tasks, come to for all screened candidates.
 
     Args:
         answerable: candidate id -> prior probability of having an answer, for the rule dawid-skene.
+        overlap: the candidates that several judge by lot, on which agreement is told.
 
     Raises:
         UserError: see `weigh`.
@@ -66,7 +68,11 @@ def collect(
     invalid = {row.candidate_id: row.invalid for row in probable}
     verified = verify(screened, judged, params, invalid)
     if by_rule:
-        released = {row.candidate.candidate_id for row in verified if row.status == "unanswerable"}
+        released = {
+            row.candidate.candidate_id
+            for row in verified
+            if row.status == "unanswerable" and row.decided_by == "votes"
+        }
         chosen = np.array([row.candidate_id in released for row in probable])
         wrong = expected_wrong(np.array(list(invalid.values()))[chosen], again[:, chosen])
     return Collected(
@@ -74,7 +80,7 @@ def collect(
         set_aside=weighed.aside,
         aq_checks=check_aqs(judged),
         posteriors=probable,
-        quality=summary(weighed, verified, invalid, wrong, tables, params.in_use()),
+        quality=summary(weighed, verified, invalid, wrong, tables, params.in_use(), overlap),
     )
 
 
@@ -113,5 +119,6 @@ def report(collected: Collected) -> dict[str, Any]:
         "retest": asdict(quality.retest),
         "expected_wrong": asdict(quality.wrong),
         "candidates": {row.subset: row.statuses for row in quality.subsets},
+        "by_expert": Counter(row.status for row in collected.verified if row.decided_by == "expert"),
         "aqs": Counter(row.status for row in collected.aq_checks),
     }

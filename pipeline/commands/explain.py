@@ -83,14 +83,12 @@ def _fate(candidate: Candidate, folders: Folders) -> Iterator[str]:
             f"score {scored.score:.4f}" if scored.score is not None else "no score, too long"
         )
     for task in _rows(folders, "batch/tasks.jsonl", Task, key, "first.candidate_id", "second.candidate_id"):
-        asked, beside = sorted(
-            (task.first, task.second), key=lambda row: row.role
-        )  # "candidate" is the first by alphabet
-        if asked.candidate_id == key:
-            known = f"filter question {beside.text!r} (known: {beside.expected})"
-            yield f"  task       {task.task_id}, beside the {known if beside.expected else f'candidate {beside.text!r}'}"
-        elif beside.role == "repeat":
-            yield f"  task       {task.task_id}, once more beside {asked.text!r}"
+        place = "first" if task.first.candidate_id == key else "second"
+        asked, beside = (task.first, task.second) if place == "first" else (task.second, task.first)
+        again = ", once more" if asked.role == "repeat" else ""
+        known = f"filter question {beside.text!r} (known: {beside.expected})"
+        other = known if beside.role == "filter" else f"candidate {beside.text!r}"
+        yield f"  task       {task.task_id}: it is the {place} of the two questions{again}; the other is the {other}"
     for row in _rows(folders, "collect/verified.jsonl", Verified, key, "candidate.candidate_id"):
         yield from _votes(row, folders)
     for row in _rows(folders, "balance/unpaired.jsonl", Dropped, key, "candidate_id"):
@@ -118,10 +116,17 @@ def _evidence(row: Screened, folders: Folders) -> Iterator[str]:
 def _votes(row: Verified, folders: Folders) -> Iterator[str]:
     made = " (a rehearsal)" if row.rehearsal else " (simulated)" if row.simulated else ""
     counts = f"{row.votes_invalid} invalid, {row.votes_valid} valid, {row.votes_set_aside} set aside"
-    yield f"  votes      {counts} -> {row.status}{made}"
+    word = " by an expert's word" if row.decided_by == "expert" else ""
+    yield f"  votes      {counts} -> {row.status}{word}{made}"
+    key = row.candidate.candidate_id
+    fields = ("first.candidate_id", "second.candidate_id")
+    tasks = {task.task_id: task for task in _rows(folders, "batch/tasks.jsonl", Task, key, *fields)}
     for verdict in _rows(folders, "collect/verdicts.jsonl", Verdict):
         if verdict.verdict_id in row.verdict_ids:
-            yield f"  verdict    {verdict.annotator}: first {verdict.first}, second {verdict.second}"
+            said, beside = verdict.first, verdict.second
+            if tasks[verdict.task_id].first.candidate_id != key:
+                said, beside = beside, said
+            yield f"  verdict    {verdict.annotator}: {said}; of the other question {beside}"
 
 
 def _item(item: Item) -> str:

@@ -17,6 +17,7 @@ FOLDERS = {
     "vectors": "Vectors that were computed elsewhere. May stay empty.",
     "plausibility": "What a language model says of edited questions (`rgqa plausibility`). May stay empty.",
     "annotations": "Exports of verdicts from Label Studio, as they come.",
+    "errata": "Faults of released items (`rgqa errata add`): the next release tells them. May stay empty.",
     "predictions": "What models said of the release: NAME.json is a row of the leaderboard (docs/leaderboard.md).",
 }
 RESERVED = {"release", "cache", "sample"}
@@ -29,6 +30,10 @@ RELEASE = """\
     published: ""                         # YYYY-MM-DD
     pictures: false                       # true if you may pass them on
     fetch_recipe: ""                      # how others get the pictures, if you may not
+    url: ""                               # where the release will be found
+    creators: []                          # who made it
+    derived_from: {{}}                      # data sets that it was made from, name: address
+    personal_information: ""              # what pictures and questions tell of persons
     folds: 5
     seed: 20231001
 """

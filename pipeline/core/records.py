@@ -343,7 +343,8 @@ class Verdict(Record):
 
 class Verified(Record):
     """A candidate after collection. `status` says what the votes came to; only "unanswerable" goes on. `reason` is
-    the one given most often with the invalid votes that count, if any gave one."""
+    the one given most often with the invalid votes that count, if any gave one. `decided_by` an expert: whatever the votes,
+    which are annotators' alone, came to."""
 
     candidate: Candidate
     judgement: Judgement
@@ -355,6 +356,7 @@ class Verified(Record):
     simulated: bool
     reason: Category | None = None
     rehearsal: bool = False
+    decided_by: Literal["votes", "expert"] = "votes"
 
 
 class AqCheck(Record):

@@ -39,7 +39,7 @@ class LocalModel:
             )
         except ImportError:
             raise UserError(
-                'a local model needs transformers, which is not installed: pip install ".[plausibility]" from a clone; or name '
+                'a local model needs transformers, which is not installed: pip install ".[hf]" from a clone; or name '
                 "a server (--server)"
             ) from None
         import torch
@@ -48,7 +48,9 @@ class LocalModel:
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
         try:
             self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, use_safetensors=True)
+            model: Any = AutoModelForCausalLM.from_pretrained(
+                folder, local_files_only=True, use_safetensors=True
+            )
         except (OSError, ValueError, KeyError) as error:
             raise UserError(f"{folder}: no causal language model that transformers reads: {error}") from error
         self._model = model.to(self._device).eval()

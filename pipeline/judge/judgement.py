@@ -102,7 +102,7 @@ def execute(program: Program, facts: Facts) -> Outcome:
             if operation.verb in FINDERS:
                 things.append(FINDERS[operation.verb](operation, inputs, program, facts))
                 if not (things[-1].sure or operation.asserted or doubt):
-                    doubt = f"whether there is {phrase(program, index)} is not known"
+                    doubt = f"nothing is known of any {phrase(program, index)}"
                 continue
             if operation.verb in ("and", "or"):
                 answer = connect(operation.verb, [answers[i] for i in operation.inputs])
@@ -118,7 +118,7 @@ def execute(program: Program, facts: Facts) -> Outcome:
         return Outcome("unanswerable", void.category, void.detail, void.answers, void.answers, found)
     found, asked = tuple(selection.sure for selection in things), _asked_of(program, -1)
     if not doubt and facts.unlisted and any(things[i].open for i in asked):
-        doubt = "whether others may be meant is not known"
+        doubt = "others may be meant, too"
     if doubt:
         return Outcome("unknown", None, doubt, (), answer.possible, found)
     roots = {root(program, i) for i in asked}

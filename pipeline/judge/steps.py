@@ -98,10 +98,10 @@ def verify(operation: Operation, inputs: Sequence[Selection], program: Program, 
     if operation.type == "rel":
         others = _existing(operation, facts)
         if not others.sure:
-            return _yes_or_no_unless(f"whether there is any {name_of(operation)} is not known")
+            return _yes_or_no_unless(f"nothing is known of any {name_of(operation)}")
         if operation.object_ids and operation.object_ids == program[operation.inputs[0]].object_ids:
             # GQA: "Is the man beside the boat?", with a program that asks if the man is beside the man.
-            return _yes_or_no_unless(f"what {what} is {value} is not told")
+            return _yes_or_no_unless(f"it is not told what {what} is {value}")
         # "Is the man wearing a hat?" (`o`) asks of the man whether he wears any; "Are the trees in front of the
         # building?" (`s`) asks it of the trees.
         asked, rest = (others, inputs[0]) if operation.subject else (inputs[0], others)
@@ -114,7 +114,7 @@ def verify(operation: Operation, inputs: Sequence[Selection], program: Program, 
         truths = [_has(thing, value, operation.type, facts) for thing in things]
         indoors_perhaps = things == (THE_SCENE,) and facts.of_scene("location") != "outdoors"
         if indoors_perhaps and truths == [None] and operation.type == "weather":
-            return _yes_or_no_unless("whether this is outdoors is not known")
+            return _yes_or_no_unless("it is not known whether this is outdoors")
     return values.agreed([unless(operation.negated, truth) for truth in truths], f"{what}, {value}")
 
 
@@ -123,7 +123,7 @@ def choose(operation: Operation, inputs: Sequence[Selection], program: Program, 
     if operation.type == "rel":
         others = _existing(operation, facts).sure
         if not others:
-            return StepAnswer(doubt=f"whether there is any {name_of(operation)} is not known")
+            return StepAnswer(doubt=f"nothing is known of any {name_of(operation)}")
         what = f"{name_of(operation)} and {what}"
         pairs = product(others, things) if operation.subject else product(things, others)
         cases = [
@@ -153,14 +153,14 @@ def query(operation: Operation, inputs: Sequence[Selection], program: Program, f
         return values.one_value([frozenset({known} - {""})], f"scene's {type_}", closed=False)
     if facts.partial and type_ == "name" and inputs[0].open:
         # "What is on the table?" asks for one thing; is it all?
-        return StepAnswer(doubt=f"whether there is only one {which} is not known")
+        return StepAnswer(doubt=f"there may be more than one {which}")
     known = [facts.values(thing, type_) for thing in things]
     return values.one_value(known, f"{type_} of {which}", closed=facts.complete and type_ not in POSITIONS)
 
 
 def rank(operation: Operation, inputs: Sequence[Selection], program: Program, facts: Facts) -> StepAnswer:
     """Which of two things is older, larger, healthier: graphs do not tell."""
-    return StepAnswer(doubt=f"which of the two is {operation.type} is not known")
+    return StepAnswer(doubt=f"it is not known which of the two is {operation.type}")
 
 
 def compare(operation: Operation, inputs: Sequence[Selection], program: Program, facts: Facts) -> StepAnswer:
@@ -173,7 +173,9 @@ def compare(operation: Operation, inputs: Sequence[Selection], program: Program,
     elif facts.complete:
         raise Void("missing object", f"only one {phrase(program, operation.inputs[0])} to compare")
     else:  # one object of an incomplete graph may be a whole herd
-        return _yes_or_no_unless(f"how many {phrase(program, operation.inputs[0])} is not known")
+        return _yes_or_no_unless(
+            f"it is not known how many are meant by {phrase(program, operation.inputs[0])!r}"
+        )
     truths: list[Truth] = []
     for pair in pairs:
         first_values, second_values = (facts.values(thing, type_) for thing in pair)

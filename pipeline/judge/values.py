@@ -105,7 +105,7 @@ def one_option(cases: Sequence[dict[str, Truth]], options: Sequence[str], what: 
         raise Void("underspecified", f"{what}: {', '.join(sorted(outcomes))}", answers)
     if unknown:
         possible = (o for o in options if not cases or any(case[o] is not False for case in cases))
-        doubt = f"{what}: whether {' or '.join(options)} is not known"
+        doubt = f"{what}: it is not known whether {' or '.join(options)}"
         return StepAnswer(possible=tuple(map(spoken, possible)), doubt=doubt)
     (outcome,) = outcomes
     if outcome in ("both", "neither"):

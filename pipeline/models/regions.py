@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import torch
@@ -190,8 +190,8 @@ def told(features: np.ndarray, names: RegionNames, hidden: int) -> np.ndarray:
     return caption
 
 
-def decoded(paths: Sequence[Path], size: tuple[int, int]) -> np.ndarray:
-    """Pictures from files as uint8 [n, 3, *size], squashed (bicubic), as the sample's CLIP sees them."""
+def decoded(paths: Sequence[Path | BinaryIO], size: tuple[int, int]) -> np.ndarray:
+    """Pictures from files, or of their bytes, as uint8 [n, 3, *size], squashed (bicubic), as the sample's CLIP sees them."""
     from PIL import Image
 
     rows = []

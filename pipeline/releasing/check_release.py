@@ -32,8 +32,12 @@ def check_checksums(folder: Path) -> int:
     """Compare every file with its sum; return how many were compared.
 
     Raises:
-        UserError: lists every file that is missing, changed or not listed.
+        UserError: there is no such folder, or it lists every file that is missing, changed or not listed.
     """
+    if not folder.is_dir():
+        raise UserError(
+            f"{folder}: there is no such folder; wanted a release's, data/release/<data set>/<version>"
+        )
     problems = Problems(f"{folder}: the release is not as it was published")
     if not (folder / SUMS).is_file():
         problems.add(SUMS, "no such file; this is not a release folder, or a part of one")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from pipeline.core.files import copy_file, write_text
 from pipeline.releasing import rgqa_tasks
+from pipeline.scorers.running.prompts import PROMPTS
 
 COMMON = "rgqa_common"  # without a suffix, or lmms-eval takes it for a task
 # What all tasks have in common. The answer decides, so the model is told how to refuse.
@@ -19,15 +21,18 @@ doc_to_target: !function rgqa_tasks.target
 process_results: !function rgqa_tasks.results
 lmms_eval_specific_kwargs:
   default:
-    pre_prompt: ""
-    post_prompt: "\\nAnswer with a word or a phrase. If the picture does not show what is asked about, answer: unanswerable"
+    pre_prompt: {before}
+    post_prompt: {after}
 generation_kwargs:
-  max_new_tokens: 64
+  max_new_tokens: {tokens}
   temperature: 0
   do_sample: false
 metric_list:
   - metric: item_id
     aggregation: !function builtins.len
+    higher_is_better: true
+  - metric: max_new_tokens
+    aggregation: !function statistics.median
     higher_is_better: true
 metadata:
   version: {version}
@@ -49,7 +54,9 @@ def write_tasks(home: Path, version: str) -> list[str]:
     folder = home / "harness/lmms_eval"
     source = Path(rgqa_tasks.__file__)
     copy_file(source, folder / source.name)
-    write_text(folder / COMMON, SETTINGS.format(version=version))
+    before, after = map(json.dumps, PROMPTS["refuse"].text.split("{question}"))
+    settings = {"tokens": rgqa_tasks.MAX_NEW_TOKENS, "version": version, "before": before, "after": after}
+    write_text(folder / COMMON, SETTINGS.format(**settings))
     tables = {part: sorted((home / "data").glob(f"*-{part}.parquet")) for part in ("test", "dev")}
     tasks = {"rgqa": ("test", tables["test"]), "rgqa_dev": ("dev", tables["dev"])}
     for table in tables["test"]:

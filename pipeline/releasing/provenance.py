@@ -1,16 +1,12 @@
-"""What a release is made with, the story of each of its items, and what did not become one."""
+"""The story of each item of a release, and what did not become one."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date
-from typing import Annotated
-
-import msgspec
+from typing import Literal
 
 from pipeline.core.files import read_jsonl
-from pipeline.core.params import Params
 from pipeline.core.paths import Folders
 from pipeline.core.records import Dropped, Item, Judgement, Question, Record, Step, Verified
 
@@ -18,28 +14,6 @@ SIMULATED = "VERDICTS SIMULATED BY PROGRAMS."
 REHEARSAL = "REHEARSAL, NO BENCHMARK: verdicts simulated from graphs that were put together from questions."
 
 DROPS = ("perturb/unperturbed.jsonl", "screen/dropped.jsonl", "balance/unpaired.jsonl")
-Filled = Annotated[str, msgspec.Meta(min_length=1)]
-
-
-class ReleaseParams(Params):
-    """Parameters of the release.
-
-    Attributes:
-        title: name on the card. origin: one paragraph on where pictures and questions come from.
-        licence, licence_url: of the data. published: date of the version, YYYY-MM-DD (never taken from a clock).
-        pictures: put the pictures into the tables; if not, `fetch_recipe` says how to get them.
-        folds, seed: of the blind sanity predictions.
-    """
-
-    title: Filled
-    origin: Filled
-    licence: Filled
-    licence_url: Filled
-    published: date
-    pictures: bool = True
-    fetch_recipe: str = ""
-    folds: Annotated[int, msgspec.Meta(ge=2)] = 5
-    seed: int = 0
 
 
 class Provenance(Record):
@@ -53,6 +27,7 @@ class Provenance(Record):
     votes_invalid: int
     votes_valid: int
     votes_set_aside: int
+    decided_by: Literal["votes", "expert"] | None = None
 
 
 def canary(dataset: str, version: str, simulated: bool = False, rehearsal: bool = False) -> str:
@@ -77,6 +52,7 @@ def provenance(
             votes_invalid=judged.votes_invalid if judged else 0,
             votes_valid=judged.votes_valid if judged else 0,
             votes_set_aside=judged.votes_set_aside if judged else 0,
+            decided_by=judged.decided_by if judged else None,
         )
 
 
@@ -87,5 +63,6 @@ def all_dropped(folders: Folders, verified: Iterable[Verified]) -> Iterator[Drop
         yield from read_jsonl(folders.stage(name), Dropped)
     for row in verified:
         if row.status != "unanswerable":
-            detail = f"{row.votes_invalid} invalid, {row.votes_valid} valid"
+            word = ", decided by an expert" if row.decided_by == "expert" else ""
+            detail = f"{row.votes_invalid} invalid, {row.votes_valid} valid{word}"
             yield row.candidate.dropped("collect", row.status, detail)

@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+MAX_NEW_TOKENS = 64  # as rgqa_common has it
 PICTURES = "RGQA_PICTURES"  # names the folder of the pictures, where the release has none in its tables
 
 
@@ -53,6 +54,7 @@ def target(row: Mapping[str, Any]) -> str:
     return row["answer"] or "unanswerable"
 
 
-def results(row: Mapping[str, Any], said: Sequence[str]) -> dict[str, str]:
-    """The item's id, which lmms-eval writes beside the response: by it `rgqa-score` knows what was asked."""
-    return {"item_id": row["item_id"]}
+def results(row: Mapping[str, Any], said: Sequence[str]) -> dict[str, str | int]:
+    """What lmms-eval writes beside the response: the item's id, by which `rgqa-score` knows what was asked, and the tokens
+    allowed, by which it knows what was cut off."""
+    return {"item_id": row["item_id"], "max_new_tokens": MAX_NEW_TOKENS}

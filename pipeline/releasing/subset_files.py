@@ -13,7 +13,7 @@ import numpy as np
 
 from pipeline.core.files import replacing, write_json, write_text
 from pipeline.core.records import Item, Picture, Record, Subset
-from pipeline.releasing.provenance import ReleaseParams
+from pipeline.releasing.release_params import ReleaseParams
 from pipeline.scorers import auaf, auroc, facc, ff95
 
 # Columns that are named as fields of an item are these; the others are in FIELDS.

@@ -31,6 +31,17 @@ Requires-Dist: openpyxl>=3.1; extra == "logs"
 Requires-Dist: zstandard>=0.23; extra == "logs"
 Provides-Extra: vectors
 Requires-Dist: spacy>=3.7; extra == "vectors"
+Provides-Extra: inspect
+Requires-Dist: inspect_ai>=0.3.285; extra == "inspect"
+Requires-Dist: openai>=3; extra == "inspect"
+Requires-Dist: pillow>=11; extra == "inspect"
+Requires-Dist: pyarrow>=15; extra == "inspect"
+Provides-Extra: hf
+Requires-Dist: rgqa-scorers[inspect]; extra == "hf"
+Requires-Dist: accelerate>=1; extra == "hf"
+Requires-Dist: torch>=2.6; extra == "hf"
+Requires-Dist: torchvision>=0.21; extra == "hf"
+Requires-Dist: transformers>=5; extra == "hf"
 Description-Content-Type: text/markdown
 
 # rgqa_scorers {version}
@@ -41,9 +52,20 @@ RELEASE is the folder of a release, or one of its `rgqa/*.json`. PREDICTIONS is 
 `{{"questionId": ..., "prediction": ..., "confidence": ...}}`, as JSON, JSONL, CSV, TSV or
 (extra `parquet`) Parquet; or a log of lmms-eval, OpenAI's batches or (extra `logs`) inspect_ai or VLMEvalKit.
 In Python: `from rgqa_scorers import auaf, ff95, facc, auroc`.
+
+    rgqa-run RELEASE --model MODEL
+    inspect eval rgqa/clip_hard -T release=RELEASE --model MODEL
+
+run a model on the release (extra `inspect`; models of transformers on this machine: extra `hf`).
 """
 WHEEL = "Wheel-Version: 1.0\nGenerator: rgqa-pipeline\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-ENTRY_POINTS = f"[console_scripts]\nrgqa-score = {NAME}.command:main\n"
+ENTRY_POINTS = f"""[console_scripts]
+rgqa-score = {NAME}.command:main
+rgqa-run = {NAME}.running.run_command:main
+
+[inspect_ai]
+rgqa = {NAME}.running.registry
+"""
 
 
 def build_wheel(folder: Path, version: str) -> Path:
@@ -58,8 +80,8 @@ def build_wheel(folder: Path, version: str) -> Path:
         f"{info}/entry_points.txt": ENTRY_POINTS,
     }
     files = {
-        f"{NAME}/{source.name}": source.read_bytes()
-        for source in sorted([*SOURCES.glob("*.py"), *SOURCES.glob("*.npz")])
+        f"{NAME}/{source.relative_to(SOURCES).as_posix()}": source.read_bytes()
+        for source in sorted([*SOURCES.rglob("*.py"), *SOURCES.rglob("*.npz")])
     }
     files |= {name: text.encode() for name, text in texts.items()}
     record = ""

@@ -1,23 +1,21 @@
-"""The page's figures: tables (the set beside the paper's, edits, what attackers reach) and plots as SVG."""
+"""The page's figures: tables (the set beside the paper's, edits) and plots as SVG."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import altair as alt
 import msgspec
 from markupsafe import Markup
 
-from pipeline.auditing.attackers import Attack
-from pipeline.auditing.subset_audit import AuditReport, Histograms
-from pipeline.auditing.text_attackers import TEXT_ATTACKERS, TOLD_APART
+from pipeline.auditing.subset_audit import Histograms
 from pipeline.core.pages import svg
 from pipeline.core.records import Item, Record, Subset
-from pipeline.releasing.card import mean_words
+from pipeline.releasing.release_facts import mean_words
+from pipeline.reporting.blind_rows import AttackRow
 from pipeline.reporting.run_files import Run
 
-ATTACKERS = (*TEXT_ATTACKERS, *TOLD_APART, "picture", "CLIP score")  # in the order shown
 MOST_SWAPS = 12
 # Told apart by eyes that see red and green alike, and in print by the dashes of UQ.
 AQ, UQ = "#1f6fb4", "#c8500a"
@@ -68,14 +66,6 @@ class EditFigures(Record):
     swaps: list[tuple[str, str, str, int]]
 
 
-class AttackRow(Attack):
-    """What one attacker reaches: here and under the paper's rules; the limit, if any."""
-
-    attacker: str
-    paper: float | None = None
-    limit: float | None = None
-
-
 def this_set(run: Run) -> SetRow:
     """The set of this run as a row of Table 1. A pair is an item: a picture with a question."""
     source = f"{run.folders.dataset} {run.split}"
@@ -107,24 +97,6 @@ def edits(items: Sequence[Item]) -> EditFigures | None:
         put_in=len({new for _, _, new in swaps}),
         swaps=commonest[:MOST_SWAPS],
     )
-
-
-def attack_rows(audit: AuditReport, limits: Mapping[str, float]) -> dict[Subset, list[AttackRow]]:
-    """What every attacker reaches on each subset, those known here first."""
-    order = {name: place for place, name in enumerate(ATTACKERS)}
-    result = {}
-    for subset, audited in audit.subsets.items():
-        paper = audit.paper_rules[subset].attacks if subset in audit.paper_rules else {}
-        result[subset] = [
-            AttackRow(
-                **msgspec.structs.asdict(audited.attacks[name]),
-                attacker=name,
-                paper=paper[name].auroc if name in paper else None,
-                limit=limits.get(subset) if name in TEXT_ATTACKERS else None,
-            )
-            for name in sorted(audited.attacks, key=lambda name: (order.get(name, len(order)), name))
-        ]
-    return result
 
 
 def histogram_svg(drawn: Histograms, span: tuple[float, float]) -> Markup:

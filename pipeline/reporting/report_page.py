@@ -15,8 +15,8 @@ from pipeline.core.pages import render
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.records import SUBSETS
-from pipeline.releasing.card import HOW, PAIRING, counted
-from pipeline.reporting import figures, sunburst
+from pipeline.releasing.release_facts import HOW, PAIRING, counted
+from pipeline.reporting import blind_rows, figures, sunburst
 from pipeline.reporting.funnel import funnels, overview
 from pipeline.reporting.gallery import MOST, gallery
 from pipeline.reporting.run_files import Run
@@ -49,7 +49,7 @@ def report(out: Path | None = None, cards: int = 12) -> Path:
 def page(run: Run, cards: int) -> str:
     """The whole page as HTML."""
     steps = funnels(run.reports, run.released)
-    attacks = figures.attack_rows(run.audit, params.load("audit", AuditParams).limits)
+    attacks = blind_rows.attack_rows(run.audit, params.load("audit", AuditParams).limits)
     return render(
         HERE / "page.html.jinja",
         {"percent": lambda share, places=0: f"{100 * share:.{places}f} %"},
@@ -64,6 +64,7 @@ def page(run: Run, cards: int) -> str:
         funnels=steps,
         overview=overview(steps),
         cards=gallery(run, cards),
+        finding=blind_rows.finding(attacks),
         attacks=attacks,
         attack_svg={subset: figures.attack_svg(rows) for subset, rows in attacks.items()},
         edits={subset: figures.edits(items) for subset, items in run.items.items()},

@@ -46,7 +46,8 @@ def acc_band(at: Answered, options: Options) -> list[Row]:
         acc, fpr = share(swept.right, swept.aqs[-1:]), share(swept.uqs, swept.uqs[-1:])
         repeated.append(np.interp(grid, fpr, acc))
     bounds = np.array([interval(column) for column in np.array(repeated).T])
-    return _rows(x=grid, low=bounds[:, 0], high=bounds[:, 1])
+    known = np.isfinite(bounds).all(axis=1)  # of few pictures, draws that lack a label leave no interval
+    return _rows(x=grid[known], low=bounds[known, 0], high=bounds[known, 1])
 
 
 def risk_coverage(at: Answered, options: Options) -> list[Row]:
@@ -93,7 +94,8 @@ def _categories(rows: dict[str, dict[str, Any]]) -> Iterator[Row]:
         low, high = row["intervals"].get("auaf", (np.nan, np.nan))
         shown = None if few(row, "auaf") or np.isnan(row["auaf"]) else row["auaf"]
         bounds = {"low": low, "high": high} if np.isfinite([low, high]).all() else {}
-        yield {"kind": f"{kind} ({row['uqs']:,} UQs)", "x": shown, **bounds}
+        if bounds or shown is not None:
+            yield {"kind": f"{kind} ({row['uqs']:,} UQs)", "x": shown, **bounds}
 
 
 def _line(x: np.ndarray, y: np.ndarray) -> list[Row]:

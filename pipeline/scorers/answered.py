@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -33,20 +34,20 @@ class Reading(NamedTuple):
     failed: Mapping[str, str] = MappingProxyType({})
     notes: tuple[str, ...] = ()
 
-    def line(self) -> str:
-        """All of it on one line.
+    def lines(self) -> list[str]:
+        """All of it: a line on how the file was read, and one on the requests that failed, if any did.
 
-        >>> Reading("lmms-eval", "item_id", "resps", notes=("the first of 2 responses",)).line()
-        'lmms-eval: id from item_id, answer from resps, no confidence; the first of 2 responses'
+        >>> Reading("lmms-eval", "item_id", "resps", notes=("the first of 2 responses",)).lines()
+        ['read as lmms-eval: id from item_id, answer from resps, no confidence; the first of 2 responses']
         """
         fields = {"id": self.id, "answer": self.answer, "confidence": self.confidence}
         parts = [f"{kind} from {field}" if field else f"no {kind}" for kind, field in fields.items()]
-        notes = [*self.notes]
+        lines = [f"read as {self.form}: " + "; ".join([", ".join(parts), *self.notes])]
         if self.failed:
-            reasons = ", ".join(sorted(set(self.failed.values()))[:SHOWN])
+            reasons = ", ".join(f"{n:,} {why}" for why, n in Counter(self.failed.values()).most_common(SHOWN))
             ids = ", ".join([*self.failed][:SHOWN]) + (", ..." if len(self.failed) > SHOWN else "")
-            notes.append(f"{len(self.failed):,} FAILED ({reasons}): {ids}")
-        return f"{self.form}: " + "; ".join([", ".join(parts), *notes])
+            lines.append(f"{len(self.failed):,} FAILED ({reasons}): {ids}")
+        return lines
 
 
 class Predictions(NamedTuple):

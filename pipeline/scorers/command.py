@@ -25,6 +25,7 @@ from .options import options_of, parser
 from .predictions import read_predictions
 from .text_table import kinds_of, text_of
 from .validation import InputError, no_collection, read_synonyms
+from .without_errata import without_errata
 
 T = TypeVar("T")
 PROBLEMS = 100  # that are shown
@@ -56,6 +57,8 @@ def read(
             problems.append(f"--{name} {given[name]}: wanted {wanted}")
     options = attempt(options_of, given)
     benchmark = attempt(read_benchmark, arguments.benchmark, arguments.subset)
+    if benchmark and (errata := given.get("without_errata")):
+        benchmark = attempt(without_errata, benchmark, arguments.benchmark, errata)
     models = [attempt(read_predictions, path) for path in arguments.predictions]
     devs = [attempt(read_predictions, path) for path in arguments.dev]
     for name in ("dev", "judge"):

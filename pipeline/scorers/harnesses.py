@@ -5,16 +5,28 @@ A log is known by the keys of its rows, never by its file's name (docs/scores.md
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any, NamedTuple
+
+from .running.error_words import reason_of
 
 Row = Mapping[str, Any]
 Found = tuple[str, Any]  # the name of a field, "" for none, and what stands in it
 
 IDS = ("item_id", "questionId", "question_id", "id")
 CONFIDENCES = ("confidence", "p_answerable")
-FAILED = "Failed to obtain answer"  # what VLMEvalKit writes in the place of an answer
+# What stands in the place of an answer where a request failed. VLMEvalKit at f60eb88 (vlmeval/api/base.py) and 3d2f88e
+# (vlmeval/inference.py): these words, with more around them. lmms-eval 0.7.3: a word in brackets (models/chat/openai.py,
+# async_openai.py, gemini.py) or nothing (models/simple/claude.py, gpt4v.py, reka.py).
+FAILURE = re.compile(
+    r"(Failed to obtain answer)|^\[(LMMS_EVAL_REQUEST_FAILED|LMMS_EVAL_BUDGET_EXCEEDED|GENERATION_FAILED|SAFETY_BLOCKED)\b"
+)
+TRUNCATED = "truncated"
+# How the errors of our own tasks for inspect_ai begin, where what was said is no row of predictions.
+UNUSABLE = re.compile(r"(truncated|no answer|no confidence):")
 
 
 class Sample(NamedTuple):
@@ -23,7 +35,8 @@ class Sample(NamedTuple):
     Attributes:
         beside: mappings, by the name of their field, in which a task or a scorer may have put a confidence.
         failure: why there is no answer. answers: how many responses there are; `answer` is the first.
-        epoch: which of several runs of the item this is.
+        epoch: which of several runs of the item this is. alike: the ids of all items with this question about this
+            picture, where it was asked once for all of them.
     """
 
     id: Found
@@ -32,10 +45,12 @@ class Sample(NamedTuple):
     failure: str = ""
     answers: int = 1
     epoch: int = 1
+    alike: tuple[str, ...] = ()
 
 
 def _lmms_eval(row: Row) -> Sample:
-    """Its log has no id but what a task's `process_results` returns, as a metric or in one."""
+    """Its log has no id but what a task's `process_results` returns, as a metric or in one, and does not say which responses
+    were cut off: those that took exactly the tokens allowed, where a release's tasks say how many that are."""
     metrics = {
         "": row,
         **{name: value for name, value in row.items() if isinstance(value, dict) and name != "doc"},
@@ -46,27 +61,51 @@ def _lmms_eval(row: Row) -> Sample:
         count *= len(answer)
         answer = answer[0] if answer else None
     places = metrics | {"doc": mapping(row.get("doc"))}
-    return Sample(find(places, IDS), (field, answer), metrics, answers=count)
+    limit = row.get("max_new_tokens")
+    cut_off = any(tokens.get("output_tokens") == limit for tokens in _dicts(row.get("token_counts")))
+    failure = _failure_in(answer) or (TRUNCATED if limit and cut_off else "")
+    return Sample(find(places, IDS), (field, answer), metrics, failure, answers=count)
 
 
 def _inspect(row: Row) -> Sample:
-    """`completion` is the text of the first choice's message, without its reasoning."""
-    output, scores = mapping(row.get("output")), mapping(row.get("scores"))
-    judged = {name: mapping(score) for name, score in scores.items()}
-    choices, error = _dicts(output.get("choices")), mapping(row.get("error"))
+    """A scorer's `prediction` is the answer where it gives one, since the model may have been asked more after it; else
+    `completion`, the text of the first choice's message without its reasoning."""
+    output, more = mapping(row.get("output")), mapping(row.get("metadata"))
+    scores = {name: mapping(score) for name, score in mapping(row.get("scores")).items()}
+    beside = {
+        "scores": {name: score.get("value") for name, score in scores.items()},
+        **{f"scores.{name}.value": mapping(score.get("value")) for name, score in scores.items()},
+        **{f"scores.{name}.metadata": mapping(score.get("metadata")) for name, score in scores.items()},
+        "metadata": more,
+    }
+    choices, alike = _dicts(output.get("choices")), more.get("items")
+    answer = find(beside, ["prediction"])
+    failure = ""
+    if not answer[0]:
+        answer = ("output.completion", output.get("completion") if choices else None)
+        if choices and choices[0].get("stop_reason") in ("max_tokens", "model_length"):
+            failure = TRUNCATED
+    if limit := mapping(row.get("limit")):
+        failure = f"its limit of {limit.get('type')}"
+    if error := row.get("error"):
+        failure = _error(mapping(error))
     return Sample(
         ("id", row.get("id")),
-        ("output.completion", output.get("completion") if choices else None),
-        {
-            "scores": {name: score.get("value") for name, score in judged.items()},
-            **{f"scores.{name}.value": mapping(score.get("value")) for name, score in judged.items()},
-            **{f"scores.{name}.metadata": mapping(score.get("metadata")) for name, score in judged.items()},
-            "metadata": mapping(row.get("metadata")),
-        },
-        str(error.get("message") or "an error") if row.get("error") else "",
+        answer,
+        beside,
+        failure,
         max(len(choices), 1),
         row["epoch"] if isinstance(row.get("epoch"), int) else 1,
+        tuple(map(str, alike)) if isinstance(alike, list) else (),
     )
+
+
+def _error(error: Row) -> str:
+    """Why a sample of inspect_ai failed, on one line that is the same for all that failed alike."""
+    message, traceback = (str(error.get(name) or "") for name in ("message", "traceback"))
+    if kind := UNUSABLE.match(message):
+        return kind[1]
+    return reason_of(SimpleNamespace(message=message, traceback=traceback)).replace("\\'", "'") or "an error"
 
 
 def _openai(row: Row) -> Sample:
@@ -80,15 +119,18 @@ def _openai(row: Row) -> Sample:
         message = mapping(choices[0].get("message"))
         field = "content" if message.get("content") is not None else "refusal"
         answer: Found = (f"{place}.{field}", message.get(field))
+        cut_off = choices[0].get("finish_reason") == "length"
     else:
         parts = [part for item in _dicts(body.get("output")) for part in _dicts(item.get("content"))]
         texts = [str(part.get("text")) for part in parts if part.get("type") == "output_text"]
         answer = ("response.body.output", "".join(texts) if texts else None)
+        cut_off = mapping(body.get("incomplete_details")).get("reason") == "max_output_tokens"
     error = mapping(row.get("error")) or mapping(body.get("error"))
-    status = response.get("status_code", 200)
-    failure = str(error.get("code") or error.get("message") or "") or (
-        f"status {status}" if status != 200 else ""
-    )
+    failure = TRUNCATED if cut_off else ""
+    if (status := response.get("status_code", 200)) != 200:
+        failure = f"status {status}"
+    if error:
+        failure = str(error.get("code") or error.get("message") or "an error")
     return Sample(("custom_id", row.get("custom_id")), answer, {}, failure, max(len(choices), 1))
 
 
@@ -98,8 +140,16 @@ def _vlmevalkit(row: Row) -> Sample:
     for name in CONFIDENCES:
         with suppress(ValueError, TypeError, KeyError):
             beside[name] = float(beside[name])
-    failure = FAILED if isinstance(said, str) and said.startswith(FAILED) else ""
-    return Sample(find({"": row}, (*IDS, "index")), ("prediction", said), {"": beside}, failure)
+    return Sample(find({"": row}, (*IDS, "index")), ("prediction", said), {"": beside}, _failure_in(said))
+
+
+def _failure_in(answer: Any) -> str:
+    """Why there is no answer where one is wanted: of these harnesses' empty responses nobody can tell whether the model
+    had nothing to say or the request failed or was cut off."""
+    if answer == "":
+        return "an empty response"
+    found = FAILURE.search(answer) if isinstance(answer, str) else None
+    return next(filter(None, found.groups())) if found else ""
 
 
 def find(places: Mapping[str, Row], names: Sequence[str]) -> Found:

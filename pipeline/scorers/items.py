@@ -106,7 +106,8 @@ class Items:
 class Benchmark(NamedTuple):
     """Attributes:
     subsets: in the order of their names. version: "" where the files do not say. sha256: of every file read.
-    ids: of all items, those of subsets that were not chosen, too.
+    ids: of all items, those of subsets that were not chosen, too. errata: ids of items left out as faulty, with those
+        paired with them; None where nobody asked for it.
     """
 
     kind: Literal["rgqa", "vqa", "gqa"]
@@ -115,6 +116,7 @@ class Benchmark(NamedTuple):
     sha256: dict[str, str]
     subsets: dict[str, Items]
     ids: frozenset[str]
+    errata: tuple[str, ...] | None = None
 
     def words(self) -> set[str]:
         """All words of people's answers, lower-cased."""

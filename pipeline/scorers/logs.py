@@ -31,7 +31,7 @@ def recognised(
         for form, harness in HARNESSES.items():
             if harness.writes(first):
                 with no_collection():
-                    return _read(form, [_sample(harness.sample, row, path) for row in chain([first], left)])
+                    return _read(form, list(_samples(harness.sample, chain([first], left), path)))
     there = mapping(first)
     name, answer = (next((key for key in keys if there.get(key) is not None), "") for keys in (ids, answers))
     confidence = "confidence" if there.get("confidence") not in (None, "") else ""
@@ -54,10 +54,14 @@ def samples_of(value: Any, path: Path) -> list[Any] | None:
     return (value.get("samples") or []) if {"eval", "plan"} <= keys else None
 
 
-def _sample(sample_of: Callable[[Row], Sample], row: Any, path: Path) -> Sample:
-    if not isinstance(row, dict):
-        raise InputError(f"{path}: wanted a log's rows to be objects, one is {row!r:.60}")
-    return sample_of(row)
+def _samples(sample_of: Callable[[Row], Sample], rows: Iterable[Any], path: Path) -> Iterator[Sample]:
+    """What the rows say of each item: where one was asked for several that are alike, the same of all of them."""
+    for row in rows:
+        if not isinstance(row, dict):
+            raise InputError(f"{path}: wanted a log's rows to be objects, one is {row!r:.60}")
+        sample = sample_of(row)
+        for item in sample.alike or [sample.id[1]]:
+            yield sample._replace(id=(sample.id[0], item))
 
 
 def _read(form: str, samples: Sequence[Sample]) -> tuple[list[Any], Reading, list[str]]:

@@ -95,7 +95,7 @@ def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options)
     for model in models:
         found = [*model.faults, *(f"{model.name}: {line}" for line in faults(benchmark, model, options))]
         if found and (harness := HARNESSES.get(model.reading.form)):
-            found.append(f"{model.name} was read as {model.reading.line()}")
+            found += [f"{model.name}: {line}" for line in model.reading.lines()]
             found += [harness.hint] if benchmark.ids.isdisjoint(model.answers) else []
         problems += found
     names = [model.name for model in models]

@@ -50,6 +50,13 @@ OPTIONS = {
         CommandOption("--subset", "a subset of a release; may be repeated", "pt-hard", "all", MANY),
         CommandOption("--part", "items of a release: test (with thresholds from dev), dev or all", "all"),
         CommandOption(
+            "--without-errata",
+            "leave out items known to be faulty, and what is paired with them: auto (the release's list) or a file",
+            "auto",
+            "none",
+            {"default": None, "metavar": "FILE"},
+        ),
+        CommandOption(
             "--dev",
             "predictions to choose thresholds on, for each model a file",
             "dev.json",

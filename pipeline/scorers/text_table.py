@@ -45,7 +45,9 @@ def benchmark_line(report: Report) -> str:
     version = f" {bench['version']}" if bench["version"] not in ("", bench["name"]) else ""
     compared = f", answers compared by {report.options['match']}" if bench["kind"] == "rgqa" else ""
     part = f", part {report.options['part']}" if bench["parts"] else ""
-    return f"benchmark {bench['name']}{version}{part}, mode {report.options['mode']}{compared}"
+    gone = bench.get("errata")
+    errata = "" if gone is None else f", WITHOUT {len(gone):,} items by errata (their pairs included)"
+    return f"benchmark {bench['name']}{version}{part}, mode {report.options['mode']}{compared}{errata}"
 
 
 def headline(model: str, subset: str, counts: Scores) -> str:
@@ -69,7 +71,7 @@ def oddities(counts: Scores) -> Iterator[str]:
 
 def _model(model: ModelReport) -> Iterator[str]:
     if model.reading.form:
-        yield f"{model.name}: read as {model.reading.line()}"
+        yield from (f"{model.name}: {line}" for line in model.reading.lines())
     if model.mean:
         yield from ("", f"{model.name}: mean of {len(model.subsets)} subsets")
         for group, values in model.mean.items():

@@ -2,7 +2,7 @@
 
 Annotators whose sensitivity or specificity on filter questions is below the limits, who drift below them, or who answer too
 fast are set aside, and so is every answer whose own filter question was failed. What is left are votes; a candidate goes on
-only if they say "invalid", by Dawid and Skene's estimate, majority, or unanimity.
+only if they say "invalid", by Dawid and Skene's estimate, majority, or unanimity; or if an expert says so.
 
 Reads   tasks.jsonl, screened.jsonl, estimates.jsonl
         data/<data set>/annotations/pulled.json   what `rgqa annotate pull` and `import` wrote, or, with `simulate: true`,
@@ -23,6 +23,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
+from annotation.study.asking import drawn
+from annotation.study.asking_params import AnnotateParams
 from annotation.study.exports import PULLED, verdicts_in
 from annotation.study.judged import judged_questions
 from annotation.study.quality_page import page
@@ -106,7 +108,11 @@ def main() -> None:
     tasks = {task.task_id: task for task in folders.rows(Task)}
     verdicts, exported = verdicts_given(folders, tasks, params)
     answerable = {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
-    collected = collect(list(folders.rows(Screened)), judged_questions(tasks, verdicts), params, answerable)
+    rules = load("annotate", AnnotateParams).rules()
+    own = [row for key, task in tasks.items() if drawn(key, rules) for row in (task.first, task.second)]
+    overlap = {row.candidate_id for row in own if row.role == "candidate" and row.candidate_id}
+    screened, judged = list(folders.rows(Screened)), judged_questions(tasks, verdicts)
+    collected = collect(screened, judged, params, answerable, overlap)
     check_votes(collected, params)
     for alarm in collected.quality.alarms:
         print(f"collect: ALARM: {alarm}", file=sys.stderr)

@@ -15,15 +15,22 @@ from annotation.study.quality_page import bounds, page
 from pipeline.auditing.subset_audit import AuditReport
 from pipeline.core import params
 from pipeline.core.errors import UserError, run
-from pipeline.core.files import copy_file, read_json, write_json, write_jsonl, write_text
+from pipeline.core.files import copy_file, read_json, replacing, write_json, write_jsonl, write_text
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import SUBSETS, Item, Picture, Question, Verdict, Verified
 from pipeline.encoders.embedding import EmbedReport
-from pipeline.releasing.card import VoteCounts, card, croissant
+from pipeline.releasing.card import card
+from pipeline.releasing.card_picture import card_picture
 from pipeline.releasing.check_release import write_checksums
-from pipeline.releasing.harness_tasks import write_tasks
-from pipeline.releasing.provenance import REHEARSAL, ReleaseParams, all_dropped, canary, provenance
+from pipeline.releasing.croissant import croissant
+from pipeline.releasing.errata import FILE as ERRATA
+from pipeline.releasing.errata import errata_of, errata_text
+from pipeline.releasing.harness_pack import write_pack
+from pipeline.releasing.licences import licence_text
+from pipeline.releasing.provenance import all_dropped, canary, provenance
+from pipeline.releasing.release_facts import PAIRING, ReleaseFacts, VoteCounts, counts_of
+from pipeline.releasing.release_params import ReleaseParams
 from pipeline.releasing.subset_files import in_release_order, write_subset
 from pipeline.releasing.wheel import build_wheel
 
@@ -36,28 +43,18 @@ def main() -> None:
     items = in_release_order(folders.rows(Item), version)
     if not items:
         raise UserError("no items to release: balance kept none; see its report and the verdicts collected")
-    rehearsal = any(item.rehearsal for item in items)
-    check_version(version, rehearsal)
+    facts = facts_of(items, folders, p, version)
+    check_version(version, facts.rehearsal)
     home = folders.release(version)
-    mark = canary(folders.dataset, version, any(item.simulated for item in items), rehearsal)
-    write_items(home, items, folders, mark, p)
+    write_items(home, items, folders, facts.canary, p)
     for path in (folders.stage(name) for name in COPIED):
         copy_file(path, home / path.name)
     made_by = {name: values for name, values in params.section().items() if name not in LATER}
     write_json(home / "params.json", {"dataset": folders.dataset, "version": version, **made_by})
-    write_texts(home, items, folders, mark, version, p)
-    description = f"{p.title}: answerable and unanswerable questions about pictures."
-    described = croissant(
-        home,
-        name=f"rgqa-{folders.dataset}",
-        version=version,
-        description=f"{REHEARSAL} {description}" if rehearsal else description,
-        licence_url=p.licence_url,
-        published=p.published,
-    )
-    write_json(home / "croissant.json", described)
+    write_texts(home, items, folders, facts)
     build_wheel(home / "scorers", version)
-    write_tasks(home, version)
+    pictures = {row.picture_id: row.path for row in folders.rows(Picture)}
+    write_pack(home, items, pictures, version, p.pictures)
     write_checksums(home)
     done("release", f"{len(items):,} items, {sum(i.unanswerable for i in items):,} unanswerable", home)
 
@@ -90,58 +87,71 @@ def write_items(home: Path, items: Sequence[Item], folders: Folders, mark: str, 
 def vote_counts(items: Sequence[Item], verified: Iterable[Verified], quality: Quality) -> VoteCounts:
     """What the UQs among the items rest on."""
     uqs = {item.item_id for item in items if item.unanswerable}
-    votes = Counter(
-        row.votes_invalid + row.votes_valid for row in verified if row.candidate.candidate_id in uqs
-    )
+    rows = [row for row in verified if row.candidate.candidate_id in uqs]
+    votes = Counter(row.votes_invalid + row.votes_valid for row in rows if row.decided_by == "votes")
     agreed, wrong = quality.agreement[0], quality.wrong
+    people = [row for row in quality.annotators if not row.expert]
     told = (
-        f"On {agreed.candidates:,} candidates that two or more judged, Krippendorff's alpha is {bounds(agreed.alpha)} and Gwet's AC1 "
+        f"On {agreed.candidates:,} candidates, drawn by lot, that two or more judged, Krippendorff's alpha is {bounds(agreed.alpha)} and Gwet's AC1 "
         f"{bounds(agreed.ac1)}, with 95 % intervals."
     )
     return VoteCounts(
-        annotators=len(quality.annotators),
-        excluded=sum(bool(row.excluded) for row in quality.annotators),
+        annotators=len(people),
+        excluded=sum(bool(row.excluded) for row in people),
         votes=dict(votes),
+        by_expert=sum(row.decided_by == "expert" for row in rows),
         agreement=told
         if agreed.candidates
-        else "No candidate was judged twice: nothing is known of agreement.",
+        else "No candidate drawn by lot was judged twice: nothing is known of agreement.",
         wrong="" if wrong.value is None else f"{wrong.value:.2%} ({wrong.low:.2%} to {wrong.high:.2%})",
     )
 
 
-def write_texts(
-    home: Path, items: Sequence[Item], folders: Folders, mark: str, version: str, p: ReleaseParams
-) -> None:
-    """The card, the quality report (with pictures only if they are in the release), the licence and the list of errata."""
+def facts_of(items: Sequence[Item], folders: Folders, p: ReleaseParams, version: str) -> ReleaseFacts:
+    """What card, licences and croissant.json tell, from the reports of the stages."""
     audit = read_json(folders.stage("audit") / "audit.json", AuditReport)
     model = read_json(folders.stage("embed") / "embed.json", EmbedReport).model
+    quality = read_json(folders.stage("collect") / "quality.json", Quality)
+    counts, errata, ids = counts_of(items), errata_of(folders), {item.item_id for item in items}
     there = {item.subset for item in items}
     missing = [
         f"`{subset}` has no item: none of its candidates was verified and could be balanced."
         for subset in SUBSETS
         if subset not in there
     ]
-    quality = read_json(folders.stage("collect") / "quality.json", Quality)
-    pictures = {row.picture_id: row.path for row in folders.rows(Picture)} if p.pictures else {}
-    write_text(home / "quality.html", page(quality, pictures))
-    text = card(
-        items,
-        p,
-        read_json(folders.stage("balance") / "balance.json")["rule"],
-        vote_counts(items, folders.rows(Verified), quality),
+    return ReleaseFacts(
+        **counts,
+        dataset=folders.dataset,
         version=version,
-        canary=mark,
+        canary=canary(folders.dataset, version, counts["simulated"], counts["rehearsal"]),
+        pairing=PAIRING[read_json(folders.stage("balance") / "balance.json")["rule"]],
+        judged=vote_counts(items, folders.rows(Verified), quality),
         model=model.model,
         weights=model.weights_sha256,
-        warnings=[*audit.warnings, *missing],
+        warnings=(*audit.warnings, *missing),
         audit_table=audit.table,
+        resolved={subset: row.smallest_auaf_difference for subset, row in audit.subsets.items()},
+        errata=errata,
+        faulty=sum(row.item_id in ids for row in errata),
+        p=p,
     )
-    name = f"{p.title} {version}"
-    licence = f"{name}: questions, verdicts and pictures of this release are licensed under\n{p.licence}\n{p.licence_url}\n"
-    errata = "None known. Items found faulty are listed here by `item_id`, with the reason."
-    write_text(home / "README.md", text)
-    write_text(home / "ERRATA.md", f"# Errata of {name}\n\n{errata}\n")
-    write_text(home / "LICENSE", licence)
+
+
+def write_texts(home: Path, items: Sequence[Item], folders: Folders, facts: ReleaseFacts) -> None:
+    """Card with its picture, licences, description, errata and the quality report (with pictures only if they are in the
+    release)."""
+    pictures = {row.picture_id: row.path for row in folders.rows(Picture)} if facts.p.pictures else {}
+    write_text(
+        home / "quality.html", page(read_json(folders.stage("collect") / "quality.json", Quality), pictures)
+    )
+    title = f"{facts.p.title} {facts.version}"
+    with replacing(home / "card.png") as file:
+        file.write(card_picture(items, {key: Path(path) for key, path in pictures.items()}))
+    write_text(home / "README.md", card(facts, home))
+    write_text(home / "LICENSE", licence_text(title, facts.p))
+    write_json(home / "croissant.json", croissant(home, facts))
+    write_text(home / "ERRATA.md", errata_text(title, facts.errata, {item.item_id for item in items}))
+    write_json(home / ERRATA, facts.errata)
 
 
 if __name__ == "__main__":

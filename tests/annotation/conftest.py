@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from annotation.client.consent import keep_terms
-from annotation.client.credentials import Login, Secrets, write_secrets
+from annotation.client.credentials import SECRETS, Secrets, write_private
 from annotation.study.roster import Annotator, write_roster
 from pipeline.batching.tasks import shown
 from pipeline.core.files import write_json, write_jsonl
@@ -96,7 +96,6 @@ def own(study: FakeLabelStudio, monkeypatch: pytest.MonkeyPatch) -> FakeLabelStu
     """The same server as one of our own."""
     for name in ("LABEL_STUDIO_URL", "LABEL_STUDIO_TOKEN"):
         monkeypatch.delenv(name)
-    admin = Login(email="admin@rgqa.local", password="p", token=TOKEN)
-    write_secrets(Secrets(url=study.url, admin=admin))
+    write_private(SECRETS, Secrets(url=study.url, email="admin@rgqa.local", password="p", token=TOKEN))
     study.report = {"tiny": {"people": [], "tasks": {}, "votes": {}}}
     return study

@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from pipeline.cli import app
-from sample_world import build, clip_card, fit_vqa, train_clip, train_vqa, verify, vqa_card
+from sample_world import build, clip_card, fit_vqa, serve_model, train_clip, train_vqa, verify, vqa_card
 from tests.closure import ROOT
 
-COMMANDS = ("build", "verify", "train-clip", "clip-card", "train-vqa", "fit-vqa", "vqa-card")
+COMMANDS = ("build", "verify", "train-clip", "clip-card", "train-vqa", "fit-vqa", "vqa-card", "serve")
 
 
 def calls(monkeypatch, module, name):
@@ -64,6 +64,18 @@ def test_fit_vqa_fits_for_all_seeds(monkeypatch):
     fitted = calls(monkeypatch, fit_vqa, "fit_sample_vqa")
     assert rgqa("fit-vqa").exit_code == rgqa("fit-vqa --threads 1").exit_code == 0
     assert fitted == [(2,), (1,)]
+
+
+def test_serve_looks_well_unless_faults_are_asked_for(monkeypatch):
+    served = calls(monkeypatch, serve_model, "serve")
+    rgqa("serve")
+    rgqa("serve --model rp --model blind --seed 1 --port 8123 --no-logprobs --delay 1 --fail 0.2 --rate 5")
+    rgqa("serve --truncate 0.1")
+    assert served == [
+        (["rp"], 0, 0, serve_model.Faults()),
+        (["rp", "blind"], 1, 8123, serve_model.Faults(logprobs=False, delay=1, fail=0.2, rate=5)),
+        (["rp"], 0, 0, serve_model.Faults(truncate=0.1)),
+    ]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

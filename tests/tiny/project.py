@@ -40,6 +40,7 @@ PARAMS: dict[str, dict[str, Any]] = {stage: {} for stage in STAGES} | {
     },
     "perturb": {"seed": 1},
     "batch": {"seed": 1, "template_share": 0.5},
+    "annotate": {},
     "collect": {"simulate": True, "seed": 1, "votes": 5, "max_fallen": 0.25},
     "balance": {"seed": 1},
     "paper": {"hard_draw": 6, "hard_pool": 20, "easy_last": 4, "seed": 1},

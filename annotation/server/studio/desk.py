@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import mimetypes
 import re
-from hashlib import sha256
 from hmac import compare_digest
 from importlib.resources import files
-from secrets import token_urlsafe
+from typing import Any
 
 from core.middleware import enforce_csrf_checks
 from core.urls import urlpatterns as label_studio
@@ -17,12 +16,13 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import path, re_path
 from io_storages.localfiles.views import build_localfile_response
-from organizations.models import Organization
 from users.functions import login
 from users.models import User
 
+from annotation.server.studio import members
 from annotation.server.studio.desk_tables import Participant
 from annotation.server.studio.leader import forget, report
+from annotation.server.studio.links import VOLUNTEERS, secret_of
 from annotation.server.studio.places import NOTHING, Desk
 from annotation.server.studio.queue import Queue, Refused, body_of, queues
 
@@ -30,7 +30,7 @@ LOCAL = "/data/local-files/?d="  # Label Studio's address of a picture, before i
 PICTURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*/source/images/[^/\\\x00]+")
 STATIC = {"desk.js": "text/javascript", "desk.css": "text/css"}
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,39}")
-VOLUNTEERS = 500  # that may come by one open link
+MOST = 500  # volunteers that may come by one open link
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
@@ -47,9 +47,8 @@ def static(request: HttpRequest, name: str) -> HttpResponse:
     if name not in STATIC:
         raise Http404
     content = files("annotation.server.studio").joinpath("templates", name).read_bytes()
-    return HttpResponse(
-        content, content_type=f"{STATIC[name]}; charset=utf-8", headers={"Cache-Control": "no-cache"}
-    )
+    kind = f"{STATIC[name]}; charset=utf-8"
+    return HttpResponse(content, content_type=kind, headers={"Cache-Control": "no-cache"})
 
 
 @enforce_csrf_checks
@@ -59,12 +58,9 @@ def step(request: HttpRequest) -> HttpResponse:
         with queues() as all_queues:
             said = body_of(request)
             queue = _of(request, all_queues)
-            nobody = "There is nothing for you here yet. Come back later."
-            answer = (
-                Desk(queue, request.user).step(said)
-                if queue
-                else {"show": "wait", "words": nobody, "guide": "", "contact": "", **NOTHING}
-            )
+            nobody = "There is nothing for you here now."
+            empty = {"show": "wait", "words": nobody, "guide": "", "contact": "", **NOTHING}
+            answer = Desk(queue, request.user).step(said) if queue else empty
     except Refused as refusal:
         return JsonResponse({"detail": str(refusal)}, status=refusal.status)
     return JsonResponse(answer, headers={"Cache-Control": "no-store"})
@@ -97,9 +93,8 @@ def _sent(request: HttpRequest, name: str) -> HttpResponse:
     kind = mimetypes.guess_type(name)[0] or ""
     if not PICTURE.fullmatch(name) or not kind.startswith("image/") or kind == "image/svg+xml":
         raise Http404("no such picture")
-    answer = build_localfile_response(
-        request, str(settings.RGQA_DATA / name), request.headers.get("If-None-Match")
-    )
+    known = request.headers.get("If-None-Match")
+    answer = build_localfile_response(request, str(settings.RGQA_DATA / name), known)
     if answer.status_code == 404:
         raise Http404("no such picture")  # without the path on the disk that Label Studio's answer names
     answer["Cache-Control"] = "private, max-age=3600"
@@ -108,15 +103,13 @@ def _sent(request: HttpRequest, name: str) -> HttpResponse:
 
 def come_in(request: HttpRequest, token: str) -> HttpResponse:
     """Open the session of the person whose link this is."""
-    digest = hashed(token)
-    person = Participant.objects.filter(link=digest).first()
-    user = (
-        person
-        and compare_digest(person.link, digest)
-        and User.objects.filter(pk=person.user, is_active=True).first()
-    )
-    if not user or user.is_staff:
-        return _said(request, "This link opens nothing", "Ask whoever sent it for a new one.", 404)
+    with queues() as all_queues:
+        came = User.objects.filter(is_staff=False).values_list("email", flat=True)
+        people = {email for queue in all_queues for email in queue.content["people"]}
+        opened = [email for email in people.union(came) if _opens(token, email)]
+        user = members.person(opened[0]) if opened else None
+        if user is None or not any(queue.has(user) for queue in all_queues):
+            return said(request, "This link opens nothing", "Ask whoever sent it for a new one.", 403)
     _enter(request, user)
     return redirect("/desk/")
 
@@ -124,53 +117,37 @@ def come_in(request: HttpRequest, token: str) -> HttpResponse:
 @enforce_csrf_checks
 def join(request: HttpRequest, token: str) -> HttpResponse:
     """Let a volunteer in by the open link: a name, an account, and a link of their own to come back with."""
-    digest = hashed(token)
     with queues() as all_queues:
-        queue = next(
-            (one for one in all_queues if compare_digest(one.content.get("join") or "-", digest)), None
-        )
+        doors = [queue for queue in all_queues if queue.content["volunteers"]]
+        queue = next((one for one in doors if _opens(token, VOLUNTEERS + one.data_set)), None)
         if queue is None:
-            return _said(request, "This link opens nothing", "Ask whoever sent it for a new one.", 404)
+            return said(request, "This link opens nothing", "Ask whoever sent it for a new one.", 403)
         name = request.POST.get("name", "").strip()
-        volunteers = Participant.objects.filter(data_set=queue.data_set).exclude(name="")
         email = f"{name.lower()}@volunteer.rgqa.local"
-        why = ""
-        if request.method != "POST":
-            pass
-        elif not NAME.fullmatch(name):
-            why = "A name has letters, digits, dots and dashes, and begins with a letter or digit; no spaces."
-        elif User.objects.filter(email=email).exists():
-            why = "Somebody has that name already. If it is you, use the link that you were given; else take another."
-        elif volunteers.count() >= VOLUNTEERS:
-            why = "There are enough people already. Thank you!"
-        else:
-            return _joined(request, queue.data_set, name, email)
-    text = "What may we call you? The study leader alone sees this name. " + why
-    return render(
-        request,
-        "rgqa_page.html",
-        {"title": "Welcome", "text": text, "asks": True},
-        status=400 if why else 200,
-    )
+        if request.method == "POST" and not (why := _refusal(name, email, queue)):
+            user = members.person(email)
+            Participant.objects.create(user=user.pk, data_set=queue.data_set, name=name)
+            _enter(request, user)
+            link = request.build_absolute_uri(f"/desk/in/{secret_of(settings.SECRET_KEY, email)}")
+            text = "Keep this address: it brings you back to your tasks, on any day. Give it to nobody."
+            return said(request, f"Welcome, {name}", text, link=link)
+    text = "What may we call you? The study leader alone sees this name."
+    wrong = why if request.method == "POST" else ""
+    return said(request, "Welcome", text, 400 if wrong else 200, asks=True, wrong=wrong)
 
 
-def _joined(request: HttpRequest, data_set: str, name: str, email: str) -> HttpResponse:
-    home = Organization.objects.order_by("pk").first()
-    user = User(email=email, username=email, active_organization=home, allow_newsletters=False)
-    user.set_unusable_password()
-    user.save()
-    home.add_user(user)
-    secret = token_urlsafe(32)
-    Participant.objects.create(user=user.pk, data_set=data_set, name=name, link=hashed(secret))
-    _enter(request, user)
-    link = request.build_absolute_uri(f"/desk/in/{secret}")
-    text = "Keep this address: it brings you back to your tasks, on any day. Give it to nobody."
-    return render(request, "rgqa_page.html", {"title": f"Welcome, {name}", "text": text, "link": link})
+def _opens(token: str, whom: str) -> bool:
+    return compare_digest(token.encode(), secret_of(settings.SECRET_KEY, whom).encode())
 
 
-def hashed(token: str) -> str:
-    """What is kept of the secret in a link."""
-    return sha256(token.encode()).hexdigest()
+def _refusal(name: str, email: str, queue: Queue) -> str:
+    """Why a volunteer cannot have this name; "" if they can."""
+    if not NAME.fullmatch(name):
+        return "A name has letters, digits, dots and dashes, and begins with a letter or digit; no spaces."
+    if User.objects.filter(email=email).exists():
+        return "Somebody has that name already. If it is you, use the link that you were given; else take another."
+    volunteers = Participant.objects.filter(data_set=queue.data_set).exclude(name="")
+    return "There are enough people already. Thank you!" if volunteers.count() >= MOST else ""
 
 
 def _enter(request: HttpRequest, user: User) -> None:
@@ -178,8 +155,9 @@ def _enter(request: HttpRequest, user: User) -> None:
     login(request, user, backend="django.contrib.auth.backends.ModelBackend")
 
 
-def _said(request: HttpRequest, title: str, text: str, status: int) -> HttpResponse:
-    return render(request, "rgqa_page.html", {"title": title, "text": text}, status=status)
+def said(request: HttpRequest, title: str, text: str, status: int = 200, **more: Any) -> HttpResponse:
+    """A page with a few words."""
+    return render(request, "rgqa_page.html", {"title": title, "text": text, **more}, status=status)
 
 
 urlpatterns = [

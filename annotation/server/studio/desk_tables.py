@@ -11,7 +11,6 @@ class Participant(models.Model):
 
     Attributes:
         name: what a volunteer who came by the open link called themselves; "" for those who were invited by name.
-        link: SHA-256 of the secret in the address that opens their session.
         consent_hash, consent_time: of the text that they accepted last; "" if none.
         tries: tests that they began anew. passed: whether they passed one.
     """
@@ -19,7 +18,6 @@ class Participant(models.Model):
     user = models.BigIntegerField()
     data_set = models.CharField(max_length=200)
     name = models.CharField(max_length=200, default="")
-    link = models.CharField(max_length=64, default="", db_index=True)
     consent_hash = models.CharField(max_length=128, default="")
     consent_time = models.DateTimeField(null=True)
     tries = models.IntegerField(default=0)

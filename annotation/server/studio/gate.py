@@ -46,8 +46,10 @@ class Gate(MiddlewareMixin):
             return None
         if not request.user.is_authenticated:
             if name in (*START, "desk") and request.method in ("GET", "HEAD"):
-                return redirect("/user/login/?next=/desk/")
-            return self.refused(request, 401, "log in first")
+                text = "The address that you were sent brings you back to your tasks. If it is lost, ask whoever sent it."
+                page = {"title": "Open your own link", "text": text, "leader": True}
+                return render(request, "rgqa_page.html", page, status=401)
+            return self.refused(request, 401, "open your own link first")
         if name in START and request.method in ("GET", "HEAD"):
             return redirect("/desk/")
         if allows(DESK, name, request):
@@ -65,7 +67,7 @@ class Gate(MiddlewareMixin):
         log.warning("refused %s %s to account %s: %s", request.method, request.path, request.user.pk, why)
         if request.path.startswith("/api/") or "text/html" not in request.headers.get("Accept", ""):
             return JsonResponse({"detail": why}, status=status)
-        page = {"title": "Not for annotators", "text": "This page is not yours."}
+        page = {"title": "Not for annotators", "text": "This page is not yours.", "back": True}
         return render(request, "rgqa_page.html", page, status=status)
 
 

@@ -1,7 +1,7 @@
-"""The door into Label Studio's own Python: `python -m annotation.server.studio.inside accounts|serve`.
+"""The door into Label Studio's own Python: `python -m annotation.server.studio.inside database|serve`.
 
-accounts   reads {"admin": login, "annotators": [login, ...], "data_set": name} from standard input, brings the database up to
-           date, makes what is missing, and writes the administrator's token to standard output
+database   reads {"email", "password", "token"} of the administrator from standard input, brings the database up to date, and
+           writes a token that is good to standard output
 serve N    serves on port N of 127.0.0.1 until it is told to end
 """
 
@@ -50,10 +50,10 @@ def main(command: str, port: str = "") -> None:
     if command == "serve":
         serve(int(port))
         return
-    from annotation.server.studio.members import accounts
+    from annotation.server.studio.members import administrator
 
     with os.fdopen(answer, "w") as file:
-        file.write(accounts(json.load(sys.stdin)))
+        file.write(administrator(json.load(sys.stdin)))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib.sessions.backends.file import SessionStore
 from django.db import connection
-from django.db.models import Count, Max, Min, Sum
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from tasks.models import Annotation, AnnotationDraft
 from users.models import User
@@ -32,13 +31,12 @@ def _progress(queue: Queue) -> dict[str, Any]:
     known = {key for key, more in zip(asking.keys, wanted, strict=True) if not more}
     places = Place.objects.filter(data_set=queue.data_set, kind="task")
     done = next((number for number, more in enumerate(wanted) if more), len(wanted) + wave - 1)
+    judged = places.filter(state="answered").values_list("key", flat=True)
     tasks = {
         "tasks": len(wanted),
         "known": len(known),
         "votes": votes,
-        "votes_on_known": sum(
-            key in known for key in places.filter(state="answered").values_list("key", flat=True)
-        ),
+        "votes_on_known": sum(key in known for key in judged),
         "wanted": sum(wanted),
         "waves": -(-len(wanted) // wave),
         "waves_done": done // wave,
@@ -48,44 +46,27 @@ def _progress(queue: Queue) -> dict[str, Any]:
 
 
 def _people(queue: Queue) -> list[dict[str, Any]]:
-    accounts = User.objects.in_bulk(
-        Participant.objects.filter(data_set=queue.data_set).values_list("user", flat=True)
-    )
-    places = Place.objects.filter(data_set=queue.data_set)
-    rows = []
+    accounts, rows = User.objects.in_bulk(), []
     for person in Participant.objects.filter(data_set=queue.data_set, user__in=accounts).order_by("user"):
-        own = places.filter(user=person.user)
-        counts = {
-            (row["kind"], row["state"]): row["many"]
-            for row in own.values("kind", "state").annotate(many=Count("pk"))
-        }
-        told = own.filter(kind__in=("training", "test"), state="answered").values_list("key", "answer")
-        reached = marks(
-            queue.content["known"], {key: (answer["first"], answer["second"]) for key, answer in told}
-        )
+        own = Place.objects.filter(data_set=queue.data_set, user=person.user)
+        done = Counter(own.filter(state="answered").values_list("kind", flat=True))
+        told = own.exclude(kind="task").filter(state="answered").values_list("key", "answer")
+        reached = marks(queue.content["known"], {key: (said["first"], said["second"]) for key, said in told})
         judged, most = queue.asking.progress(str(person.user))
-        spans = own.filter(kind="task", state="answered").aggregate(
-            first=Min("answered"), last=Max("answered"), seconds=Sum("seconds")
-        )
         rows.append(
             {
-                "email": accounts[person.user].email.lower(),
+                "email": accounts[person.user].email,
                 "name": person.name,
-                "active": accounts[person.user].is_active,
-                "consent": person.consent_time
-                if person.consent_hash == queue.content["consent"]["hash"]
-                else None,
                 "consent_hash": person.consent_hash,
-                "trained": counts.get(("training", "answered"), 0),
-                "tested": counts.get(("test", "answered"), 0),
-                "tries": person.tries,
+                "consent": person.consent_hash == queue.content["consent"]["hash"] and person.consent_time,
+                "trained": done["training"],
+                "tested": done["test"],
                 "passed": person.passed,
+                "out": queue.asking.out(str(person.user)),
                 "right": reached.right,
                 "asked": reached.asked,
                 "judged": judged,
                 "of": most,
-                "skipped": counts.get(("task", "skipped"), 0),
-                **spans,
             }
         )
     return rows

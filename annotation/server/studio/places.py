@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -13,7 +13,7 @@ from users.models import User
 
 from annotation.server.studio.desk_tables import Participant, Place
 from annotation.server.studio.queue import Queue, Refused, stale
-from annotation.study.passing import TRIES, lessons, marks, right
+from annotation.study.passing import TRIES, Marks, lessons, marks, right
 
 CHOICES = ("valid", "invalid", "unsure")
 REASONS = (
@@ -22,6 +22,9 @@ REASONS = (
 CONTROLS = ("first", "second", "first_reason", "second_reason")  # as interface.xml calls them
 WORDS = {
     "thanks": "That is all there is for you. Thank you very much!",
+    "out": "Thank you for your work. There are no more tasks for you: on questions whose answers we know, yours were often others. "
+    "These questions are odd, and people read them differently; it is no judgement of you. If you think that we are mistaken, "
+    "please write to us.",
     "declined": "You take no part; nothing more is asked. What you answered before is kept until you ask the study leader to delete it.",
     "wait": "There is nothing for you just now. Come back later: what others answer decides what is asked next.",
     "again": "That was not enough this time. Read the guidelines once more; then you have a second try, with other questions.",
@@ -35,6 +38,7 @@ class Desk:
 
     def __init__(self, queue: Queue, user: User) -> None:
         self.queue, self.user, self.name = queue, user, str(user.pk)
+        self.expert = queue.appoint(user)
         self.of = {"user": user.pk, "data_set": queue.data_set}
         self.person = Participant.objects.get_or_create(**self.of)[0]
         self.places = Place.objects.filter(**self.of)
@@ -66,7 +70,10 @@ class Desk:
             case {"skip": {"place": number, **rest}} if len(said) == 1 and not rest:
                 self._skip(self.place(number))
             case {"open": number} if len(said) == 1:
-                return self._shown(self.place(number))
+                place = self.place(number)
+                if place.kind != "task":
+                    raise Refused(404, "answers of training and test stay as they are")
+                return self._shown(place)
             case _ if said:
                 raise Refused(400, "what was sent is nothing that the desk knows")
         return self._next() | (
@@ -75,11 +82,8 @@ class Desk:
 
     def place(self, number: Any) -> Place:
         """One of theirs, by its number; Refused (404) if there is none."""
-        place = (
-            self.places.filter(number=number).first()
-            if type(number) is int and 0 < number < 1 << 31
-            else None
-        )
+        known = type(number) is int and 0 < number < 1 << 31
+        place = self.places.filter(number=number).first() if known else None
         if place is None or not self._there(place):
             raise Refused(404, "no such place")
         return place
@@ -87,11 +91,6 @@ class Desk:
     def _there(self, place: Place) -> bool:
         """Whether what was shown there is still asked: another batch may have come."""
         return place.key in (self.queue.task if place.kind == "task" else self.queue.known)
-
-    def _written(self, place: Place) -> bool:
-        """Whether its annotation is there: the study leader may have deleted it."""
-        given = Annotation.objects.filter(task=self.queue.task[place.key], completed_by=self.user)
-        return given.exists()
 
     def shown_of(self, place: Place) -> dict[str, Any]:
         """The picture's address and the texts of the questions of a place."""
@@ -104,32 +103,25 @@ class Desk:
         consent = self.queue.content["consent"]
         if self.person.consent_hash != consent["hash"]:
             return {"show": "consent", "guide": self.queue.content["guide"], **consent}
-        training, test = self._lessons()
         if not self.person.passed:
-            done = set(self.places.exclude(state="open").exclude(kind="task").values_list("kind", "key"))
-            for kind, keys in (("training", training), ("test", test)):
-                for key in keys:
-                    if (kind, key) not in done:
-                        return self._shown(self._put(kind, key))
+            done = set(self.places.exclude(state="open").exclude(kind="task").values_list("key", flat=True))
+            for kind, keys in zip(("training", "test"), self._lessons(), strict=True):
+                if key := next((key for key in keys if key not in done), None):
+                    return self._shown(self._put(kind, key))
             if self._failed():
                 again = self.person.tries + 1 < TRIES
                 return self._end("failed", "again" if again else "failed", again=again)
             self.person.passed = True
             self.person.save()
-        if self.user.email.lower() in self.queue.content["excluded"]:
-            return self._end("thanks")
-        if place := self._open():
+        if self.user.email in self.queue.content["excluded"] or self.queue.asking.out(self.name):
+            return self._end("thanks", "out")
+        opened = self.places.filter(kind="task", state="open")
+        if place := next((row for row in opened if row.key in self.queue.task), None):
             return self._shown(place)
         if key := self._asked():
             return self._shown(self._put("task", key))
         judged, most = self.queue.asking.progress(self.name)
-        return self._end("wait" if judged < most else "thanks")
-
-    def _open(self) -> Place | None:
-        """The task that they have before them."""
-        return next(
-            (row for row in self.places.filter(kind="task", state="open") if row.key in self.queue.task), None
-        )
+        return self._end("wait" if judged < most or self.expert else "thanks")
 
     def _asked(self) -> str | None:
         """The next task, which is theirs then. What others keep open and do not answer is free after a while."""
@@ -142,25 +134,23 @@ class Desk:
         return self.queue.asking.next(self.name) if free else None
 
     def _lessons(self) -> tuple[list[str], list[str]]:
-        rules = self.queue.rules
-        return lessons(
-            self.queue.content["known"], rules["training"], rules["test"], self.name, self.person.tries
-        )
+        """The keys of training and test, of this try."""
+        rules = {} if self.expert else self.queue.rules
+        sizes = rules.get("training", 0), rules.get("test", 0)
+        return lessons(self.queue.content["known"], *sizes, self.name, self.person.tries)
 
-    def _answers(self, kind: str, keys: list[str]) -> dict[str, tuple[str, str]]:
-        given = self.places.filter(kind=kind, key__in=keys, state="answered").values_list("key", "answer")
-        return {key: (answer["first"], answer["second"]) for key, answer in given}
+    def _reached(self, keys: Sequence[str]) -> Marks:
+        """What the answers to some known tasks come to."""
+        given = self.places.exclude(kind="task").filter(key__in=keys, state="answered")
+        said = {row.key: (row.answer["first"], row.answer["second"]) for row in given}
+        return marks(self.queue.content["known"], said)
 
     def _failed(self) -> bool:
         """Whether the test of this try was answered to its end, and not well enough."""
         test = self._lessons()[1]
-        answers = self._answers("test", test)
-        reached = marks(self.queue.content["known"], answers)
-        return (
-            not self.person.passed
-            and len(answers) == len(test)
-            and not reached.passed(self.queue.rules["test_share"])
-        )
+        reached = self._reached(test)
+        done = reached.asked == 2 * len(test)
+        return not self.person.passed and done and not reached.passed(self.queue.rules["test_share"])
 
     def _put(self, kind: str, key: str) -> Place:
         """The place of a task, made if it is none yet."""
@@ -169,24 +159,14 @@ class Desk:
         return Place.objects.get_or_create(**self.of, kind=kind, key=key, defaults=new)[0]
 
     def _shown(self, place: Place) -> dict[str, Any]:
-        if place.kind == "training" and place.state == "answered":
-            return self._feedback(place)
-        if place.kind == "test" and place.state == "answered":
-            raise Refused(404, "answers of the test stay as they are")
-        before = self.places.filter(kind=place.kind, number__lt=place.number)
-        number, of = before.count() + 1, len(self._lessons()[place.kind == "test"])
-        if place.kind == "task":
-            of = max(number, self.queue.asking.progress(self.name)[1])
-        elif place.kind == "test":
-            number = before.filter(key__in=self._lessons()[1]).count() + 1
-        return {
-            "show": place.kind,
-            **self._page(place),
-            "number": number,
-            "of": of,
-            "back": self._last(before) if place.kind == "task" else None,
-            "given": place.answer,
-        }
+        shown = {"show": place.kind, **self._page(place), "given": place.answer, "back": None}
+        if place.kind != "task":
+            keys = self._lessons()[place.kind == "test"]
+            return shown | {"number": keys.index(place.key) + 1, "of": len(keys)}
+        before = self.places.filter(kind="task", number__lt=place.number)
+        number = before.count() + 1
+        of = max(number, self.queue.asking.progress(self.name)[1])
+        return shown | {"number": number, "of": of, "back": self._last(before)}
 
     def _last(self, places: QuerySet[Place]) -> int | None:
         """The number of the last of some places to which one can go back."""
@@ -212,35 +192,24 @@ class Desk:
         }
 
     def _end(self, show: str, words: str = "", **more: Any) -> dict[str, Any]:
-        training, test = self._lessons()
-        reached = marks(
-            self.queue.content["known"], self._answers("training", training) | self._answers("test", test)
-        )
+        reached = self._reached([key for keys in self._lessons() for key in keys])
         own = self.places.filter(kind="task", state="answered")
-        minutes = (self.places.aggregate(spent=Sum("seconds"))["spent"] or 0) / 60
-        told = (
-            {"right": reached.right, "asked": reached.asked}
-            if reached.asked
-            else {"right": None, "asked": None}
-        )
-        return {
-            "show": show,
-            "words": WORDS[words or show],
+        told = {
             "judged": own.count(),
-            "back": None if words or show == "failed" else self._last(own),
-            "minutes": minutes,
-            **told,
-            **more,
+            "minutes": (self.places.aggregate(all=Sum("seconds"))["all"] or 0) / 60,
         }
+        if reached.asked and words != "out":
+            told |= {"right": reached.right, "asked": reached.asked}
+        back = None if words or show == "failed" else self._last(own)
+        return {"show": show, "words": WORDS[words or show], **NOTHING, **told, "back": back, **more}
 
     def _answer(self, place: Place, answer: dict[str, str], seconds: float) -> None:
         """Write an answer. The same one again changes nothing; another one corrects a task, and nothing else."""
-        again = place.state == "answered"
-        if again and (place.kind != "task" or (place.answer == answer and self._written(place))):
-            return
-        if not again:
+        if place.state != "answered":
             place.answered = now()
             place.seconds = min(seconds, (place.answered - place.opened).total_seconds())
+        elif place.kind != "task":
+            return
         place.state, place.answer = "answered", answer
         place.save()
         if place.kind == "task":
@@ -250,28 +219,27 @@ class Desk:
     def _skip(self, place: Place) -> None:
         if place.kind != "task" or place.state == "answered":
             raise Refused(409, "this is answered already, or cannot be skipped")
-        if place.state == "open" or not self._written(place):
-            place.state = "skipped"
-            place.save()
-            self._annotate(place, [], cancelled=True)
-            self.queue.asking.skip(self.name, place.key)
+        place.state = "skipped"
+        place.save()
+        self._annotate(place, [], cancelled=True)
+        self.queue.asking.skip(self.name, place.key)
 
     def _annotate(self, place: Place, result: list[dict[str, Any]], cancelled: bool) -> None:
         """Label Studio's annotation of a place, one for each person and task, made or changed; and its counts.
 
-        Past the models' own `save`, whose signals work out the whole project's summary each time (0.1 s).
+        Past the models' own `save`, whose signals work out the whole project's summary each time (0.1 s). One that says the same
+        stays as it is: `pull` would take it for a correction. One that the study leader deleted is made again.
         """
         number, when = self.queue.task[place.key], now()
         given = Annotation.objects.filter(task=number)
+        own = given.filter(completed_by=self.user)
+        if own.filter(was_cancelled=cancelled).exists() and own.get().result == result:
+            return
         fields = {
-            "result": result,
-            "result_count": len(result),
-            "was_cancelled": cancelled,
-            "lead_time": place.seconds,
-            "updated_by": self.user,
-            "updated_at": when,
-        }
-        if not given.filter(completed_by=self.user).update(**fields):
+            "result": result, "result_count": len(result), "was_cancelled": cancelled, "lead_time": place.seconds,
+            "updated_by": self.user, "updated_at": when,
+        }  # fmt: skip
+        if not own.update(**fields):
             new = {"task_id": number, "project_id": self.queue.project, "completed_by": self.user}
             Annotation.objects.bulk_create([Annotation(**new, **fields)])
         skips = list(given.values_list("was_cancelled", flat=True))
@@ -285,30 +253,23 @@ class Desk:
 
 def _checked(answer: Mapping[str, Any]) -> tuple[dict[str, str], float]:
     """An answer and its seconds; Refused (400) if they are not what the page sends."""
-    given = {name: answer.get(name) or "" for name in CONTROLS}
-    seconds = answer.get("seconds")
-    choices = all(given[side] in CHOICES for side in ("first", "second"))
-    reasons = all(
-        not given[f"{side}_reason"] or (given[side] == "invalid" and given[f"{side}_reason"] in REASONS)
-        for side in ("first", "second")
+    given, seconds = {name: answer.get(name) or "" for name in CONTROLS}, answer.get("seconds")
+    right = (
+        type(seconds) in (int, float) and 0 <= seconds <= 86_400 and answer.keys() <= {*CONTROLS, "seconds"}
     )
-    timed = type(seconds) in (int, float) and 0 <= seconds <= 86_400
-    if not (choices and reasons and timed and answer.keys() <= {*CONTROLS, "seconds"}):
+    for side in ("first", "second"):
+        reasons = ("", *REASONS) if given[side] == "invalid" else ("",)
+        right = right and given[side] in CHOICES and given[f"{side}_reason"] in reasons
+    if not right:
         raise Refused(400, "an answer needs two choices, seconds, and reasons for what is invalid alone")
     return given, float(seconds)
 
 
 def _result(answer: Mapping[str, str]) -> list[dict[str, Any]]:
     """An answer as interface.xml's controls give it."""
+    kind = {"to_name": "image", "type": "choices", "origin": "manual"}
     return [
-        {
-            "id": f"rgqa-{name}",
-            "from_name": name,
-            "to_name": "image",
-            "type": "choices",
-            "origin": "manual",
-            "value": {"choices": [answer[name]]},
-        }
+        {"id": f"rgqa-{name}", "from_name": name, **kind, "value": {"choices": [answer[name]]}}
         for name in CONTROLS
         if answer[name]
     ]

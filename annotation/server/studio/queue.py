@@ -95,12 +95,16 @@ class Queue:
         keys = {number: data["task"] for number, data in there.iterator() if data.get("task") in asked}
         self.task = {key: number for number, key in keys.items()}
         rules = AskingRules(**{name: self.rules[name] for name in AskingRules._fields})
-        self.asking = Asking([asked[key] for key in self.task], self.content["answerable"], rules)
+        given = self.content["answerable"], rules, self.content["doubtful"]
+        self.asking = Asking([asked[key] for key in self.task], *given)
         self._replay(keys)
 
     def _replay(self, keys: Mapping[int, str]) -> None:
-        """Tell what was answered, in the order in which it was given, and what is open with those who may still come."""
-        given = Annotation.objects.filter(project=self.project, completed_by__is_staff=False).order_by("pk")
+        """Tell who is an expert, what was answered, in the order in which it was given, and what is open with those who may come."""
+        people = {user.pk: user for user in User.objects.filter(is_staff=False)}
+        for user in people.values():
+            self.appoint(user)
+        given = Annotation.objects.filter(project=self.project, completed_by__in=people).order_by("pk")
         for number, user, skipped, result in given.values_list(
             "task_id", "completed_by_id", "was_cancelled", "result"
         ).iterator():
@@ -109,15 +113,24 @@ class Queue:
                 self.asking.skip(str(user), keys[number])
             elif number in keys and {"first", "second"} <= said.keys():
                 self.asking.answer(str(user), keys[number], said["first"], said["second"])
-        active = set(User.objects.filter(is_active=True).values_list("pk", flat=True))
         for place in Place.objects.filter(data_set=self.data_set, kind="task", state="open"):
-            if place.user in active and place.key in self.task and not stale(place):
+            there = place.user in people and self.has(people[place.user])
+            if there and place.key in self.task and not stale(place):
                 self.asking.hold(str(place.user), place.key)
 
     def has(self, user: User) -> bool:
-        """Whether somebody annotates this data set: invited by name, or come by the open link."""
-        came = Participant.objects.filter(user=user.pk, data_set=self.data_set).exclude(name="")
-        return user.email.lower() in self.content["people"] or came.exists()
+        """Whether somebody annotates this data set: invited by name, or come by the open link, and did not leave."""
+        if user.email in self.content["people"] or user.email in self.content["left"]:
+            return user.email in self.content["people"]
+        return Participant.objects.filter(user=user.pk, data_set=self.data_set).exclude(name="").exists()
+
+    def appoint(self, user: User) -> bool:
+        """Whether somebody is, or was, an expert, who gets what is doubtful alone; the asking knows it from then on."""
+        pseudonyms = self.content["people"] | self.content["left"]
+        expert = pseudonyms.get(user.email, "").startswith("expert-")
+        if expert:
+            self.asking.appoint(str(user.pk))
+        return expert
 
 
 def _without_filter(task: Mapping[str, Any]) -> dict[str, Any]:

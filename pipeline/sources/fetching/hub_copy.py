@@ -5,7 +5,8 @@
 
 The same folders in a folder of one's own serve as well. `huggingface_hub` lists the files and says who asks (HF_ENDPOINT,
 HF_TOKEN). Their bytes come as those of the archives do: the library throws away what a killed process had received,
-and does not check the SHA-256 that the hub states. https://huggingface.co/datasets/lmms-lab/GQA
+and does not check the SHA-256 that the hub states. The data set moved from lmms-lab to lmms-lab-encoder; mirrors may have
+either. https://huggingface.co/datasets/lmms-lab-encoder/GQA
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from huggingface_hub import HfApi, constants, hf_hub_url
-from huggingface_hub.errors import HfHubHTTPError
-from huggingface_hub.hf_api import RepoFile
+from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
+from huggingface_hub.hf_api import RepoFile, RepoFolder
 from huggingface_hub.utils import build_hf_headers
 
 from pipeline.core.errors import Problems, UserError
@@ -29,7 +30,7 @@ from pipeline.sources.fetching.official_archives import LARGEST, PICTURES
 from pipeline.sources.fetching.web_files import Unreachable, Web
 from pipeline.sources.json_members import write_members
 
-HUB_DATASET = "lmms-lab/GQA"
+HUB_DATASETS = ("lmms-lab-encoder/GQA", "lmms-lab/GQA")  # tried in turn
 # Bytes of GQA's JSON for a byte of Parquet, for the question whether the disk has room: 6 for 2,421 questions, more
 # for larger files, which pack better.
 GROWS = 12
@@ -41,8 +42,12 @@ class Hub:
     def __init__(self, web: Web, folder: Path | None = None) -> None:
         self.web, self.folder = web, folder
         self.cache = web.cache / "hub"
-        self.address = folder.as_posix() if folder else f"{constants.ENDPOINT}/datasets/{HUB_DATASET}"
+        self.data_set = HUB_DATASETS[0]  # the one that the hub has, once it was asked
         self._listed: dict[str, dict[str, SeenRemote]] = {}  # folder -> path -> Parquet file
+
+    @property
+    def address(self) -> str:
+        return self.folder.as_posix() if self.folder else f"{constants.ENDPOINT}/datasets/{self.data_set}"
 
     def remotes(self) -> dict[str, SeenRemote]:
         """The Parquet files that were asked about so far, by their path in the data set."""
@@ -125,25 +130,34 @@ class Hub:
 
     def _ask(self, folder: str) -> dict[str, SeenRemote]:
         """What the hub says of a folder's Parquet files; an error if it is out of reach, refuses, or answers else."""
-        where = f"{self.address}, {folder}"
         try:
-            entries = list(HfApi().list_repo_tree(HUB_DATASET, folder, repo_type="dataset"))
+            entries = self._entries(folder)
         # The library's client has its own kinds of errors, and so has an answer of another form.
         except Exception as error:
             refused = isinstance(error, HfHubHTTPError) and error.response.status_code < 500
             hopeless = refused or isinstance(error, ValueError | KeyError | TypeError)
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise (UserError if hopeless else Unreachable)(
-                f"{where}: the hub gives no list of its files ({reason}); is it up, and are HF_ENDPOINT and HF_TOKEN right?"
+                f"{self.address}, {folder}: the hub gives no list of its files ({reason}); is it up, and are HF_ENDPOINT and HF_TOKEN right?"
             ) from error
         files: dict[str, SeenRemote] = {}
         for entry in entries:
             if isinstance(entry, RepoFile) and entry.path.endswith(".parquet"):
                 if not re.fullmatch(rf"{re.escape(folder)}/[A-Za-z0-9_.-]+", entry.path):
-                    raise UserError(f"{where}: {entry.path!r} is not a file of this folder")
+                    raise UserError(f"{self.address}, {folder}: {entry.path!r} is not a file of this folder")
                 address, sha256 = f"{self.address}/{entry.path}", entry.lfs.sha256 if entry.lfs else ""
                 files[entry.path] = SeenRemote(address=address, size=entry.size, sum=sha256)
         return dict(sorted(files.items()))
+
+    def _entries(self, folder: str) -> list[RepoFile | RepoFolder]:
+        """What the hub has in a folder of the data set, under the first of its names that the hub knows."""
+        for number, self.data_set in enumerate(HUB_DATASETS, 1):
+            try:
+                return list(HfApi().list_repo_tree(self.data_set, folder, repo_type="dataset"))
+            except RepositoryNotFoundError:
+                if number == len(HUB_DATASETS):
+                    raise
+        raise AssertionError("no name to try")
 
     def _received(self, path: str) -> Path:
         """A Parquet file on the disk, with the SHA-256 that was stated."""
@@ -151,7 +165,7 @@ class Hub:
             return self.folder / path
         # Of the library's headers, the one that says who asks.
         headers = {name: value for name, value in build_hf_headers().items() if name == "authorization"}
-        url = hf_hub_url(HUB_DATASET, path, repo_type="dataset")
+        url = hf_hub_url(self.data_set, path, repo_type="dataset")
         remote = RemoteFile(self.web, f"hub/{path}", url, headers)
         file, stated = remote.whole(), self.remotes()[path]
         if remote.size != stated.size or (stated.sum and sha256_file(file) != stated.sum):

@@ -7,11 +7,11 @@ import re
 import msgspec
 import pytest
 
-from annotation.client.credentials import connection, read_secrets
+from annotation.client.credentials import connection
 from annotation.client.forget import forget
 from annotation.client.pull import pull
 from annotation.client.push import push, title
-from annotation.server.accounts import door
+from annotation.server.accounts import entries, invite, link
 from annotation.study.roster import read_roster
 from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
@@ -53,7 +53,7 @@ def enter(desk, chromium):
         page.problems = []
         page.on("console", lambda line: page.problems.append(line.text) if line.type == "error" else None)
         page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.goto(f"{desk.url}/desk/in/{read_secrets().annotators[name].link}")
+        page.goto(link(f"{name}@rgqa.local"))
         return page
 
     yield opened
@@ -214,7 +214,8 @@ def test_at_every_size_the_picture_is_as_wide_as_can_be_and_submit_is_in_sight(e
 
 
 def test_a_volunteer_comes_by_one_address_gives_a_name_and_is_in_and_comes_back_by_a_link(desk, chromium):
-    address = door(Folders(), read_secrets())
+    invite([], link=True)
+    address = entries(Folders(), [])[0].split()[-1]
     push()
     context = chromium.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()

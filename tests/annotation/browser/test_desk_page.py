@@ -121,6 +121,26 @@ def test_what_is_chosen_by_keys_or_by_mouse_is_sent_with_the_seconds(page, desk)
     assert checked(page) == {}  # the next task begins empty
 
 
+def test_a_page_left_open_for_days_can_still_submit(page, desk):
+    page.clock.install(time=0)
+    opened(page, desk, lambda body: task(len(desk.sent)))
+    page.clock.fast_forward(3 * 86_400_000)
+    for key in "18":
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    assert last(page, desk, 2)["answer"]["seconds"] == 86_400  # the most that the server takes
+
+
+def test_after_the_guidelines_enter_submits_and_does_not_open_them_again(page, desk):
+    opened(page, desk, lambda body: task(len(desk.sent)))
+    page.get_by_role("button", name="Guidelines").click()
+    page.keyboard.press("Escape")
+    for key in ("1", "8", "Enter"):
+        page.keyboard.press(key)
+    assert last(page, desk, 2)["answer"]["first"] == "valid"
+    assert page.locator("#guide").is_hidden()
+
+
 def test_a_task_is_not_submitted_with_one_answer_and_says_which_is_missing(page, desk):
     opened(page, desk, task())
     page.keyboard.press("1")

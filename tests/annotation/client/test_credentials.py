@@ -1,21 +1,9 @@
 import pytest
 
-from annotation.client.credentials import (
-    HOME,
-    SECRETS,
-    Login,
-    Secrets,
-    connection,
-    read_secrets,
-    write_secrets,
-)
+from annotation.client.credentials import HOME, SECRETS, Secrets, connection, read_secrets, write_private
 from pipeline.core.errors import UserError
 
-OURS = Secrets(
-    url="http://127.0.0.1:8080",
-    admin=Login(email="admin@rgqa.local", password="a", token="admin's"),
-    annotators={"ann": Login(email="ann@rgqa.local", password="b", token="ann's")},
-)
+OURS = Secrets(url="http://127.0.0.1:8080", email="admin@rgqa.local", password="a", token="admin's")
 
 
 def opened():
@@ -31,14 +19,14 @@ def project(tmp_path, monkeypatch):
 
 
 def test_secrets_are_read_as_they_were_written_and_by_their_owner_alone():
-    write_secrets(OURS)
+    write_private(SECRETS, OURS)
     assert read_secrets() == OURS
     assert SECRETS.stat().st_mode & 0o777 == 0o600
     assert HOME.stat().st_mode & 0o777 == 0o700
 
 
 def test_secrets_that_others_may_read_are_refused():
-    write_secrets(OURS)
+    write_private(SECRETS, OURS)
     SECRETS.chmod(0o640)
     with pytest.raises(
         UserError, match="others on this machine may read it; run: chmod 600 data/label-studio/secrets.json"
@@ -47,26 +35,19 @@ def test_secrets_that_others_may_read_are_refused():
 
 
 def test_what_stands_there_already_is_not_written_again():
-    write_secrets(OURS)
+    write_private(SECRETS, OURS)
     before = SECRETS.stat().st_mtime_ns
-    write_secrets(OURS)
+    write_private(SECRETS, OURS)
     assert SECRETS.stat().st_mtime_ns == before
 
 
 def test_on_our_server_the_administrators_token_opens_the_tasks():
-    write_secrets(OURS)
+    write_private(SECRETS, OURS)
     assert opened() == (OURS.url, "admin's", True)
 
 
-def test_how_people_come_to_their_tasks():
-    ann, zoe = Login(email="ann@rgqa.local", password="b", link="secret"), Login(email="zoe@x", password="")
-    told = Secrets(url=OURS.url, admin=OURS.admin, annotators={"ann": ann, "zoe": zoe})
-    assert told.entry("ann").startswith("http://127.0.0.1:8080/desk/in/secret ")
-    assert "ann@rgqa.local, password b" in told.entry("ann") and "/desk/in" not in told.entry("zoe")
-
-
 def test_the_environment_comes_before_our_server(monkeypatch):
-    write_secrets(OURS)
+    write_private(SECRETS, OURS)
     monkeypatch.setenv("LABEL_STUDIO_URL", "https://label.example.org/")
     monkeypatch.setenv("LABEL_STUDIO_TOKEN", "t")
     assert opened() == ("https://label.example.org", "t", False)

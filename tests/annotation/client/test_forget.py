@@ -1,14 +1,15 @@
 import json
+import threading
 
-import msgspec
 import pytest
 
-from annotation.client.credentials import Login, read_secrets, write_private, write_secrets
+from annotation.client.credentials import write_private
 from annotation.client.forget import forget
 from annotation.client.pull import pull
 from annotation.client.push import push
 from annotation.server.accounts import join
-from annotation.study.roster import forgotten, read_roster, write_roster
+from annotation.study.roster import Annotator, forgotten, read_roster, write_roster
+from pipeline.core.alone import alone
 from pipeline.core.errors import UserError
 from pipeline.core.files import content_key, read_json
 from pipeline.core.paths import Folders
@@ -67,19 +68,21 @@ def test_nobody_gets_the_pseudonym_again(pulled):
     ]
 
 
-def test_on_our_own_server_account_places_password_and_place_in_the_queue_go_too(own, capsys):
+def test_on_our_own_server_account_and_places_go_and_the_queue_knows_them_no_more(own, capsys):
     own.people |= {ANN: "ann@example.org"}
-    secrets = read_secrets()
-    logins = {name: Login(email=f"{name}@example.org", password="p", link="l") for name in ("ann", "ben")}
-    write_secrets(msgspec.structs.replace(secrets, annotators=logins))
-    content = {"people": {"ann@example.org": "annotator-01", "ben@example.org": "annotator-02"}}
-    write_private(Folders().study / "queue.json", content | {"excluded": ["ann@example.org"]})
+    push()  # queue.json with all that it has: the consent text speaks of pseudonyms
+    path = Folders().study / "queue.json"
+    content = read_json(path, dict)
+    write_private(
+        path, content | {"excluded": ["ann@example.org"], "left": {"ann@example.org": "annotator-01"}}
+    )
     forget("ann")
-    assert "2 annotations, 3 places, 1 accounts" in capsys.readouterr().out
-    assert list(read_secrets().annotators) == ["ben"]
-    queue = read_json(Folders().study / "queue.json", dict)
-    assert queue == {"people": {"ben@example.org": "annotator-02"}, "excluded": []}
-    assert (Folders().study / "queue.json").stat().st_mode & 0o077 == 0
+    said = capsys.readouterr().out
+    assert "2 annotations, 3 places, 1 accounts" in said and "annotator-01" in said.splitlines()[-1]
+    queue = read_json(path, dict)
+    others = {"ben@example.org": "annotator-02", "cyd@example.org": "annotator-03"}
+    assert (queue["people"], queue["excluded"], queue["left"]) == (others, [], {})
+    assert path.stat().st_mode & 0o077 == 0
 
 
 def test_an_account_is_forgotten_in_every_data_set_that_it_annotated(pulled):
@@ -101,6 +104,31 @@ def test_a_longer_pseudonym_or_name_is_somebody_elses(pulled, capsys):
     (Folders().study / "notes.txt").write_bytes(b'annotator-011 "anna" Joann')
     forget("ann")
     assert "0 hold" in capsys.readouterr().out
+
+
+def test_a_longer_address_is_somebody_elses_and_a_name_may_be_a_word_of_the_files(pulled, capsys):
+    more = [
+        Annotator(name=name, pseudonym=f"annotator-0{number}", email=f"{name}@example.org")
+        for number, name in ((4, "joann"), (5, "email"))  # every entry of the roster has a key "email"
+    ]
+    write_roster(Folders(), [*people("ann", "ben", "cyd"), *more])
+    for name in ("ann", "email"):
+        forget(name)
+        assert "0 hold" in capsys.readouterr().out
+    assert names() == ["ben", "cyd", "joann"]
+
+
+@pytest.mark.parametrize("command", [pull, lambda: forget("ann")], ids=["pull", "forget"])
+def test_it_waits_for_another_command_that_changes_the_same_files(pulled, command):
+    before = by_whom()
+    pulled.requests.clear()
+    thread = threading.Thread(target=command)
+    with alone(Folders().study):
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive() and pulled.requests == [] and by_whom() == before
+    thread.join(60)
+    assert not thread.is_alive() and pulled.requests
 
 
 def test_what_was_made_of_the_answers_is_named_with_what_clears_it(pulled, capsys, tiny):
@@ -145,4 +173,4 @@ def test_a_name_that_is_not_there_is_told_with_those_that_are(study):
 def test_an_address_that_the_server_does_not_know_is_told(study, capsys):
     push()
     forget("ann")
-    assert "no account there has the address ann@example.org" in capsys.readouterr().out
+    assert "no account there has ann@example.org" in capsys.readouterr().out

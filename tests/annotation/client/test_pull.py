@@ -5,12 +5,14 @@ import pytest
 
 from annotation.client.pull import pull
 from annotation.client.push import push
+from annotation.client.status import status
 from annotation.study.exports import pseudonym
 from annotation.study.roster import write_roster
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
 from tests.annotation.client.test_push import TITLE, message
+from tests.annotation.conftest import made_task, write_batch
 
 
 def path():
@@ -235,6 +237,15 @@ def test_what_comes_next_is_said(pushed, capsys):
     assert "1 new annotations, 1 in all" in out
     assert "verdicts of annotator-01 1" in out
     assert out.endswith("pull: next: dvc repro\n")
+
+
+def test_answers_to_an_earlier_batch_alone_are_kept_and_no_error(pushed, capsys):
+    answer(pushed, ANN, 0)
+    write_batch([made_task(number) for number in range(50, 60)])
+    pull()
+    status()
+    assert len(rows()) == 1
+    assert "1 of another batch" in capsys.readouterr().out
 
 
 def test_a_label_that_was_renamed_by_hand_is_told_and_kept(pushed):

@@ -6,14 +6,16 @@ import msgspec
 import pytest
 
 from annotation.client.credentials import HOME
-from annotation.client.push import alone, push
+from annotation.client.push import push
 from annotation.client.task_screen import interface
-from annotation.study.roster import read_roster, write_roster
+from annotation.client.volunteers import door
+from annotation.study.roster import Annotator, read_roster, write_roster
+from pipeline.core.alone import alone
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, write_json, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Estimate
-from tests.annotation.conftest import made_task, write_batch
+from tests.annotation.conftest import made_task, people, write_batch
 
 TITLE = "RGQA tiny"
 KEYS = sorted(f"t{number:04}" for number in range(40))
@@ -89,7 +91,7 @@ def test_our_own_server_is_told_what_its_queue_needs_to_know(own, set_params):
         "second": {"role": "filter", "candidate": None, "expected": "invalid"},
     }
     assert told["consent"]["hash"] and told["consent"]["contact"] and told["guide"]
-    assert (told["known"], told["fallen"], told["join"]) == ([], [], "")
+    assert (told["known"], told["fallen"], told["volunteers"]) == ([], [], False)
 
 
 def test_the_queues_file_is_for_its_owner_alone_and_stays_as_it_is(own):
@@ -107,15 +109,32 @@ def test_on_our_own_server_somebody_has_to_be_invited(own):
         push()
 
 
-def test_fallen_filters_and_who_is_excluded_reach_the_queue(own):
+def test_who_is_asked_who_left_and_whether_volunteers_may_come_reach_the_queue(own):
+    exa = Annotator(name="exa", pseudonym="expert-01", email="Exa@example.org")
+    left = msgspec.structs.replace(people("ann")[0], active=False)
+    write_roster(Folders(), [left, exa])
+    door(Folders()).touch()
+    push()
+    told = queue()
+    assert told["people"] == {"exa@example.org": "expert-01"} and told["volunteers"] is True
+    assert told["left"] == {"ann@example.org": "annotator-01"}
+
+
+def test_what_collect_says_reaches_the_queue(own):
     person = {"name": "annotator-02", "excluded": True}
-    report = {"simulated": False, "fallen": [{"tasks": ["t0003", "t0007"]}], "annotators": [person]}
+    report = {
+        "simulated": False,
+        "fallen": [{"tasks": ["t0003", "t0007"]}],
+        "annotators": [person],
+        "doubtful": {"c1": 0.6},
+    }
     write_json(Folders().stage("collect") / "quality.json", report)
     push()
     assert (queue()["fallen"], queue()["excluded"]) == (["t0003", "t0007"], ["ben@example.org"])
+    assert queue()["doubtful"] == {"c1": 0.6}
     write_json(Folders().stage("collect") / "quality.json", report | {"simulated": True})
     push()
-    assert (queue()["fallen"], queue()["excluded"]) == ([], [])
+    assert (queue()["fallen"], queue()["excluded"], queue()["doubtful"]) == ([], [], {})
 
 
 def estimated(answerable, calibrated=True):
@@ -155,7 +174,7 @@ def test_a_second_push_changes_nothing(study):
 
 def test_of_two_pushes_at_once_one_waits_for_the_other(study, tmp_path):
     code = "import os, sys\nfrom annotation.client.push import push\npush()\n"
-    with alone(Folders()):
+    with alone(Folders().study):
         other = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
         assert b"waiting for another rgqa annotate" in other.stderr.readline()
         assert study.projects == {}  # it looks at nothing while it waits

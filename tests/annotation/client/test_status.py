@@ -5,10 +5,13 @@ import pytest
 
 from annotation.client.push import push
 from annotation.client.status import pace, status
+from annotation.study.asking import wilson
 from annotation.study.exports import pseudonym
-from annotation.study.weighing import wilson
+from annotation.study.roster import Annotator, write_roster
 from pipeline.core.errors import UserError
+from pipeline.core.paths import Folders
 from tests.annotation.client.test_push import TITLE
+from tests.annotation.conftest import people
 
 BEGIN = datetime(2026, 1, 1)
 
@@ -71,12 +74,14 @@ def test_the_table_shows_who_judged_how_much_how_fast_and_how_well(judged, capsy
 
 
 def test_on_our_own_server_it_says_where_people_stand_and_what_is_known(own, capsys):
-    rows = [("ann", True, "2026", True), ("ben", True, None, False), ("cyd", False, None, False)]
+    rows = [("ann", "2026", True, False), ("cyd", "2026", True, True)]
+    dan = Annotator(name="dan", pseudonym="expert-01", email="dan@example.org", active=False)
+    write_roster(Folders(), [*people("ann", "ben", "cyd"), dan])
     own.report["tiny"] = {
         "people": [
-            {"email": f"{name}@example.org", "name": "", "active": active, "consent": consent, "passed": passed,
+            {"email": f"{name}@example.org", "name": "", "consent": consent, "passed": passed, "out": out,
              "trained": 0, "tested": 0}
-            for name, active, consent, passed in rows
+            for name, consent, passed, out in rows
         ],
         "tasks": {"tasks": 40, "known": 10, "votes": 3, "votes_on_known": 18, "wanted": 60, "waves": 4, "waves_done": 1},
         "votes": {"answered": 30, "open": 1},
@@ -90,7 +95,8 @@ def test_on_our_own_server_it_says_where_people_stand_and_what_is_known(own, cap
     status()
     out = capsys.readouterr().out
     found = table(out)
-    assert [found[f"annotator-0{n}"][0] for n in (1, 2, 3)] == ["at work", "not agreed yet", "left"]
+    where = ["at work", "not agreed yet", "asked no more: fails filters", "left"]
+    assert [found[f"annotator-0{n}"][0] for n in (1, 2, 3)] + [found["expert-01"][0]] == where
     assert found["annotator-01"][1:3] == ["3", "0"]
     # 10 tasks with three votes each are 30; 18 were enough.
     assert "10 of 40 tasks are known, 1 of 4 waves; 30 votes, 12 fewer than with 3 for each" in out

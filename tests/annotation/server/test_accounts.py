@@ -16,36 +16,53 @@ from pipeline.core.paths import Folders
 from tests.annotation.server.conftest import Studio
 
 
-def test_annotators_join_with_pseudonyms_in_order_and_a_password_and_a_link_each(asked: list[dict]) -> None:
+def test_people_join_with_pseudonyms_in_order_and_a_link_each(
+    asked: list[dict], capsys: pytest.CaptureFixture[str]
+) -> None:
     invite(["zoe", "ann"])
+    assert "next: rgqa annotate serve" in capsys.readouterr().out and not HOME.exists()
+    accounts.ensure(Path("python"), 8080)
     invite(["ben"])
+    invite(["Dan"], expert=True)
     assert [(p.name, p.pseudonym, p.email) for p in read_roster(Folders())] == [
         ("zoe", "annotator-01", "zoe@rgqa.local"),
         ("ann", "annotator-02", "ann@rgqa.local"),
         ("ben", "annotator-03", "ben@rgqa.local"),
+        ("Dan", "expert-01", "dan@rgqa.local"),
     ]
-    secrets = read_secrets()
-    assert secrets.admin.token == "token of the administrator"
-    assert len({login.password for login in secrets.annotators.values()}) == 3
-    links = {login.link for login in secrets.annotators.values()}
-    assert len(links) == 3 and {len(link) for link in links} == {43}  # 32 random bytes in base 64
+    said = capsys.readouterr().out
+    assert accounts.link("ben@rgqa.local") in said and accounts.link("DAN@rgqa.local") in said
+    links = {accounts.link(person.email) for person in read_roster(Folders())}
+    assert len(links) == 4 and {len(link) for link in links} == {len("http://127.0.0.1:8080/desk/in/") + 43}
     assert (HOME / "secrets.json").stat().st_mode & 0o777 == 0o600 and HOME.stat().st_mode & 0o777 == 0o700
+    assert (HOME / ".env").stat().st_mode & 0o777 == 0o600
 
 
-def test_an_address_for_volunteers_is_made_once(
+def test_links_of_another_server_are_others(asked: list[dict]) -> None:
+    accounts.ensure(Path("python"), 8080)
+    before = accounts.link("ann@rgqa.local")
+    assert accounts.link("ann@rgqa.local") == before
+    (HOME / ".env").unlink()
+    assert accounts.link("ann@rgqa.local") != before
+
+
+def test_an_address_for_volunteers_is_told_from_then_on(
     asked: list[dict], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    accounts.ensure(Path("python"), 8080)
+    invite(["ann"])
+    assert "volunteers" not in capsys.readouterr().out
     invite([], link=True)
-    invite([], link=True)
-    secret = read_secrets().doors["tiny"]
-    assert capsys.readouterr().out.count(f"http://127.0.0.1:8080/desk/join/{secret}") == 2
+    invite([])
+    first, again = (line for line in capsys.readouterr().out.splitlines() if "/desk/join/" in line)
+    assert first == again
 
 
 def test_the_same_invitation_twice_changes_nothing(asked: list[dict]) -> None:
     invite(["ann"])
-    before = (read_roster(Folders()), read_secrets())
+    before = read_roster(Folders())
     invite(["ann"])
-    assert (read_roster(Folders()), read_secrets()) == before
+    assert read_roster(Folders()) == before
 
 
 def test_a_kill_before_the_secrets_are_written_is_mended_by_the_next_run(
@@ -55,30 +72,28 @@ def test_a_kill_before_the_secrets_are_written_is_mended_by_the_next_run(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(accounts, "write_secrets", killed)
-        invite(["ann"])
+        patch.setattr(accounts, "write_private", killed)
+        accounts.ensure(Path("python"), 8080)
     assert not (HOME / "secrets.json").exists()
-    invite(["ann"])
-    assert [person.pseudonym for person in read_roster(Folders())] == ["annotator-01"]
-    # The account is asked for again, with the password that is kept.
-    assert asked[-1]["annotators"][0]["password"] == read_secrets().annotators["ann"].password
+    secrets = accounts.ensure(Path("python"), 8080)
+    assert secrets.token == "token of the administrator"
+    accounts.ensure(Path("python"), 8081)
+    # The account is asked for again, with the password and the token that are kept.
+    assert (asked[-1]["password"], asked[-1]["token"]) == (secrets.password, secrets.token)
+    assert read_secrets().url == "http://127.0.0.1:8081"
 
 
-def test_who_leaves_stays_in_the_roster_and_the_account_is_closed(asked: list[dict]) -> None:
+def test_who_leaves_stays_in_the_roster_and_comes_back_as_before(
+    asked: list[dict], capsys: pytest.CaptureFixture[str]
+) -> None:
+    accounts.ensure(Path("python"), 8080)
     invite(["ann", "ben"])
-    before = read_secrets().annotators["ann"]
+    capsys.readouterr()
     invite(["ann"], leave=True)
     assert [(p.name, p.active) for p in read_roster(Folders())] == [("ann", False), ("ben", True)]
-    (wanted,) = asked[-1]["annotators"]
-    assert wanted == {
-        "email": "ann@rgqa.local",
-        "password": before.password,
-        "token": "",
-        "link": before.link,
-        "active": False,
-    }
+    assert "ann (annotator-01): left" in capsys.readouterr().out
     invite(["ann"])
-    assert read_roster(Folders())[0].active and read_secrets().annotators["ann"] == before
+    assert read_roster(Folders())[0].active
 
 
 def test_every_name_that_cannot_be_is_told_at_once(asked: list[dict]) -> None:
@@ -103,27 +118,20 @@ def test_on_a_foreign_server_only_the_roster_changes(
     assert "made there by hand" in capsys.readouterr().out
 
 
-def test_secrets_of_another_data_sets_annotators_stay(asked: list[dict]) -> None:
-    invite(["ann"])
-    (Folders().study / "roster.json").unlink()
-    invite(["ben"])
-    assert sorted(read_secrets().annotators) == ["ann", "ben"]
-
-
 def test_why_accounts_cannot_be_made_is_shown(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RGQA_ANNOTATE_DATABASE", raising=False)
     broken = tiny / "python"
     broken.write_text("#!/bin/sh\necho 'connection refused' >&2\nexit 1\n")
     broken.chmod(0o755)
-    with pytest.raises(UserError, match="could not make the accounts:\nconnection refused"):
-        accounts.ensure(broken, [], 8080)
+    with pytest.raises(UserError, match="could not make its database:\nconnection refused"):
+        accounts.ensure(broken, 8080)
 
 
 @pytest.mark.server
 def test_accounts_made_twice_are_the_same_and_for_the_owner_alone(studio: Studio) -> None:
     port = int(studio.url.rsplit(":")[-1])
-    before = accounts.ensure(studio.python, read_roster(Folders()), port)
-    assert accounts.ensure(studio.python, read_roster(Folders()), port) == before == read_secrets()
+    before = accounts.ensure(studio.python, port)
+    assert accounts.ensure(studio.python, port) == before == read_secrets()
     home = studio.folder / "data/label-studio"
     for path in (home, home / "secrets.json", home / "server.log", home / ".env"):
         assert path.stat().st_mode & 0o077 == 0, path

@@ -1,4 +1,4 @@
-"""The server's process without a server: pid files, ports, one command at a time."""
+"""The server's process without a server: pid files, ports."""
 
 from __future__ import annotations
 
@@ -109,18 +109,6 @@ def test_the_end_of_the_log_is_shown_when_the_server_does_not_start(home: Path) 
     with pytest.raises(UserError, match="ended while it started(?s:.)*no such table: htx_user"):
         process.start(broken, port)
     assert process.running() is None
-
-
-def test_only_one_command_at_a_time(home: Path) -> None:
-    code = "from annotation.server.process import alone\nwith alone(): print('in')"
-    with process.alone():
-        other = subprocess.Popen(
-            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        assert other.stderr is not None and other.stdout is not None
-        assert "waiting for another" in other.stderr.readline()
-        assert other.poll() is None
-    assert other.communicate(timeout=30)[0] == "in\n"
 
 
 @pytest.mark.server

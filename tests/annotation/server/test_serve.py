@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from annotation.client.credentials import read_secrets
-from annotation.server import serve
-from annotation.server.accounts import invite, join
-from annotation.study.roster import read_roster
+from annotation.server import accounts, serve
+from annotation.server.accounts import invite
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
 
 
-def test_the_summary_names_address_logins_and_where_the_secrets_lie(asked: list[dict]) -> None:
-    invite(["ann"])
-    secrets = read_secrets()
-    text = "\n".join(serve.summary(secrets, read_roster(Folders())))
+def test_the_summary_names_links_and_where_the_administrators_password_lies(asked: list[dict]) -> None:
+    secrets = accounts.ensure(Path("python"), 8080)
+    invite(["ann"], link=True)
+    text = "\n".join(serve.summary(Folders()))
     for part in (
-        secrets.url,
-        "/desk/in/" + secrets.annotators["ann"].link,
-        "ann@rgqa.local",
-        secrets.annotators["ann"].password,
+        accounts.link("ann@rgqa.local"),
+        "/desk/join/",
+        secrets.email,
         "data/label-studio/secrets.json",
     ):
         assert part in text
-    assert secrets.admin.password not in text and secrets.admin.token not in text
+    assert secrets.password not in text and secrets.token not in text
 
 
-def test_accounts_are_looked_for_again_only_when_somebody_or_the_port_is_new(asked: list[dict]) -> None:
-    invite(["ann"])
-    roster = read_roster(Folders())
-    assert serve.complete_secrets(roster, "http://127.0.0.1:8080") == read_secrets()
-    assert serve.complete_secrets(roster, "http://127.0.0.1:8081") is None
-    join(Folders(), ["ben"])
-    assert serve.complete_secrets(read_roster(Folders()), "http://127.0.0.1:8080") is None
+@pytest.mark.parametrize("who", ["named", "volunteers"])
+def test_it_serves_whoever_was_invited(
+    asked: list[dict], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], who: str
+) -> None:
+    done = []
+    monkeypatch.setattr("annotation.server.process.start", lambda *_: done.append("start"))
+    monkeypatch.setattr(serve, "push", lambda: done.append("push"))
+    invite(["ann"] if who == "named" else [], link=who == "volunteers")
+    serve.serve(0)
+    assert done == ["start", "push"]
+    assert f"/desk/{'in' if who == 'named' else 'join'}/" in capsys.readouterr().out
 
 
 def test_beside_another_label_studio_none_is_started(

@@ -71,4 +71,6 @@ def quality(ann="ann", text="filter", simulated=False, seconds=None):
             verdicts.append(verdict(key, who, said, known, n, seconds=seconds, simulated=simulated))
     weighed = weigh(judged_questions(tasks, verdicts), RULES)
     verified = verify([screened(key) for key in keys], weighed.judged, RULES)
-    return summary(weighed, verified, {}, Figure(), [], msgspec.structs.asdict(RULES))
+    return summary(
+        weighed, verified, {}, Figure(), [], msgspec.structs.asdict(RULES), {f"c{key}" for key in keys}
+    )

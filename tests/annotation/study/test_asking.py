@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from scipy.stats import binomtest
 
-from annotation.study.asking import Asking, AskingRules
+from annotation.study.asking import Asking, AskingRules, wilson
 
 V, X, U = "valid", "invalid", "unsure"
 ALONE = AskingRules(overlap=0, wave=1, votes=3, sure=0.95)  # one after the other, but for the task in front
@@ -146,7 +146,7 @@ def test_the_first_wave_and_the_tasks_drawn_get_all_votes():
     votes = Counter(key for _, key in everybody(study, "abcdef", lambda name, key: (X, V)))
     assert all(votes[f"t{n}"] == 3 for n in range(10))
     assert sorted(set(votes.values())) == [1, 3]
-    # 20 of 100 are drawn, some of them in the first wave.
+    # About 20 of 100 are drawn, some of them in the first wave.
     assert 10 < sum(given == 3 for given in votes.values()) <= 30
     assert study.thorough.sum() == sum(given == 3 for given in votes.values())
 
@@ -419,3 +419,118 @@ def test_it_needs_numpy_alone():
     code = "import sys, annotation.study.asking; print(sorted({n.split('.')[0] for n in sys.modules} & {'pipeline', 'msgspec', 'pandas', 'scipy', 'yaml'}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def torn():
+    """Of six tasks t0, t1 and t2 are in doubt when all votes are used up; t3 to t5 are known. Eve is an expert."""
+    study = Asking([task(n) for n in range(6)], {f"c{n}": 0.5 for n in range(6)}, ALONE._replace(votes=2))
+    study.appoint("eve")
+    for n, (one, other) in enumerate([(X, V), (V, X), (V, X), (X, X), (X, X), (V, V)]):
+        study.answer("ann", f"t{n}", one, V)
+        study.answer("ben", f"t{n}", other, V)
+    return study
+
+
+def test_an_expert_gets_what_the_votes_leave_in_doubt_and_nothing_else():
+    study = torn()
+    doubts = {key for key, doubt in zip(study.keys, study.doubtful(), strict=True) if doubt}
+    assert doubts == {"t0", "t1", "t2"} and study.progress("eve") == (0, 3)
+    assert {key for _, key in everybody(study, ["eve"], lambda *_: (X, V))} == doubts
+    assert study.progress("eve") == (3, 3) and not study.doubtful().any()
+
+
+def test_an_expert_gets_nothing_while_others_are_still_asked():
+    study = torn()
+    study.skip("ann", "t0")  # one vote is missing
+    assert study.wanted()[study.place["t0"]] == 1 and not study.doubtful()[study.place["t0"]]
+    study.hold("cem", "t2")  # one who came late; what they say may end the doubt
+    assert [study.next("eve"), study.next("fay")] == ["t1", "t0"]
+
+
+def test_what_is_most_in_doubt_comes_first_by_whoever_doubts():
+    # Four filters were answered right, so that one vote each way moves the log odds by log(0.9 * 24) + log(0.1 * 24 / 23) = 0.81:
+    # t0 stands at 0.81, t1 at log(4 / 6) + 0.81 = 0.40, t2 at 1.22. t3 is known by the votes, and collect says 0.501.
+    prior = {"c0": 0.5, "c1": 0.6, "c2": 0.4, "c3": 0.5}
+    study = Asking([task(n) for n in range(4)], prior, ALONE._replace(votes=2), {"c3": 0.501})
+    study.appoint("eve")
+    for n in range(4):
+        study.answer("ann", f"t{n}", X, V)
+        study.answer("ben", f"t{n}", X if n == 3 else V, V)
+    given = everybody(study, ["eve"], lambda *_: (X, V))
+    assert [key for _, key in given] == ["t3", "t1", "t0", "t2"]
+
+
+def test_an_experts_word_decides_and_ends_the_asking():
+    study = torn()
+    study.answer("eve", "t0", V, V)
+    assert study.known("t0") and study.invalid("c0") == pytest.approx(0.01)
+    study.answer("eve", "t1", X, V)
+    assert study.known("t1") and study.invalid("c1") == pytest.approx(0.99)
+    fresh = asking(prior=0.1)
+    fresh.appoint("eve")
+    fresh.answer("eve", "t5", V, V)  # against all that is thought of it, before anybody
+    assert fresh.known("t5") and fresh.invalid("c5") == pytest.approx(0.01)
+
+
+def test_experts_who_contradict_each_other_leave_it_in_doubt_and_a_third_decides():
+    study = torn()
+    for name in ("fay", "gil"):
+        study.appoint(name)
+    study.answer("eve", "t0", V, V)
+    study.answer("fay", "t0", X, V)
+    assert study.doubtful()[study.place["t0"]]
+    study.answer("gil", "t0", X, V)
+    assert study.invalid("c0") == pytest.approx(0.99) and not study.doubtful()[study.place["t0"]]
+
+
+def test_a_word_beside_a_failed_filter_is_none():
+    study = torn()
+    study.answer("eve", "t0", V, X)
+    assert study.doubtful()[study.place["t0"]] and study.next("eve") != "t0"
+
+
+def test_an_experts_word_is_no_vote_of_the_budget_and_comes_when_it_is_used_up():
+    study = asking(count=4, rules=ALONE._replace(votes=3, budget=2, most_tasks=1, sure=0.99), prior=0.5)
+    study.appoint("eve")
+    study.answer("ann", "t0", X, V)
+    assert study.next("eve") is None  # one judgement more may end the doubt
+    study.answer("ben", "t1", X, V)
+    keys = {study.next("eve")}
+    study.answer("eve", min(keys), X, V)
+    keys.add(study.next("eve"))
+    assert keys == {"t0", "t1"} and study.judged == 2 and study.next("cem") is None
+    study.skip("eve", "t1")
+    study.forget("eve")
+    assert study.judged == 2 and study.doubtful().sum() == 2
+
+
+@pytest.mark.parametrize(("good", "total"), [(0, 1), (1, 1), (5, 10), (8, 10), (99, 100), (1200, 1234)])
+def test_wilson_agrees_with_scipy(good, total):
+    expected = binomtest(good, total).proportion_ci(method="wilson")
+    assert wilson(good, total) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_what_nobody_judged_is_no_doubt_of_an_experts_even_when_the_budget_is_used_up():
+    study = asking(count=3, prior=0.5, rules=ALONE._replace(budget=1))
+    study.appoint("eve")
+    study.answer("ann", "t0", V, X)  # beside a failed filter: no vote
+    assert not study.doubtful().any() and study.next("eve") is None
+
+
+def test_what_an_expert_has_open_takes_nothing_from_the_budget():
+    study = torn()
+    study.rules = study.rules._replace(budget=12)  # as many are given
+    assert study.next("eve") and study.progress("cem") == (0, 0)
+    study.skip("ann", "t5")
+    assert study.next("cem") == "t5"
+    assert study.next("dan") is None
+
+
+def test_votes_of_whoever_is_below_a_limit_count_for_nothing_though_they_are_asked_on():
+    # With what is thought before, 2 of 9 are (18 + 2) / 29 = 0.69, below 0.7; 2 of 8 are 20 / 28 = 0.71.
+    for missed, counts in ((7, False), (6, True)):
+        study = asking(count=60, expected=X)
+        for n in range(1 + missed):
+            study.answer("ann", f"t{n}", X, V if n else X)
+        study.answer("ann", "t40", X, X)
+        assert (study.invalid("c40") != pytest.approx(0.9)) is counts and not study.out("ann")

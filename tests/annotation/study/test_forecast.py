@@ -4,11 +4,20 @@ from math import isclose
 import pytest
 
 from annotation.study.asking import Asking, AskingRules
-from annotation.study.asking_params import as_asked
-from annotation.study.forecast import SECONDS, Forecast, forecast, pace, simulated_stream, tell, told
-from annotation.study.roster import write_roster
+from annotation.study.asking_params import AnnotateParams, as_asked
+from annotation.study.forecast import (
+    SECONDS,
+    Forecast,
+    asked_so_far,
+    forecast,
+    pace,
+    simulated_stream,
+    tell,
+    told,
+)
+from annotation.study.roster import enrol, write_roster
 from pipeline.core.errors import UserError
-from pipeline.core.files import write_jsonl
+from pipeline.core.files import write_json, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Estimate, Verdict
 from tests.annotation.conftest import made_task, people
@@ -27,7 +36,7 @@ def test_what_every_task_needs_is_counted():
     # counts not, so 600 / 0.925 = 649; its standard deviation is about 7.
     assert (everything.tasks, everything.people) == (200, 5) and 628 <= everything.judgements <= 670
     assert isclose(everything.hours, everything.judgements * 18 / 3600)
-    assert isclose(everything.cost or 0, everything.hours * 12)
+    assert f"{everything.hours * 12:,.0f} at 12 per hour" in told(everything, 0)
 
 
 def test_with_fewer_people_than_votes_some_votes_cannot_be_given():
@@ -68,10 +77,10 @@ def test_the_pace_is_known_from_enough_judgements_without_their_pauses():
 
 
 def test_it_is_told_in_words():
-    row = Forecast(tasks=9, judgements=1200, people=4, seconds=30, hours=10, rate=15, cost=150)
+    row = Forecast(tasks=9, doubtful=7, judgements=1200, people=4, seconds=30, rate=15)  # 36,000 s
     assert told(row, 1000) == (
         "9 tasks want votes. 1,000 are done. 4 people of usual accuracy would give 1,200 more judgements: "
-        "10.0 hours at 30 s each, 150 at 15 per hour."
+        "10.0 hours at 30 s each, 150 at 15 per hour. 7 wait for an expert (rgqa annotate invite NAME --expert)."
     )
 
 
@@ -90,3 +99,25 @@ def test_the_command_reads_the_tasks_and_the_roster(tiny, capsys):
     assert "2 people" in said and "per hour" not in said
     tell(None, 7)
     assert "7 people" in capsys.readouterr().out
+
+
+def test_what_an_expert_said_decides_and_experts_are_not_among_those_who_vote(tiny, capsys):
+    folders = Folders()
+    write_jsonl(
+        folders.stage("batch") / "tasks.jsonl", [made_task(n) for n in range(40)]
+    )  # nothing is estimated
+    enrol(folders, {"ann@example.org": "ann"})
+    enrol(folders, {"eve@example.org": "eve"}, expert=True)
+    asking, _ = asked_so_far(folders, AnnotateParams())
+    assert asking.wanted().all() and asking.invalid("c0") == 0.5
+    said = (
+        {"from_name": "first", "value": {"choices": ["invalid"]}},
+        {"from_name": "second", "value": {"choices": ["valid"]}},
+    )
+    row = {"id": 1, "completed_by": "expert-01", "created_at": "2026-01-01T00:00:00Z", "result": said}
+    write_json(folders.annotations / "pulled.json", [{"data": {"task": "t0000"}, "annotations": [row]}])
+    asking, verdicts = asked_so_far(folders, AnnotateParams())
+    assert asking.known("t0000") and asking.wanted().sum() == 39 * 3 and asking.judged == 0
+    assert [verdict.annotator for verdict in verdicts] == ["expert-01"]
+    tell(None, None)
+    assert " 1 people " in capsys.readouterr().out

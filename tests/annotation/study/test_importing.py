@@ -129,3 +129,10 @@ def test_exports_in_the_folder_of_the_annotations_are_to_be_taken_out(batched, c
     import_exports([path])
     assert "take out of the folder what is in pulled.json now" in capsys.readouterr().out
     assert task("a").task_id == "a"
+
+
+def test_whoever_was_pulled_without_a_name_lends_nobody_one(batched, tmp_path):
+    batched.parent.mkdir(parents=True, exist_ok=True)
+    batched.write_text(json.dumps([pulled("t1", annotation(1, None))]))
+    take_in(tmp_path, [exported("t1", annotation(1, 3)), exported("t2", annotation(2, 3))])
+    assert verdicts(batched).keys() == {("t1", "unknown"), ("t2", pseudonym(3))}

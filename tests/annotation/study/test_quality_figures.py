@@ -1,11 +1,11 @@
 import msgspec
 
 from annotation.study.agreement import Figure
-from annotation.study.judged import CollectRules
+from annotation.study.judged import CollectRules, judged_questions
 from annotation.study.quality_figures import Quality, summary
 from annotation.study.votes import verify
 from annotation.study.weighing import rate, weigh
-from tests.annotation.study.conftest import RULES, V, X, crowd, quality, screened
+from tests.annotation.study.conftest import RULES, U, V, X, crowd, quality, repeating, screened, task, verdict
 
 OTHER = {V: X, X: V}
 
@@ -54,7 +54,8 @@ def told(people, count, said=lambda n: X, posteriors=None):
     tasks, judged = crowd(people, count, said)
     weighed = weigh(judged, RULES)
     verified = verify([screened(key) for key in tasks], weighed.judged, RULES)
-    return summary(weighed, verified, posteriors or {}, Figure(), [], msgspec.structs.asdict(CollectRules()))
+    settings = msgspec.structs.asdict(CollectRules())
+    return summary(weighed, verified, posteriors or {}, Figure(), [], settings, {f"c{key}" for key in tasks})
 
 
 def test_what_looks_perfect_is_an_alarm():
@@ -89,3 +90,27 @@ def test_what_filters_can_be_known_by_is_told_and_an_alarm():
     place = next(row for row in found.betrayals if row.cue == "position in the task")
     assert place.auroc == 1.0
     assert "filters may be known by position in the task: AUROC 1.00 (1.00 to 1.00)" in found.alarms
+
+
+def small(tasks, verdicts, overlap):
+    weighed = weigh(judged_questions(tasks, verdicts), RULES)
+    verified = verify([screened(key) for key in tasks], weighed.judged, RULES)
+    return summary(weighed, verified, {}, Figure(), [], msgspec.structs.asdict(CollectRules()), overlap)
+
+
+def test_the_same_person_again_is_told_of_annotators_and_the_overlap():
+    tasks = {"a": task("a"), "b": repeating("b", "a"), "c": task("c"), "d": repeating("d", "c")}
+    said = [
+        verdict(key, who, X, X if key in "bd" else V, n)
+        for who in ("x", "expert-01")
+        for n, key in enumerate(tasks)
+    ]
+    assert small(tasks, said, {"ca", "cc"}).retest.twice == 2
+    assert small(tasks, said, {"ca"}).retest.twice == 1 and small(tasks, said, set()).retest.twice == 0
+
+
+def test_what_nobody_dares_to_say_is_in_doubt_however_the_shares_are():
+    tasks = {"a": task("a"), "b": task("b")}
+    said = [verdict(key, who, U if key == "a" else V, V) for key in tasks for who in "xyz"]
+    found = small(tasks, said, set())
+    assert found.doubtful == {"ca": 0.0} and [row.candidate_id for row in found.worst] == ["ca"]

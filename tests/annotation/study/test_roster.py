@@ -1,6 +1,7 @@
 import msgspec
 import pytest
 
+from annotation.study.exports import pseudonym
 from annotation.study.roster import Annotator, enrol, next_pseudonym, read_roster, write_roster
 from pipeline.core.errors import UserError
 from pipeline.core.files import write_json
@@ -53,3 +54,16 @@ def test_volunteers_get_a_name_that_nobody_has(tiny):
         ("zoe", "annotator-03", True),
     ]
     assert enrol(folders, {"zoe@volunteer.rgqa.local": "zoe"}) == read_roster(folders) == roster
+
+
+def test_an_expert_is_known_by_the_pseudonym_and_is_nobody_who_votes(tiny):
+    folders = Folders()
+    enrol(folders, {"ann@rgqa.local": "ann"})
+    roster = enrol(folders, {"eve@rgqa.local": "eve"}, expert=True)
+    assert [(row.pseudonym, row.expert) for row in roster] == [("annotator-01", False), ("expert-01", True)]
+    assert enrol(folders, {"eve@rgqa.local": "eve"}, expert=True) == roster
+    with pytest.raises(UserError, match="ann: there as annotators already"):
+        enrol(folders, {"ann@rgqa.local": "ann"}, expert=True)
+    with pytest.raises(UserError, match="eve: there as experts already"):
+        enrol(folders, {"eve@rgqa.local": "eve"})
+    assert pseudonym("expert-01") == "expert-01"

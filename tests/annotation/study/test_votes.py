@@ -114,3 +114,12 @@ def test_the_reason_given_most_often_is_kept_and_ties_go_by_the_alphabet():
     assert commonest(["wrong attribute", "missing object", "wrong attribute", ""]) == "wrong attribute"
     assert commonest(["wrong relation", "missing object"]) == "missing object"
     assert commonest(["", "unclear picture"]) is None
+
+
+def test_the_reason_is_that_of_the_votes_that_count():
+    said = {"x": "wrong attribute", "y": "wrong attribute", "z": "missing object"}
+    verdicts = [verdict("a", who, X, V, first_reason=why) for who, why in said.items()]
+    judged = judged_questions({"a": task("a")}, verdicts)
+    judged.loc[judged["annotator"].isin(["x", "y"]), "aside"] = "annotator excluded"
+    (row,) = verify([screened("a")], judged, CollectRules(rule="majority", min_votes=1))
+    assert row.reason == "missing object"

@@ -15,15 +15,15 @@ GIVEN = {
 }
 
 
-def collected(prior=None, **params):
-    tasks = {key: task(key) for key in GIVEN}
+def collected(prior=None, given=GIVEN, overlap=("ca", "cb", "cc", "cd"), **params):
+    tasks = {key: task(key) for key in given}
     verdicts = [
         verdict(key, who, candidate, known, simulated=True)
-        for key, row in GIVEN.items()
+        for key, row in given.items()
         for who, (known, candidate) in row.items()
     ]
-    params = CollectParams(simulate=True, **params)
-    return collect([screened(key) for key in GIVEN], judged_questions(tasks, verdicts), params, prior or {})
+    params, rows = CollectParams(simulate=True, **params), [screened(key) for key in given]
+    return collect(rows, judged_questions(tasks, verdicts), params, prior or {}, overlap)
 
 
 def test_votes_are_counted_after_failed_filters_are_set_aside():
@@ -68,6 +68,66 @@ def test_the_prior_of_a_candidate_is_what_is_estimated_of_it():
     assert after["cc"] > before["cc"] and after["ca"] == pytest.approx(before["ca"], abs=0.1)
 
 
+@pytest.mark.parametrize("rule", ["majority", "unanimity", "dawid-skene"])
+def test_an_experts_word_decides_whatever_the_votes_say_and_is_marked(rule):
+    before = {row.candidate.candidate_id: row for row in collected(rule=rule).verified}
+    words = {
+        "a": (V, U),
+        "c": (V, X),
+        "d": (X, X),
+    }  # "unsure" is valid; what is said beside a failed filter counts not
+    given = {key: row | ({"expert-01": words[key]} if key in words else {}) for key, row in GIVEN.items()}
+    result = collected(rule=rule, given=given)
+    a, b, c, d = result.verified
+    assert [(row.status, row.decided_by) for row in (a, c)] == [
+        ("answerable", "expert"),
+        ("unanswerable", "expert"),
+    ]
+    assert (b, d.decided_by) == (before["cb"], "votes")
+    assert (a.votes_invalid, a.votes_valid, a.votes_set_aside) == (2, 1, 0)  # annotators' alone
+    assert "ac" not in a.verdict_ids and "aexpert-01" in a.verdict_ids
+    assert report(result)["by_expert"] == {"answerable": 1, "unanswerable": 1}
+    assert [row.by_expert for row in result.quality.subsets] == [2]
+    assert not {"ca", "cc"} & {*result.quality.doubtful, *(row.candidate_id for row in result.quality.worst)}
+    if rule == "dawid-skene":
+        assert {
+            row.candidate_id: row.invalid for row in result.posteriors if row.candidate_id in ("ca", "cc")
+        } == {"ca": 0, "cc": 1}
+        assert {row.annotator for row in result.quality.tables} == {"x", "y", "z"}  # no expert is estimated
+
+
+def test_experts_of_whom_as_many_say_the_one_as_the_other_decide_nothing():
+    given = GIVEN | {"c": GIVEN["c"] | {"expert-01": (V, X), "expert-02": (V, V)}}
+    row = collected(rule="majority", given=given).verified[2]
+    assert (row.status, row.decided_by) == ("doubtful", "votes")
+
+
+def test_what_is_expected_to_be_wrong_is_told_of_what_votes_decided():
+    prior = {"ca": 0.5, "cb": 0.5, "cc": 0.5, "cd": 0.5}
+    given = {key: row | {"expert-01": (V, X)} for key, row in GIVEN.items()}
+    assert collected(prior, given, min_posterior=0.6).quality.wrong.value is None
+    assert collected(prior, min_posterior=0.6).quality.wrong.value > 0
+
+
+def test_what_is_left_for_an_expert_is_what_is_in_doubt_with_its_probability():
+    found = collected(rule="majority").quality
+    assert found.doubtful == {"cc": 0.5}  # one vote each way
+    rows = collected(min_posterior=0.999)
+    left = {row.candidate.candidate_id for row in rows.verified if row.status == "doubtful"}
+    assert left and rows.quality.doubtful == {
+        row.candidate_id: pytest.approx(row.invalid) for row in rows.posteriors if row.candidate_id in left
+    }
+
+
+def test_agreement_is_told_of_the_overlap_alone_and_of_annotators():
+    # All: a third, all and none of the pairs on a, b, c agree. What is asked again in doubt would lower it.
+    assert collected().quality.agreement[0].share.value == pytest.approx(4 / 9, abs=1e-6)
+    given = GIVEN | {"b": GIVEN["b"] | {"expert-01": (V, X)}}
+    together = collected(given=given, overlap=("ca", "cb")).quality.agreement[0]
+    assert (together.candidates, together.share.value) == (2, pytest.approx(2 / 3, abs=1e-6))
+    assert collected(overlap=()).quality.agreement[0].share.value is None
+
+
 def test_what_is_expected_to_be_wrong_is_what_the_probabilities_say():
     found = expected_wrong(np.array([0.9, 1.0]), np.array([[0.9, 1.0], [0.8, 1.0]]))
     assert (found.value, found.low, found.high) == pytest.approx((0.05, 0.05125, 0.09875))
@@ -80,3 +140,8 @@ def test_the_parameters_of_the_simulation_are_told_only_if_it_ran(simulate, ther
     assert in_use["simulate"] == simulate
     assert ({"seed", "votes"} <= in_use.keys()) is there
     assert in_use["min_votes"] == 2
+
+
+def test_where_no_answer_counts_nothing_is_estimated_and_nothing_is_judged():
+    result = collected(given={"a": {"x": (X, X)}})  # beside a failed filter
+    assert [row.status for row in result.verified] == ["unjudged"] and result.posteriors == []

@@ -8,7 +8,7 @@ import pytest
 from pipeline.commands.explain import explain
 from pipeline.core.files import read_jsonl
 from pipeline.core.paths import Folders
-from pipeline.core.records import Dropped
+from pipeline.core.records import Dropped, Task, Verdict
 from pipeline.releasing.provenance import Provenance
 from tests.closure import ROOT
 
@@ -67,3 +67,17 @@ def test_explain_of_an_answerable_item_names_its_pair(release):
     item = next(item for item in items(release) if not item.unanswerable)
     text = "\n".join(explain(item.item_id, Folders()))
     assert f"answerable, {item.answer!r}; pair {item.pair_id}" in text
+
+
+@pytest.mark.parametrize("place", ["first", "second"])
+def test_explain_says_which_of_a_tasks_two_questions_was_the_candidate(release, place):
+    other = {"first": "second", "second": "first"}[place]
+    uqs = {item.item_id for item in items(release) if item.unanswerable}
+    task = next(t for t in Folders().rows(Task) if getattr(t, place).candidate_id in uqs)
+    verdict = next(v for v in Folders().rows(Verdict) if v.task_id == task.task_id)
+    text = "\n".join(explain(getattr(task, place).candidate_id, Folders()))
+    assert f"{task.task_id}: it is the {place} of the two questions" in text
+    assert (
+        f"{verdict.annotator}: {getattr(verdict, place)}; of the other question {getattr(verdict, other)}\n"
+        in text
+    )

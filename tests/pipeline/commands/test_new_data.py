@@ -4,7 +4,7 @@ import yaml
 from pipeline.commands.new_data import init
 from pipeline.core.errors import UserError
 from pipeline.core.params import load
-from pipeline.releasing.provenance import ReleaseParams
+from pipeline.releasing.release_params import ReleaseParams
 
 PARAMS = (
     "dataset: sample\nsample: {rank: {cap: 3}}\n\ngqa:\n  rank:\n    cap: 5   # why\n\n  tag: {}\n# end\n"
@@ -25,6 +25,7 @@ def test_a_new_data_set_gets_folders_and_the_parameters_of_gqa(tmp_path):
         "vectors",
         "plausibility",
         "annotations",
+        "errata",
         "predictions",
     }
 

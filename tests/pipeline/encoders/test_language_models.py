@@ -80,7 +80,7 @@ def test_an_address_without_a_server_is_told(server, address):
 
 def test_without_transformers_the_message_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(UserError, match=r'pip install "\.\[plausibility\]"'):
+    with pytest.raises(UserError, match=r'pip install "\.\[hf\]"'):
         LocalModel(tmp_path)
 
 

@@ -451,7 +451,7 @@ def test_the_judgement_names_its_evidence_and_a_reason():
     assert judge(wrong, facts(*LISTED)).evidence == "truth"
     assert judge(wrong, facts(*LISTED)).detail == "no cup is red"
     unknown = judge(steps("select: lamp (2)->query: color [0]"), facts(*LISTED, complete=False))
-    assert unknown.detail == "whether there is lamp is not known"
+    assert unknown.detail == "nothing is known of any lamp"
 
 
 def test_no_evidence_is_not_no_conflict():

@@ -8,6 +8,7 @@ import pytest
 from pipeline.leaderboard.board_rows import BoardRow
 from pipeline.scorers.answered import Predictions
 from pipeline.scorers.items import Benchmark, BenchmarkItem, Items
+from pipeline.scorers.running.run_settings import fingerprint
 
 PICTURES = 40
 
@@ -72,5 +73,79 @@ def write(tmp_path, benchmark):
         ]
         path.write_text(json.dumps({"version": version, "predictions": rows} if version else rows))
         return path
+
+    return make
+
+
+@pytest.fixture
+def release(tmp_path):
+    """A release on disk: three pictures, the same AQs in both subsets under one id."""
+    folder = tmp_path / "small" / "1.0.0"
+    (folder / "rgqa").mkdir(parents=True)
+    rows = {
+        "clip-hard": ("a1", "a2", "a3", "u1", "u2", "u3"),
+        "pt-hard": ("a1", "a2", "a3", "p1", "p2", "p3"),
+    }
+    items = []
+    for subset, names in rows.items():
+        said = [
+            {
+                "img_id": f"n{name[1]}",
+                "question_id": name,
+                "sent": f"What is {name}?",
+                "label": {"red" if name[0] == "a" else "UQ": 1.0},
+            }
+            for name in names
+        ]
+        (folder / "rgqa" / f"{subset}.json").write_text(json.dumps(said))
+        items += [
+            {"item": {"item_id": name, "subset": subset, "part": "test", "pair_id": f"{subset}{name[1]}"}}
+            for name in names
+        ]
+    (folder / "provenance.jsonl").write_text("\n".join(map(json.dumps, items)))
+    (folder / "params.json").write_text('{"version": "1.0.0"}')
+    (folder / "CHECKSUMS.sha256").write_text("")
+    return folder
+
+
+@pytest.fixture
+def a_file(release, tmp_path):
+    """`a_file(name, right)`: a predictions file; `right`: whether its confidences tell AQs from UQs."""
+
+    def make(name, right=True, left_out=()):
+        ids = ("a1", "a2", "a3", "u1", "u2", "u3", "p1", "p2", "p3")
+        lines = [
+            {"questionId": one, "prediction": "red", "confidence": float((one[0] == "a") == right)}
+            for one in ids
+            if one not in left_out
+        ]
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return path
+
+    return make
+
+
+@pytest.fixture
+def a_run(release, a_file, tmp_path):
+    """`a_run(folder, model, ...)`: a folder as `rgqa run` leaves it."""
+
+    def make(folder, model, prompt="word", recipe="token-probability", right=True, left_out=(), **more):
+        home = tmp_path / "runs" / folder
+        home.mkdir(parents=True, exist_ok=True)
+        a_file(f"runs/{folder}/predictions", right, left_out)
+        about = {
+            "release": {"name": "small", "version": "1.0.0", "sha256": fingerprint(release)},
+            "model": model,
+            "prompt": {"name": prompt, "hash": "0"},
+            "recipe": {"name": recipe, "hash": "0"},
+            "part": "test",
+            "subsets": ["clip-hard", "pt-hard"],
+            "limit": 0,
+            "no_picture": False,
+            "path": str(release),
+        }
+        (home / "run.json").write_text(json.dumps(about | more))
+        return home
 
     return make

@@ -1,10 +1,11 @@
 """What the card of a small release says."""
 
 from datetime import date
-from typing import Any
+from pathlib import Path
 
-from pipeline.releasing.card import VoteCounts
-from pipeline.releasing.provenance import ReleaseParams
+from pipeline.releasing.release_facts import PAIRING, ReleaseFacts, VoteCounts, counts_of
+from pipeline.releasing.release_params import ReleaseParams
+from pipeline.releasing.subset_files import write_table
 
 P = ReleaseParams(
     title="Tiny",
@@ -14,13 +15,34 @@ P = ReleaseParams(
     published=date(2026, 1, 1),
     pictures=True,
 )
-FACTS: dict[str, Any] = {
-    "balance_rule": "image_and_text",
-    "judged": VoteCounts(annotators=8, excluded=1, votes={1: 2, 2: 5, 3: 13}, agreement="Alpha is high."),
-    "version": "1.0.0",
-    "canary": "RGQA-CANARY x",
-    "model": "m",
-    "weights": "ab",
-    "warnings": [],
-    "audit_table": "| a |",
-}
+JUDGED = VoteCounts(
+    annotators=8, excluded=1, votes={1: 2, 2: 5, 3: 13}, agreement="Alpha is high.", by_expert=7
+)
+
+
+def facts(items, **changed) -> ReleaseFacts:
+    """Of these items; what is named is otherwise."""
+    given = {
+        "dataset": "tiny",
+        "version": "1.0.0",
+        "canary": "RGQA-CANARY x",
+        "pairing": PAIRING["image_and_text"],
+        "judged": JUDGED,
+        "model": "m",
+        "weights": "ab",
+        "warnings": (),
+        "audit_table": "| a |",
+        "resolved": {"clip-hard": 0.05},
+        "errata": (),
+        "faulty": 0,
+        "p": P,
+    }
+    return ReleaseFacts(**counts_of(items) | given | changed)
+
+
+def tables(home: Path, items) -> Path:
+    """Tables of these items, without pictures, as a release has them; the release's folder."""
+    for subset, part in {(item.subset, item.part) for item in items}:
+        members = [item for item in items if (item.subset, item.part) == (subset, part)]
+        write_table(home / f"data/{subset}-{part}.parquet", members, {}, "canary", False)
+    return home

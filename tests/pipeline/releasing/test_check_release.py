@@ -81,6 +81,11 @@ def test_changed_missing_and_added_files_are_all_told(folder):
     ]
 
 
+def test_a_folder_that_is_not_there_is_told_as_such(tmp_path):
+    with pytest.raises(UserError, match="nosuch: there is no such folder"):
+        check_release(tmp_path / "nosuch")
+
+
 def test_what_python_leaves_beside_the_tasks_that_were_run_changes_nothing(copy, tmp_path):
     left = copy / "harness/lmms_eval/__pycache__"
     left.mkdir()

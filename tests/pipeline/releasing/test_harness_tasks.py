@@ -36,12 +36,13 @@ def test_a_releases_tasks_name_tables_and_functions_that_are_there(release):
         assert all(table.is_file() for table in tables)
         functions = [value for value in settings.values() if str(value).startswith("rgqa_tasks.")]
         assert len(functions) == 5 and all(hasattr(module, value.split(".")[1]) for value in functions)
+        assert settings["generation_kwargs"]["max_new_tokens"] == module.MAX_NEW_TOKENS
         assert settings["metadata"]["version"] == "0.1.0" and settings["output_type"] == "generate_until"
     sums = (release / "CHECKSUMS.sha256").read_text()
     assert all(
         f"  harness/lmms_eval/{name}" in sums for name in ("rgqa.yaml", "rgqa_common", "rgqa_tasks.py")
     )
-    assert "`harness/lmms_eval/`" in (release / "README.md").read_text()
+    assert "`harness/`" in (release / "README.md").read_text()
 
 
 def test_a_part_without_tables_has_no_task(tmp_path):

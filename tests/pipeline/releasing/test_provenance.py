@@ -9,7 +9,8 @@ from pipeline.core.params import convert
 from pipeline.core.paths import Folders
 from pipeline.core.records import Candidate, Dropped, Judgement, Question, Verified
 from pipeline.releasing.check_release import released
-from pipeline.releasing.provenance import DROPS, Provenance, ReleaseParams, all_dropped, canary, provenance
+from pipeline.releasing.provenance import DROPS, Provenance, all_dropped, canary, provenance
+from pipeline.releasing.release_params import ReleaseParams
 
 
 def test_an_answerable_item_asks_its_own_question_of_its_own_picture(release):

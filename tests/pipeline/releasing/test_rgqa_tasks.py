@@ -31,4 +31,4 @@ def test_a_row_is_asked_and_named():
         prompt(row, {"pre_prompt": "Look. ", "post_prompt": "\nOne word."}) == "Look. What is red?\nOne word."
     )
     assert (target(row), target(row | {"answer": "cup"})) == ("unanswerable", "cup")
-    assert results(row, ["cup"]) == {"item_id": "pthard_n1+2"}
+    assert results(row, ["cup"]) == {"item_id": "pthard_n1+2", "max_new_tokens": 64}

@@ -11,7 +11,8 @@ from sklearn.metrics import roc_auc_score
 from pipeline.core.files import read_jsonl
 from pipeline.core.records import Picture
 from pipeline.releasing.card import card
-from pipeline.releasing.provenance import Provenance, ReleaseParams
+from pipeline.releasing.provenance import Provenance
+from pipeline.releasing.release_params import ReleaseParams
 from pipeline.releasing.subset_files import (
     Prediction,
     in_release_order,
@@ -87,7 +88,7 @@ def test_a_subset_opens_offline_by_name_with_its_pictures(tmp_path, items, pictu
             "canary",
             True,
         )
-    (home / "README.md").write_text(card(items, card_facts.P, **card_facts.FACTS))
+    (home / "README.md").write_text(card(card_facts.facts(items), home))
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     found = datasets.load_dataset(str(home), "clip-hard", cache_dir=str(tmp_path / "cache"))
     assert {part: len(found[part]) for part in found} == {"dev": 4, "test": 4}

@@ -2,20 +2,16 @@ import re
 from itertools import pairwise
 from xml.etree import ElementTree
 
-import msgspec
 import pytest
 
 from pipeline.auditing.subset_audit import histograms
-from pipeline.auditing.text_attackers import TEXT_ATTACKERS
 from pipeline.core.records import Edit, Item
+from pipeline.reporting.blind_rows import AttackRow
 from pipeline.reporting.figures import (
     AQ,
-    ATTACKERS,
     RGQA_SIZES,
     TABLE_1,
     UQ,
-    AttackRow,
-    attack_rows,
     attack_svg,
     edits,
     histogram_svg,
@@ -71,23 +67,6 @@ def test_the_row_of_a_run_counts_its_items(run):
     row = this_set(run)
     assert (row.pairs, row.annotation) == (len(items), "simulated")
     assert row.uq_percent == pytest.approx(100 * len([i for i in items if i.answer == ""]) / len(items))
-
-
-def test_what_attackers_reach_is_the_audits_with_the_papers_rules_and_limits_beside(run):
-    for subset, rows in attack_rows(run.audit, {"clip-easy": 0.55}).items():
-        ours, paper = run.audit.subsets[subset].attacks, run.audit.paper_rules[subset].attacks
-        assert {row.attacker: row.auroc for row in rows} == {name: a.auroc for name, a in ours.items()}
-        assert {row.attacker: row.paper for row in rows} == {name: a.auroc for name, a in paper.items()}
-        assert {row.attacker for row in rows if row.limit is not None} == (
-            set(TEXT_ATTACKERS) if subset == "clip-easy" else set()
-        )
-
-
-def test_attackers_stand_in_one_order_and_new_ones_last(run):
-    audit = run.audit.subsets["clip-easy"]
-    more = msgspec.structs.replace(audit, attacks={"a new one": audit.attacks["length"]} | audit.attacks)
-    rows = attack_rows(msgspec.structs.replace(run.audit, subsets={"clip-easy": more}), {})["clip-easy"]
-    assert [row.attacker for row in rows] == [*ATTACKERS, "a new one"]
 
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -137,6 +137,19 @@ def test_the_page_can_be_heard_and_reached_by_keys(seen):
     )
 
 
+def test_it_begins_with_what_the_text_alone_tells_and_folds_the_gallery(seen, html):
+    headings = [html.index(f'<h2 id="{name}"') for name in ("blind", "gallery", "sets", "funnel")]
+    assert headings == sorted(headings)
+    assert "Who sees only the text tells unanswerable questions from answerable ones" in told(seen)
+    assert all("open" not in attributes for attributes in seen.all("details"))
+    # one card of each subset stands open, the other two are folded
+    opened = sum(
+        part.count('<article class="card"')
+        for part in re.split(r"<details>.*?</details>", html, flags=re.DOTALL)
+    )
+    assert html.count('<article class="card"') == 3 * opened
+
+
 def test_what_was_simulated_says_so(seen, run):
     assert (
         "The verdicts are simulated." in told(seen)

@@ -58,3 +58,19 @@ def test_confidences_that_are_no_probabilities_have_no_reliability_diagram(bench
         for path in plot(benchmark, [predictions("logits", 9.0)], Options(), tmp_path)
         if "reliability" in path.name
     ]
+
+
+@pytest.mark.parametrize("labels", [(1, 0), (0, 0), (1, 1), (1, 0, 0, 1)])
+def test_items_too_few_for_an_interval_are_drawn_without(labels, tmp_path):
+    """Of two pictures half of all draws lack a label: accuracy has no interval."""
+    items = [
+        BenchmarkItem(str(i), f"n{i}", {"red": 1.0} if aq else {}, category="" if aq else "odd")
+        for i, aq in enumerate(labels)
+    ]
+    few = Benchmark("rgqa", "b", "", {}, {"clip-easy": Items.of(items)}, frozenset())
+    said = Predictions(
+        "one", "", {str(i): i for i in range(len(items))}, ["red"] * len(items), np.ones(len(items))
+    )
+    paths = plot(few, [said], Options(), tmp_path)
+    assert "clip-easy-risk-coverage.png" in {path.name for path in paths}
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths if path.suffix == ".png")

@@ -112,3 +112,14 @@ def vqa_answered(people, said, confidence=None):
         model({str(i): pair for i, pair in enumerate(zip(said, confidence, strict=True))}),
         Options(),
     )
+
+
+def numbers(value, place=""):
+    """Every number of a report by its place."""
+    if isinstance(value, dict):
+        return {
+            key: n for name, inner in value.items() for key, n in numbers(inner, f"{place}/{name}").items()
+        }
+    if isinstance(value, list):
+        return numbers(dict(enumerate(value)), place)
+    return {place: value}

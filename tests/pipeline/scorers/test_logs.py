@@ -13,7 +13,7 @@ import pytest
 from pipeline.scorers.logs import recognised, samples_of
 from pipeline.scorers.predictions import read_predictions
 from pipeline.scorers.validation import InputError
-from tests.pipeline.scorers.conftest import ROWS, predictions, refused, scored, write
+from tests.pipeline.scorers.conftest import ROWS, numbers, predictions, refused, scored, write
 
 LOGS = Path(__file__).parent / "logs"
 
@@ -48,17 +48,6 @@ def all_forms(folder):
     (folder / "batch.jsonl").write_text("\n".join(lines))
     own = [LOGS / name for name in ("lmms_eval_samples.jsonl", "inspect_ai.eval", "inspect_ai.json.gz")]
     return [*sorted(folder.glob("*.*")), *own]
-
-
-def numbers(value, place=""):
-    """Every number of a report by its place."""
-    if isinstance(value, dict):
-        return {
-            key: n for name, inner in value.items() for key, n in numbers(inner, f"{place}/{name}").items()
-        }
-    if isinstance(value, list):
-        return numbers(dict(enumerate(value)), place)
-    return {place: value}
 
 
 def test_the_same_answers_score_the_same_through_every_form(release, tmp_path):
@@ -104,7 +93,7 @@ def test_requests_that_failed_are_named_and_have_no_prediction(release, tmp_path
     assert read.reading.failed == {"a2": "rate_limit_exceeded", "u2": "status 500"} and read.faults == ()
     message = refused(capsys, release, path, "--free-text")
     assert "2 of 6 items have no prediction" in message
-    assert "2 FAILED (rate_limit_exceeded, status 500): a2, u2" in message
+    assert "2 FAILED (1 rate_limit_exceeded, 1 status 500): a2, u2" in message
     report = scored(tmp_path, release, path, "--free-text", "--missing", "wrong", "--bootstrap", 0)
     assert report["models"][0]["subsets"]["pt-hard"]["counts"]["missing"] == 2
     assert report["models"][0]["reading"]["failed"] == {"a2": "rate_limit_exceeded", "u2": "status 500"}
@@ -221,10 +210,18 @@ def test_row_numbers_for_ids_and_another_benchmarks_log_are_refused_with_what_to
     table.to_csv(tmp_path / "vlm.tsv", sep="\t", index=False)
     message = refused(capsys, release, tmp_path / "vlm.tsv")
     assert "6 ids are not in the benchmark" in message
-    assert "vlm was read as VLMEvalKit: id from index" in message and "a row's number is none" in message
+    assert "vlm: read as VLMEvalKit: id from index" in message and "a row's number is none" in message
     rows = [inspect_row(f"gsm8k_{i}", "72") for i in range(3)]
     message = refused(capsys, release, write(tmp_path / "log.json", rows), "--free-text")
     assert "3 ids are not in the benchmark" in message and "give each inspect_ai Sample the item's" in message
+
+
+def test_a_question_asked_once_for_several_items_answers_all_of_them():
+    asked = {"metadata": {"items": ["a", "b"]}, "scores": {"s": {"value": {"confidence": 0.25}}}}
+    rows = [inspect_row("a", "red", **asked), inspect_row("c", None, metadata={"items": ["c", "d"]})]
+    kept, reading, _ = read_rows(rows)
+    assert kept == [{"questionId": name, "prediction": "red", "confidence": 0.25} for name in "ab"]
+    assert reading.failed == {"c": "no answer", "d": "no answer"}
 
 
 def test_an_item_that_stands_in_a_log_twice_is_refused(tmp_path):
@@ -238,11 +235,23 @@ def test_a_log_without_confidences_says_that_free_text_is_wanted(release, tmp_pa
     assert "no confidences; give them, say in a column `abstained`" in message
 
 
-def test_vlmevalkits_failures_are_no_answers(tmp_path):
-    table = vlmevalkit_table()
-    table.loc[1, "prediction"] = "Failed to obtain answer via API."
-    read = read_predictions(write(tmp_path / "vlm.json", table.to_dict("records")))
-    assert "u1" not in read.answers and read.reading.failed == {"u1": "Failed to obtain answer"}
+@pytest.mark.parametrize("ending", ["json", "tsv", "xlsx"])
+def test_vlmevalkits_failures_are_counted_and_are_no_answers(release, tmp_path, capsys, ending):
+    table, path = vlmevalkit_table(), tmp_path / f"vlm.{ending}"
+    table.loc[2, "prediction"] = "Failed to obtain answer via API."
+    table.loc[4, "prediction"] = ""
+    if ending == "json":
+        write(path, table.to_dict("records"))
+    elif ending == "tsv":
+        table.to_csv(path, sep="\t", index=False, quoting=csv.QUOTE_ALL)
+    else:
+        table.to_excel(path, index=False)
+    read = read_predictions(path)
+    assert read.reading.failed == {"a2": "Failed to obtain answer", "a3": "an empty response"}
+    assert read.answers.keys() == {row[0] for row in ROWS} - {"a2", "a3"}
+    report = scored(tmp_path, release, path, "--free-text", "--missing", "wrong", "--bootstrap", 0)
+    assert report["models"][0]["subsets"]["pt-hard"]["counts"]["missing"] == 2
+    assert "2 FAILED (1 Failed to obtain answer, 1 an empty response): a2, a3" in capsys.readouterr().out
 
 
 def test_loglikelihoods_are_no_answers(tmp_path):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from annotation.study.asking import AskingRules, drawn
 from annotation.study.dawid_skene import Posterior
 from annotation.study.quality_figures import Quality
 from pipeline.core.errors import UserError
@@ -122,6 +123,7 @@ def pulled(rows):
 
 def collected_from(batched, set_params, choose, rule="majority"):
     set_params("collect", simulate=False, rule=rule)
+    set_params("annotate", overlap=1.0)
     pulled(export(list(read_jsonl(batched / "batch/tasks.jsonl", Task)), choose))
     (PULLED.parent / "README.md").write_text("not an export")
     collect.main()
@@ -302,3 +304,30 @@ def test_other_verdicts_are_no_rehearsal(batched):
         read_json(OUT / "collect.json")["rehearsal"] is False
         and "REHEARSAL" not in (OUT / "quality.html").read_text()
     )
+
+
+def test_agreement_is_told_of_what_the_annotate_section_draws(batched, set_params):
+    tasks = list(read_jsonl(batched / "batch/tasks.jsonl", Task))
+    set_params("annotate", overlap=0.3, seed=5)
+    collect.main()
+    rules = AskingRules(overlap=0.3, seed=5)
+    wanted = sum(drawn(task.task_id, rules) for task in tasks)
+    assert 0 < wanted < len(tasks)
+    assert read_json(OUT / "collect.json")["agreement"]["candidates"] <= wanted
+    set_params("annotate", overlap=0.0)
+    collect.main()
+    assert read_json(OUT / "collect.json")["agreement"]["candidates"] == 0
+
+
+def test_an_experts_word_goes_from_the_pulled_file_to_the_report(batched, set_params):
+    set_params("collect", simulate=False, rule="majority")
+    tasks = list(read_jsonl(batched / "batch/tasks.jsonl", Task))
+    rows = export(tasks, lambda who, asked: asked.expected or ("invalid" if who < 3 else "valid"))
+    for row in rows:
+        row["annotations"][2]["completed_by"] = "expert-01"
+    pulled(rows)
+    collect.main()
+    assert {(row.status, row.decided_by) for row in verified()} == {("answerable", "expert")}
+    assert {row.votes_invalid for row in verified()} == {2}
+    assert read_json(OUT / "collect.json")["by_expert"] == {"answerable": len(tasks)}
+    assert "expert-01" in (OUT / "quality.html").read_text()

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,14 +10,14 @@ from typer.testing import CliRunner
 
 from annotation.annotate_cli import app
 from annotation.client import show_quality
-from annotation.study import human_study
 from pipeline.core.files import read_jsonl
+from pipeline.core.records import Task
 from pipeline.releasing.provenance import Provenance
 from pipeline.scorers.command import read
 from pipeline.scorers.model_report import score
 from pipeline.scorers.options import parser
 
-HOME = Path("data/tiny/study/human")
+HOME = Path("data/tiny-people")
 
 
 @pytest.fixture
@@ -34,64 +35,54 @@ def run(*words):
 
 def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
     told = run("study", "draw", "--each", "4", "--seed", "5")
-    assert "wanted" in told or " 4 AQs, 4 UQs" in told
+    assert "AQs" in told and "dataset: tiny-people" in told
     items = {
         (r.item.subset, r.item.item_id): r.item for r in read_jsonl(copied / "provenance.jsonl", Provenance)
     }
-    drawn = list(read_jsonl(HOME / "drawn.jsonl", human_study.StudyTask))
-    assert drawn
-    for row in drawn:
-        item = items[row.subset, row.question_id]
-        assert (item.part, item.text, item.picture_id, item.unanswerable) == (
-            "test",
-            row.text,
-            row.picture_id,
-            not row.answerable,
-        )
-    # Two people: one is always right, one accepts everything.
+    tasks = list(read_jsonl(HOME / "interim/batch/tasks.jsonl", Task))
+    asked = Counter[str]()
+    for task in tasks:
+        for row in (task.first, task.second):
+            item = items[task.subset, row.question_id]
+            assert (item.part, item.text, item.picture_id) == ("test", row.text, task.picture_id)
+            assert item.unanswerable == (row.expected == "invalid")
+            asked[task.subset] += 1
+    # Two people: one is always right, one accepts everything. Imported, as from another Label Studio.
     export = [
         {
-            "id": n,
-            "data": task["data"],
+            "data": {"task": task.task_id},
             "annotations": [
                 {
                     "id": 2 * n + who,
                     "completed_by": who + 1,
-                    "was_cancelled": False,
                     "created_at": f"2026-01-01T00:00:{n % 60:02}Z",
-                    "result": [{"from_name": "judgement", "value": {"choices": [choice]}}],
+                    "result": [
+                        {"from_name": name, "value": {"choices": [choice]}}
+                        for name, choice in zip(("first", "second"), choices, strict=True)
+                    ],
                 }
-                for who, choice in enumerate(("answer" if row.answerable else "reject", "answer"))
+                for who, choices in enumerate(
+                    [(task.first.expected, task.second.expected), ("valid", "unsure")], 1
+                )
             ],
         }
-        for n, (task, row) in enumerate(
-            zip(json.loads((HOME / "tasks.json").read_text()), drawn, strict=True)
-        )
+        for n, task in enumerate(tasks)
     ]
     Path("export.json").write_text(json.dumps(export))
-    told = run("study", "score", "export.json")
-    for subset in {row.subset for row in drawn}:
+    params = Path("params.yaml")
+    params.write_text(params.read_text().replace("dataset: tiny\n", "dataset: tiny-people\n"))
+    run("import", "export.json")
+    told = run("study", "score")
+    for subset, questions in asked.items():
         assert f"{subset} " in told
-        half = sum(row.subset == subset for row in drawn) // 2
         model = copied / "sanity" / subset / "clip_score.json"
-        judgements = HOME / "judgements" / f"{subset}.json"
-        words = [
-            copied,
-            model,
-            "--subset",
-            subset,
-            "--scores",
-            "human",
-            "--bootstrap",
-            "0",
-            "--extra",
-            f"human={judgements}",
-        ]
+        human = f"human={HOME / 'study/judgements' / subset}.json"
+        words = [copied, model, "--subset", subset, "--scores", "human", "--bootstrap", "0", "--extra", human]
         found = score(*read(parser().parse_args([str(word) for word in words])))
         row = found.models[0].subsets[subset]["human"]
         assert (row["aqs"], row["uqs"], row["true_positive_rate"], row["rejection_accuracy"]) == (
-            2 * half,
-            2 * half,
+            questions,  # half of them, twice
+            questions,
             1.0,
             0.5,
         )

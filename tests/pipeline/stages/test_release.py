@@ -6,14 +6,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from annotation.study.judged import judged_questions
+from annotation.study.quality_page import page
+from pipeline.collecting.collected import CollectParams, collect
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Item, Verdict
 from pipeline.releasing.check_release import check_release, publish
+from pipeline.releasing.errata import add_erratum
 from pipeline.releasing.provenance import Provenance, canary
 from pipeline.scorers.benchmark import read_benchmark
+from pipeline.scorers.without_errata import without_errata
 from pipeline.stages import release as release_stage
+from tests.annotation.study.conftest import screened, task, verdict
 
 
 @pytest.fixture
@@ -100,3 +106,64 @@ def test_the_version_says_whether_it_is_a_rehearsal(rehearsal, tiny_run, monkeyp
     set_version("0.1.0-rehearsal")
     with pytest.raises(UserError, match="and nothing else"):
         release_stage.main()
+
+
+def test_what_rests_on_an_experts_word_is_counted_apart_and_experts_are_no_annotators():
+    said = {
+        "a": {"x": "invalid", "expert-01": "invalid"},
+        "b": {"x": "invalid", "y": "invalid"},
+        "c": {"x": "valid"},
+    }
+    tasks = {key: task(key) for key in said}
+    verdicts = [
+        verdict(key, who, choice, "valid") for key, row in said.items() for who, choice in row.items()
+    ]
+    rows, params = [screened(key) for key in said], CollectParams(rule="majority")
+    result = collect(rows, judged_questions(tasks, verdicts), params, {}, {"ca", "cb"})
+    uqs = [
+        Item(
+            item_id=f"c{key}",
+            subset="clip-hard",
+            picture_id=f"n{key}",
+            question_id="q",
+            text="",
+            unanswerable=True,
+            answer="",
+            pair_id="p",
+            part="test",
+        )
+        for key in "ab"
+    ]
+    found = release_stage.vote_counts(uqs, result.verified, result.quality)
+    assert (found.annotators, found.by_expert, found.votes, found.single) == (2, 1, {2: 1}, 0)
+    assert found.agreement.startswith("On 1 candidates, drawn by lot, that two or more judged")
+    assert "2<small>0 excluded; and 1 expert<" in page(result.quality)
+
+
+@pytest.fixture
+def again(tiny_run, tmp_path, monkeypatch):
+    """A copy of the tiny project, to release it once more."""
+    shutil.copytree(tiny_run, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "data/release/tiny/0.1.0"
+
+
+def test_the_same_inputs_give_the_same_bytes(again):
+    files = {path: path.read_bytes() for path in again.rglob("*") if path.is_file()}
+    shutil.rmtree(again)
+    release_stage.main()
+    assert {path: path.read_bytes() for path in again.rglob("*") if path.is_file()} == files
+
+
+def test_errata_of_the_data_set_are_told_by_its_next_release_and_left_out_by_scores(again):
+    read = read_benchmark(again).subsets["pt-easy"]
+    faulty = next(item for item in read if not item.answers)
+    add_erratum(Folders(), "0.1.0", faulty.id, "it has an answer")
+    release_stage.main()
+    assert check_release(again)
+    assert f"| `{faulty.id}` | 0.1.0 | it has an answer |" in (again / "ERRATA.md").read_text()
+    assert "Known to be faulty (`ERRATA.md`): 1 of its" in (again / "README.md").read_text()
+    left = without_errata(read_benchmark(again), again, "auto")
+    pair = {item.id for item in read if item.pair == faulty.pair}
+    assert set(left.errata) == pair and faulty.id in pair
+    assert len(left.subsets["pt-easy"]) == len(read) - len(pair)

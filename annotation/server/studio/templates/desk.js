@@ -22,7 +22,7 @@ async function step(body, tried = 0) {
   try {
     const reply = await fetch("/desk/step", { method: "POST", credentials: "same-origin", redirect: "manual",
       headers: { "Content-Type": "application/json", "X-CSRFToken": document.body.dataset.csrf }, body: JSON.stringify(body) });
-    if (reply.type === "opaqueredirect" || reply.status === 401 || reply.status === 403) return stop("You are logged out here. Open your own link again, or log in; what you chose is kept.", "Load again", () => location.assign("/desk/"));
+    if (reply.type === "opaqueredirect" || reply.status === 401 || reply.status === 403) return stop("You are logged out here. Open your own link again; what you chose is kept.", "Load again", () => location.assign("/desk/"));
     if (reply.status >= 500) throw new Error(reply.status);
     const told = await reply.json();
     if (!reply.ok) return stop(told.detail || "The server did not take this.", "Load again", () => location.reload());
@@ -89,6 +89,8 @@ function bar(number, of) {
   line.firstElementChild.style.width = `${100 * Math.min(1, (number - 1) / of)}%`;
 }
 
+const many = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+
 function words() {
   const title = { thanks: "Thank you", wait: "Nothing to do just now", failed: "The test" }[state.show] || "The desk";
   const home = $("words"), heading = document.createElement("h1");
@@ -96,7 +98,7 @@ function words() {
   home.replaceChildren(heading);
   const lines = [...String(state.words || "").split("\n")];
   if (state.asked) lines.push(`Of ${state.asked} questions whose answers we know you answered ${state.right} as known.`);
-  if (state.judged) lines.push(`You judged ${state.judged} tasks in ${Math.max(1, Math.round(state.minutes || 0))} minutes.`);
+  if (state.judged) lines.push(`You judged ${many(state.judged, "task")} in ${many(Math.max(1, Math.round(state.minutes || 0)), "minute")}.`);
   if (state.contact) lines.push(`Questions: ${state.contact}`);
   for (const line of lines.filter(Boolean)) home.append(Object.assign(document.createElement("p"), { textContent: line }));
   if (state.again) home.append(button("Try again", () => step({ again: true }), "act"));
@@ -300,6 +302,7 @@ $("decline").onclick = () => step({ decline: true });
 $("back").onclick = () => step({ open: state.back });
 $("skip").onclick = () => step({ skip: { place: state.place } });
 $("guidelines").onclick = () => { $("rules").innerHTML = state.guide || ""; $("guide").showModal(); $("guide").scrollTo(0, 0); };
+$("guide").addEventListener("close", () => $("guidelines").blur());  // else Enter would open it again instead of submitting
 
 addEventListener("keydown", event => {
   if ($("task").hidden || document.querySelector("dialog[open]") || event.altKey) return;

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 import requests
 
-from annotation.client.credentials import read_secrets
 from annotation.server.accounts import invite
 from tests.annotation.server.conftest import Studio, run_inside
 
@@ -23,13 +22,33 @@ def test_all_are_members_of_one_organisation_and_annotators_are_no_staff(studio:
 
 
 def test_who_left_is_out_at_once_and_comes_back_with_the_same_link(studio: Studio) -> None:
-    bob = studio.desk("bob")
-    link = read_secrets().annotators["bob"].link
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("annotation.server.environment.ensure", lambda: studio.python)
-        invite(["bob"], leave=True)
-        assert bob.post({}).status_code == 401
-        assert requests.get(f"{studio.url}/desk/in/{link}", timeout=60).status_code == 404
-        invite(["bob"])
-    assert read_secrets().annotators["bob"].link == link
-    assert studio.desk("bob").step({})["show"] == "task"
+    bob, link = studio.desk("bob"), studio.link("bob")
+    picture = bob.step({})["picture"]
+    invite(["bob"], leave=True)
+    assert bob.step({})["words"] == "There is nothing for you here now."
+    assert bob.post({"open": 1}).json()["show"] == "wait"
+    assert bob.session.get(studio.url + picture, timeout=60).status_code == 404
+    assert requests.get(studio.url + link, timeout=60).status_code == 403
+    invite(["bob"])
+    assert studio.link("bob") == link and studio.desk("bob").step({})["show"] == "task"
+
+
+def test_the_administrator_and_the_token_are_made_once_and_an_account_when_its_link_is_opened(
+    studio: Studio,
+) -> None:
+    lines = [
+        "from annotation.server.studio.members import administrator, person",
+        "from users.models import User",
+        "wanted = {'email': 'admin@rgqa.local', 'password': 'p', 'token': ''}",
+        "before = User.objects.get(email='admin@rgqa.local').password",
+        "new = administrator(wanted)",
+        "same = administrator(wanted | {'token': new}) == new",
+        "admin = User.objects.get(email='admin@rgqa.local')",
+        "right, admin.password = admin.check_password('p'), before",
+        "admin.save()",
+        "one, again = person('new@rgqa.local'), person('new@rgqa.local')",
+        "answer = [same, right, one.pk == again.pk, one.has_usable_password(), one.is_staff, User.objects.count()]",
+        "again.delete()",
+    ]
+    same, right, once, password, staff, _ = run_inside(studio, "\n".join(lines))
+    assert (same, right, once, password, staff) == (True, True, True, False, False)

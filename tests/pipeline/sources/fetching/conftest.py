@@ -117,7 +117,7 @@ def archives() -> dict[str, bytes]:
 
 
 def on_hub(row: dict, question_id: str) -> dict:
-    """A question as lmms-lab/GQA has it."""
+    """A question as lmms-lab-encoder/GQA has it."""
     marks = {
         text: [{"objectId": key, "value": value} for key, value in row["annotations"][text].items()]
         for text in ("answer", "fullAnswer", "question")
@@ -218,6 +218,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_response(status)
             if after is not None:
                 self.send_header("Retry-After", after)
+            if status == 404 and self.path.startswith("/api/"):
+                self.send_header("X-Error-Code", "RepoNotFound")  # as the hub does
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
@@ -255,12 +257,14 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         found.files = {f"/{name}": data for name, data in archives().items()}
         lists: dict[str, list] = {}
         for path, data in hub_files().items():
-            found.files[f"/datasets/lmms-lab/GQA/resolve/main/{path}"] = data
+            found.files[f"/datasets/lmms-lab-encoder/GQA/resolve/main/{path}"] = data
             large = {"oid": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 134}
             entry = {"type": "file", "oid": "0" * 40, "size": len(data), "path": path, "lfs": large}
             lists.setdefault(path.split("/")[0], []).append(entry)
         for folder, entries in lists.items():
-            found.files[f"/api/datasets/lmms-lab/GQA/tree/main/{folder}"] = json.dumps(entries).encode()
+            found.files[f"/api/datasets/lmms-lab-encoder/GQA/tree/main/{folder}"] = json.dumps(
+                entries
+            ).encode()
         thread = threading.Thread(target=partial(found.serve_forever, poll_interval=0.01))
         thread.start()
         yield found

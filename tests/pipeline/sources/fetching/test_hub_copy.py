@@ -13,7 +13,7 @@ from tests.pipeline.sources.fetching.conftest import PICTURES, TESTDEV, jpeg, pa
 def listed(server, folder, data):
     """Put one Parquet file on the hub in place of what a folder has."""
     path = f"{folder}/x.parquet"
-    server.files[f"/datasets/lmms-lab/GQA/resolve/main/{path}"] = data
+    server.files[f"/datasets/lmms-lab-encoder/GQA/resolve/main/{path}"] = data
     entry = {
         "type": "file",
         "size": len(data),
@@ -21,8 +21,8 @@ def listed(server, folder, data):
         "oid": "0" * 40,
         "lfs": {"oid": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 134},
     }
-    server.files[f"/api/datasets/lmms-lab/GQA/tree/main/{folder}"] = json.dumps([entry]).encode()
-    return f"/datasets/lmms-lab/GQA/resolve/main/{path}"
+    server.files[f"/api/datasets/lmms-lab-encoder/GQA/tree/main/{folder}"] = json.dumps([entry]).encode()
+    return f"/datasets/lmms-lab-encoder/GQA/resolve/main/{path}"
 
 
 def images(**changed):
@@ -82,14 +82,14 @@ def test_a_list_that_points_out_of_its_folder_is_refused(get, server):
         "size": 1,
         "path": "testdev_balanced_instructions/../../x.parquet",
     }
-    server.files["/api/datasets/lmms-lab/GQA/tree/main/testdev_balanced_instructions"] = json.dumps(
+    server.files["/api/datasets/lmms-lab-encoder/GQA/tree/main/testdev_balanced_instructions"] = json.dumps(
         [entry]
     ).encode()
     with pytest.raises(UserError, match="is not a file of this folder"):
         get(origin="hub")
 
 
-LIST = "/api/datasets/lmms-lab/GQA/tree/main/testdev_balanced_instructions"
+LIST = "/api/datasets/lmms-lab-encoder/GQA/tree/main/testdev_balanced_instructions"
 
 
 def test_a_token_that_the_hub_refuses_is_told_at_once(get, server):
@@ -98,6 +98,16 @@ def test_a_token_that_the_hub_refuses_is_told_at_once(get, server):
         get(origin="hub")
     assert not any("run the same command again" in line for line in caught.value.problems)
     assert server.asked("testdev_balanced_instructions") == 1
+
+
+def test_the_old_name_serves_where_the_hub_does_not_know_the_new_one(get, server, project):
+    server.files = {
+        path.replace("lmms-lab-encoder/GQA", "lmms-lab/GQA"): data for path, data in server.files.items()
+    }
+    get(origin="hub")
+    assert len(list((project / "data/gqa/source/images").iterdir())) == 3
+    contents = [path for path, _ in server.log if "/resolve/" in path]
+    assert contents and all(path.startswith("/datasets/lmms-lab/GQA/") for path in contents)
 
 
 def test_the_token_of_the_environment_goes_to_the_hub_alone(get, server, monkeypatch):
@@ -116,13 +126,15 @@ def test_a_hub_that_is_down_is_given_up_with_what_to_do(get, server):
 
 
 def test_a_list_that_is_none_is_told(get, server):
-    server.files["/api/datasets/lmms-lab/GQA/tree/main/testdev_balanced_instructions"] = b"<html>"
+    server.files["/api/datasets/lmms-lab-encoder/GQA/tree/main/testdev_balanced_instructions"] = b"<html>"
     with pytest.raises(UserError, match="the hub gives no list of its files"):
         get(origin="hub")
 
 
 def test_after_a_break_only_the_parquet_files_not_yet_received_are_fetched(get, server, project):
-    second = "/datasets/lmms-lab/GQA/resolve/main/testdev_balanced_images/testdev-00001-of-00002.parquet"
+    second = (
+        "/datasets/lmms-lab-encoder/GQA/resolve/main/testdev_balanced_images/testdev-00001-of-00002.parquet"
+    )
     server.faults[second] = [500] * 9
     with pytest.raises(UserError, match="the server answers 500"):
         get(origin="hub")
@@ -144,7 +156,9 @@ def test_what_lies_in_the_cache_is_not_told_as_to_be_received(get, project):
 
 
 def test_a_picture_lost_after_a_break_is_fetched_all_the_same(get, server, project):
-    second = "/datasets/lmms-lab/GQA/resolve/main/testdev_balanced_images/testdev-00001-of-00002.parquet"
+    second = (
+        "/datasets/lmms-lab-encoder/GQA/resolve/main/testdev_balanced_images/testdev-00001-of-00002.parquet"
+    )
     server.faults[second] = [500] * 9
     with pytest.raises(UserError):
         get(origin="hub")

@@ -1,0 +1,68 @@
+"""`rgqa leaks` on a made set of yes-or-no questions, in VQA's sizes: five questions a picture, words as rare as in language.
+
+    python -m benchmarks.leaks_speed                    100,000 rows
+    python -m benchmarks.leaks_speed --rows 20000       fewer
+    python -m benchmarks.leaks_speed --balance          and its balanced part
+
+Seconds on the clock, and of processors (all processes): on a machine with other work to do the latter say more. Limit: two
+minutes on two free cores for 100,000 rows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.harness import command
+from pipeline.commands.leaks import LeakOptions, leaks
+
+TEMPLATES = (
+    "Is the {a} {n} {r} the {m}?",
+    "Is there a {n} {r} the {m}?",
+    "Is there a {n}?",
+    "Does it look {a}?",
+    "Are the {n} and the {m} both {a}?",
+    "Is this {n} {a} or is the {m} {r} it?",
+    "Do you see a {a} {n} that is {r} the {m} in the picture?",
+)
+NOUNS, LOOKS, PLACES = 3000, 300, 60
+
+
+def often(rng: np.random.Generator, kinds: int, count: int) -> np.ndarray:
+    """Numbers of words, the nth n times rarer than the first (Zipf)."""
+    chances = 1 / np.arange(1, kinds + 1)
+    return rng.choice(kinds, count, p=chances / chances.sum())
+
+
+def write(path: Path, rows: int) -> None:
+    """A file in POPE's form; of a third of the looks yes is likelier."""
+    rng = np.random.default_rng(0)
+    nouns, others, looks = often(rng, NOUNS, rows), often(rng, NOUNS, rows), often(rng, LOOKS, rows)
+    places, kinds = rng.integers(PLACES, size=rows), rng.integers(len(TEMPLATES), size=rows)
+    yes = rng.random(rows) < np.where(looks % 3 == 0, 0.7, 0.5)
+    with path.open("w") as file:
+        for i in range(rows):
+            text = TEMPLATES[kinds[i]].format(
+                a=f"look{looks[i]}", n=f"noun{nouns[i]}", m=f"noun{others[i]}", r=f"place{places[i]}"
+            )
+            row = {"question_id": i, "image": f"p{i // 5}", "text": text, "label": ("no", "yes")[int(yes[i])]}
+            file.write(json.dumps(row) + "\n")
+
+
+def main(rows: int = 100_000, balance: bool = False) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path, even = Path(folder) / "made.jsonl", Path(folder) / "even.jsonl"
+        write(path, rows)
+        begun, before = time.perf_counter(), os.times()
+        leaks(LeakOptions(str(path), balance=even if balance else None))
+        used = sum(os.times()[:4]) - sum(before[:4])
+        print(f"{rows:,} rows: {time.perf_counter() - begun:.0f} s on the clock, {used:.0f} s of processors")
+
+
+if __name__ == "__main__":
+    command(main)

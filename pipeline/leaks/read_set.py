@@ -1,0 +1,156 @@
+"""Anybody's set as texts, two labels and pictures: known forms need no options, of others the columns are named."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from pipeline.core.errors import Problems, UserError
+from pipeline.leaks.set_files import Rows
+from pipeline.leaks.set_forms import FORMS, RowsRead, form_of, plain
+
+# Of two values the one that counts as 1, if neither is chosen.
+ONES = {"yes", "1", "true", "uq", "unanswerable", "invalid", "positive"}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSet:
+    """Rows of a set that have one of two labels.
+
+    Attributes:
+        form: how it was read. source: where all rows are. places: [n], of those that count, in the source.
+        texts: [n]. labels: [n], 0 or 1. meaning: what 0 and 1 stand for.
+        pictures: [n] whole numbers, one for each picture; None where they are not known.
+        linked: [n], the question each was made from; None where that is not known.
+        left_out: how many rows of the source do not count, by reason.
+    """
+
+    form: str
+    source: Rows
+    places: np.ndarray
+    texts: list[str]
+    labels: np.ndarray
+    meaning: tuple[str, str]
+    pictures: np.ndarray | None
+    linked: list[str] | None
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def at(self, keep: np.ndarray) -> LabelledSet:
+        """The rows at these places, in this order."""
+        return replace(
+            self,
+            places=self.places[keep],
+            texts=[self.texts[i] for i in keep],
+            labels=self.labels[keep],
+            pictures=None if self.pictures is None else self.pictures[keep],
+            linked=None if self.linked is None else [self.linked[i] for i in keep],
+        )
+
+
+class Columns(NamedTuple):
+    """What was asked for on the command line: names of columns, the label's value that counts as 1, and the rows that count
+    (those with `value` in `column`)."""
+
+    text: str | None = None
+    label: str | None = None
+    group: str | None = None
+    positive: str | None = None
+    where: tuple[str, str] | None = None
+
+
+def read_set(source: Rows, name: str, asked: Columns = Columns()) -> LabelledSet:  # noqa: B008 it cannot change
+    """Read a set by its form, or by the columns asked for.
+
+    Args:
+        name: of the set, for messages.
+
+    Raises:
+        UserError: lists columns that are missing; or rows without text or label, repeated ids, one label, one picture.
+    """
+    problems = Problems(name)
+    named = [asked.text, asked.label, asked.group, asked.where and asked.where[0]]
+    for column in named:
+        if column is not None and column not in source.columns:
+            problems.add(column, f"no such column; there are {', '.join(map(str, source.columns))}")
+    problems.raise_if_any()
+    if (asked.text is None) != (asked.label is None):
+        raise UserError(f"{name}: give --text and --label together, or neither")
+    form = "columns as asked" if asked.text else form_of(source.columns, name)
+    reading = as_asked(source, asked, name) if asked.text else FORMS[form].read(source)
+    if asked.group is not None:
+        reading = reading._replace(pictures=source.column(asked.group))
+    places = np.arange(len(source))
+    if asked.where:
+        column, value = asked.where
+        places = np.flatnonzero([plain(cell) == value for cell in source.column(column)])
+        if not len(places):
+            raise UserError(f"{name}: no row has {value!r} in {column}")
+    return checked(form, source, reading, places, problems)
+
+
+def checked(
+    form: str, source: Rows, reading: RowsRead, places: np.ndarray, problems: Problems
+) -> LabelledSet:
+    """The rows that have one of the labels, once nothing is wrong with them."""
+    reasons = Counter(reason for i in places if isinstance(reason := reading.labels[i], str))
+    places = np.array([i for i in places if not isinstance(reading.labels[i], str)], int)
+
+    def tell(which: list[int], what: str) -> None:
+        if which:
+            shown = ", ".join(str(i + 1) for i in which[:5])
+            problems.add(f"row {shown}{' ...' if len(which) > 5 else ''}", f"{what} ({len(which):,} in all)")
+
+    tell([i for i in places if not has_words(reading.texts[i])], "its text is empty or none")
+    tell([i for i in places if reading.labels[i] is None], "it has no label")
+    if reading.pictures is not None:
+        tell([i for i in places if plain(reading.pictures[i]) == ""], "it has no picture; see --group")
+    if reading.ids is not None:
+        counts = Counter(plain(reading.ids[i]) for i in places)
+        tell([i for i in places if counts[plain(reading.ids[i])] > 1], "its id is not its alone")
+    labels = np.array([reading.labels[i] is True for i in places], int)
+    if len(set(labels.tolist())) < 2:
+        missing = reading.meaning[0 if 1 in labels else 1]
+        problems.add("labels", f"wanted two kinds, but none of {len(places):,} rows is {missing!r}")
+    pictures = None
+    if reading.pictures is not None:
+        of = {key: i for i, key in enumerate(dict.fromkeys(plain(reading.pictures[i]) for i in places))}
+        pictures = np.array([of[plain(reading.pictures[i])] for i in places], int)
+        if len(of) == 1:
+            problems.add("pictures", "all rows have the same one; name another column: --group NAME")
+    problems.raise_if_any()
+    linked = None if reading.linked is None else [str(reading.linked[i]) for i in places]
+    texts = [reading.texts[i] for i in places]
+    return LabelledSet(
+        form, source, places, texts, labels, reading.meaning, pictures, linked, dict(reasons.most_common())
+    )
+
+
+def has_words(text: object) -> bool:
+    return isinstance(text, str) and any(map(str.isalnum, text))
+
+
+def as_asked(source: Rows, asked: Columns, name: str) -> RowsRead:
+    """The columns that were named. Labels are two values, or one and all others."""
+    assert asked.text is not None and asked.label is not None
+    values = [plain(value) for value in source.column(asked.label)]
+    counts = Counter(value for value in values if value)
+    common = ", ".join(f"{value!r} ({count:,})" for value, count in counts.most_common(8))
+    if asked.positive is not None and asked.positive not in counts:
+        raise UserError(
+            f"{name}: no row has {asked.positive!r} in {asked.label}; the commonest are {common or 'none'}"
+        )
+    if asked.positive is None and len(counts) > 2:
+        raise UserError(
+            f"{name}: {asked.label} has {len(counts):,} values ({common}); say which counts against all others: --positive VALUE"
+        )
+    one = asked.positive or next((v for v in sorted(counts) if v.lower() in ONES), max(counts, default="1"))
+    others = [value for value in counts if value != one]
+    zero = others[0] if len(others) == 1 else f"not {one}"
+    labels = [value == one if value else None for value in values]
+    return RowsRead(source.column(asked.text), labels, None, None, (zero, one))

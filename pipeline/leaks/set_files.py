@@ -1,0 +1,249 @@
+"""Rows of a file or a data set, whatever its form; some of them can be written again in the same form."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from pipeline.core.errors import UserError
+from pipeline.core.files import opened, replacing
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+
+
+class Rows(Protocol):
+    """Rows with named columns."""
+
+    columns: list[str]
+
+    def __len__(self) -> int: ...
+
+    def column(self, name: str) -> list[Any]:
+        """The value of each row, None where a row has none."""
+        ...
+
+    def write(self, keep: Sequence[int], out: Path) -> None:
+        """Write these rows in the form they came in, as they were."""
+        ...
+
+
+def open_rows(source: str, config: str | None = None, split: str | None = None) -> Rows:
+    """The rows of a file (JSON, JSONL, CSV, TSV, Parquet) or of a data set of the hub or a folder, by `datasets`.
+
+    Args:
+        config, split: of a data set; a file has none.
+
+    Raises:
+        UserError: there is no such file or data set, or it cannot be read.
+    """
+    path = Path(source)
+    if not path.is_file():
+        return DatasetRows(source, config, split)
+    if path.suffix == ".parquet":
+        return ParquetRows(path)
+    if path.suffix in SEPARATORS:
+        return TableRows(path)
+    return JsonRows(path)
+
+
+class JsonRows:
+    """JSON: a list of objects, or an object that holds one (`{"questions": [...]}`) or is one by id
+    (`{"0229": {...}}`); or an object in each line. Each row is kept as it was written, to the byte."""
+
+    def __init__(self, path: Path) -> None:
+        with opened(path) as file:
+            data = file.read()
+        self._around: dict[str, msgspec.Raw] | None = None  # what stands beside the list
+        self._place = ""  # its key there
+        self._keys: list[str] | None = None  # of the rows, if they are an object by id
+        self._lines = False
+        try:
+            self._raw = self._split(data)
+            self._rows = [msgspec.json.decode(raw, type=dict[str, Any]) for raw in self._raw]
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise UserError(
+                f"{path}: wanted a list of JSON objects, an object that holds one, or an object in each line: {error}"
+                " (NaN is no JSON: write null)"
+            ) from error
+        if self._keys and self._rows and "question_id" not in self._rows[0]:
+            for key, row in zip(self._keys, self._rows, strict=True):
+                row["question_id"] = key
+        self.columns = list(dict.fromkeys(name for row in self._rows for name in row))
+
+    def _split(self, data: bytes) -> list[msgspec.Raw]:
+        if data.lstrip()[:1] == b"[":
+            return msgspec.json.decode(data, type=list[msgspec.Raw])
+        try:
+            around = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        except msgspec.DecodeError:
+            self._lines = True
+            return [msgspec.Raw(line) for line in data.splitlines() if line.strip()]
+        lists = [name for name, value in around.items() if bytes(value).startswith(b"[{")]
+        lists = lists or [name for name, value in around.items() if bytes(value)[:1] == b"["]
+        if all(bytes(value)[:1] == b"{" for value in around.values()):
+            self._keys = list(around)
+            return list(around.values())
+        if len(lists) == 1:
+            self._around, self._place = around, lists[0]
+            return msgspec.json.decode(around[lists[0]], type=list[msgspec.Raw])
+        self._lines = True  # one object alone is a file of one line
+        return [msgspec.Raw(data.strip())]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def column(self, name: str) -> list[Any]:
+        return [row.get(name) for row in self._rows]
+
+    def write(self, keep: Sequence[int], out: Path) -> None:
+        rows = [bytes(self._raw[i]).strip() for i in keep]
+        listed = b"[\n" + b",\n".join(rows) + b"\n]"
+        if self._lines:
+            data = b"".join(row + b"\n" for row in rows)
+        elif self._keys is not None:
+            names = [msgspec.json.encode(self._keys[i]) for i in keep]
+            data = b"{\n" + b",\n".join(b": ".join(pair) for pair in zip(names, rows, strict=True)) + b"\n}\n"
+        elif self._around is not None:
+            data = msgspec.json.encode(self._around | {self._place: msgspec.Raw(listed)}) + b"\n"
+        else:
+            data = listed + b"\n"
+        with replacing(out) as file:
+            file.write(data)
+
+
+class TableRows:
+    """CSV or TSV with a head, each value a text; an empty cell is none."""
+
+    def __init__(self, path: Path) -> None:
+        import pandas as pd
+
+        self._separator = SEPARATORS[path.suffix]
+        try:
+            self._table = pd.read_csv(
+                path, sep=self._separator, dtype=str, keep_default_na=False, encoding="utf-8-sig"
+            )
+        except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+            raise UserError(f"{path}: no table with a head: {error}") from error
+        self.columns = [str(name) for name in self._table.columns]
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def column(self, name: str) -> list[Any]:
+        return [value or None for value in self._table[name]]
+
+    def write(self, keep: Sequence[int], out: Path) -> None:
+        text = self._table.iloc[list(keep)].to_csv(index=False, sep=self._separator)
+        with replacing(out) as file:
+            file.write(text.encode())
+
+
+class ParquetRows:
+    """Parquet; only the columns asked for are read."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            self._file = pq.ParquetFile(path)
+        except pa.ArrowInvalid as error:
+            raise UserError(f"{path}: no Parquet file: {error}") from error
+        self.columns = self._file.schema_arrow.names
+
+    def __len__(self) -> int:
+        return self._file.metadata.num_rows
+
+    def column(self, name: str) -> list[Any]:
+        return self._file.read([name]).column(0).to_pylist()
+
+    def write(self, keep: Sequence[int], out: Path) -> None:
+        import pyarrow.parquet as pq
+
+        kept = io.BytesIO()
+        pq.write_table(self._file.read().take(list(keep)), kept)
+        with replacing(out) as file:
+            file.write(kept.getvalue())
+
+
+class DatasetRows:
+    """A data set by `datasets`: of the hub by its name, or a folder. Pictures are not decoded; written as Parquet."""
+
+    def __init__(self, name: str, config: str | None, split: str | None) -> None:
+        if not Path(name).is_dir() and (name.count("/") != 1 or Path(name).suffix in (".json", ".jsonl")):
+            raise UserError(f"{name}: no such file; a data set of the hub has a name like owner/name")
+        try:
+            import datasets
+        except ModuleNotFoundError as error:
+            raise UserError(
+                f'{name}: data sets by name need the library: pip install datasets (or ".[build]")'
+            ) from error
+        try:
+            found = datasets.load_dataset(name, config)
+        except Exception as error:  # the library lets through whatever its readers and its server raise
+            said = " ".join(str(error).split())[:400]
+            raise UserError(
+                f"{name}: `datasets` cannot load it (of several configurations choose one: --config NAME): {said}"
+            ) from error
+        if split is None and len(found) > 1:
+            raise UserError(f"{name}: it has splits {', '.join(map(str, found))}; choose one: --split NAME")
+        if split is not None and split not in found:
+            raise UserError(f"{name}: no split {split!r}; it has {', '.join(map(str, found))}")
+        self._set: Any = found[split or next(iter(found))]
+        self.columns = list(self._set.column_names)
+
+    def __len__(self) -> int:
+        return len(self._set)
+
+    def column(self, name: str) -> list[Any]:
+        return self._set.data.column(name).to_pylist()
+
+    def write(self, keep: Sequence[int], out: Path) -> None:
+        kept = io.BytesIO()
+        self._set.select(list(keep)).to_parquet(kept)
+        with replacing(out) as file:
+            file.write(kept.getvalue())
+
+
+class JoinedRows:
+    """A file of questions and one of annotations, joined by `question_id`, as VQA keeps them; written as two files of
+    the same names into a folder.
+
+    Raises:
+        UserError: ids do not match, or are there twice.
+    """
+
+    def __init__(self, questions: Path, annotations: Path) -> None:
+        self._names = questions.name, annotations.name
+        self._parts = JsonRows(questions), JsonRows(annotations)
+        asked, told = (part.column("question_id") for part in self._parts)
+        place = {key: i for i, key in enumerate(told)}
+        missing = [key for key in asked if key not in place]
+        if missing or len(place) < len(told) or len(set(asked)) < len(asked):
+            repeated = len(told) - len(place) + len(asked) - len(set(asked))
+            raise UserError(
+                f"{questions} and {annotations}: {len(missing):,} questions without an annotation"
+                f" (the first: {missing[:3]}), {repeated:,} repeated question_ids; each wants one of either"
+            )
+        self._places = [place[key] for key in asked]
+        self.columns = list(dict.fromkeys(name for part in self._parts for name in part.columns))
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def column(self, name: str) -> list[Any]:
+        questions, annotations = self._parts
+        if name in questions.columns:
+            return questions.column(name)
+        values = annotations.column(name)
+        return [values[i] for i in self._places]
+
+    def write(self, keep: Sequence[int], out: Path) -> None:
+        for part, name, rows in zip(
+            self._parts, self._names, (keep, [self._places[i] for i in keep]), strict=True
+        ):
+            part.write(rows, out / name)

@@ -1,0 +1,77 @@
+"""Known faults of items: kept with the data set, told by the next release, and left out by `score` if that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from pipeline.core.errors import UserError
+from pipeline.core.files import read_json, write_json
+from pipeline.core.paths import Folders
+from pipeline.core.records import Item, Record
+
+FILE = "errata.json"
+
+
+class Erratum(Record):
+    """A fault of an item, in every subset that has it. `version`: of the release in which it was found."""
+
+    item_id: str
+    reason: str
+    version: str
+
+
+def errata_of(folders: Folders) -> tuple[Erratum, ...]:
+    """The errata of a data set, by id; none where there is no file."""
+    path = folders.errata / FILE
+    return read_json(path, tuple[Erratum, ...]) if path.is_file() else ()
+
+
+def add_erratum(folders: Folders, version: str, item_id: str, reason: str) -> Path:
+    """Note a fault of an item of the version in work; return the file.
+
+    Raises:
+        UserError: there is no such item, it is there already, or there is no reason.
+    """
+    reason, known = " ".join(reason.split()), errata_of(folders)
+    if not reason:
+        raise UserError(f"{item_id}: no reason given; say what is wrong with it")
+    if not any(item.item_id == item_id for item in folders.rows(Item)):
+        raise UserError(
+            f"{item_id}: no such item of the data set {folders.dataset!r}; ids look like 201669520 or "
+            "clipeasy_n460556+202082119 (question_id in a release's rgqa/<subset>.json)"
+        )
+    if before := [row for row in known if row.item_id == item_id]:
+        raise UserError(f"{item_id}: is there already, since {before[0].version}: {before[0].reason}")
+    path = folders.errata / FILE
+    new = Erratum(item_id=item_id, reason=reason, version=version)
+    write_json(path, sorted((*known, new), key=lambda row: row.item_id))
+    return path
+
+
+def errata_text(title: str, errata: Sequence[Erratum], ids: Collection[str]) -> str:
+    """ERRATA.md: what is wrong with items of the release, and which faulty ones are gone from it.
+
+    Args:
+        ids: of the release's items.
+    """
+    lines = [f"# Errata of {title}", ""]
+    here = [row for row in errata if row.item_id in ids]
+    gone = [row for row in errata if row.item_id not in ids]
+    if not here:
+        lines += ["None known. Items found faulty are listed here by `item_id`, with the reason.", ""]
+    else:
+        lines += [
+            f"`rgqa-score . FILE --without-errata auto` leaves them out. The same list for programs: `{FILE}`.",
+            "",
+        ]
+    for rows, head in ((here, ""), (gone, "Found in earlier versions, and no longer in this one:")):
+        if rows:
+            lines += [*([head, ""] if head else []), "| item | found in | what is wrong |", "|---|---|---|"]
+            lines += [f"| `{row.item_id}` | {row.version} | {_cell(row.reason)} |" for row in rows] + [""]
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    """A text that a cell of a Markdown table can hold."""
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")

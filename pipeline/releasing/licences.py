@@ -1,0 +1,60 @@
+"""The licences of a release: of its questions, its verdicts and its pictures each, and how the hub calls them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pipeline.releasing.release_params import Licence, Part, ReleaseParams
+
+# Of the hub's list of licences (https://huggingface.co/docs/hub/repositories-licenses), those that data have.
+ON_HUB = {
+    *("apache-2.0", "mit", "cc", "cc0-1.0", "unlicense", "odc-by", "odbl", "pddl", "gpl-3.0", "bsd-3-clause"),
+    *("cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nd-4.0"),
+    *("cc-by-nc-2.0", "cc-by-nc-3.0", "cc-by-nc-4.0", "cc-by-nc-nd-3.0", "cc-by-nc-nd-4.0"),
+    *("cc-by-nc-sa-2.0", "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0"),
+    *("cdla-sharing-1.0", "cdla-permissive-1.0", "cdla-permissive-2.0"),
+}
+FILES: dict[Part, str] = {
+    "questions": "rgqa/, the columns of data/ but for the pictures, provenance.jsonl, dropped.jsonl, harness/",
+    "verdicts": "verdicts.jsonl, set_aside.jsonl, the votes in provenance.jsonl, quality.html but for the pictures in it",
+    "pictures": "the column `image` of data/, those in card.png and quality.html",
+}
+
+
+def licences_of(p: ReleaseParams) -> dict[Part, Licence]:
+    """What holds for each part of a release; for pictures only where it has them."""
+    common = Licence(name=p.licence, url=p.licence_url)
+    return {part: p.licences.get(part, common) for part in FILES if part != "pictures" or p.pictures}
+
+
+def licence_text(title: str, p: ReleaseParams) -> str:
+    """LICENSE: what holds for each part, which files these are, and what to say when they are passed on."""
+    parts = []
+    for part, licence in licences_of(p).items():
+        text = [part.capitalize(), f"  {licence.name}, {licence.url}", f"  {FILES[part]}"]
+        if part == "questions":
+            text.append(f"  Where they come from: {p.origin}")
+            text.append(
+                "  Changed: questions were put to other pictures (CLIP subsets) and edited (PT subsets)."
+            )
+        parts.append("\n".join(text))
+    if not p.pictures:
+        known = p.licences.get("pictures")
+        under = f" They are there under {known.name}, {known.url}." if known else ""
+        parts.append(
+            "Pictures\n  This release has none, and gives no right to any. What holds for them is what those say who publish "
+            f"them.{under}"
+        )
+    parts.append("Programs (scorers/, the *.py in harness/)\n  MIT, as the wheel in scorers/ says.")
+    parts.append(f'Credit\n  "{title}"{", " + p.url if p.url else ""}')
+    return "\n\n".join([f"{title}: the licence of each of its parts", *parts]) + "\n"
+
+
+def on_hub(p: ReleaseParams) -> dict[str, Any]:
+    """`license` of the card in the hub's words; `other`, with name and address, where it does not know one of them."""
+    licences = list(dict.fromkeys(licences_of(p).values()))
+    names = [re.sub(r"[^a-z0-9.]+", "-", licence.name.lower()) for licence in licences]
+    if ON_HUB.issuperset(names):
+        return {"license": names[0] if len(names) == 1 else names}
+    return {"license": "other", "license_name": "-and-".join(names), "license_link": "LICENSE"}

@@ -1,0 +1,130 @@
+"""What changed between two versions of a release: `rgqa diff`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from pipeline.core.errors import UserError
+from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.records import SUBSETS, Subset
+from pipeline.releasing.errata import FILE as ERRATA
+from pipeline.releasing.errata import Erratum
+from pipeline.releasing.provenance import Provenance
+from pipeline.releasing.subset_files import RgqaRow
+
+Items = Mapping[str, Provenance]  # of one subset, by id
+# What of an item may have changed, and how it is told.
+CHANGES: dict[str, Callable[[Provenance], str]] = {
+    "text": lambda row: row.item.text,
+    "answer": lambda row: "no answer" if row.item.unanswerable else row.item.answer,
+    "verdict": lambda row: f"{row.votes_invalid} invalid, {row.votes_valid} valid",
+    "picture": lambda row: row.item.picture_id,
+    "part": lambda row: row.item.part,
+    "category": lambda row: row.item.category or "not known",
+}
+
+
+def release_diff(old: Path, new: Path, full: bool = False) -> list[str]:
+    """Lines: what the two are, what of them as a whole differs, of each subset how many items are new, gone and changed, and if
+    `full` is set, which ones.
+
+    Raises:
+        UserError: one of them is no release's folder.
+    """
+    before, after = subsets_of(old), subsets_of(new)
+    lines = [f"{named(old)} -> {named(new)}", *_whole(old, new)]
+    names: list[Subset] = [name for name in SUBSETS if name in before or name in after]
+    table = [["", *change_counts({}, {})]]
+    for name in names:
+        counts = change_counts(before.get(name, {}), after.get(name, {}))
+        table.append([name, *(f"{count:,}" for count in counts.values())])
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for first, *cells in table:
+        rest = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+        lines.append("  ".join([first.ljust(widths[0]), *rest]).rstrip())
+    for name in names if full else ():
+        lines += _listed(name, before.get(name, {}), after.get(name, {}))
+    return lines
+
+
+def change_counts(one: Items, other: Items) -> dict[str, int]:
+    """How many items of a subset are in either version, new, gone, and changed in each way."""
+    return {
+        "old": len(one),
+        "new": len(other),
+        "added": len(other.keys() - one.keys()),
+        "gone": len(one.keys() - other.keys()),
+        **{kind: sum(1 for _ in changed(one, other, kind)) for kind in CHANGES},
+    }
+
+
+def _listed(name: str, one: Items, other: Items) -> Iterator[str]:
+    """Every item of a subset that is new, gone or changed."""
+    for word, ids, rows in (
+        ("added", other.keys() - one.keys(), other),
+        ("gone", one.keys() - other.keys(), one),
+    ):
+        for key in sorted(ids):
+            yield f"{name}  {word}  {key}  {rows[key].item.text!r} ({CHANGES['answer'](rows[key])})"
+    for kind in CHANGES:
+        for key, was, now in changed(one, other, kind):
+            yield f"{name}  {kind}  {key}  {was!r} -> {now!r}"
+
+
+def changed(one: Items, other: Items, kind: str) -> Iterator[tuple[str, str, str]]:
+    """Id, old and new value of what both have and what is not the same, by id."""
+    told = CHANGES[kind]
+    for key in sorted(one.keys() & other.keys()):
+        if (was := told(one[key])) != (now := told(other[key])):
+            yield key, was, now
+
+
+def _whole(old: Path, new: Path) -> Iterator[str]:
+    """What differs of the whole: licence (but for the version that it names), canary (each version has its own), errata."""
+    for name, told in (("licence", _licence), ("canary", _canary), ("errata", _errata)):
+        yield f"{name}: {'the same' if told(old) == told(new) else 'another'}"
+
+
+def subsets_of(folder: Path) -> dict[Subset, Items]:
+    """The items of a release by subset and id.
+
+    Raises:
+        UserError: it is no release's folder.
+    """
+    if not folder.is_dir():
+        raise UserError(
+            f"{folder}: there is no such folder; wanted a release's, data/release/<data set>/<version>"
+        )
+    found: dict[Subset, dict[str, Provenance]] = {}
+    for row in read_jsonl(folder / "provenance.jsonl", Provenance):
+        found.setdefault(row.item.subset, {})[row.item.item_id] = row
+    return dict(found)
+
+
+def named(folder: Path) -> str:
+    """Data set and version of a release."""
+    params = read_json(folder / "params.json")
+    return f"{params.get('dataset', '')} {params.get('version', '')}"
+
+
+def _licence(folder: Path) -> str:
+    path, version = folder / "LICENSE", read_json(folder / "params.json").get("version", "")
+    return path.read_text(encoding="utf-8").replace(version, "VERSION") if path.is_file() else ""
+
+
+def _canary(folder: Path) -> str:
+    """Of the first row of the first subset; "" where there is none."""
+    return next(
+        (
+            row.canary
+            for path in sorted((folder / "rgqa").glob("*.json"))
+            for row in read_json(path, list[RgqaRow])
+        ),
+        "",
+    )
+
+
+def _errata(folder: Path) -> set[tuple[str, str]]:
+    path = folder / ERRATA
+    return {(row.item_id, row.reason) for row in read_json(path, list[Erratum])} if path.is_file() else set()

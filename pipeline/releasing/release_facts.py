@@ -1,0 +1,146 @@
+"""What card, licences, croissant.json and report tell of a release: counts and the facts that they rest on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from pipeline.core.records import SUBSETS, Item, Record, Subset
+from pipeline.releasing.errata import Erratum
+from pipeline.releasing.release_params import ReleaseParams
+
+HOW: dict[Subset, str] = {
+    "clip-easy": "questions of other pictures, least similar to the picture by CLIP",
+    "clip-hard": "questions of other pictures, among the most similar by CLIP",
+    "pt-easy": "own questions with objects replaced",
+    "pt-hard": "own questions with attributes or spatial relations replaced",
+}
+PAIRING = {
+    "image_and_text": "In the CLIP subsets every text appears as often as UQ as it does as AQ (of another picture), and every "
+    "picture has as many of either, so that neither alone gives the label away. Judging items against each other "
+    '("I have seen this text as an AQ, so here it must be a UQ") defeats the test.',
+    "image": "Each UQ of the CLIP subsets stands beside an AQ of the same picture (the rule of the RGQA paper).",
+}
+
+
+class SubsetCounts(Record):
+    """What a subset holds: `texts` are the distinct texts of its UQs, `words` their mean number of words, `how` is how
+    they came about, `difficulties` how many UQs are of each."""
+
+    name: Subset
+    how: str
+    uqs: int
+    aqs: int
+    texts: int
+    words: float
+    pictures: int
+    difficulties: dict[str, int]
+
+
+class VoteCounts(Record):
+    """What the UQs rest on.
+
+    Attributes:
+        annotators, excluded: how many judged, and how many of them count for nothing or not to the end.
+        votes: votes that count -> UQs that they decided, with so many. by_expert: UQs that an expert decided.
+        agreement: Krippendorff's alpha and Gwet's AC1, as they are told, each with its interval.
+        wrong: the share expected to have an answer after all, as it is told; "" where no probabilities are known.
+    """
+
+    annotators: int
+    excluded: int
+    votes: dict[int, int]
+    agreement: str
+    wrong: str = ""
+    by_expert: int = 0
+
+    @property
+    def mean(self) -> float:
+        """Votes per UQ that they decided."""
+        return sum(votes * count for votes, count in self.votes.items()) / max(1, sum(self.votes.values()))
+
+    @property
+    def single(self) -> int:
+        """UQs that rest on a single vote."""
+        return self.votes.get(1, 0)
+
+    @property
+    def few(self) -> bool:
+        """Whether this is a trial: fewer than two votes each on average, or fewer than three people."""
+        return self.mean < 2 or self.annotators - self.excluded < 3
+
+
+class ReleaseFacts(Record):
+    """A release as it is told.
+
+    Attributes:
+        canary: the string in every row. simulated, rehearsal: whether any item's verdicts are.
+        tables: (subset, part) of each table. items, pictures: how many different ones there are.
+        pairing: the rule by which AQs stand beside UQs. model, weights: the CLIP that chose, and its weights' sha256.
+        warnings, audit_table: of the audit. resolved: subset -> the least AUAF difference of two models that shows.
+        errata: the data set's, of which `faulty` are of items that it has.
+    """
+
+    dataset: str
+    version: str
+    canary: str
+    simulated: bool
+    rehearsal: bool
+    tables: tuple[tuple[Subset, str], ...]
+    subsets: tuple[SubsetCounts, ...]
+    items: int
+    pictures: int
+    pairing: str
+    judged: VoteCounts
+    model: str
+    weights: str
+    warnings: tuple[str, ...]
+    audit_table: str
+    resolved: dict[Subset, float]
+    errata: tuple[Erratum, ...]
+    faulty: int
+    p: ReleaseParams
+
+    @property
+    def title(self) -> str:
+        """The name on the card."""
+        return f"{'REHEARSAL of ' if self.rehearsal else ''}{self.p.title} {self.version}"
+
+    @property
+    def rows(self) -> int:
+        """Of all tables: an AQ that several subsets have is counted in each."""
+        return sum(subset.uqs + subset.aqs for subset in self.subsets)
+
+
+def counts_of(items: Sequence[Item]) -> dict[str, Any]:
+    """The fields of `ReleaseFacts` that are told from the items alone, by name."""
+    return {
+        "simulated": any(item.simulated for item in items),
+        "rehearsal": any(item.rehearsal for item in items),
+        "tables": tuple(sorted({(item.subset, item.part) for item in items})),
+        "subsets": tuple(counted(name, items) for name in SUBSETS if any(i.subset == name for i in items)),
+        "items": len({item.item_id for item in items}),
+        "pictures": len({item.picture_id for item in items}),
+    }
+
+
+def counted(subset: Subset, items: Iterable[Item]) -> SubsetCounts:
+    """Counts of those items that are of the subset."""
+    members = [item for item in items if item.subset == subset]
+    uqs = [item for item in members if item.unanswerable]
+    return SubsetCounts(
+        name=subset,
+        how=HOW[subset],
+        uqs=len(uqs),
+        aqs=len(members) - len(uqs),
+        texts=len({item.text for item in uqs}),
+        words=mean_words(uqs),
+        pictures=len({item.picture_id for item in members}),
+        difficulties=Counter(item.difficulty for item in uqs if item.difficulty),
+    )
+
+
+def mean_words(items: Collection[Item]) -> float:
+    """Mean number of words, as split by blanks. (The RGQA paper does not say how it counts.)"""
+    return sum(len(item.text.split()) for item in items) / len(items) if items else 0.0

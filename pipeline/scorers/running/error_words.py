@@ -1,0 +1,75 @@
+"""What went wrong with a server, on one line, and what to do; never with a key in it."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+SECRETS = ("KEY", "TOKEN", "SECRET")  # in names of environment variables
+
+
+def no_reply(model: Any, error: BaseException) -> str:
+    """What is wrong, and what to do."""
+    status, words = status_of(error), said(error)
+    if status in (401, 403):
+        key = getattr(getattr(model, "api", None), "api_key_vars", None) or ["the environment's key"]
+        return f"{model}: the server refuses the key ({words}); set {key[0]}"
+    if status == 404:
+        return (
+            f"{model}: the server knows no such model or address ({words}); it is asked at {_address(model)}"
+        )
+    if status:
+        return f"{model}: the server answers with an error ({words}); it is asked at {_address(model)}"
+    return f"{model}: no server answers at {_address(model)} ({words}); is it running?"
+
+
+def _address(model: Any) -> str:
+    return getattr(getattr(model, "api", None), "base_url", None) or "its provider's address"
+
+
+def cause(error: BaseException) -> BaseException:
+    """The failure of the last try, of an error of many tries."""
+    last = getattr(error, "last_attempt", None)
+    inner = last.exception() if last is not None else None
+    return inner or error
+
+
+def status_of(error: BaseException) -> int:
+    """HTTP's status; 0 where there was no answer at all."""
+    return int(getattr(cause(error), "status_code", 0) or 0)
+
+
+def said(error: BaseException) -> str:
+    """An error's words on one line, without any key of the environment."""
+    error = cause(error)
+    text = getattr(error, "provider_message", None) or str(error) or type(error).__name__
+    return without_keys(one_line(text))
+
+
+def reason_of(error: Any) -> str:
+    """Why a sample failed, of an error of inspect_ai, which shows the whole request before it, or speaks of its tries."""
+    message = error.message
+    if "Request:" in message:
+        message = message.replace("\\n", "\n").rsplit("\n\n", 1)[-1].removesuffix("')").removesuffix('")')
+    if message.startswith("RetryError"):
+        causes = re.findall(r"^(?:\w+\.)*(\w+: .+)$", error.traceback, re.MULTILINE)
+        message = next((cause for cause in reversed(causes) if not cause.startswith("RetryError")), message)
+    return without_keys(one_line(message))
+
+
+def without_keys(text: str) -> str:
+    """Without any key that stands in the environment, should a server repeat it."""
+    for name, value in os.environ.items():
+        if len(value) > 5 and any(word in name.upper() for word in SECRETS):
+            text = text.replace(value, "***")
+    return text
+
+
+def one_line(text: str, most: int = 200) -> str:
+    """
+    >>> one_line("a\\n  [bold]b[/bold]")
+    'a b'
+    """
+    plain = " ".join(re.sub(r"\[/?(bold|blue|red|green|yellow|link)[^\]]*\]", "", text).split())
+    return plain if len(plain) <= most else plain[:most] + " ..."

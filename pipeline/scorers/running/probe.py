@@ -1,0 +1,167 @@
+"""What a server can do, found out before the first question: is it there, does it know the model, does it give log
+probabilities, several replies at once, and does the model see the picture?"""
+
+from __future__ import annotations
+
+import base64
+import os
+import struct
+import zlib
+from typing import Any, NamedTuple
+
+from ..validation import InputError
+from .error_words import no_reply, one_line, said, status_of
+from .recipes import RECIPES, ConfidenceRecipe, recipe_named
+from .run_settings import RunOptions
+
+RED, BLUE = (200, 40, 40), (47, 111, 208)
+SIDE = 224  # pixels of the squares
+QUESTION = "What color is this picture?\nAnswer with a word or a short phrase."
+SERVICE = "server"  # its key is in SERVER_API_KEY
+SECONDS = 120  # for each request
+
+
+class Found(NamedTuple):
+    """Attributes:
+    at_once: several replies come with one request, if they are asked for.
+    warnings: a line each.
+    """
+
+    at_once: bool = True
+    warnings: tuple[str, ...] = ()
+
+
+def probed(options: RunOptions) -> tuple[Any, Found]:
+    """The model, and what it can do.
+
+    Raises:
+        InputError: there is no such model, it does not answer, or cannot give what the recipe needs.
+    """
+    import anyio
+
+    model, recipe = _opened(options), recipe_named(options.recipe)
+
+    async def ask() -> Found:
+        if not options.remote:
+            return await probe(model, recipe, options.max_tokens, options.no_picture)
+        async with _opened(options) as another:  # a client of HTTP belongs to the loop that it was made in
+            return await probe(another, recipe, options.max_tokens, options.no_picture)
+
+    return model, anyio.run(ask)
+
+
+def _opened(options: RunOptions) -> Any:
+    from inspect_ai.model import get_model
+
+    name, more = options.model, dict[str, Any](options.model_args)
+    if options.server:
+        name = f"openai-api/{SERVICE}/{options.model}"
+        more |= {
+            "base_url": options.server,
+            "api_key": os.environ.get(f"{SERVICE.upper()}_API_KEY") or "none",
+        }
+    try:
+        return get_model(name, memoize=False, **more)
+    except ModuleNotFoundError as error:
+        extra = "rgqa-scorers[hf]" if not options.remote else str(error.name)
+        raise InputError(
+            f'--model {options.model}: {error.name} is not installed: pip install "{extra}"'
+        ) from None
+    except Exception as error:  # of many kinds: no such provider, no key, no package, no such folder
+        words = one_line(str(error), 400).removeprefix("ERROR: ")
+        raise InputError(f"--model {options.model}: {words}") from None
+
+
+async def probe(model: Any, recipe: ConfidenceRecipe, most: int = 64, blind: bool = False) -> Found:
+    """Ask a model of inspect_ai for the colour of two squares, as the recipe will ask it, in `most` tokens.
+
+    Raises:
+        InputError: no reply, or the server cannot give what the recipe needs.
+    """
+    replies, at_once = [], True
+    for place, colour in enumerate((RED, BLUE)):
+        try:
+            reply = await _ask(model, colour, _config(recipe, most, several=place == 0))
+        except Exception as error:
+            await _without(model, recipe, most, error)
+            at_once = False
+            reply = await _ask(model, colour, _config(recipe, most))
+        if place == 0:
+            _check(model, recipe, reply)
+            at_once &= len(reply.choices) > 1
+        replies.append(reply.completion.strip().lower())
+    unseen = replies[0] == replies[1] and not blind
+    warning = f"{model} says {replies[0]!r} of a red and of a blue square: it may not see pictures"
+    return Found(at_once or not recipe.several, (warning,) if unseen else ())
+
+
+def _config(recipe: ConfidenceRecipe, most: int, several: bool = False) -> Any:
+    from inspect_ai.model import GenerateConfig
+
+    return GenerateConfig(
+        temperature=0.0,
+        max_tokens=most,
+        max_retries=0,
+        attempt_timeout=SECONDS,
+        logprobs=True if recipe.logprobs else None,
+        top_logprobs=20 if recipe.top_logprobs else None,
+        num_choices=2 if recipe.several and several else None,
+    )
+
+
+async def _ask(model: Any, colour: tuple[int, int, int], config: Any) -> Any:
+    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
+
+    picture = ContentImage(image="data:image/png;base64," + base64.b64encode(square(colour)).decode())
+    return await model.generate(
+        [ChatMessageUser(content=[picture, ContentText(text=QUESTION)])], config=config
+    )
+
+
+async def _without(model: Any, recipe: ConfidenceRecipe, most: int, error: Exception) -> None:
+    """Is it what the recipe asks for that the server refuses?
+
+    Raises:
+        InputError: says what is wrong.
+    """
+    if not (recipe.logprobs or recipe.several) or status_of(error) not in (400, 422, 500, 501):
+        raise InputError(no_reply(model, error)) from None
+    try:
+        await _ask(model, RED, _config(RECIPES["refusal"], most))
+    except Exception as other:
+        raise InputError(no_reply(model, other)) from None
+    if recipe.logprobs:
+        raise InputError(_lacking(model, recipe, f"refuses to give log probabilities ({said(error)})"))
+
+
+def _check(model: Any, recipe: ConfidenceRecipe, reply: Any) -> None:
+    given = reply.choices[0].logprobs if reply.choices else None
+    tokens = given.content if given else []
+    if recipe.logprobs and not tokens:
+        raise InputError(_lacking(model, recipe, "gives no log probabilities"))
+    if recipe.top_logprobs and not any(len(token.top_logprobs or ()) > 1 for token in tokens):
+        raise InputError(_lacking(model, recipe, "gives the log probability of the chosen token alone"))
+
+
+def _lacking(model: Any, recipe: ConfidenceRecipe, what: str) -> str:
+    others = [
+        other.name
+        for other in RECIPES.values()
+        if not other.logprobs or (recipe.top_logprobs and not other.top_logprobs and "alone" in what)
+    ]
+    return (
+        f"{model} {what}, which recipe {recipe.name} needs; take --recipe {others[0]}"
+        f" (or {', '.join(others[1:])}). Nothing was asked"
+    )
+
+
+def square(colour: tuple[int, int, int], side: int = SIDE) -> bytes:
+    """A PNG of one colour."""
+    rows = zlib.compress((b"\0" + bytes(colour) * side) * side, 9)
+    header = struct.pack(">2I5B", side, side, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", rows), (b"IEND", b""))
+    packed = (
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in chunks
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(packed)

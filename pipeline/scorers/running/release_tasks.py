@@ -1,0 +1,169 @@
+"""The items of a release as tasks of inspect_ai: what is asked, and what its log says of each item.
+
+    inspect eval rgqa/clip_hard -T release=RELEASE -T prompt=word -T recipe=token-probability --model MODEL
+
+`rgqa-score RELEASE LOG.eval` reads the log as it stands. docs/running.md has the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from hashlib import sha256
+from math import nan
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from inspect_ai import Task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import GenerateConfig
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
+from inspect_ai.solver import TaskState
+
+from ..benchmark import read_benchmark
+from ..items import Benchmark, BenchmarkItem
+from ..matching import verdicts
+from ..realistic import realistic_scores
+from ..validation import InputError
+from .interview import Interview, ask
+from .pictures import ReleasePictures
+from .prompts import UNANSWERABLE, examples_of, prompt_named
+from .recipes import recipe_named
+
+TOKENS = 64  # of a reply, at most
+PARTS = ("test", "dev", "all")
+
+
+def release_task(
+    release: str | Path = ".",
+    subsets: str | Collection[str] = (),
+    part: str = "test",
+    prompt: str = "refuse",
+    recipe: str = "refusal",
+    pixels: int = 1024,
+    pictures: str | Path = "",
+    shots: int = 0,
+    seed: int = 0,
+    samples: int = 10,
+    at_once: bool = True,
+    blind: bool = False,
+    limit: int = 0,
+) -> Task:
+    """The questions of a release, each once, in an order that owes nothing to subset or label: the first hundred are a
+    fair small sample.
+
+    Args:
+        release: its folder. subsets: their names; none: all. part: "test", "dev" or "all"; a benchmark without parts is asked as a whole.
+        pixels: of a picture's longer side, at most; 0: as it is. pictures: their folder; "": the release's tables.
+        shots: how many examples from part dev stand before each question. seed: of their drawing, and of the model's.
+        samples: how often recipe agreement asks; at_once: by one request, as far as the server can.
+        blind: without the picture. limit: the first so many; 0: all.
+
+    Raises:
+        InputError: the release cannot be read, or has no such subset, part or pictures; no such prompt or recipe.
+    """
+    release = Path(release).resolve()
+    benchmark = read_benchmark(release, [subsets] if isinstance(subsets, str) else subsets)
+    rows = _distinct(benchmark)
+    examples = examples_of([row.item for row in rows], shots, seed)
+    asked = _of_part(rows, part, {example.id for example in examples})[: limit or None]
+    shown = {item.picture for item in [*(row.item for row in asked), *examples]}
+    folder = Path(pictures).resolve() if pictures else None
+    interview = Interview(
+        prompt_named(prompt),
+        recipe_named(recipe),
+        None if blind else ReleasePictures(release, shown, folder=folder, pixels=pixels),
+        examples,
+        samples,
+        at_once,
+        seed,
+    )
+    return Task(
+        MemoryDataset([row.sample() for row in asked], name=benchmark.name, location=str(release)),
+        solver=ask(interview),
+        scorer=rgqa(),
+        config=GenerateConfig(temperature=0, max_tokens=TOKENS, seed=seed),
+        fail_on_error=False,
+        version=benchmark.version or 0,
+        metadata=interview.settings | {"part": part},
+    )
+
+
+class AskedOnce(NamedTuple):
+    """A question on a picture. ids: of all items that ask it. subsets: that have it."""
+
+    item: BenchmarkItem
+    ids: list[str]
+    subsets: list[str]
+
+    def sample(self) -> Sample:
+        """As inspect_ai takes it; the question is its input."""
+        return Sample(
+            input=self.item.asked,
+            target=[*self.item.answers] or UNANSWERABLE,
+            id=self.item.id,
+            metadata={
+                "picture": self.item.picture,
+                "answers": {**self.item.answers},
+                "items": self.ids,
+                "subsets": self.subsets,
+            },
+        )
+
+
+def _of_part(rows: Sequence[AskedOnce], part: str, examples: Collection[str]) -> list[AskedOnce]:
+    """Those that are asked.
+
+    Raises:
+        InputError: none is, or there is no such part.
+    """
+    if part not in PARTS:
+        raise InputError(f"part is {part!r}, wanted {', '.join(PARTS)}")
+    left = [row for row in rows if row.item.id not in examples]
+    if asked := [row for row in left if part == "all" or row.item.part in (part, "")]:
+        return asked
+    raise InputError(f"no items of part {part}")
+
+
+def _distinct(benchmark: Benchmark) -> list[AskedOnce]:
+    """Each question on a picture once, in the order of the hashes of ids."""
+    rows: dict[tuple[str, str], AskedOnce] = {}
+    for subset, items in benchmark.subsets.items():
+        for item in items:
+            row = rows.setdefault((item.picture, item.asked), AskedOnce(item, [], []))
+            for names, name in ((row.ids, item.id), (row.subsets, subset)):
+                if name not in names:
+                    names.append(name)
+    return sorted(rows.values(), key=lambda row: sha256(row.item.id.encode()).digest())
+
+
+@metric
+def release_scores() -> Metric:
+    """AUAF, FF95, FACC and AUROC of all samples that have an answer."""
+
+    def scores_of(scores: list[SampleScore]) -> Value:
+        values: list[Any] = [score.score.value for score in scores]
+        columns = ([value[name] for value in values] for name in ("confidence", "correct", "answerable"))
+        found = realistic_scores(*columns) if values else {}
+        return {name: found.get(name, nan) for name in ("auaf", "ff95", "facc", "auroc")}
+
+    return scores_of
+
+
+@scorer(metrics=[release_scores()])
+def rgqa() -> Scorer:
+    """What `ask` found, beside whether the answer is the right one."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        said, found = state.output.completion, state.metadata
+        return Score(
+            value={
+                "confidence": found["confidence"],
+                "refused": int(found["refused"]),
+                "correct": float(verdicts([said], [found["answers"]], "vqa")[0]),
+                "answerable": int(bool(found["answers"])),
+            },
+            answer=said,
+            metadata={"prediction": said, "raw": found["raw"]},
+        )
+
+    return score

@@ -1,0 +1,111 @@
+"""The command `rgqa run`, and `rgqa-run` of the wheel: a model asked the questions of a release, and its scores."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from .. import command
+from ..answered import Options, Predictions
+from ..items import Benchmark
+from ..model_report import score
+from ..options import parser as score_parser
+from ..validation import InputError
+from .forecast_run import duration
+from .run_model import ModelRun, run
+from .run_parser import options_of, parser
+from .run_settings import RunOptions
+from .run_watch import FULL
+
+Draw = Callable[[Benchmark, list[Predictions], Options, Path], Sequence[Path]]
+
+
+def run_and_score(arguments: Sequence[str] | None, program: str, draw: Draw | None = None) -> None:
+    """Run what a command line asks for; print and write the scores.
+
+    Args:
+        draw: draws the plots of some predictions into a folder; None: there are none.
+
+    Raises:
+        InputError: everything that is wrong, or why the run ended before its end.
+    """
+    options = options_of(parser(program).parse_args(arguments))
+    done = run(options)
+    print(f"run: {_summary(done)} -> {done.folder.path}", file=sys.stderr)
+    if done.stopped:
+        kept = f"{done.about['counts']['replies']:,} of {done.about['counts']['samples']:,} replies are kept"
+        raise InputError(f"stopped: {done.stopped}; {kept}, the same command goes on")
+    if not done.about["counts"]["answered"]:
+        raise InputError(["there is no answer to score", *_reasons(done)])
+    _score(done, options, draw)
+
+
+def _summary(done: ModelRun) -> str:
+    counts, tokens = done.about["counts"], done.about["tokens"]
+    parts = [
+        f"{counts['answered']:,} of {counts['items']:,} items answered",
+        f"{counts['refused']:,} of them refused",
+    ]
+    parts += [
+        f"{counts[name]:,} {name.replace('_', ' ')}"
+        for name in ("failed", "truncated", "no_answer", "no_confidence")
+        if counts[name]
+    ]
+    parts.append(f"{tokens['input']:,} tokens in, {tokens['output']:,} out")
+    if done.about["cost"] is not None:
+        parts.append(f"cost {done.about['cost']:.2f}")
+    seconds = sum(session["seconds"] for session in done.about.get("sessions", []))
+    return ", ".join([*parts, duration(seconds)])
+
+
+def _reasons(done: ModelRun) -> list[str]:
+    """Why requests failed, each reason once."""
+    return [*dict.fromkeys(done.about["failures"].values())][:5]
+
+
+def _score(done: ModelRun, options: RunOptions, draw: Draw | None) -> None:
+    """As `rgqa score` does, of the items that were asked; one without an answer counts as answered wrong."""
+    folder = done.folder.path
+    arguments = [
+        str(options.release),
+        str(folder / "predictions.jsonl"),
+        "--json",
+        str(folder / "scores.json"),
+    ]
+    arguments += ["--missing", "wrong", "--part", "dev" if options.part == "dev" else "test"]
+    parsed = score_parser("rgqa score").parse_args(
+        [*arguments, *(f"--subset={name}" for name in options.subsets)]
+    )
+    benchmark, models, how = command.read(parsed)
+    models = [models[0]._replace(name=folder.resolve().name)]
+    parts = {name: items.at(items.among(done.asked)) for name, items in benchmark.subsets.items()}
+    benchmark = benchmark._replace(subsets={name: items for name, items in parts.items() if len(items)})
+    command.write_report(score(benchmark, models, how), parsed, how)
+    if unanswered := done.about["counts"]["items"] - done.about["counts"]["answered"]:
+        print(f"{unanswered:,} items without an answer count as answered wrong:", *_reasons(done), sep="\n  ")
+    if draw and (drawn := draw(benchmark, models, how, folder / "plots")):
+        print(f"run: {len(drawn)} plots -> {folder / 'plots'}", file=sys.stderr)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point of `rgqa-run`; a user's mistake ends it with one message and exit code 1."""
+    try:
+        run_and_score(arguments, "rgqa-run")
+        return
+    except InputError as error:
+        problems = error.problems
+    except KeyboardInterrupt:
+        problems = ["stopped by Ctrl-C; replies that came are kept, the same command goes on"]
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EROFS):
+            raise
+        what = FULL if error.errno == errno.ENOSPC else f"{error.filename or 'the run'}: {error.strerror}"
+        problems = [f"{what}; the same command goes on"]
+    print("\n  ".join([f"error: {problems[0]}", *problems[1 : command.PROBLEMS]]), file=sys.stderr)
+    sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""A run: one model over a release, by inspect_ai, under one prompt and one recipe. docs/running.md has the command."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from ..validation import InputError
+from ..version import VERSION
+from .error_words import reason_of
+from .forecast_run import Prices
+from .probe import probed
+from .run_folder import RunFolder
+from .run_screen import Screen
+from .run_settings import RunOptions, settings_of
+from .run_watch import FULL, NO_ANSWERS, Watch, watching
+
+TRIES = 5  # of a request, beside those that the client makes itself
+SECONDS = 300  # for an answer over the network
+BUFFER = 25  # samples between two writes of inspect_ai's log
+MISSING = 'inspect_ai is not installed; it runs the models: pip install "rgqa-scorers[inspect]"'
+
+
+class ModelRun(NamedTuple):
+    """What came of it.
+
+    Attributes:
+        asked: ids of the items that were to be asked.
+        about: run.json. stopped: why it ended before its end, "" if it did not.
+    """
+
+    folder: RunFolder
+    asked: frozenset[str]
+    about: dict[str, Any]
+    stopped: str = ""
+
+
+def run(options: RunOptions) -> ModelRun:
+    """Ask what has no reply yet; write run.json and predictions.jsonl.
+
+    Raises:
+        InputError: everything that keeps it from beginning.
+    """
+    options = options.chosen
+    settings, order = settings_of(options)
+    folder, stopped, failed = RunFolder(options.folder), "", {}
+    with folder.alone():
+        before = folder.open(settings)
+        task = _task(options)
+        samples = {str(sample.id): sample for sample in task.dataset}
+        asked = frozenset(name for sample in samples.values() for name in sample.metadata["items"])
+        order = [name for name in order if name in asked]
+        about = {**settings, "server": options.server, "path": str(options.release)}
+        about |= {"weights": before.get("weights", {})}
+        about["warnings"] = before.get("warnings", [])
+        about["sessions"] = _sessions(before.get("sessions", []), folder.rows)
+        if samples.keys() - {row["id"] for row in folder.rows}:
+            stopped, failed = _ask(options, task, folder, about, order)
+        folder.write_predictions(order)
+        about |= _counts(folder, len(samples), asked, failed, options.prices) | {
+            "generate": task.config.model_dump(exclude_none=True) | {"max_tokens": options.max_tokens},
+            "versions": {
+                "rgqa_scorers": VERSION,
+                "inspect_ai": importlib.metadata.version("inspect_ai"),
+                "python": platform.python_version(),
+            },
+        }
+        folder.write("run.json", about)
+    return ModelRun(folder, asked, about, stopped)
+
+
+def _task(options: RunOptions, at_once: bool = True) -> Any:
+    try:
+        from .release_tasks import release_task
+    except ModuleNotFoundError as error:
+        raise InputError(MISSING if error.name == "inspect_ai" else str(error)) from None
+    return release_task(
+        options.release,
+        subsets=options.subsets,
+        part=options.part,
+        prompt=options.prompt,
+        recipe=options.recipe,
+        pixels=options.pixels,
+        pictures=options.pictures or "",
+        shots=options.shots,
+        seed=options.seed,
+        samples=options.samples,
+        at_once=at_once,
+        blind=options.no_picture,
+        limit=options.limit,
+    )
+
+
+def _ask(
+    options: RunOptions, task: Any, folder: RunFolder, about: dict[str, Any], order: Sequence[str]
+) -> tuple[str, dict[str, str]]:
+    """Probe the server and ask all that has no reply; return why the run ended before its end, and failures by id."""
+    from inspect_ai import task_with
+
+    model, found = probed(options)
+    weights = getattr(model.api, "about", {})
+    if folder.rows and (known := about["weights"].get("revision")) != (now := weights.get("revision")):
+        raise InputError(
+            f"{folder.path}: its replies are of weights {known}, these are {now}; name another --out"
+        )
+    about["weights"] = weights
+    about["warnings"] = [*dict.fromkeys([*about["warnings"], *found.warnings])]
+    for line in found.warnings:
+        print(f"warning: {line}", file=sys.stderr)
+    if not found.at_once:
+        task = _task(options, at_once=False)
+    total, done = len(task.dataset), {row["id"] for row in folder.rows}
+    task = task_with(task, dataset=task.dataset.filter(lambda sample: str(sample.id) not in done))
+    folder.write("run.json", about)
+    with Screen(len(done), total) as screen:
+        agreed = screen.agreed if options.prices.known and not options.yes and sys.stdin.isatty() else None
+        watch = Watch(folder, len(task.dataset), options.prices, screen.say, agreed, screen.step)
+        with watching(watch):
+            error = _evaluate(options, task, model, folder)
+    if answers := getattr(model.api, "answers", None):
+        from .classifiers import write_distribution
+
+        write_distribution(
+            folder.path / "distribution.npz", answers, sorted((folder.path / "logs").glob("*.eval")), order
+        )
+    used = watch.usage
+    about["sessions"].append(_session(watch.began, used.seconds, used.replies, len(watch.failed)))
+    return watch.stopped or error, watch.failed
+
+
+def _evaluate(options: RunOptions, task: Any, model: Any, folder: RunFolder) -> str:
+    """Why it ended before its end, "" if it did not."""
+    from inspect_ai import eval as evaluate
+
+    settings: dict[str, Any] = {
+        "display": "none",
+        "log_level": "error",
+        "log_dir": str(folder.path / "logs"),
+        "log_format": "eval",
+        "log_buffer": BUFFER,
+        "log_realtime": False,
+        "log_images": False,
+        "log_model_api": False,
+        "score_display": False,
+        "ctl_server": False,
+        "fail_on_error": False,
+        "max_samples": options.connections or None,
+        "max_connections": options.connections or None,
+        "max_tokens": options.max_tokens,
+        "max_retries": TRIES,
+        "attempt_timeout": SECONDS if options.remote else None,
+    }
+    try:
+        logs = evaluate(task, model=model, **settings)
+    except KeyboardInterrupt:
+        logs = []
+    if not logs:
+        return "Ctrl-C"
+    error = logs[0].error
+    if error and "No space left" in error.message:
+        return FULL
+    return reason_of(error) if error else "" if logs[0].status == "success" else "Ctrl-C"
+
+
+def _session(began: float, seconds: float, replies: int, failed: int) -> dict[str, Any]:
+    begun = datetime.fromtimestamp(began, UTC).isoformat(timespec="seconds")
+    return {"begun": begun, "seconds": round(seconds, 1), "replies": replies, "failed": failed}
+
+
+def _sessions(known: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those that are known, and one that was killed before it could say what it did: the journal has its replies."""
+    lost = rows[sum(session["replies"] for session in known) :]
+    if not lost:
+        return [*known]
+    began = min(row["start"] for row in lost)
+    ended = max(row["start"] + row["seconds"] for row in lost)
+    return [*known, _session(began, ended - began, len(lost), 0)]
+
+
+def _counts(
+    folder: RunFolder, samples: int, asked: Collection[str], failed: Mapping[str, str], prices: Prices
+) -> dict[str, Any]:
+    """What came, of all sessions."""
+    rows = folder.rows
+    answered = [row for row in rows if not row["failure"]]
+    tokens = [sum(row["tokens"][place] for row in rows) for place in (0, 1)]
+    return {
+        "counts": {
+            "items": len(asked),
+            "answered": sum(len(row["item_ids"]) for row in answered),
+            "refused": sum(len(row["item_ids"]) for row in answered if row["refused"]),
+            "samples": samples,
+            "replies": len(rows),
+            "failed": len(failed),
+            **{
+                name.replace(" ", "_"): sum(row["failure"].startswith(name) for row in rows)
+                for name in NO_ANSWERS
+            },
+        },
+        "tokens": {"input": tokens[0], "output": tokens[1]},
+        "cost": prices.cost(tokens[0], tokens[1]) if prices.known else None,
+        "failures": {**failed, **{row["id"]: row["failure"] for row in rows if row["failure"]}},
+    }

@@ -1,0 +1,191 @@
+"""Watching a run: every reply is kept as it comes, the forecast is told, and a run that gets no replies is ended."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from .error_words import reason_of
+from .forecast_run import AFTER, Prices, Usage, forecast
+from .run_folder import RunFolder
+
+FULL = "the disk is full; free some space"
+MOST_FAILED = 20  # requests in a row, before the run is ended
+NO_ANSWERS = (
+    "truncated",
+    "no answer",
+    "no confidence",
+)  # how errors begin of replies that came but are of no use
+
+
+class Watch:
+    """
+    Attributes:
+        left: how many samples are still to be asked.
+        failed: why there was no reply, by the sample's id. retried: how often requests were tried again, by kind of failure.
+        stopped: why the run was ended before its end, "" if it was not.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        left: int,
+        prices: Prices,
+        say: Callable[[str], None],
+        agreed: Callable[[str], bool] | None,
+        step: Callable[[int, int], None],
+    ) -> None:
+        """`agreed` asks whether the run is worth its forecast, None if nobody is to be asked; `step` is told how many
+        replies came, and how many requests failed."""
+        self.folder, self.left, self.prices, self.say, self.agreed = folder, left, prices, say, agreed
+        self.step = step
+        self.failed: dict[str, str] = {}
+        self.retried: Counter[str] = Counter()
+        self.stopped = ""
+        self.in_a_row = 0
+        self.rows: list[dict[str, Any]] = []
+        self.began = time.time()
+        self.gate: Any = None  # closed while somebody is asked
+
+    async def before(self) -> None:
+        """Before a sample is asked."""
+        if self.gate:
+            await self.gate.wait()
+
+    async def after(self, sample: Any) -> None:
+        """After a sample of inspect_ai ended in a reply or an error."""
+        if sample.error and sample.error.message.startswith("CancelledError"):  # by Ctrl-C
+            return
+        reason = reason_of(sample.error) if sample.error else ""
+        if reason and not reason.startswith(NO_ANSWERS):
+            self._failed(str(sample.id), reason)
+        else:
+            self._replied(row_of(sample, reason))
+            if len(self.rows) == AFTER and self.left > AFTER:
+                await self._tell()
+        self.step(len(self.rows), len(self.failed))
+
+    def again(self, kind: str, status: int | None) -> None:
+        """A request failed and is tried again, which is told once for each kind of failure."""
+        what = f"{kind} ({status})" if status else kind
+        if what not in self.retried:
+            self.say(f"run: {what} from the server; such requests are tried again")
+        self.retried[what] += 1
+
+    def _replied(self, row: dict[str, Any]) -> None:
+        self.in_a_row = 0
+        try:
+            self.folder.add(row)
+            self.rows.append(row)
+        except OSError as error:
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            self.stop(FULL if full else str(error))
+
+    def _failed(self, name: str, reason: str) -> None:
+        self.failed[name] = reason
+        self.in_a_row += 1
+        if self.in_a_row >= MOST_FAILED:
+            self.stop(f"{self.in_a_row} requests in a row failed, the last with: {reason}")
+
+    async def _tell(self) -> None:
+        import anyio
+
+        told = forecast(self.usage, self.left - AFTER, self.prices)
+        if not self.agreed:
+            self.say(f"run: {told}")
+            return
+        self.gate = anyio.Event()
+        if await anyio.to_thread.run_sync(self.agreed, told, abandon_on_cancel=True):
+            self.gate.set()
+        else:
+            self.stop("not wanted any more")
+
+    @property
+    def usage(self) -> Usage:
+        """What was used since the run, or its going on, began."""
+        tokens = [row["tokens"] for row in self.rows]
+        return Usage(
+            len(self.rows),
+            time.time() - self.began,
+            sum(row[0] for row in tokens),
+            sum(row[1] for row in tokens),
+        )
+
+    def stop(self, reason: str) -> None:
+        """End the run as Ctrl-C does, which inspect_ai knows: what was answered is in its log, too."""
+        if not self.stopped:
+            self.stopped = reason
+            signal.raise_signal(signal.SIGINT)
+
+
+def row_of(sample: Any, failure: str) -> dict[str, Any]:
+    """A row of the journal, of a sample of inspect_ai."""
+    score = next((one for one in (sample.scores or {}).values() if isinstance(one.value, Mapping)), None)
+    value, about = (score.value, score.metadata or {}) if score else ({}, {})
+    usage = list((sample.model_usage or {}).values())
+    confidence = value.get("confidence")
+    raw = about.get("raw") or [choice.message.text for choice in sample.output.choices]
+    return {
+        "id": str(sample.id),
+        "item_ids": [*(sample.metadata or {}).get("items", [str(sample.id)])],
+        "prediction": about.get("prediction", score.answer if score else None),
+        "confidence": confidence,
+        "refused": bool(value.get("refused")),
+        "raw": raw,
+        "failure": failure or ("" if confidence is not None else "no confidence: none given"),
+        "start": time.time() - (sample.total_time or 0),
+        "seconds": sample.working_time or 0.0,
+        "tokens": [sum(one.input_tokens for one in usage), sum(one.output_tokens for one in usage)],
+    }
+
+
+@contextmanager
+def watching(watch: Watch) -> Iterator[None]:
+    """Let inspect_ai tell `watch` of every sample. What a script runs in the background has Ctrl-C switched off, by which
+    a run is ended: it is switched on meanwhile."""
+    _Current.watch = watch
+    if not _Current.hooked:
+        _hook()
+        _Current.hooked = True
+    switched_off = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if switched_off:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        _Current.watch = None
+        if switched_off:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+class _Current:
+    """inspect_ai keeps one object of hooks for good; which run it belongs to changes."""
+
+    watch: Watch | None = None
+    hooked = False
+
+
+def _hook() -> None:
+    from inspect_ai.hooks import Hooks, ModelRetry, SampleEnd, SampleStart, hooks
+
+    @hooks("rgqa_run", "keeps the replies of rgqa run")
+    class _RunHooks(Hooks):
+        def enabled(self) -> bool:
+            return _Current.watch is not None
+
+        async def on_sample_start(self, data: SampleStart) -> None:
+            if _Current.watch:
+                await _Current.watch.before()
+
+        async def on_model_retry(self, data: ModelRetry) -> None:
+            if _Current.watch:
+                _Current.watch.again(data.exception_type or "failure", data.status_code)
+
+        async def on_sample_end(self, data: SampleEnd) -> None:
+            if _Current.watch:
+                await _Current.watch.after(data.sample)

@@ -1,0 +1,56 @@
+"""`rgqa leaderboard` from runs and files to a table."""
+
+import csv
+
+import pytest
+from typer.testing import CliRunner
+
+from pipeline.cli import app
+from pipeline.commands.compare_runs import compare_runs
+from pipeline.core.errors import UserError
+from tests.pipeline.leaderboard.conftest import a_file, a_run, release  # noqa: F401
+
+
+def test_runs_become_one_table_in_three_forms(a_run, tmp_path, capsys):  # noqa: F811
+    runs = [a_run("a", "rp"), a_run("b", "blind", right=False)]
+    compare_runs(runs, out=tmp_path / "board", repetitions=100)
+    printed = capsys.readouterr().out
+    assert printed == (tmp_path / "board" / "leaderboard.md").read_text()
+    # Every AQ above every UQ and all answers right: AUAF 100 %; with the confidences the other way round 0.
+    assert (
+        "| rp | word | token-probability | 100.0" in printed
+        and "| blind | word | token-probability | 0.0" in printed
+    )
+    assert printed.startswith("small 1.0.0, part test. clip-hard: 3 AQs, 3 UQs on 3 pictures")
+    assert "<!doctype html>" in (tmp_path / "board" / "leaderboard.html").read_text()
+    rows = [*csv.DictReader((tmp_path / "board" / "leaderboard.csv").open())]
+    assert {(row["model"], float(row["value"])) for row in rows if row["score"] == "auaf"} == {
+        ("rp", 1),
+        ("blind", 0),
+    }
+
+
+def test_what_a_run_got_no_answer_to_is_wrong_and_a_file_has_to_be_whole(a_run, a_file, release, capsys):  # noqa: F811
+    compare_runs([a_run("a", "rp", left_out=("a1",))], repetitions=100)
+    printed = capsys.readouterr().out
+    # FACC: 2 of 3 AQs right in both subsets; the AQ without an answer is in both.
+    assert "66.7" in printed and "rp: 2 of 12 items without an answer" in printed
+    with pytest.raises(UserError, match="a1"):
+        compare_runs([a_file("x", left_out=("a1",))], release, repetitions=100)
+
+
+def test_wrong_input_is_one_message(a_run, tmp_path):  # noqa: F811
+    told = CliRunner().invoke(
+        app, ["leaderboard", str(tmp_path / "none"), str(a_run("a", "rp")), "--bootstrap", "100"]
+    )
+    assert told.exit_code == 1 and "none" in told.output + str(told.stderr) and "Traceback" not in told.output
+    with pytest.raises(UserError, match="wanted a folder"):
+        compare_runs([a_run("b", "rp")], out=a_run("c", "rp") / "run.json")
+
+
+def test_runs_of_other_questions_are_not_compared(a_run):  # noqa: F811
+    one, other = (a_run(name, name, limit=1) for name in ("a", "b"))
+    (one / "answers.jsonl").write_text('{"id": "a1"}\n')
+    (other / "answers.jsonl").write_text('{"id": "a2"}\n')
+    with pytest.raises(UserError, match="no question in common"):
+        compare_runs([one, other])

@@ -1,0 +1,88 @@
+"""Runs and predictions files as results that can be compared."""
+
+import json
+
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.leaderboard.run_results import asked_by_all, part_of, read_results, release_of
+from pipeline.scorers.benchmark import read_benchmark
+from pipeline.scorers.running.run_settings import fingerprint
+
+
+def names(results):
+    return [one.said.name for one in results]
+
+
+def test_a_run_is_named_by_its_model_and_by_what_differs(a_run, a_file):
+    assert names(read_results([a_run("x", "rp"), a_file("other")])) == ["rp", "other"]
+    results = read_results(
+        [a_run("a", "rp"), a_run("b", "rp", prompt="ask"), a_run("c", "rp", no_picture=True)]
+    )
+    assert names(results) == ["rp (word)", "rp (ask)", "rp, no picture (word)"]
+    both = read_results([a_run("d", "rp", recipe="verbal"), a_run("e", "rp", prompt="ask", recipe="p-true")])
+    assert names(both) == ["rp (word, verbal)", "rp (ask, p-true)"]
+
+
+def test_two_of_one_name_are_told_apart_by_where_they_lie(a_run, a_file, tmp_path):
+    assert names(read_results([a_run("first", "rp"), a_run("second", "rp")])) == ["rp [first]", "rp [second]"]
+    (tmp_path / "sub").mkdir()
+    copy = tmp_path / "sub" / "other.jsonl"
+    copy.write_text(a_file("other").read_text())
+    found = names(read_results([tmp_path / "other.jsonl", copy]))
+    assert found == [f"other [{tmp_path.name}/other.jsonl]", "other [sub/other.jsonl]"]
+
+
+def test_everything_wrong_with_results_is_said_at_once(a_run, tmp_path):
+    empty, broken, fine = tmp_path / "empty", a_run("broken", "rp"), a_run("fine", "rp")
+    empty.mkdir()
+    (broken / "run.json").write_text("[]")
+    with pytest.raises(UserError) as caught:
+        read_results([empty, broken, tmp_path / "none.json", fine, fine])
+    told = "\n".join(caught.value.problems)
+    for words in (
+        "empty: no run.json and no predictions.jsonl in it",
+        "broken/run.json: names no model",
+        "none.json",
+        f"given twice: {fine}",
+    ):
+        assert words in told
+
+
+def test_runs_name_their_release_and_it_must_be_the_one_they_asked(a_run, a_file, release):
+    runs = read_results([a_run("a", "rp"), a_run("b", "blind")])
+    assert release_of(runs, None) == release == release_of(runs, release)
+    with pytest.raises(UserError, match="say --release"):
+        release_of(read_results([a_file("x")]), None)
+    other = {"name": "birds", "version": "2.0.0", "sha256": "0" * 64}
+    with pytest.raises(UserError, match="results of another release(.|\n)*b: of birds 2.0.0"):
+        release_of(read_results([a_run("a", "rp"), a_run("b", "blind", release=other)]), release)
+    assert fingerprint(release) == runs[0].about["release"]["sha256"]
+
+
+def test_runs_of_different_parts_are_not_compared(a_run):
+    assert part_of(read_results([a_run("a", "rp"), a_run("b", "rp", part="all")])) == "test"
+    assert part_of(read_results([a_run("a", "rp", part="dev"), a_run("b", "rp", part="all")])) == "dev"
+    with pytest.raises(UserError, match="runs of different parts"):
+        part_of(read_results([a_run("a", "rp", part="dev"), a_run("b", "rp")]))
+
+
+def test_models_are_compared_on_what_all_of_them_were_asked(a_run, a_file, release):
+    """A run with a limit names one id of each question; the same question of the same picture stands in both subsets."""
+    benchmark = read_benchmark(release)
+    limited = a_run("a", "rp", limit=3, failures={"u2": "the server is down"})
+    (limited / "answers.jsonl").write_text('{"id": "a1"}\n{"id": "u1"}\n')
+    common = asked_by_all(benchmark, read_results([limited, a_run("b", "blind"), a_file("c")]))
+    assert {name: sorted(items.ids) for name, items in common.subsets.items()} == {
+        "clip-hard": ["a1", "u1", "u2"],
+        "pt-hard": ["a1"],
+    }
+    one_subset = read_results([a_run("d", "rp", subsets=["pt-hard"])])
+    assert list(asked_by_all(benchmark, one_subset).subsets) == ["pt-hard"]
+
+
+def test_a_limited_run_without_its_journal_is_one_message(a_run):
+    folder = a_run("a", "rp", limit=3)
+    with pytest.raises(UserError, match=r"answers\.jsonl"):
+        read_results([folder])
+    assert json.loads((folder / "run.json").read_text())["limit"] == 3

@@ -1,0 +1,38 @@
+from msgspec.structs import replace
+
+from pipeline.releasing.licences import licence_text, licences_of, on_hub
+from pipeline.releasing.release_params import Licence
+from tests.pipeline.releasing.card_facts import P
+
+ODD = Licence(name="Terms of Somebody", url="https://somebody")
+
+
+def test_each_part_has_its_licence_and_its_files():
+    text = licence_text("Tiny 1.0.0", replace(P, licences={"verdicts": Licence(name="CC0 1.0", url="zero")}))
+    questions, verdicts, pictures = (
+        next(block for block in text.split("\n\n") if block.startswith(part))
+        for part in ("Questions", "Verdicts", "Pictures")
+    )
+    assert "CC BY 4.0, u" in questions and "rgqa/" in questions and "Drawn." in questions
+    assert "CC0 1.0, zero" in verdicts and "verdicts.jsonl" in verdicts
+    assert "CC BY 4.0, u" in pictures and "card.png" in pictures
+
+
+def test_where_there_are_no_pictures_it_licenses_none():
+    p = replace(P, pictures=False, licences={"pictures": ODD})
+    assert set(licences_of(p)) == {"questions", "verdicts"}
+    text = licence_text("Tiny 1.0.0", p)
+    assert "gives no right to any" in text and "Terms of Somebody" in text and "column `image`" not in text
+
+
+def test_the_hub_gets_its_own_words():
+    # as on https://huggingface.co/docs/hub/repositories-licenses
+    assert on_hub(P) == {"license": "cc-by-4.0"}
+    assert on_hub(replace(P, licences={"pictures": Licence(name="CC BY-NC-SA 4.0", url="n")})) == {
+        "license": ["cc-by-4.0", "cc-by-nc-sa-4.0"]
+    }
+    assert on_hub(replace(P, licences={"pictures": ODD})) == {
+        "license": "other",
+        "license_name": "cc-by-4.0-and-terms-of-somebody",
+        "license_link": "LICENSE",
+    }

@@ -1,0 +1,24 @@
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.core.params import convert
+from pipeline.releasing.release_params import Licence, ReleaseParams
+
+LEAST = {"title": "T", "origin": "o", "licence": "l", "licence_url": "u", "published": "2026-01-01"}
+
+
+def test_what_params_yaml_says_is_read():
+    given = LEAST | {
+        "licences": {"pictures": {"name": "X", "url": "x"}},
+        "derived_from": {"GQA": "g"},
+        "collected": ["2026-02-03", "2026-02-04"],
+    }
+    p = convert(given, ReleaseParams, "release")
+    assert p.licences == {"pictures": Licence(name="X", url="x")} and p.collected[1].day == 4
+    assert p.creators == () and p.url == ""
+
+
+def test_all_that_is_wrong_is_told_at_once():
+    with pytest.raises(UserError) as caught:
+        convert(LEAST | {"licences": {"songs": {}}, "annotated_by": "robots"}, ReleaseParams, "release")
+    assert [line.split(":")[0] for line in caught.value.problems[1:]] == ["licences", "annotated_by"]

@@ -1,0 +1,178 @@
+"""`hf-vqa/...` through inspect_ai's own door: models by name, tasks, logs."""
+
+import base64
+import json
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pipeline.scorers.running.distributions import read_distributions, unpacked
+from pipeline.scorers.validation import InputError
+
+pytest.importorskip("transformers")
+inspect_ai = pytest.importorskip("inspect_ai")
+from inspect_ai import Task  # noqa: E402
+from inspect_ai import eval as evaluate  # noqa: E402
+from inspect_ai.dataset import Sample  # noqa: E402
+from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, GenerateConfig, get_model  # noqa: E402
+
+from pipeline.scorers.running.classifiers import load_net, picture_bytes, shown_of, write_distribution  # noqa: E402
+from pipeline.scorers.running.hf_nets import ShownQuestion  # noqa: E402
+from tests.pipeline.scorers.running.tiny_models import (  # noqa: E402
+    ANSWERS,
+    QUESTIONS,
+    picture,
+    tiny_blip,
+    tiny_vilt,
+)
+
+
+@pytest.fixture(scope="module")
+def vilt(tmp_path_factory):
+    return tiny_vilt(tmp_path_factory.mktemp("vilt"))
+
+
+def asked(question, data, **more):
+    uri = "data:image/png;base64," + base64.b64encode(data).decode()
+    return ChatMessageUser(content=[ContentImage(image=uri), ContentText(text=question)], **more)
+
+
+def evaluated(model, tmp_path, samples, **config):
+    task = Task(dataset=samples, config=GenerateConfig(**config))
+    (log,) = evaluate(task, model=model, log_dir=str(tmp_path), display="none", fail_on_error=False)
+    return log
+
+
+def test_a_task_asks_it_and_the_log_keeps_every_probability(vilt, tmp_path):
+    samples = [Sample(id=k, input=[asked(q, picture(k))]) for k, q in enumerate(QUESTIONS * 5)]
+    model = get_model(f"hf-vqa/{vilt}", device="cpu", batch_size=4)
+    log = evaluated(model, tmp_path, samples, logprobs=True, top_logprobs=3)
+    assert log.status == "success"
+    net = load_net(str(vilt), {"device": "cpu"})
+    for k, sample in enumerate(log.samples):
+        (wanted,) = net.say([ShownQuestion(QUESTIONS[k % 4], picture(k))])
+        kept = unpacked(sample.output.metadata["distribution"]).astype(float)
+        assert kept == pytest.approx(wanted.distribution, abs=1e-3)
+        (token,) = sample.output.choices[0].logprobs.content
+        assert sample.output.completion == token.token == wanted.answer
+        assert math.exp(token.logprob) == pytest.approx(wanted.probability, abs=1e-5)
+        tops = [top.token for top in token.top_logprobs]
+        assert tops == [ANSWERS[place] for place in wanted.distribution.argsort()[::-1][:3]]
+    assert model.api.answers == ANSWERS and model.api.about["class"] == "ViltForQuestionAnswering"
+
+
+def test_a_runs_logs_become_one_file_by_item(vilt, tmp_path):
+    def samples(first, count):
+        return [
+            Sample(
+                id=f"a{k}", input=[asked(QUESTIONS[k], picture(k))], metadata={"items": [f"a{k}", f"b{k}"]}
+            )
+            for k in range(first, first + count)
+        ]
+
+    model = get_model(f"hf-vqa/{vilt}", device="cpu")
+    logs = [evaluated(model, tmp_path / str(k), samples(k, 2)).location for k in (0, 1)]
+    order = ["b2", "a0", "none", "b1"]
+    assert write_distribution(tmp_path / "d.npz", model.api.answers, logs, order) == 3
+    answers, rows = read_distributions(tmp_path / "d.npz")
+    assert answers == list(ANSWERS) and list(rows) == ["b2", "a0", "b1"]
+    for k, item in ((2, "b2"), (0, "a0"), (1, "b1")):
+        (wanted,) = model.api.net.say([ShownQuestion(QUESTIONS[k], picture(k))])
+        assert rows[item].astype(float) == pytest.approx(wanted.distribution, abs=1e-3)
+    blip = get_model(f"hf-vqa/{tiny_blip(tmp_path / 'blip')}", device="cpu")
+    log = evaluated(blip, tmp_path / "c", samples(0, 1)).location
+    assert write_distribution(tmp_path / "e.npz", (), [log], ["a0"]) == 0
+    assert not (tmp_path / "e.npz").exists()
+
+
+def test_a_model_that_writes_its_answers_has_no_distribution(tmp_path):
+    model = get_model(f"hf-vqa/{tiny_blip(tmp_path / 'blip')}", device="cpu")
+    samples = [Sample(id=seed, input=[asked("is the cup red?", picture(seed))]) for seed in range(8)]
+    log = evaluated(model, tmp_path, samples, logprobs=True)
+    replies = model.api.net.say([ShownQuestion("is the cup red?", picture(seed)) for seed in range(8)])
+    for sample, reply in zip(log.samples, replies, strict=True):
+        assert sample.output.stop_reason == ("max_tokens" if reply.unfinished else "stop")
+    assert {reply.unfinished for reply in replies} == {True, False}
+    output = log.samples[0].output
+    assert "distribution" not in output.metadata and model.api.answers == ()
+    assert output.choices[0].logprobs.content[0].top_logprobs is None
+
+
+def test_one_broken_picture_spoils_no_other(vilt, tmp_path):
+    samples = [Sample(id=k, input=[asked("is it?", picture(k) if k != 2 else b"none")]) for k in range(5)]
+    log = evaluated(get_model(f"hf-vqa/{vilt}", device="cpu"), tmp_path, samples)
+    assert [sample.error is not None for sample in log.samples] == [False, False, True, False, False]
+    assert "cannot identify image" in log.samples[2].error.message
+
+
+def test_chats_are_refused_with_what_to_do(vilt, tmp_path):
+    turns = [asked("is it?", picture(0)), ChatMessageUser(content="Can it be answered?")]
+    text = [ChatMessageUser(content="is it?")]
+    two = [asked("is it?", picture(0)), asked("is it?", picture(1))]
+    samples = [Sample(id=k, input=messages) for k, messages in enumerate((turns, text, two))]
+    model = get_model(f"hf-vqa/{vilt}", device="cpu")
+    log = evaluated(model, tmp_path, samples)
+    assert all("--prompt bare --recipe token-probability" in sample.error.message for sample in log.samples)
+    log = evaluated(model, tmp_path, [Sample(input=[asked("is it?", picture(0))])], num_choices=3)
+    assert "says one answer" in log.samples[0].error.message
+
+
+def test_the_pictures_id_comes_with_its_message(tmp_path):
+    (tmp_path / "a.png").write_bytes(b"1")
+    assert shown_of([asked(" is it?\n", b"1", metadata={"picture": "n7"})]) == ShownQuestion(
+        "is it?", b"1", "n7"
+    )
+    assert picture_bytes(str(tmp_path / "a.png")) == b"1"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"colour": 1}, "does not know colour; its settings: batch_size, revision, device, answers"),
+        ({"answers": "/nosuch"}, "answers=/nosuch: cannot be read"),
+    ],
+)
+def test_wrong_settings_are_one_message(vilt, settings, words):
+    with pytest.raises(InputError, match=words):
+        get_model(f"hf-vqa/{vilt}", **settings)
+
+
+def test_a_list_of_answers_has_each_once(vilt, tmp_path):
+    (tmp_path / "twice.txt").write_text("a\nb\na\nd\ne\n")
+    with pytest.raises(InputError, match="5 lines, 4 of them different"):
+        load_net(str(vilt), {"answers": str(tmp_path / "twice.txt")})
+
+
+def test_other_models_are_told_where_to_go(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llava"}))
+    with pytest.raises(
+        InputError, match=f"of the kind llava; hf-vqa knows vilt, blip, lxmert.*hf-vlm/{tmp_path}"
+    ):
+        load_net(str(tmp_path), {})
+
+
+def test_offline_a_model_that_is_not_here_is_one_message():
+    code = (
+        "from pipeline.scorers.running.classifiers import load_net\n"
+        "from pipeline.scorers.validation import InputError\n"
+        "try: load_net('nobody/nosuch-vqa', {})\n"
+        "except InputError as error: print(error)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+    )  # fmt: skip
+    assert told.stdout.startswith("hf-vqa/nobody/nosuch-vqa cannot be loaded (HF_HUB_OFFLINE is set")
+    assert len(told.stdout.splitlines()) == 1
+
+
+def test_probabilities_near_nothing_have_a_logarithm(vilt, monkeypatch):
+    model = get_model(f"hf-vqa/{vilt}", device="cpu", memoize=False)
+    from pipeline.scorers.running.hf_nets import NetAnswer
+
+    told = model.api._logprobs(NetAnswer("yes", 0.0, np.array([0.0, 0.0, 0.0, 0.0, 0.0])), 2)
+    assert all(math.isfinite(token.logprob) for token in [told.content[0], *told.content[0].top_logprobs])

@@ -1,0 +1,69 @@
+from types import SimpleNamespace
+
+import pytest
+
+from pipeline.scorers.running.error_words import cause, no_reply, one_line, reason_of, said, status_of
+
+
+class ServerError(Exception):
+    def __init__(self, words, status_code=None):
+        super().__init__(words)
+        self.status_code = status_code
+
+
+class TriesError(Exception):
+    def __init__(self, last):
+        self.last_attempt = SimpleNamespace(exception=lambda: last)
+
+
+MODEL = SimpleNamespace(api=SimpleNamespace(base_url="http://127.0.0.1:9/v1", api_key_vars=["NET_API_KEY"]))
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ServerError("bad token", 401), "refuses the key (bad token); set NET_API_KEY"),
+        (ServerError("bad token", 403), "refuses the key (bad token); set NET_API_KEY"),
+        (
+            ServerError("no x", 404),
+            "knows no such model or address (no x); it is asked at http://127.0.0.1:9/v1",
+        ),
+        (ServerError("too big", 413), "answers with an error (too big); it is asked at"),
+        (ServerError("refused"), "no server answers at http://127.0.0.1:9/v1 (refused); is it running?"),
+        (TriesError(ServerError("bad token", 401)), "refuses the key (bad token)"),
+    ],
+)
+def test_what_to_do_is_said(error, words):
+    assert words in no_reply(MODEL, error)
+
+
+def test_the_last_try_is_the_cause():
+    last = ServerError("x", 500)
+    assert cause(TriesError(last)) is last and status_of(TriesError(last)) == 500 and cause(last) is last
+
+
+@pytest.mark.parametrize("name", ["NET_API_KEY", "HF_TOKEN", "net_secret"])
+def test_keys_of_the_environment_are_taken_out(name, monkeypatch):
+    monkeypatch.setenv(name, "sk-123456")
+    monkeypatch.setenv("HOME_OF_NET", "harmless")
+    assert said(ServerError("not sk-123456 but harmless")) == "not *** but harmless"
+
+
+def test_the_request_before_an_error_is_left_out():
+    shown = """ModelGenerateError('\\nRequest:\\n{\\n "messages": []\\n}\\n\\nError code: 400 - too large')"""
+    assert reason_of(SimpleNamespace(message=shown, traceback="")) == "Error code: 400 - too large"
+
+
+def test_of_many_tries_the_error_is_told():
+    trace = (
+        "Traceback (most recent call last):\n  File x, line 1\nopenai.InternalServerError: Error code: 503 - busy\n\n"
+        "The above exception was the direct cause of the following exception:\n\n"
+        "tenacity.RetryError: RetryError[<Future at 0x1 state=finished raised InternalServerError>]\n"
+    )
+    error = SimpleNamespace(message="RetryError(<Future at 0x1>)", traceback=trace)
+    assert reason_of(error) == "InternalServerError: Error code: 503 - busy"
+    assert reason_of(SimpleNamespace(message="RetryError(<Future>)", traceback="")) == "RetryError(<Future>)"
+
+
+def test_a_line_is_one_line_and_not_long():
+    assert one_line("a\n\tb") == "a b" and len(one_line("x" * 300)) == 204

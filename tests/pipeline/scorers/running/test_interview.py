@@ -1,0 +1,186 @@
+"""Each recipe by a real run of inspect_ai on part dev: the items a1 ("red") and u1, both on picture n1."""
+
+import pytest
+from inspect_ai.model import ContentText
+
+from .conftest import first_word, picture_in, png, said, tokens
+
+
+def scores(log):
+    return {sample.id: sample.scores["rgqa"] for sample in log.samples if sample.scores}
+
+
+def confidences(log):
+    return {name: score.value["confidence"] for name, score in scores(log).items()}
+
+
+def item_in(messages):
+    """Which item is asked about."""
+    (name,) = {name for name in ("a1", "u1") for message in messages if f"the {name}?" in message.text}
+    return name
+
+
+def test_the_probability_of_the_answers_tokens(answer):
+    # a1: 0.5 x 0.6 = 0.3; u1 refuses, so 0
+    def say(messages, config):
+        assert config.logprobs and config.temperature == 0 and config.max_tokens == 64
+        known = item_in(messages) == "a1"
+        return (
+            said("red", tokens=tokens(("re", 0.5), ("d", 0.6))) if known else said("unanswerable", tokens=[])
+        )
+
+    assert confidences(answer(say, part="dev", recipe="token-probability")) == {
+        "a1": pytest.approx(0.3),
+        "u1": 0,
+    }
+
+
+def test_p_true_is_a_second_turn_and_the_answer_stays_the_reply(answer):
+    def say(messages, config):
+        if len(messages) == 1:
+            return said("red", tokens=[])
+        assert [message.role for message in messages] == ["user", "assistant", "user"]
+        assert config.top_logprobs == 20
+        # a1: 0.6 / (0.6 + 0.2) = 0.75; u1: 0.1 / (0.1 + 0.7) = 0.125
+        yes, no = (0.6, 0.2) if item_in(messages) == "a1" else (0.1, 0.7)
+        return said("Yes", tokens=first_word("Yes", yes=yes, no=no))
+
+    run = answer(say, part="dev", prompt="word", recipe="p_true")
+    assert confidences(run) == {"a1": pytest.approx(0.75), "u1": pytest.approx(0.125)}
+    assert {sample.output.completion for sample in run.samples} == {"red"}
+    assert scores(run)["a1"].metadata["raw"] == ["red", "Yes"]
+
+
+def test_the_prompt_that_asks_first_needs_no_turn_more_for_p_true(answer):
+    def say(messages, config):
+        if len(messages) == 1:
+            assert "Reply with yes or no." in messages[0].text and picture_in(messages[0]) == png("red")
+            return said("no", tokens=first_word("no", yes=0.2, no=0.6))
+        assert len(messages) == 3 and isinstance(messages[2].content, str)  # the picture was shown already
+        return said("blue", tokens=[])
+
+    run = answer(say, part="dev", prompt="ask", recipe="p-true")
+    assert confidences(run) == {"a1": pytest.approx(0.25), "u1": pytest.approx(0.25)}  # 0.2 / 0.8
+    assert scores(run)["u1"].value["refused"] == 1 and scores(run)["u1"].answer == "blue"
+
+
+def test_a_verbal_confidence_is_asked_for_after_the_answer(answer):
+    def say(messages, config):
+        if len(messages) == 1:
+            return said("red")
+        return said("85%" if item_in(messages) == "a1" else "I cannot say")
+
+    run = answer(say, part="dev", recipe="verbal")
+    assert confidences(run) == {"a1": 0.85}
+    (failed,) = [sample for sample in run.samples if sample.error]
+    assert failed.id == "u1" and failed.error.message == "no confidence: verbal, from 'I cannot say'"
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_agreement_asks_several_times_and_answers_with_the_commonest(answer, at_once):
+    replies = ["blue", "red", "Red.", "unanswerable", "I cannot tell."]
+    seeds = []
+
+    def say(messages, config):
+        seeds.append(config.seed)
+        assert config.temperature == 0.7
+        return said(*replies) if config.num_choices == 5 else said(replies[config.seed - 8])
+
+    run = answer(say, part="dev", recipe="agreement", samples=5, at_once=at_once, seed=7, limit=1)
+    (score,) = scores(run).values()
+    assert score.value["confidence"] == 2 / 5 and score.answer == "red"  # "red" and "Red." of five
+    assert score.metadata["raw"] == replies
+    assert sorted(seeds) == ([7] if at_once else [8, 9, 10, 11, 12])  # or a server would say the same again
+
+
+def test_a_server_that_gives_one_of_several_is_asked_for_the_others(answer):
+    run = answer(lambda messages, config: said("red"), part="dev", recipe="agreement", samples=4, limit=1)
+    (score,) = scores(run).values()
+    assert score.value["confidence"] == 1 and len(score.metadata["raw"]) == 4
+
+
+def test_what_is_cut_off_is_an_error_and_no_answer(answer):
+    run = answer(lambda messages, config: said("red, because", stop="max_tokens"), part="dev", limit=1)
+    (sample,) = run.samples
+    assert confidences(run) == {} and sample.error.message == "truncated: allow more tokens: 'red, because'"
+
+
+def test_of_several_replies_those_that_are_whole_count(answer):
+    def say(messages, config):
+        seed = config.seed
+        return said(["red", "blue", "red", "green"][seed - 1], stop="max_tokens" if seed == 4 else "stop")
+
+    run = answer(say, part="dev", recipe="agreement", samples=4, at_once=False, limit=1)
+    assert list(confidences(run).values()) == [2 / 3]
+
+
+def test_what_a_filter_stops_is_a_refusal_without_words(answer):
+    run = answer(lambda messages, config: said("red is", stop="content_filter"), part="dev")
+    assert confidences(run) == {"a1": 0.0, "u1": 0.0}
+    assert {sample.output.completion for sample in run.samples} == {""}
+
+
+def test_a_reply_that_the_server_marks_as_a_refusal_is_one(answer):
+    def say(messages, config):
+        return said([ContentText(text="Red things", refusal=True)])
+
+    assert confidences(answer(say, part="dev")) == {"a1": 0.0, "u1": 0.0}
+
+
+def test_a_server_without_log_probabilities_gives_errors_and_no_numbers(answer):
+    run = answer(lambda messages, config: said("red"), part="dev", recipe="token-probability")
+    assert confidences(run) == {}
+    assert {sample.error.message for sample in run.samples} == {
+        "no confidence: token-probability, from 'red'"
+    }
+
+
+def test_a_failing_request_is_an_error_of_its_item_alone(answer):
+    def say(messages, config):
+        if item_in(messages) == "u1":
+            raise RuntimeError("the server is on fire")
+        return said("red")
+
+    run = answer(say, part="dev")
+    assert confidences(run) == {"a1": 1.0} and run.status == "success"
+    assert [sample.error.message for sample in run.samples if sample.error] == [
+        "RuntimeError('the server is on fire')"
+    ]
+
+
+def test_examples_stand_before_the_question_with_their_pictures_and_answers(answer):
+    def say(messages, config):
+        roles = [message.role for message in messages[:5]]
+        assert roles == ["user", "assistant", "user", "assistant", "user"]
+        # dev's UQ u1 and AQ a1, both on the red picture
+        assert [messages[1].text, messages[3].text] == ["unanswerable", "red"]
+        assert picture_in(messages[0]) == picture_in(messages[2]) == png("red") != picture_in(messages[4])
+        return said("red")
+
+    assert len(confidences(answer(say, shots=2))) == 4
+
+
+def test_examples_of_the_prompt_that_asks_first_have_both_turns(answer):
+    def say(messages, config):
+        assert [m.text for m in messages[:8] if m.role == "assistant"] == ["no", "unanswerable", "yes", "red"]
+        return said("yes")
+
+    assert len(confidences(answer(say, shots=2, prompt="ask"))) == 4
+
+
+def test_a_blind_model_sees_no_picture(answer):
+    def say(messages, config):
+        assert [part.type for part in messages[0].content] == ["text"]
+        return said("red")
+
+    assert len(confidences(answer(say, part="dev", blind=True))) == 2
+
+
+def test_the_log_keeps_what_was_said_letter_by_letter(answer):
+    run = answer(lambda messages, config: said(" The answer is:\n**Red** "), part="dev", limit=1)
+    (sample,) = run.samples
+    assert (
+        sample.output.completion
+        == sample.scores["rgqa"].metadata["prediction"]
+        == " The answer is:\n**Red** "
+    )

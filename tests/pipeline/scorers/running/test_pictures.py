@@ -1,0 +1,115 @@
+import base64
+import io
+from types import SimpleNamespace
+
+import pyarrow as arrow
+import pyarrow.parquet as parquet
+import pytest
+from PIL import Image
+
+from pipeline.scorers.running.pictures import AT_ONCE, ReleasePictures
+from pipeline.scorers.validation import InputError
+
+from .conftest import png
+
+
+def seen(uri):
+    """The kind and bytes of a data URI."""
+    head, _, data = uri.partition(";base64,")
+    return head.removeprefix("data:image/"), base64.b64decode(data)
+
+
+def write_table(folder, name, rows):
+    (folder / "data").mkdir(exist_ok=True)
+    table = {"picture_id": [picture for picture, _ in rows], "question": ["?"] * len(rows)}
+    if rows[0][1]:
+        table["image"] = [{"bytes": data, "path": f"{picture}.png"} for picture, data in rows]
+    parquet.write_table(arrow.table(table), folder / "data" / name)
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Two tables of 300 and 2 rows; pictures p0 to p99 three times each, n1 in both, n2 in the second."""
+    colors = {f"p{i}": (i, 0, 0) for i in range(100)} | {"n1": (0, 9, 0), "n2": (0, 0, 9)}
+    rows = [(name, png(color)) for name, color in colors.items()]
+    write_table(tmp_path, "a.parquet", [rows[i % 101] for i in range(303)])
+    write_table(tmp_path, "b.parquet", rows[100:])
+    return SimpleNamespace(folder=tmp_path, data=dict(rows))
+
+
+def test_pictures_come_from_the_tables_as_they_are(tables):
+    found = ReleasePictures(tables.folder, tables.data)
+    for name in ("n2", "p99", "p0", "n1", "p50"):  # in no order
+        assert seen(found.data_uri(name)) == ("png", tables.data[name])
+
+
+def test_only_what_is_wanted_is_copied_and_each_once(tables):
+    found = ReleasePictures(tables.folder, ["p3", "n1"])
+    found.data_uri("n1")
+    assert found._copy.seek(0, io.SEEK_END) == len(tables.data["p3"]) + len(tables.data["n1"])
+
+
+def test_few_rows_are_in_memory_at_once(tables, monkeypatch):
+    sizes = []
+
+    def batches(self, size, **options):
+        sizes.append(size)
+        return original(self, size, **options)
+
+    original = parquet.ParquetFile.iter_batches
+    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", batches)
+    ReleasePictures(tables.folder, ["n2"]).data_uri("n2")
+    assert set(sizes) == {AT_ONCE}
+
+
+def test_pictures_of_a_folder_may_have_any_ending(tmp_path):
+    written = io.BytesIO()
+    Image.new("RGB", (8, 8), "red").save(written, "JPEG")
+    (tmp_path / "n1.jpeg").write_bytes(written.getvalue())
+    (tmp_path / "n2.png").write_bytes(png("blue"))
+    found = ReleasePictures(tmp_path, ["n1", "n2"], folder=tmp_path)
+    assert (
+        seen(found.data_uri("n1")) == ("jpeg", written.getvalue()) and seen(found.data_uri("n2"))[0] == "png"
+    )
+
+
+def test_a_large_picture_is_made_smaller_and_a_small_one_left_alone(tmp_path):
+    (tmp_path / "wide.png").write_bytes(png("red", (400, 100)))
+    (tmp_path / "small.png").write_bytes(png("red", (100, 50)))
+    found = ReleasePictures(tmp_path, ["wide", "small"], folder=tmp_path, pixels=100)
+    kind, data = seen(found.data_uri("wide"))
+    image = Image.open(io.BytesIO(data))
+    assert kind == "jpeg" and image.size == (100, 25)  # 400 to 100, and 100 to 25 with it
+    assert seen(found.data_uri("small"))[1] == png("red", (100, 50))
+
+
+def test_what_shines_through_stays_so(tmp_path):
+    written = io.BytesIO()
+    Image.new("RGBA", (200, 200), (255, 0, 0, 0)).save(written, "PNG")
+    (tmp_path / "n1.png").write_bytes(written.getvalue())
+    kind, data = seen(ReleasePictures(tmp_path, ["n1"], folder=tmp_path, pixels=50).data_uri("n1"))
+    assert kind == "png" and Image.open(io.BytesIO(data)).getpixel((5, 5))[3] == 0
+
+
+def test_missing_pictures_are_said_at_once(tables, tmp_path):
+    with pytest.raises(
+        InputError, match="1 pictures are not in the tables of .*, n9 among them; name the folder"
+    ):
+        ReleasePictures(tables.folder, ["n1", "n9"])
+    with pytest.raises(InputError, match="2 pictures are not in .*, n8 among them$"):
+        ReleasePictures(tables.folder, ["n8", "n9"], folder=tmp_path)
+
+
+def test_tables_without_pictures_have_none(tmp_path):
+    write_table(tmp_path, "a.parquet", [("n1", b"")])
+    with pytest.raises(InputError, match="1 pictures are not in the tables"):
+        ReleasePictures(tmp_path, ["n1"])
+
+
+@pytest.mark.parametrize(
+    ("lost", "message"), [("pyarrow", "pip install pyarrow"), ("PIL", "pip install pillow")]
+)
+def test_what_is_not_installed_is_named(tables, monkeypatch, lost, message):
+    monkeypatch.setitem(__import__("sys").modules, lost, None)
+    with pytest.raises(InputError, match=message):
+        ReleasePictures(tables.folder, ["n1"], pixels=9)

@@ -1,0 +1,92 @@
+import json
+
+import pytest
+
+from pipeline.scorers.command import main
+from pipeline.scorers.running.release_tasks import release_task
+from pipeline.scorers.validation import InputError
+
+from .conftest import said
+
+
+def ids(task):
+    return [sample.id for sample in task.dataset]
+
+
+def folder(release):
+    return {"release": release, "pictures": release / "pictures"}
+
+
+def test_each_question_on_a_picture_is_asked_once_whatever_subsets_have_it(pictured):
+    task = release_task(**folder(pictured))
+    assert sorted(ids(task)) == ["a2", "a3", "u2", "u3"]  # part test; both subsets have all
+    sample = task.dataset[ids(task).index("a2")]
+    assert sample.input == "What color is the a2?" and sample.metadata["subsets"] == ["clip-easy", "pt-hard"]
+    assert sample.metadata["items"] == ["a2"] and sample.metadata["answers"] == {"yes": 1.0}
+
+
+def test_items_that_ask_the_same_are_one_sample_that_names_both(pictured):
+    file = pictured / "rgqa/pt-hard.json"
+    rows = json.loads(file.read_text())
+    rows[3]["sent"] = rows[2]["sent"]  # u2 asks what a2 asks, on the same picture
+    file.write_text(json.dumps(rows))
+    task = release_task(**folder(pictured), subsets="pt-hard")
+    (items,) = [sample.metadata["items"] for sample in task.dataset if len(sample.metadata["items"]) > 1]
+    assert items == ["a2", "u2"] and len(task.dataset) == 3
+
+
+def test_the_order_is_that_of_the_hashes_of_ids(pictured):
+    # sha256 of a2, a3, u2, u3 begin with 20.., a3.., 6f.., b7.. : see printf a2 | sha256sum
+    from hashlib import sha256
+
+    names = ["a2", "a3", "u2", "u3"]
+    expected = sorted(names, key=lambda name: sha256(name.encode()).hexdigest())
+    assert ids(release_task(**folder(pictured))) == expected
+    assert ids(release_task(**folder(pictured), limit=3)) == expected[:3]
+
+
+def test_part_and_subset_choose(pictured):
+    assert sorted(ids(release_task(**folder(pictured), part="dev"))) == ["a1", "u1"]
+    assert len(ids(release_task(**folder(pictured), part="all", subsets=["pt-hard"]))) == 6
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"part": "train"}, "part is 'train', wanted test, dev, all"),
+        ({"subsets": ["easy"]}, "no subset easy; there are clip-easy, pt-hard"),
+        ({"prompt": "polite"}, "no prompt 'polite'"),
+        ({"recipe": "guess"}, "no recipe 'guess'"),
+        ({"shots": 4}, "4 examples: wanted an even number from 0 to 2"),
+        ({"pictures": ""}, "3 pictures are not in the tables"),
+    ],
+)
+def test_what_is_not_there_is_refused(pictured, options, message):
+    with pytest.raises(InputError, match=message):
+        release_task(**(folder(pictured) | {"part": "all"} | options))
+
+
+def test_examples_are_not_asked(pictured):
+    task = release_task(**folder(pictured), part="all", shots=2)
+    assert sorted(ids(task)) == ["a2", "a3", "u2", "u3"]  # dev has no more than the two examples
+    assert sorted(task.metadata["shots"]) == ["a1", "u1"]
+
+
+def test_what_the_log_says_is_what_rgqa_score_reads(answer, pictured, tmp_path, capsys):
+    # AQs a2 "yes" and a3 "dog", UQs u2 and u3. The model answers a2 right, a3 wrong, u3 "cat", and refuses u2.
+    replies = {"a2": "Yes.", "a3": "cat", "u2": "unanswerable", "u3": "cat"}
+    log = answer(lambda messages, config: said(replies[messages[-1].text[18:20]]))
+    # Thresholds 1 and 0: FPR 1/2 (u3), ACC 1/2 (a2); then FPR 1, ACC 1/2. The area: 1/2 x 1/2 / 2 + 1/2 x 1/2 = 3/8.
+    found = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+    assert found["auaf"] == pytest.approx(3 / 8) and found["facc"] == 1 / 2
+    assert found["auroc"] == pytest.approx(3 / 4)  # u2 lies below both AQs, u3 ties with both
+    main([str(pictured), log.location, "--json", str(tmp_path / "scores.json")])
+    scores = json.loads((tmp_path / "scores.json").read_text())
+    subset = scores["models"][0]["subsets"]["clip-easy"]["realistic"]
+    assert {name: subset[name] for name in found} == pytest.approx(found)
+    main([str(pictured), log.location, "--free-text", "--json", str(tmp_path / "free.json")])
+    free = json.loads((tmp_path / "free.json").read_text())
+    assert (
+        free["models"][0]["subsets"]["clip-easy"]["realistic"]
+        == scores["models"][0]["subsets"]["clip-easy"]["realistic"]
+    )

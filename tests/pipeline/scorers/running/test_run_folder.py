@@ -1,0 +1,125 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from pipeline.scorers.running.run_folder import RunFolder
+from pipeline.scorers.validation import InputError
+
+SETTINGS = {"model": "net", "recipe": {"name": "verbal", "hash": "1"}, "limit": 0}
+
+
+def row(name, *more, failure="", confidence=0.5):
+    return {
+        "id": name,
+        "item_ids": [name, *more],
+        "prediction": f"é {name}",
+        "confidence": confidence,
+        "failure": failure,
+    }
+
+
+@pytest.fixture
+def folder(tmp_path):
+    run = RunFolder(tmp_path / "run")
+    with run.alone():
+        assert run.open(SETTINGS) == {}
+        run.write("run.json", SETTINGS)
+        yield run
+
+
+def opened(folder, settings=SETTINGS):
+    again = RunFolder(folder.path)
+    before = again.open(settings)
+    return before, again.rows
+
+
+def test_rows_are_there_again(folder):
+    folder.add(row("a"))
+    folder.add(row("b", "c"))
+    assert opened(folder) == (SETTINGS, [row("a"), row("b", "c")])
+
+
+def test_a_line_that_was_cut_off_is_dropped_and_the_next_row_is_whole(folder):
+    folder.add(row("a"))
+    path = folder.path / "answers.jsonl"
+    path.write_bytes(path.read_bytes() + json.dumps(row("b"), ensure_ascii=False).encode()[:-9])
+    _, rows = opened(folder)
+    assert rows == [row("a")]
+    folder.add(row("b"))
+    assert opened(folder)[1] == [row("a"), row("b")]
+
+
+def test_other_settings_are_refused_with_what_differs(folder):
+    folder.add(row("a"))
+    with pytest.raises(InputError) as error:
+        opened(folder, SETTINGS | {"limit": 5, "recipe": {"name": "verbal", "hash": "2"}})
+    assert error.value.problems[1:] == ['recipe hash was "1", now "2"', "limit was 0, now 5"]
+
+
+def test_other_settings_are_taken_where_nothing_was_answered(folder):
+    assert opened(folder, SETTINGS | {"limit": 5}) == ({}, [])
+
+
+def test_predictions_are_in_the_order_asked_for_with_every_item_of_a_sample(folder):
+    for one in (row("c"), row("a", "d"), row("b", failure="truncated: no answer", confidence=None)):
+        folder.add(one)
+    assert folder.write_predictions(["a", "b", "c", "d", "e"]) == 3
+    lines = (folder.path / "predictions.jsonl").read_text().splitlines()
+    assert [json.loads(line)["questionId"] for line in lines] == ["a", "c", "d"]
+    assert lines[2] == '{"questionId": "d", "prediction": "é a", "confidence": 0.5}'
+
+
+def test_another_process_may_not_run_in_it(folder):
+    code = (
+        "from pathlib import Path; import sys; from pipeline.scorers.running.run_folder import RunFolder\n"
+        "with RunFolder(Path(sys.argv[1])).alone(): pass"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(folder.path)], capture_output=True, text=True)
+    assert done.returncode == 1 and "another run is at work in it" in done.stderr
+
+
+def test_a_folder_of_which_nothing_came_is_taken_away(tmp_path):
+    run = RunFolder(tmp_path / "runs" / "net")
+    with pytest.raises(InputError, match="no server"), run.alone():
+        raise InputError("no server")
+    assert not run.path.exists()
+
+
+def test_a_file_in_its_place_is_one_message(tmp_path):
+    (tmp_path / "run").write_text("")
+    with (
+        pytest.raises(InputError, match="wanted a folder, there is a file"),
+        RunFolder(tmp_path / "run").alone(),
+    ):
+        pass
+
+
+def test_of_a_full_disk_no_half_line_stays(folder, monkeypatch):
+    folder.add(row("a"))
+
+    class Full:
+        def __init__(self, file):
+            self.file = file
+
+        def write(self, data):
+            self.file.write(data[:10])
+            return 10
+
+        def __getattr__(self, name):
+            return getattr(self.file, name)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            self.file.close()
+
+    path = folder.path / "answers.jsonl"
+    opening = type(path).open
+    monkeypatch.setattr(type(path), "open", lambda self, *a, **k: Full(opening(self, *a, **k)))
+    with pytest.raises(OSError, match="No space left"):
+        folder.add(row("b"))
+    monkeypatch.undo()
+    assert opened(folder)[1] == [row("a")]

@@ -1,0 +1,75 @@
+from pathlib import Path
+
+import pytest
+
+from pipeline.scorers.running.run_parser import options_of, parser
+from pipeline.scorers.running.run_settings import RunOptions
+from pipeline.scorers.validation import InputError
+
+
+def options(*words):
+    return options_of(parser().parse_args(["release", "--model", "net", *words]))
+
+
+def test_options_that_are_not_given_are_the_defaults_of_a_run():
+    assert options() == RunOptions(Path("release"), "net")
+
+
+def test_all_options_that_cannot_be_are_told_at_once():
+    with pytest.raises(InputError) as error:
+        options(
+            *[
+                "--limit",
+                "-1",
+                "--max-tokens",
+                "0",
+                "--samples",
+                "1",
+                "--model-arg",
+                "x",
+                "--model-arg",
+                "api_key=sk",
+            ],
+            *["--price-in", "nan", "--server", "ftp://x"],
+        )
+    assert error.value.problems == [
+        "--limit is -1, wanted 0 or more",
+        "--samples is 1, wanted 2 or more",
+        "--max-tokens is 0, wanted 1 or more",
+        "--price-in is nan, wanted 0 or more",
+        "--model-arg x: wanted NAME=VALUE",
+        "--model-arg api_key: a key is taken from the environment alone",
+        "--server is 'ftp://x', wanted an address such as http://127.0.0.1:8000",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ("127.0.0.1:8000", "http://127.0.0.1:8000/v1"),
+        ("http://host:8000/", "http://host:8000/v1"),
+        ("https://host/api/v3/", "https://host/api/v3"),
+    ],
+)
+def test_addresses_may_be_short(given, address):
+    assert options("--server", given).server == address
+
+
+def test_a_key_in_an_address_is_refused():
+    with pytest.raises(InputError, match="put it in SERVER_API_KEY"):
+        options("--server", "http://user:pass@host/v1")
+
+
+def test_every_option_has_an_example():
+    told = " ".join(parser().format_help().split())
+    for action in parser()._actions:
+        for name in action.option_strings:
+            if name.startswith("--") and name not in ("--help", "--version"):
+                assert f"(example: {name}" in told, name
+
+
+def test_what_a_provider_takes_may_have_an_equals_sign_in_it():
+    assert options("--model-arg", "answers=a=b.json", "--model-arg", "revision=1").model_args == (
+        ("answers", "a=b.json"),
+        ("revision", "1"),
+    )

@@ -1,0 +1,94 @@
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from pipeline.scorers.running.run_settings import RunOptions, fingerprint, settings_of
+from pipeline.scorers.validation import InputError
+
+from .small_server import make_release
+
+
+@pytest.fixture
+def released(tmp_path):
+    return make_release(tmp_path, 2)
+
+
+def test_settings_name_the_release_by_its_sums(released):
+    settings, order = settings_of(RunOptions(released, "net"))
+    sums = hashlib.sha256((released / "CHECKSUMS.sha256").read_bytes()).hexdigest()
+    assert settings["release"] == {"name": "toy", "version": "1.0.0", "sha256": sums}
+    assert order == ["a0", "u0", "a1", "u1"]  # both subsets have all of them
+
+
+@pytest.mark.parametrize(
+    ("model", "server", "prompt", "recipe", "connections"),
+    [
+        ("openai/x", "", "refuse", "refusal", 10),
+        ("hf/x", "", "refuse", "refusal", 0),
+        ("hf-vqa/x", "", "bare", "token-probability", 0),
+        ("hf-vqa/x", "http://x/v1", "refuse", "refusal", 10),
+    ],
+)
+def test_what_is_not_chosen_suits_the_model(model, server, prompt, recipe, connections):
+    chosen = RunOptions(Path("r"), model, server).chosen
+    assert (chosen.prompt, chosen.recipe, chosen.connections) == (prompt, recipe, connections)
+    mine = RunOptions(Path("r"), model, server, prompt="word", recipe="verbal", connections=3)
+    assert mine.chosen == mine
+
+
+def test_what_does_not_change_answers_is_no_setting(released):
+    first, _ = settings_of(RunOptions(released, "net"))
+    second, _ = settings_of(
+        RunOptions(released, "net", server="http://x/v1", connections=3, yes=True, samples=4)
+    )
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"seed": 1}, {"prompt": "ask"}, {"limit": 3}, {"no_picture": True}, {"pixels": 0}, {"shots": 2}],
+)
+def test_what_changes_answers_is_one(change, released):
+    assert (
+        settings_of(RunOptions(released, "net"))[0] != settings_of(RunOptions(released, "net", **change))[0]
+    )
+
+
+def test_how_many_replies_counts_where_they_are_counted(released):
+    options = RunOptions(released, "net", recipe="agreement")
+    assert settings_of(options)[0] != settings_of(options._replace(samples=4))[0]
+
+
+def test_a_changed_release_is_told_by_file(released):
+    (released / "rgqa/pt-hard.json").write_text("[]")
+    (released / "rgqa/clip-easy.json").unlink()
+    with pytest.raises(InputError) as error:
+        fingerprint(released)
+    assert error.value.problems[1:] == [
+        "rgqa/clip-easy.json: missing",
+        "rgqa/pt-hard.json: its bytes have changed",
+    ]
+
+
+def test_a_folder_that_is_no_release_is_told(tmp_path, released):
+    (released / "CHECKSUMS.sha256").unlink()
+    with pytest.raises(InputError, match="no CHECKSUMS.sha256 in it"):
+        settings_of(RunOptions(released, "net"))
+    with pytest.raises(InputError, match="nowhere: no such folder"):
+        settings_of(RunOptions(Path("nowhere"), "net"))
+
+
+def test_the_folder_is_named_by_what_was_asked_how():
+    options = RunOptions(Path("r"), "openai/gpt-4o: x", recipe="p_true")
+    assert options.folder == Path("runs/openai-gpt-4o--x-refuse-p-true")
+    assert options._replace(no_picture=True).folder == Path("runs/openai-gpt-4o--x-refuse-p-true-blind")
+    assert options._replace(out=Path("mine")).folder == Path("mine")
+
+
+@pytest.mark.parametrize(
+    ("model", "server", "remote"),
+    [("hf/x", "", False), ("hf-vqa/x", "", False), ("openai/x", "", True), ("hf/x", "http://x/v1", True)],
+)
+def test_a_model_is_remote_unless_it_runs_here(model, server, remote):
+    assert RunOptions(Path("r"), model, server).remote is remote
