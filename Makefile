@@ -8,7 +8,7 @@ PORT   ?= 8080
 IN_VENV = PATH="$(CURDIR)/$(BIN):$$PATH"
 CODE    = pipeline annotation simulation studies sample_world
 
-.PHONY: setup repro test check annotate lock
+.PHONY: setup repro test check endurance annotate lock
 setup: $(VENV)/.ready
 
 # uv installs the pinned set several times faster than pip; the environment itself is a plain venv.
@@ -31,6 +31,10 @@ check: setup
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/python -m pytest --doctest-modules $(CODE) --ignore annotation/server/studio
 	$(BIN)/python -m pytest tests/test_documents.py tests/test_contract.py tests/test_rooms.py
+
+# 20,000 spoilt inputs through the readers (minutes); stopped, it goes on where it was. rm build/mutations.json: anew.
+endurance: setup
+	$(IN_VENV) $(BIN)/python -m tests.mutations
 
 # A Label Studio of our own for the people's half; docs/annotation.md tells the rest.
 annotate: setup

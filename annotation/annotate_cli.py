@@ -78,7 +78,9 @@ def pull() -> None:
 
 
 @app.command(epilog="Example: rgqa annotate forget ann")
-def forget(name: Annotated[str, typer.Argument(help="As the roster has it.")]) -> None:
+def forget(
+    name: Annotated[str, typer.Argument(help="The roster's; of who was imported, the pseudonym.")],
+) -> None:
     """Delete all that there is of somebody, here and on the server, and prove it."""
     from annotation.client.forget import forget
 

@@ -84,7 +84,7 @@ def main(tasks: int = 40_000, people: int = 12, answers: int = 100, pause: float
         try:
             batch(tasks)
             print(f"{tasks:,} tasks: push {timed(push)[1][0]:.1f} s, again {timed(push)[1][0]:.1f} s")
-            pages = traffic([accounts.link(person.email) for person in roster], answers, pause)
+            pages = traffic([accounts.link(person) for person in roster], answers, pause)
             process.stop()
             process.start(python, port)
             first = timed(lambda: pages[0].step({}))[1][0]

@@ -29,6 +29,7 @@ from sample_world.drawing import render
 from sample_world.graphs import published, truth
 from sample_world.questions import questions, to_gqa
 from sample_world.scenes import SPLIT_SIZES, worlds
+from sample_world.world import World
 
 SEED = 2023  # of everything in the sample; another seed gives another world
 QUESTIONS_PER_PICTURE = {"testdev": 13, "train": 3, "val": 3}  # testdev is what the benchmark is built from
@@ -47,21 +48,26 @@ def documents(seed: int = SEED, all_truth: bool = False) -> Iterator[tuple[str, 
         asked = questions(scenes, seed, per_picture=QUESTIONS_PER_PICTURE[split])
         yield (
             f"source/questions1.2/{split}_balanced_questions.json",
-            _json({question.question_id: to_gqa(question) for question in asked}),
+            compact_json({question.question_id: to_gqa(question) for question in asked}),
         )
         if split != "testdev":
             known = [published(scene, seed) for scene in scenes]
-            yield f"source/sceneGraphs/{split}_sceneGraphs.json", _json(_graphs(known))
+            yield f"source/sceneGraphs/{split}_sceneGraphs.json", compact_json(scene_graphs(known))
         if split == "testdev" or all_truth:
-            yield f"truth/{split}_sceneGraphs.json", _json(_graphs(scenes))
+            yield f"truth/{split}_sceneGraphs.json", compact_json(scene_graphs(scenes))
 
 
 def pictures(seed: int = SEED) -> Iterator[tuple[str, bytes]]:
     """The testdev pictures, as (path below data/sample, JPEG bytes)."""
     for world in worlds(seed, "testdev", SPLIT_SIZES["testdev"]):
-        file = io.BytesIO()
-        Image.fromarray(render(world)).save(file, "JPEG", **JPEG)
-        yield f"source/images/{world.picture_id}.jpg", file.getvalue()
+        yield f"source/images/{world.picture_id}.jpg", jpeg(world)
+
+
+def jpeg(world: World) -> bytes:
+    """A scene as the bytes of a JPEG file."""
+    file = io.BytesIO()
+    Image.fromarray(render(world)).save(file, "JPEG", **JPEG)
+    return file.getvalue()
 
 
 def graph_entry(scene: Scene) -> dict[str, Any]:
@@ -133,11 +139,12 @@ def _strangers(home: Path, files: dict[str, bytes]) -> list[str]:
     return sorted(there - files.keys() - {f"truth/{split}_sceneGraphs.json" for split in ("train", "val")})
 
 
-def _graphs(scenes: list[Scene]) -> dict[str, Any]:
+def scene_graphs(scenes: list[Scene]) -> dict[str, Any]:
+    """Scene graphs as a file of GQA's has them."""
     return {scene.picture_id: graph_entry(scene) for scene in scenes}
 
 
-def _json(value: Any) -> bytes:
+def compact_json(value: Any) -> bytes:
     """Compact, keys sorted, one newline at the end."""
     return msgspec.json.encode(value, order="sorted") + b"\n"
 

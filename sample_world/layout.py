@@ -6,7 +6,7 @@ together, in the order of their depth.
 
 from __future__ import annotations
 
-from sample_world.placing import MARGIN, covered, inside_picture
+from sample_world.placing import MARGIN, covered, inside_picture, perspective
 from sample_world.world import SURFACES, PlacedThing
 
 MOST_HIDDEN = 0.45  # of a thing's box, counted as the sum over all that covers it; the promise is 0.5
@@ -21,6 +21,12 @@ def family(thing: PlacedThing, by_id: dict[str, PlacedThing]) -> list[str]:
     while host := by_id[chain[-1]].host:
         chain.append(host)
     return chain
+
+
+def scale(by_id: dict[str, PlacedThing], host: PlacedThing) -> float:
+    """The size factor of what `host` carries: the perspective at the place of the group that it belongs to."""
+    root = by_id[family(host, by_id)[-1]]
+    return perspective(root.box[1] + root.box[3]) if root.rests == "floor" else 0.9
 
 
 def painted(things: list[PlacedThing]) -> list[PlacedThing]:

@@ -114,27 +114,44 @@ def _of_scene(scene: Scene, seed: int, count: int) -> list[SampleQuestion]:
     prefix = "".join(character for character in scene.picture_id if character.isdigit())
     numbered = {f"{prefix}{number:02d}": proposal for number, proposal in enumerate(chosen)}
     return [
-        SampleQuestion(
-            question_id=i,
-            picture_id=scene.picture_id,
-            split=scene.split,
-            text=proposal.text,
-            answer=proposal.answer,
-            full_answer=proposal.full_answer,
-            structural=TYPES[proposal.detailed][0],
-            semantic=TYPES[proposal.detailed][1],
-            detailed=proposal.detailed,
-            group_global=proposal.group_global,
-            group_local=proposal.group_local,
-            program=proposal.program,
-            annotations=proposal.marks,
-            answer_annotations=proposal.answer_marks,
-            full_answer_annotations=proposal.full_marks,
+        worded(
+            i,
+            scene,
+            proposal,
             entailed=tuple(j for j, other in numbered.items() if j != i and entails(proposal, other)),
             equivalent=(i, *(j for j, other in numbered.items() if j != i and _same(proposal, other))),
         )
         for i, proposal in numbered.items()
     ]
+
+
+def worded(
+    question_id: str,
+    scene: Scene,
+    proposal: ProposedQuestion,
+    entailed: tuple[str, ...] = (),
+    equivalent: tuple[str, ...] = (),
+) -> SampleQuestion:
+    """A proposal as a question of the scene's picture; `entailed` and `equivalent` are ids of the picture's questions."""
+    return SampleQuestion(
+        question_id=question_id,
+        picture_id=scene.picture_id,
+        split=scene.split,
+        text=proposal.text,
+        answer=proposal.answer,
+        full_answer=proposal.full_answer,
+        structural=TYPES[proposal.detailed][0],
+        semantic=TYPES[proposal.detailed][1],
+        detailed=proposal.detailed,
+        group_global=proposal.group_global,
+        group_local=proposal.group_local,
+        program=proposal.program,
+        annotations=proposal.marks,
+        answer_annotations=proposal.answer_marks,
+        full_answer_annotations=proposal.full_marks,
+        entailed=entailed,
+        equivalent=equivalent,
+    )
 
 
 def _draw(ask: Asker, count: int) -> list[ProposedQuestion]:
@@ -148,7 +165,7 @@ def _draw(ask: Asker, count: int) -> list[ProposedQuestion]:
         proposal = family(ask) if used[family] < MOST[family] else None
         if (
             proposal is None
-            or not _short(proposal)
+            or not is_short(proposal)
             or used["text", proposal.text]
             or used["topic", proposal.topic]
         ):
@@ -169,13 +186,14 @@ def _rephrased(ask: Asker, family: Family, first: ProposedQuestion) -> list[Prop
         (
             [other]
             for other in again
-            if other and other.text != first.text and _same(first, other) and _short(other)
+            if other and other.text != first.text and _same(first, other) and is_short(other)
         ),
         [],
     )
 
 
-def _short(proposal: ProposedQuestion) -> bool:
+def is_short(proposal: ProposedQuestion) -> bool:
+    """Whether a question is no longer than questions are."""
     return len(proposal.text.split()) <= LONGEST
 
 

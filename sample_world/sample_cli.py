@@ -131,3 +131,37 @@ def serve(
 
     faults = Faults(not no_logprobs, delay, fail, truncate, rate)
     run(lambda: serve_nets(model or ["rp"], seed, port, faults))
+
+
+@app.command(epilog='Example: rgqa sample twins --pairs 2000 --seed "$(openssl rand -hex 16)"')
+def twins(
+    seed: Annotated[
+        str, typer.Option(help="Any text. Only its SHA-256 is written: who knows it can draw the same again.")
+    ],
+    pairs: Annotated[
+        int, typer.Option(min=2, help="Questions, each at two pictures; an even number.")
+    ] = 2000,
+    name: Annotated[
+        str, typer.Option(help="Of the data set (default: twins- and the hash's first eight digits).")
+    ] = "",
+) -> None:
+    """Draw scenes twice, with one thing altered, and questions that only one of the two has an answer to; writes a data set
+    and a release."""
+    from sample_world.twin_release import draw_twins
+
+    run(lambda: draw_twins(seed, pairs, name))
+
+
+@app.command(epilog='Example: rgqa sample draw --seed "$(openssl rand -hex 16)" --out ../fresh')
+def draw(
+    seed: Annotated[
+        str, typer.Option(help="Any text. Only its SHA-256 is written: who knows it can draw the same again.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="A new folder (default: drawn- and the hash's first eight digits).")
+    ] = None,
+) -> None:
+    """Draw a world that nobody has seen and run the whole pipeline on it; the same command goes on after an interruption."""
+    from sample_world.fresh_world import draw_world
+
+    run(lambda: draw_world(seed, out))

@@ -252,10 +252,7 @@ class ScenePlan:
     # -- one thing
 
     def _scale(self, host: PlacedThing) -> float:
-        """The perspective at the place of the group that `host` belongs to."""
-        by_id = {thing.object_id: thing for thing in self.things}
-        root = by_id[layout.family(host, by_id)[-1]]
-        return placing.perspective(root.box[1] + root.box[3]) if root.rests == "floor" else 0.9
+        return layout.scale({thing.object_id: thing for thing in self.things}, host)
 
     def _loaded(self, host: PlacedThing) -> bool:
         return any(thing.host == host.object_id for thing in self.things)

@@ -90,7 +90,7 @@ class ModelServer(ThreadingHTTPServer):
         cut = self.misbehave()
         try:
             said = self.net.say(request.model, turns)
-        except (OSError, SyntaxError) as error:  # Pillow raises the second for some broken PNGs
+        except (OSError, ValueError) as error:
             raise Refusal(400, f"the picture cannot be read ({error})") from error
         most = request.max_completion_tokens or request.max_tokens or len(said)
         said, short = ([], True) if cut else (said[:most], len(said) > most)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.auditing.attackers import Attack, Folds, attack, text_groups
+from pipeline.auditing.attackers import UNLEARNED, Attack, Folds, attack, text_groups
 from pipeline.auditing.audit_page import reached
 from pipeline.auditing.known_questions import KnownQuestions, known_questions
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS, TOLD_APART, Attacker
@@ -119,7 +119,8 @@ def baseline(
     groups = text_groups(texts, [row.question_id for row in tried for _ in range(2)])
     parts = Folds(np.tile([0, 1], len(tried)), groups, folds, seed, known)
     attacks = {
-        name: attack(guess(texts, parts), parts, repetitions, rng) for name, guess in attackers.items()
+        name: attack(guess(texts, parts), parts, repetitions, rng, name not in UNLEARNED)
+        for name, guess in attackers.items()
     }
     return Baseline(questions=len(questions), candidates=len(rows), pairs=len(tried), attacks=attacks)
 

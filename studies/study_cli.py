@@ -178,9 +178,69 @@ def votes(
     run(lambda: print(study_votes(crowds or TOLD_OF, most, out)))
 
 
+@app.command(epilog="Example: rgqa study looking --net rp --net vanilla --out looking.json")
+def looking(
+    net: Annotated[list[str] | None, typer.Option(help="Of the folder vqa/ (default: rp, vanilla).")] = None,
+    seeds: Annotated[list[int] | None, typer.Option(help="Of each net (default: 0, 1, 2).")] = None,
+    repetitions: Annotated[int, typer.Option(min=100, help="Bootstrap samples of each interval.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Of those samples.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="A JSON file for the figures.")] = None,
+) -> None:
+    """Whether what nets looked at lies where questions point to, by the complete truth of a drawn world."""
+    from studies.where_nets_look import where_nets_look
+
+    run(lambda: print(where_nets_look(net or ["rp", "vanilla"], seeds or [0, 1, 2], repetitions, seed, out)))
+
+
+@app.command(epilog="Example: rgqa study fresh drawn-1a2b3c4d drawn-5e6f7a8b")
+def fresh(
+    folders: Annotated[list[Path], typer.Argument(help="Folders that `rgqa sample draw` made.")],
+) -> None:
+    """Do worlds that were drawn anew rank the leaderboard's rows alike? This project's data set is compared, too."""
+    from studies.fresh_agreement import fresh_page
+
+    run(lambda: print(fresh_page(folders)))
+
+
 @app.command(epilog="Example: rgqa study kinds /usr/share/wordnet")
 def kinds(folder: Annotated[Path, typer.Argument(help="Folder of WordNet 3.0's dictionary files.")]) -> None:
     """Derive kinds.tsv, the table of synonyms and kinds of everyday things."""
     from studies.kinds.derive_kinds import derive
 
     run(lambda: print(derive(folder)))
+
+
+@app.command(
+    epilog="Example: rgqa study validity --twins data/release/twins-1/1.0.0 --twins-again data/release/twins-2/1.0.0"
+)
+def validity(
+    twins: Annotated[
+        Path, typer.Option(help="A release with a subset `twins`: rgqa sample twins draws one.")
+    ],
+    twins_again: Annotated[
+        Path | None, typer.Option(help="Another of other scenes: how far do twins agree with twins?")
+    ] = None,
+    images: Annotated[
+        Path | None, typer.Option(help="Its pictures, if not in the data set that it names.")
+    ] = None,
+    images_again: Annotated[Path | None, typer.Option(help="The same of the other.")] = None,
+    out: Annotated[Path, typer.Option(help="A folder for figures, tables and answers.")] = Path(
+        "data/sample/interim/validity"
+    ),
+    repetitions: Annotated[int, typer.Option(min=20, help="Draws of pictures for each interval.")] = 1000,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of these draws, of folds, lots and further nets.")
+    ] = 20231001,
+    effects: Annotated[
+        bool, typer.Option(help="Also what noise, the cap, balancing and size do to the ranking.")
+    ] = True,
+    further: Annotated[
+        bool, typer.Option(help="Also train nets of graded strength (once, five CPU minutes) and rank them.")
+    ] = False,
+) -> None:
+    """Does the ranking of rows agree with that by twins? Ours, and the paper's rules on the same data."""
+    from studies.ranking_validity import TwinsRelease, study_validity
+
+    releases = [TwinsRelease(twins, images)]
+    releases += [TwinsRelease(twins_again, images_again)] if twins_again else []
+    run(lambda: study_validity(releases, out, repetitions, seed, effects=effects, further=further))

@@ -93,6 +93,7 @@ def test_only_simulated_annotators_the_audit_and_a_reference_row_open_the_truth(
             "pipeline/stages/answer.py",
             "pipeline/auditing/judge_agreement.py",
             "pipeline/auditing/screen_check.py",
+            "studies/where_nets_look.py",
         )
     }
 
@@ -113,7 +114,13 @@ def test_heavy_libraries_have_one_door_each(library):
     doors = {
         "spacy": {"pipeline/words", "pipeline/scorers"},
         # scorers/running: models of transformers on this machine, an extra
-        "torch": {"pipeline/encoders", "pipeline/models", "pipeline/scorers/running", "studies"},
+        "torch": {
+            "pipeline/encoders",
+            "pipeline/models",
+            "pipeline/seeing",
+            "pipeline/scorers/running",
+            "studies",
+        },
         "open_clip": {"pipeline/encoders"},
     }
     users = [

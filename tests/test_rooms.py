@@ -23,6 +23,7 @@ ROOMS: dict[str, str] = {
     "pipeline/scorers": "",
     "pipeline/models": "words encoders scorers",
     "pipeline/baselines": "models scorers sources",
+    "pipeline/seeing": "models scorers",
     "pipeline/balancing": "",
     "pipeline/ranking": "balancing programs",
     "pipeline/perturbing": "words programs judge counting",
@@ -35,24 +36,25 @@ ROOMS: dict[str, str] = {
     "pipeline/releasing": "auditing scorers",
     "pipeline/leaderboard": "releasing scorers",
     "pipeline/reporting": (
-        "words programs judge sources encoders auditing releasing leaderboard scorers annotation/study"
+        "words programs judge sources encoders auditing releasing leaderboard scorers seeing annotation/study"
     ),
     "pipeline/stages": (
         "words counting sources paraphrasing encoders models balancing ranking perturbing screening estimating"
         " batching collecting"
         " auditing releasing leaderboard scorers annotation/study simulation"
     ),
-    "pipeline/commands": "words judge encoders auditing leaks releasing leaderboard reporting scorers",
+    "pipeline/commands": "words judge encoders auditing leaks releasing leaderboard reporting scorers seeing annotation/study",
     "annotation/study": "",
     "annotation/client": "annotation/study",
     "annotation/server": "annotation/study annotation/client",
     "simulation": "",
-    "sample_world": "words programs judge sources encoders models scorers",
+    "sample_world": "words programs judge sources encoders models auditing releasing scorers simulation",
     "studies": (
-        "words programs judge counting sources balancing perturbing screening auditing scorers annotation/study simulation"
+        "words programs judge counting sources models balancing perturbing screening auditing scorers seeing leaderboard"
+        " ranking annotation/study simulation sample_world"
     ),
 }
-DOORS = ("pipeline/cli.py", "annotation/annotate_cli.py")  # they import whatever they open, late
+DOORS = ("pipeline/*cli.py", "annotation/annotate_cli.py")  # they import whatever they open, late
 
 
 def room_of(path: Path) -> str:

@@ -8,6 +8,7 @@ Kept in data/<data set>/study/consent.json. The text is `consent.md` beside this
 from __future__ import annotations
 
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -48,8 +49,8 @@ def keep_terms(folders: Folders, contact: str = "", pay: str = "", ethics: str =
     return terms
 
 
-def consent_text(folders: Folders) -> str:
-    """The text as people agree to it, in Markdown.
+def consent_text(folders: Folders) -> tuple[Path, str]:
+    """The text as people agree to it, in Markdown, and where it stands.
 
     Raises:
         UserError: no contact is known, or the study's own text does not name it.
@@ -60,11 +61,11 @@ def consent_text(folders: Folders) -> str:
         raise UserError(f"{path}: must say whom to ask; write {{contact}} where the address is to stand")
     for name, value in terms.items():
         text = text.replace(f"{{{name}}}", value)
-    return text
+    return path, text
 
 
 def consent_of(folders: Folders) -> dict[str, Any]:
     """What `study/queue.json` has under `consent`: the page, the hash of its text, and the fields."""
-    text = consent_text(folders)
-    shown = {"html": page(text), "hash": sha256(text.encode()).hexdigest()}
+    path, text = consent_text(folders)
+    shown = {"html": page(text, path), "hash": sha256(text.encode()).hexdigest()}
     return shown | msgspec.to_builtins(keep_terms(folders))

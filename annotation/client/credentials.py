@@ -41,10 +41,6 @@ def read_secrets() -> Secrets:
     return read_json(SECRETS, Secrets)
 
 
-def write_secrets(secrets: Secrets) -> None:
-    write_private(SECRETS, secrets)
-
-
 def write_private(path: Path, value: object) -> None:
     """Replace a JSON file unless it says this already; it is never readable by others, not even for a moment."""
     wanted = msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2) + b"\n"

@@ -16,27 +16,37 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from annotation.client.credentials import HOME, connection, write_private
+from annotation.client.label_studio import LabelStudio
 from annotation.client.push import title
 from annotation.client.volunteers import welcome
-from annotation.study.exports import PULLED, read_pulled, write_pulled
-from annotation.study.roster import Annotator, forgotten, read_roster, write_roster
+from annotation.study.exports import PSEUDONYM, PULLED, identity, read_pulled, write_pulled
+from annotation.study.roster import Annotator, forgotten, read_roster, used_pseudonyms, write_roster
 from pipeline.core.alone import alone
 from pipeline.core.errors import UserError
 from pipeline.core.files import content_key, read_json, write_json
 from pipeline.core.paths import DATA, Folders
 
-CACHE = Path(".dvc/cache")
+CACHE, DATABASE = Path(".dvc/cache"), "label_studio.sqlite3"
 
 
 def forget(name: str) -> None:
     """Delete somebody's answers everywhere.
 
+    Args:
+        name: the roster's; or the pseudonym of somebody who is in no roster, as their answers were imported.
+
     Raises:
         UserError: nobody of that name is in the roster, no server answers, or something is left.
     """
     server = connection()
-    welcome(Folders(), server)
-    roster = {person.name: person for person in read_roster(Folders())}
+    with alone(Folders().study):
+        welcome(Folders(), server)
+        roster = {person.name: person for person in read_roster(Folders())}
+        others = used_pseudonyms(Folders()) - {person.pseudonym for person in roster.values()}
+        if name not in roster and name in others and PSEUDONYM.fullmatch(name):
+            print(f"forget: {name} is in no roster: what {server.url} has of them, delete there by hand")
+            clear([(Folders(), Annotator(name=name, pseudonym=name, email=name))])
+            return
     if name not in roster:
         raise UserError(f"not in the roster: {name}; there are {', '.join(roster) or 'none'}")
     email = roster[name].email
@@ -48,18 +58,27 @@ def forget(name: str) -> None:
     with ExitStack() as stack:
         for own, _ in studies:
             stack.enter_context(alone(own.study))  # who has read them already does not write them back
-        if server.own:
-            gone = ", ".join(f"{count:,} {what}" for what, count in server.forget(email).items())
-        else:
-            projects = [server.project(title(own)) for own, _ in studies]
-            count = sum(server.delete_answers(project, email) for project in projects)
-            known = email.lower() in server.people().values()
-            account = "delete the account there by hand" if known else f"no account there has {email}"
-            gone = f"{count:,} annotations ({account})"
-        print(f"forget: {name}: deleted on {server.url}: {gone}")
-        verdicts = {key for folders, person in studies for key in take_out(folders, person)}
-        tell_made(studies, verdicts)
-        prove(roster[name], studies)
+        print(f"forget: {name}: deleted on {server.url}: {delete(server, email, studies)}")
+        if not (HOME / DATABASE).exists():
+            print(f"forget: the database of {server.url} is no file here, and is not among those searched")
+        clear(studies)
+
+
+def delete(server: LabelStudio, email: str, studies: list[tuple[Folders, Annotator]]) -> str:
+    """Delete what the server has of somebody; in words, what it was."""
+    if server.own:
+        return ", ".join(f"{count:,} {what}" for what, count in server.forget(email).items())
+    count = sum(server.delete_answers(server.project(title(own)), email) for own, _ in studies)
+    known = email.lower() in server.people().values()
+    account = "delete the account there by hand" if known else f"no account there has {email}"
+    return f"{count:,} annotations ({account})"
+
+
+def clear(studies: list[tuple[Folders, Annotator]]) -> None:
+    """Delete somebody's answers in the files of some data sets, tell what was made of them, and search what is left."""
+    verdicts = {key for folders, person in studies for key in take_out(folders, person)}
+    tell_made(studies, verdicts)
+    prove(studies)
 
 
 def take_out(folders: Folders, person: Annotator) -> set[str]:
@@ -68,7 +87,9 @@ def take_out(folders: Folders, person: Annotator) -> set[str]:
     write_json(folders.study / "forgotten.json", gone)
     path = folders.annotations / PULLED
     kept = read_pulled(path)
-    theirs = {key for key, row in kept.items() if row.completed_by == person.pseudonym}
+    # Also versions under another name: pulled before they were in the roster, or after their account was deleted.
+    own = {identity(key[0], row) for key, row in kept.items() if row.completed_by == person.pseudonym}
+    theirs = {key for key, row in kept.items() if identity(key[0], row) in own}
     if theirs and theirs == kept.keys():
         path.unlink()
     elif theirs:
@@ -77,9 +98,8 @@ def take_out(folders: Folders, person: Annotator) -> set[str]:
     queue, email = folders.study / "queue.json", person.email.lower()
     if queue.exists():
         content = read_json(queue, dict)
-        for name in ("people", "left"):
-            content[name].pop(email, None)
-        content["excluded"] = [other for other in content["excluded"] if other != email]
+        for name in ("people", "left", "excluded"):
+            content[name] = {other: kept for other, kept in content[name].items() if other != email}
         write_private(queue, content)
     write_roster(folders, [other for other in read_roster(folders) if other.email != person.email])
     return {content_key("verdict", task_id, person.pseudonym) for task_id, _ in theirs}
@@ -105,12 +125,13 @@ def tell_made(studies: list[tuple[Folders, Annotator]], verdicts: set[str]) -> N
     print("forget: what was published or copied elsewhere cannot be reached from here")
 
 
-def prove(person: Annotator, studies: list[tuple[Folders, Annotator]]) -> None:
+def prove(studies: list[tuple[Folders, Annotator]]) -> None:
     """Search all of the server's and the studies' files for their address and name, and the studies for the pseudonym too.
 
     Raises:
         UserError: lists the files that hold one of them still.
     """
+    person = studies[-1][1]
     # "ann@rgqa.local" is no sign of ann inside "joann@rgqa.local", and who is called "email" is no key of a file.
     known = {other.email for folders, _ in studies for other in read_roster(folders)}
     longer = [email.removesuffix(person.email) for email in known if email.endswith(person.email)]

@@ -81,7 +81,8 @@ class LabelStudio:
         from label_studio_sdk import LabelStudio as Sdk
 
         with self._explained():
-            client = httpx.Client(timeout=httpx.Timeout(ANSWER_SECONDS, connect=10))
+            # What runs here is not asked for by a proxy: that would get the administrator's token.
+            client = httpx.Client(timeout=httpx.Timeout(ANSWER_SECONDS, connect=10), trust_env=not self.own)
             sdk = Sdk(base_url=f"{self.url}/", api_key=self.token, httpx_client=client, max_retries=0)
             release = msgspec.convert(sdk.versions.get(request_options=READ).release, str)
             sdk.users.whoami(request_options=READ)

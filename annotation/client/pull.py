@@ -24,7 +24,7 @@ from annotation.study.exports import (
     verdicts_of,
     write_pulled,
 )
-from annotation.study.importing import told
+from annotation.study.importing import remembered, told
 from annotation.study.roster import read_roster
 from pipeline.core.alone import alone
 from pipeline.core.paths import Folders
@@ -44,7 +44,8 @@ def pull() -> None:
         kept = read_pulled(path)
         before = len(kept)
         welcome(folders, server)
-        kept |= keep(track(answers(folders, server), "pull", unit="annotation"))
+        found = keep(track(answers(folders, server), "pull", unit="annotation"))
+        kept |= remembered(folders, found)[0]
         if kept:
             write_pulled(path, kept)
     print(f"pull: {len(kept) - before:,} new annotations, {len(kept):,} in all -> {path}")

@@ -19,7 +19,7 @@ from annotation.client.label_studio import BATCH, LabelStudio
 from annotation.client.task_screen import instructions, interface
 from annotation.client.texts import guide
 from annotation.client.volunteers import door, welcome
-from annotation.study.asking_params import AnnotateParams, as_asked
+from annotation.study.asking_params import AnnotateParams, as_asked, estimates, from_collect
 from annotation.study.exports import LOCAL
 from annotation.study.roster import Annotator, read_roster
 from annotation.study.training import known_tasks
@@ -30,7 +30,7 @@ from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.randomness import lot
-from pipeline.core.records import Estimate, Task
+from pipeline.core.records import Task
 
 FIRST = 1000  # tasks of which the expected yield is told beside that of all
 Shown = Mapping[str, Mapping[str, str]]  # task id -> what the browser receives
@@ -143,9 +143,13 @@ def settings(folders: Folders, params: AnnotateParams) -> dict[str, Any]:
 def queue(folders: Folders, params: AnnotateParams, tasks: Sequence[Task], shown: Shown) -> dict[str, Any]:
     """What our own server needs to know (study/queue.json)."""
     roster = people_of(folders)
-    quality = from_collect(folders)
-    excluded = {person["name"] for person in quality.get("annotators", ()) if person["excluded"]}
+    said = from_collect(folders)
+    fallen = said.fallen_tasks(tasks)
+    if fallen or said.excluded:
+        names = f"; excluded, and asked no more: {', '.join(sorted(said.excluded))}" if said.excluded else ""
+        print(f"push: by the last dvc repro the filters of {len(fallen):,} tasks have fallen{names}")
     wanted = params.training or params.test
+    sound = [task for task in tasks if task.task_id not in fallen]
     images = {task.picture_id: shown[task.task_id]["image"] for task in tasks}
     return {
         "data_set": folders.dataset,
@@ -155,15 +159,17 @@ def queue(folders: Folders, params: AnnotateParams, tasks: Sequence[Task], shown
             state: {person.email.lower(): person.pseudonym for person in roster if person.active == active}
             for state, active in (("people", True), ("left", False))
         },
-        "excluded": [person.email.lower() for person in roster if person.pseudonym in excluded],
+        "excluded": {
+            p.email.lower(): said.excluded[p.pseudonym] for p in roster if p.pseudonym in said.excluded
+        },
         "volunteers": door(folders).exists(),
         "consent": consent_of(folders),
         "guide": guide(folders.study),
-        "known": known_tasks(tasks, images, params.training, params.test, params.seed) if wanted else [],
+        "known": known_tasks(sound, images, params.training, params.test, params.seed) if wanted else [],
         "tasks": [as_asked(task) for task in tasks],
-        "answerable": _answerable(folders),
-        "fallen": sorted({key for row in quality.get("fallen", ()) for key in row["tasks"]}),
-        "doubtful": quality.get("doubtful", {}),
+        "answerable": estimates(folders),
+        "fallen": fallen,
+        "doubtful": said.doubtful,
     }
 
 
@@ -176,29 +182,9 @@ def people_of(folders: Folders) -> list[Annotator]:
     return roster
 
 
-def _answerable(folders: Folders) -> dict[str, float]:
-    if not folders.file(Estimate).exists():
-        return {}
-    return {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
-
-
-def from_collect(folders: Folders) -> dict[str, Any]:
-    """What the last run of stage `collect` says of people's verdicts; {} if there was none."""
-    path = folders.stage("collect") / "quality.json"
-    quality = read_json(path, dict) if path.exists() else {}
-    if not quality or quality.get("simulated"):
-        return {}
-    fallen = sum(len(row["tasks"]) for row in quality.get("fallen", ()))
-    excluded = sorted(person["name"] for person in quality["annotators"] if person["excluded"])
-    if fallen or excluded:
-        names = f"; excluded, and asked no more: {', '.join(excluded)}" if excluded else ""
-        print(f"push: by the last dvc repro the filters of {fallen:,} tasks have fallen{names}")
-    return quality
-
-
 def tell_yield(folders: Folders, tasks: Sequence[Task]) -> None:
     """Say how many unanswerable questions the tasks should give, and the first of them, before people are asked."""
-    answerable = _answerable(folders)
+    answerable = estimates(folders)
     asked = [one for task in tasks for one in (task.first, task.second) if one.role == "candidate"]
     sure = [1 - answerable[one.candidate_id] for one in asked if one.candidate_id in answerable]
     if not sure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from annotation.study.quality_figures import Quality
-from annotation.study.quality_page import bounds, percent, rate
+from annotation.study.quality_page import bounds, percent
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
@@ -35,11 +35,11 @@ def lines(quality: Quality) -> Iterator[str]:
         yield "SIMULATED VERDICTS: no person judged anything here"
     if quality.rehearsal:
         yield "A REHEARSAL: what they were simulated from is no truth, but incomplete graphs taken as complete"
-    yield f"{quality.given:,} verdicts by {len(quality.annotators)} annotators; {quality.counted:,} of {quality.answers:,} answers on candidates count"
+    yield f"{quality.given:,} verdicts by {len(quality.annotators)} people; {quality.counted:,} of {quality.answers:,} answers on candidates count"
     yield from (f"ALARM: {alarm}" for alarm in quality.alarms)
     width = max((len(person.name) for person in quality.annotators), default=0)
     for person in quality.annotators:
-        sensitivity, specificity = rate(person.skill.sensitivity), rate(person.skill.specificity)
+        sensitivity, specificity = str(person.skill.sensitivity), person.skill.specificity
         yield f"  {person.name:{width}}  sensitivity {sensitivity:28} specificity {specificity}"
         yield from (f"  {'':{width}}  excluded: {reason}" for reason in person.excluded)
         yield from (f"  {'':{width}}  {flag.kind}: {flag.detail}" for flag in person.flags)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
-from itertools import pairwise
 from math import isnan, nan
 from typing import Any
 
 from annotation.client.credentials import connection
 from annotation.client.pull import answers
 from annotation.client.volunteers import welcome
-from annotation.study.exports import ExportedAnnotation, keep, verdicts_of
+from annotation.study.exports import keep, verdicts_of
+from annotation.study.forecast import IDLE
 from annotation.study.judged import judged_questions
 from annotation.study.roster import Annotator, read_roster
-from annotation.study.weighing import Rate, Skill, skills
+from annotation.study.weighing import skills
+from pipeline.core.alone import alone
 from pipeline.core.paths import Folders
 from pipeline.core.records import Task
-
-IDLE = 300  # seconds between two submissions from which on somebody was away
 
 
 def status() -> None:
@@ -30,53 +28,44 @@ def status() -> None:
     """
     folders, server = Folders(), connection()
     tasks = {task.task_id: task for task in folders.rows(Task)}
-    report = welcome(folders, server)
+    with alone(folders.study):
+        report = welcome(folders, server)
     given = keep(answers(folders, server))
     verdicts, _ = verdicts_of(given, tasks, strict=False)
     filters = skills(judged_questions(tasks, verdicts)) if verdicts else {}
     roster = {person.pseudonym: person for person in read_roster(folders)}
     desks = {row["email"]: row for row in report.get("people", ())}
-    times = submitted(given.values())
+    gaps = defaultdict[str, list[float | None]](list)
+    for row in verdicts:
+        gaps[row.annotator].append(row.gap)
     skipped = Counter(str(row.completed_by) for row in given.values() if row.was_cancelled)
-    speeds = {name: pace(when) for name, when in times.items()}
-    rows = [
+    speeds = {name: pace(own) for name, own in gaps.items()}
+    print_table(
         (
             name,
             stands(roster.get(name), desks) if report else "",
-            f"{len(times.get(name, ())):,}",
+            f"{len(gaps.get(name, ())):,}",
             f"{skipped[name]:,}",
-            "" if isnan(speeds.get(name, nan)) else f"{speeds[name]:,.0f}",
-            _of_filters(filters.get(name)),
+            "" if isnan(speed := speeds.get(name, nan)) else f"{speed:,.0f}",
+            f"{filters[name].sensitivity}; {filters[name].specificity}" if name in filters else "",
         )
-        for name in sorted(roster.keys() | times.keys())
-    ]
-    print_table(rows)
+        for name in sorted(roster.keys() | skipped.keys() | gaps.keys())
+    )
     if report:
         print("\n".join(progress(report, [speed for speed in speeds.values() if not isnan(speed)])))
 
 
-def submitted(given: Iterable[ExportedAnnotation]) -> dict[str, list[datetime]]:
-    """Pseudonym -> when they submitted verdicts."""
-    times: dict[str, list[datetime]] = {}
-    for row in given:
-        if not row.was_cancelled:
-            times.setdefault(str(row.completed_by), []).append(datetime.fromisoformat(row.created_at))
-    return times
+def pace(gaps: Iterable[float | None]) -> float:
+    """Verdicts per hour of work; NaN if unknown.
 
+    Args:
+        gaps: seconds since the submission before, None for the first. Over 5 minutes was a pause: the verdict after it is left
+            out with it, as nobody knows how long it took.
 
-def pace(times: Iterable[datetime]) -> float:
-    """Submissions per hour of work.
-
-    The time between two submissions is work unless it is over 5 minutes; the submission after such a pause is left
-    out with it, as nobody knows how long it took.
-
-    >>> from datetime import timedelta
-    >>> begin = datetime(2026, 1, 1)
-    >>> pace(begin + timedelta(seconds=s) for s in (0, 30, 60, 4000, 4030))
+    >>> pace([None, 30.0, 30.0, 3940.0, 30.0])
     120.0
     """
-    gaps = [(now - before).total_seconds() for before, now in pairwise(sorted(times))]
-    worked = [gap for gap in gaps if gap <= IDLE]
+    worked = [gap for gap in gaps if gap is not None and gap <= IDLE]
     return len(worked) * 3600 / max(sum(worked), 1e-9) if worked else nan
 
 
@@ -125,15 +114,3 @@ def stands(person: Annotator | None, desks: Mapping[str, Mapping[str, Any]]) -> 
     if desk["out"]:
         return "asked no more: fails filters"
     return "at work" if desk["passed"] else f"training and test, {desk['trained'] + desk['tested']} answered"
-
-
-def _of_filters(skill: Skill | None) -> str:
-    """Of known invalid filters and of known valid ones those answered as known, with 95 % Wilson intervals."""
-    return "" if skill is None else f"{_share(skill.sensitivity)}; {_share(skill.specificity)}"
-
-
-def _share(found: Rate) -> str:
-    """`45 of 50, 90 % (79 to 96)`"""
-    if found.share is None:
-        return "-"
-    return f"{found.right} of {found.asked}, {found.share:.0%} ({found.low:.0%} to {found.high:.0%})"

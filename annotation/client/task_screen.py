@@ -37,7 +37,9 @@ def instructions(folders: Folders) -> str:
         UserError: whom to ask is not known (`annotation.client.consent`), or a text or picture cannot be read.
     """
     sheet: list[str] = []
-    parts = [(HOME / "consent.md", consent_text(folders))]
-    parts += [text_of(name, folders.study) for name in ("guidelines.md", "screen.md")]
+    parts = [
+        consent_text(folders),
+        *(text_of(name, folders.study) for name in ("guidelines.md", "screen.md")),
+    ]
     html = "".join(page(text, path, sheet) for path, text in parts)
     return f'<style>{STYLE}{"".join(sheet)}</style><div class="rgqa-guide">{html}</div>'

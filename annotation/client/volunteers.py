@@ -16,7 +16,8 @@ def door(folders: Folders) -> Path:
 
 
 def welcome(folders: Folders, server: LabelStudio) -> dict[str, Any]:
-    """What our own server tells of the data set (empty before the first push), and new volunteers into the roster."""
+    """What our own server tells of the data set (empty before the first push), and new volunteers into the roster: to be called
+    in `alone(folders.study)`, as it is written."""
     if not server.own:
         return {}
     report = server.report().get(folders.dataset, {})

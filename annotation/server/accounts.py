@@ -17,7 +17,7 @@ from annotation.client.credentials import HOME, SECRETS, Secrets, read_secrets, 
 from annotation.client.push import push
 from annotation.client.volunteers import door
 from annotation.server import environment, process
-from annotation.server.studio.links import VOLUNTEERS, secret_of
+from annotation.server.studio.links import VOLUNTEERS, link_of, secret_of
 from annotation.study.roster import Annotator, enrol, read_roster, write_roster
 from pipeline.core.alone import alone
 from pipeline.core.errors import Problems, UserError
@@ -39,7 +39,8 @@ def invite(names: Sequence[str], leave: bool = False, link: bool = False, expert
         UserError: lists every name that cannot be, or that is not in the roster when it should leave.
     """
     folders = Folders()
-    roster = part(folders, names) if leave else join(folders, names, expert)
+    with alone(folders.study):  # a push or pull may put volunteers into the roster
+        roster = part(folders, names) if leave else join(folders, names, expert)
     chosen = [person for person in roster if person.name in names]
     if url := os.environ.get("LABEL_STUDIO_URL"):
         print(f"invite: accounts on {url} are made there by hand, with these addresses:")
@@ -58,7 +59,7 @@ def invite(names: Sequence[str], leave: bool = False, link: bool = False, expert
 def entries(folders: Folders, people: Iterable[Annotator]) -> list[str]:
     """How people come to their tasks, one a line; then volunteers, if they may come."""
     lines = [
-        f"  {person.name} ({person.pseudonym}): {link(person.email) if person.active else 'left'}"
+        f"  {person.name} ({person.pseudonym}): {link(person) if person.active else 'left'}"
         for person in people
     ]
     if door(folders).exists():
@@ -67,9 +68,10 @@ def entries(folders: Folders, people: Iterable[Annotator]) -> list[str]:
     return lines
 
 
-def link(email: str) -> str:
+def link(person: Annotator) -> str:
     """The address that lets somebody in, and nobody else should know."""
-    return f"{read_secrets().url}/desk/in/{secret_of(environment.key(), email.lower())}"
+    secret = link_of(environment.key(), person.email.lower(), person.pseudonym)
+    return f"{read_secrets().url}/desk/in/{secret}"
 
 
 def join(folders: Folders, names: Sequence[str], expert: bool = False) -> list[Annotator]:
@@ -103,20 +105,18 @@ def ensure(python: Path, port: int) -> Secrets:
         python: Label Studio's.
         port: of the server; kept in secrets.json.
     """
-    with alone(HOME):
-        HOME.chmod(0o700)
-        environment.keep_database()
-        environment.key()
-        known = (
-            read_secrets() if SECRETS.exists() else Secrets(url="", email=ADMIN, password=token_urlsafe(18))
-        )
-        token = environment.call(
-            [str(python.absolute()), "-m", environment.INSIDE, "database"],
-            "Label Studio could not make its database:",
-            env=environment.variables(),
-            input=msgspec.json.encode(known),
-            umask=0o077,
-        )
-        secrets = msgspec.structs.replace(known, url=f"http://127.0.0.1:{port}", token=token.decode())
-        write_private(SECRETS, secrets)
-        return secrets
+    HOME.mkdir(parents=True, exist_ok=True)
+    HOME.chmod(0o700)
+    environment.keep_database()
+    environment.key()
+    known = read_secrets() if SECRETS.exists() else Secrets(url="", email=ADMIN, password=token_urlsafe(18))
+    token = environment.call(
+        [str(python.absolute()), "-m", environment.INSIDE, "database"],
+        "Label Studio could not make its database:",
+        env=environment.variables(),
+        input=msgspec.json.encode(known),
+        umask=0o077,
+    )
+    secrets = msgspec.structs.replace(known, url=f"http://127.0.0.1:{port}", token=token.decode())
+    write_private(SECRETS, secrets)
+    return secrets

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
+import signal
 import tempfile
 import time
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -27,6 +26,7 @@ from pipeline.core.records import Task
 GUEST = "guest"
 TASKS = {"training": 20, "test": 0, "most_tasks": 5}
 SECONDS = 2  # between two looks
+NOBODY: Mapping[str, int] = dict.fromkeys(("trained", "judged", "of", "right", "asked"), 0)
 
 
 def demo(seconds: float = float("inf")) -> None:
@@ -42,21 +42,23 @@ def demo(seconds: float = float("inf")) -> None:
     if not Folders().file(Task).exists():
         raise UserError(f"{Folders().file(Task)}: no tasks yet; run: dvc repro batch")
     python = environment.ensure().absolute()
+    for end in (signal.SIGHUP, signal.SIGTERM):  # who closes the terminal leaves nothing either
+        signal.signal(end, signal.default_int_handler)
     with project() as home:
         try:
             keep_terms(
                 Folders(), "whoever sent you here; this is a demo, and all of it is deleted at the end"
             )
             (guest,) = accounts.join(Folders(), [GUEST])
-            accounts.ensure(python, port := free_port())
+            accounts.ensure(python, port := process.ensure_free(0))
             process.start(python, port)
             push()
-            link = accounts.link(guest.email)
+            link = accounts.link(guest)
             print(f"\ndemo: open {link}\ndemo: Ctrl-C ends it", flush=True)
             webbrowser.open(link)
             with contextlib.suppress(KeyboardInterrupt):
                 wait(time.monotonic() + seconds)
-            print("\n".join(result(look())))
+            print("\n".join(result(*look())))
         finally:
             process.stop()
     print(f"demo: stopped; {home} is deleted, and nothing of it is left")
@@ -77,33 +79,27 @@ def project() -> Iterator[Path]:
             yield home
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def look() -> dict[str, Any]:
-    """What the server tells of the set and of the guest."""
-    return connection().report()[Folders().dataset]
+def look() -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """What the server tells of the guest, whom it does not know before they open their link, and of the tasks."""
+    report = connection().report()[Folders().dataset]
+    return next(iter(report["people"]), NOBODY), report["tasks"]
 
 
 def wait(end: float) -> None:
     """Until the guest has done what there is for them."""
     said = None
     while time.monotonic() < end:
-        (guest,) = look()["people"]
+        guest, _ = look()
         now = f"demo: {guest['trained']} of {TASKS['training']} with feedback, {guest['judged']} of {TASKS['most_tasks']} real ones"
         if now != said:
             print(said := now, flush=True)
-        if guest["judged"] >= guest["of"]:
+        if 0 < guest["of"] <= guest["judged"]:
             return
         time.sleep(SECONDS)
 
 
-def result(report: dict[str, Any]) -> list[str]:
+def result(guest: Mapping[str, int], tasks: Mapping[str, int]) -> list[str]:
     """How the guest did, and where the set stands."""
-    (guest,), tasks = report["people"], report["tasks"]
     return [
         f"demo: you: {guest['right']} of {guest['asked']} known questions as known; {guest['judged']} real tasks judged",
         f"demo: the set: {tasks['known']:,} of {tasks['tasks']:,} tasks need no more votes; at most {tasks['wanted']:,} more are asked",

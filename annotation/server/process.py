@@ -105,12 +105,13 @@ def healthy(url: str) -> bool:
         return False
 
 
-def ensure_free(port: int) -> None:
-    """Raises UserError if something listens on the port."""
+def ensure_free(port: int) -> int:
+    """The port, or any free one for 0; raises UserError if something listens on it."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
+            return probe.getsockname()[1]
         except (OSError, OverflowError) as error:
             raise UserError(
                 f"port {port} of 127.0.0.1 cannot be had ({error}); stop what uses it, or choose another: "

@@ -24,21 +24,20 @@ def serve(port: int) -> None:
             "LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN name another Label Studio: unset them to run one here, "
             "or use that one with: rgqa annotate push"
         )
-    folders, python = Folders(), environment.ensure()
+    folders = Folders()
     people_of(folders)
-    server = process.running()
-    if server is None:
-        process.ensure_free(port)
-        print("serve: the database", flush=True)
-        accounts.ensure(python, port)
-        with alone(HOME):
-            if process.running() is None:
-                process.start(python, port)
-    else:
-        move = f" (not on {port}: to move it, rgqa annotate serve --stop first)" * (server.port != port)
-        print(f"serve: Label Studio is running on {server.url}{move}", flush=True)
-        if not SECRETS.exists():
-            accounts.ensure(python, server.port)
+    with alone(HOME):
+        python, server = environment.ensure(), process.running()
+        if server is None:
+            process.ensure_free(port)
+            print("serve: the database", flush=True)
+            accounts.ensure(python, port)
+            process.start(python, port)
+        else:
+            move = f" (not on {port}: to move it, rgqa annotate serve --stop first)" * (server.port != port)
+            print(f"serve: Label Studio is running on {server.url}{move}", flush=True)
+            if not SECRETS.exists():
+                accounts.ensure(python, server.port)
     try:
         push()
     finally:

@@ -12,9 +12,8 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from annotation.study.judged import by_subset
 from pipeline.core.randomness import generator
-from pipeline.core.records import Record, Subset
+from pipeline.core.records import SUBSETS, Record, Subset
 
 RESAMPLES = 1000
 
@@ -57,7 +56,8 @@ def agreement(votes: pd.DataFrame) -> list[SubsetAgreement]:
     Args:
         votes: answers on candidates, one of each person on each.
     """
-    return [_agreement(subset, rows) for subset, rows in ({None: votes} | by_subset(votes)).items()]
+    own: list[tuple[Subset, pd.DataFrame]] = [(key, votes[votes["subset"] == key]) for key in SUBSETS]
+    return [_agreement(None, votes), *(_agreement(key, rows) for key, rows in own if len(rows))]
 
 
 def retest(answers: pd.DataFrame) -> Retest:

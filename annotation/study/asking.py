@@ -118,7 +118,7 @@ class Asking:
         who = self._person(person)
         if who.open is not None:
             return self.keys[who.open]
-        if who.out():
+        if who.excluded or who.out():
             return None
         if who.expert:
             return self._adjudication(person, self.doubtful() & who.may & (self.open == 0))
@@ -173,6 +173,15 @@ class Asking:
         self.judged -= 0 if who.expert else len(who.answers)
         self._stale |= who.votes != NONE
 
+    def exclude(self, person: str, since: int = 0) -> None:
+        """They get no more tasks, and of what they answered nothing counts from their task number `since` (the first is 0) on, as
+        stage `collect` has it: others are asked instead. To be called when all their answers are told."""
+        self.leave(person)
+        who = self._person(person)
+        who.excluded = True
+        for place in [*who.answers][since:]:
+            self._learn(who, place, counts=False)
+
     def out(self, person: str) -> bool:
         """Whether they fail so many filters that no vote of theirs can count: they get no more tasks."""
         return self._person(person).out()
@@ -201,7 +210,7 @@ class Asking:
         who = self._person(person)
         if who.expert:
             return len(who.answers), len(who.answers) + int((self.doubtful() & who.may).sum())
-        free = 0 if who.out() else np.count_nonzero((self.wanted() > 0) & who.may)
+        free = 0 if who.excluded or who.out() else np.count_nonzero((self.wanted() > 0) & who.may)
         left = min(free, self._left(who), self._budget_left())
         return len(who.answers), len(who.answers) + max(0, int(left))
 
@@ -232,10 +241,10 @@ class Asking:
             who.open = None
             self.open[place] -= 1
 
-    def _learn(self, who: _Person, place: int) -> None:
-        """Take in what somebody says of a task now, in place of what they said of it before."""
+    def _learn(self, who: _Person, place: int, counts: bool = True) -> None:
+        """Take in what somebody says of a task now, in place of what they said of it before; nothing if it does not count."""
         asked = self.tasks[place]["first"], self.tasks[place]["second"]
-        given = who.answers.get(place)
+        given = who.answers.get(place) if counts else None
         said = [choice == "invalid" for choice in given] if given else [None, None]
         # Who fails the filter may not have looked: what they say of the candidate is no vote, as in `collect`.
         failed = False
@@ -296,7 +305,7 @@ class _Person:
         may: [tasks] neither answered nor skipped, nor the candidate judged as a repeat. votes: [candidates] VALID, INVALID or 0.
         answers: place of a task -> both answers. given: candidate -> place of a task -> vote. filters: place of a task -> whether its filter is invalid, and was called so;
         counts: how many of each.
-        open: the place of the task that they have before them. expert: their word decides.
+        open: the place of the task that they have before them. expert: their word decides. excluded: by stage `collect`.
     """
 
     def __init__(self, tasks: int) -> None:
@@ -307,7 +316,7 @@ class _Person:
         self.filters: dict[int, tuple[bool, bool]] = {}
         self.counts = {(expected, said): 0 for expected in (True, False) for said in (True, False)}
         self.open: int | None = None
-        self.expert = False
+        self.expert = self.excluded = False
 
     def vote(self, about: int, place: int, invalid: bool | None) -> None:
         """What they say of a candidate in a task; None: nothing any more. Who says both, when it comes again, has no vote."""

@@ -1,38 +1,41 @@
-"""Section `annotate` of a data set's parameters: how the people's work is asked for."""
+"""What `Asking` is made of: section `annotate` of a data set's parameters, its tasks, and what stages say of them."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Annotated, Any
 
 import msgspec
 
 from annotation.study.asking import AskingRules
+from pipeline.core.files import read_json
 from pipeline.core.params import Params
-from pipeline.core.records import Task
+from pipeline.core.paths import Folders
+from pipeline.core.records import Estimate, Task
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class AnnotateParams(Params):
-    """Section `annotate` of a data set."""
+    """Section `annotate` of a data set: the fields of `AskingRules`, and
 
-    votes: Annotated[int, msgspec.Meta(ge=1)] = (
-        5  # verdicts per task at most, each of another annotator; odd, best
-    )
-    sure: Annotated[float, msgspec.Meta(gt=0.5, lt=1)] = 0.99  # the probability at which no more are asked
-    overlap: Share = 0.1  # of the tasks that get three votes whatever the first say; so does the first wave
-    wave: Annotated[int, msgspec.Meta(ge=1)] = 100  # tasks that are finished before the next are begun
-    budget: Count = 0  # judgements in all; 0 = no limit
-    most_tasks: Count = 0  # per annotator; 0 = no limit
-    training: Count = (
-        6  # tasks of known answers that each annotator begins with, told after each what is right
-    )
-    test: Count = 10  # tasks of known answers that each annotator passes then; 0 = none
-    test_share: Share = 0.8  # of their questions to be answered as known
+    Attributes:
+        training: tasks of known answers that each annotator begins with, told after each what is right.
+        test: tasks of known answers that each annotator passes then. test_share: of their questions to be answered as known.
+        pictures: `local`: served by Label Studio from data/; else the address before their paths below data/, on another server.
+    """
+
+    votes: Annotated[int, msgspec.Meta(ge=1)] = 5
+    sure: Annotated[float, msgspec.Meta(gt=0.5, lt=1)] = 0.99
+    overlap: Share = 0.1
+    wave: Annotated[int, msgspec.Meta(ge=1)] = 100
+    budget: Count = 0
+    most_tasks: Count = 0
+    training: Count = 6
+    test: Count = 10
+    test_share: Share = 0.8
     seed: int = 0
-    # `local`: pictures are served by Label Studio from data/. Else the address that stands before a picture's path
-    # below data/, for a server elsewhere.
     pictures: Annotated[str, msgspec.Meta(pattern=r"^(local|https?://.+)$")] = "local"
 
     def rules(self) -> AskingRules:
@@ -40,10 +43,60 @@ class AnnotateParams(Params):
         return AskingRules(**{name: getattr(self, name) for name in AskingRules._fields})
 
 
-def as_asked(task: Task) -> dict[str, Any]:
-    """A task as `Asking` takes it."""
+def as_asked(task: Task, fallen: Collection[str] = ()) -> dict[str, Any]:
+    """A task as `Asking` takes it. The filters of fallen tasks, given by id, tell nothing of anybody."""
     first, second = (
         {"role": row.role, "candidate": row.candidate_id, "expected": row.expected}
         for row in (task.first, task.second)
     )
+    if task.task_id in fallen:
+        first["expected"] = second["expected"] = None
     return {"key": task.task_id, "block": task.block, "first": first, "second": second}
+
+
+def estimates(folders: Folders) -> dict[str, float]:
+    """Candidate id -> prior probability of having an answer; empty if nothing is estimated, as in a human study."""
+    there = folders.rows(Estimate) if folders.file(Estimate).exists() else ()
+    return {row.candidate_id: row.answerable for row in there}
+
+
+class _Filter(msgspec.Struct, frozen=True):
+    picture_id: str
+    text: str
+
+
+class _Person(msgspec.Struct, frozen=True):
+    name: str
+    excluded: tuple[str, ...]
+    since: int
+
+
+class FromCollect(msgspec.Struct, frozen=True):
+    """The part of `quality.json` on which the asking rests; empty before stage `collect` has judged people's verdicts.
+
+    Attributes:
+        fallen: filter questions that are taken to be wrong. doubtful: candidate id -> probability of having no answer.
+    """
+
+    simulated: bool = True
+    fallen: tuple[_Filter, ...] = ()
+    annotators: tuple[_Person, ...] = ()
+    doubtful: dict[str, float] = msgspec.field(default_factory=dict)
+
+    @property
+    def excluded(self) -> dict[str, int]:
+        """Pseudonym -> the place among their own answers from which on they do not count."""
+        return {person.name: person.since for person in self.annotators if person.excluded}
+
+    def fallen_tasks(self, tasks: Iterable[Task]) -> list[str]:
+        """The ids of the tasks in which a fallen filter stands, sorted."""
+        fallen = {(row.picture_id, row.text) for row in self.fallen}
+        asked = ((task, row) for task in tasks for row in (task.first, task.second) if row.role == "filter")
+        return sorted({task.task_id for task, row in asked if (task.picture_id, row.text) in fallen})
+
+
+def from_collect(folders: Folders) -> FromCollect:
+    """What stage `collect` says of people's verdicts; nothing of simulated ones."""
+    path = folders.stage("collect") / "quality.json"
+    said = read_json(path, FromCollect) if path.exists() else FromCollect()
+    return FromCollect() if said.simulated else said

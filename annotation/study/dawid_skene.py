@@ -184,7 +184,7 @@ def posteriors(
         for row in drawn
     ]
     candidates = int((~anchor[once]).sum())
-    resampled = np.array([row.posterior[:candidates] for row in again])
+    resampled = np.array([row.posterior[:candidates] for row in again]).round(6)  # as the fit's are told
     low, high = np.quantile(resampled, [0.025, 0.975], axis=0)
     columns = (array.round(6).tolist() for array in (fit.posterior[:candidates], low, high))
     probable = [

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any, get_args
@@ -29,10 +29,7 @@ from pipeline.core.records import Category, Choice, Verdict
 PULLED = "pulled.json"  # in the folder of the annotations
 CHOICES: tuple[Choice, ...] = get_args(Choice)
 REASONS = (*get_args(Category), "unclear picture")
-QUESTIONS = {
-    "first": CHOICES,
-    "second": CHOICES,
-}  # the screen's controls that must be answered, with their labels
+QUESTIONS = {"first": CHOICES, "second": CHOICES}  # the screen's controls to be answered, with their labels
 CONTROLS = QUESTIONS | {"first_reason": REASONS, "second_reason": REASONS}
 LOCAL = "/data/local-files/?d="  # Label Studio's address of a picture, before its path in data/
 EXPERT = "expert-"  # so begin the pseudonyms of those whose word decides
@@ -108,7 +105,6 @@ class ExportedTask(msgspec.Struct):
 
 Given = tuple[str, ExportedAnnotation]  # with the id of its task
 Kept = dict[tuple[str, bytes], ExportedAnnotation]  # by the task's id and the bytes that stand in the file
-Latest = dict[tuple[str, str], ExportedAnnotation]  # (task id, pseudonym) -> the last complete annotation
 
 
 def keep(given: Iterable[Given]) -> Kept:
@@ -189,8 +185,8 @@ def pseudonym(person: int | str | Person | None) -> str:
 
 
 def verdicts_in(path: Path, tasks: Collection[str]) -> tuple[list[Verdict], dict[str, int]]:
-    """The verdicts in pulled.json; see `verdicts_of`. UserError: no such file, or lists what is wrong with it."""
-    return verdicts_of(keep(pairs(read_json(path, list[ExportedTask]))), tasks, str(path))
+    """The verdicts in pulled.json, none while there is no such file; see `verdicts_of`."""
+    return verdicts_of(read_pulled(path), tasks, str(path))
 
 
 def verdicts_of(
@@ -210,7 +206,7 @@ def verdicts_of(
     versions: dict[tuple[str, ...], list[ExportedAnnotation]] = defaultdict(list)
     for (task_id, _), row in kept.items():
         versions[identity(task_id, row)].append(row)
-    latest: Latest = {}
+    latest: dict[tuple[str, str], ExportedAnnotation] = {}  # by task id and pseudonym, complete ones
     for (task_id, *_), same in versions.items():
         counts["corrected later"] += len({(row.updated_at, row.says) for row in same}) - 1
         last = max(same, key=lambda row: row.when)
@@ -232,7 +228,7 @@ def verdicts_of(
     return _verdicts(latest), dict(sorted((kind, count) for kind, count in counts.items() if count))
 
 
-def _verdicts(latest: Latest) -> list[Verdict]:
+def _verdicts(latest: Mapping[tuple[str, str], ExportedAnnotation]) -> list[Verdict]:
     """Verdicts in which `order` is the place among the person's own answers, and `gap` the seconds since the one submitted before."""
     answered, submitted, verdicts = Counter[str](), dict[str, datetime](), list[Verdict]()
     order = sorted(latest.items(), key=lambda given: (given[1].created_at, given[1].number, given[0]))
@@ -241,6 +237,7 @@ def _verdicts(latest: Latest) -> list[Verdict]:
         fields |= {"annotator": person, "order": answered[person], "seconds": row.lead_time}
         with suppress(ValueError):  # no time, or none that can be read
             now = datetime.fromisoformat(row.created_at)
+            now = now if now.tzinfo else now.replace(tzinfo=UTC)
             if person in submitted:
                 fields["gap"] = (now - submitted[person]).total_seconds()
             submitted[person] = now

@@ -7,13 +7,13 @@ from copy import deepcopy
 from random import Random
 
 from annotation.study.asking import SENSITIVITY, SPECIFICITY, Asking
-from annotation.study.asking_params import AnnotateParams, as_asked
+from annotation.study.asking_params import AnnotateParams, as_asked, estimates, from_collect
 from annotation.study.exports import EXPERT, PULLED, verdicts_in
 from annotation.study.roster import read_roster
 from pipeline.core.errors import UserError
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
-from pipeline.core.records import Estimate, Record, Task, Verdict
+from pipeline.core.records import Record, Task, Verdict
 
 SECONDS = 20.0  # per judgement, until the pace is known
 KNOWN_PACE = 50  # judgements with a time from which on it is
@@ -90,7 +90,7 @@ def pace(verdicts: Sequence[Verdict]) -> float:
 
 
 def asked_so_far(folders: Folders, params: AnnotateParams) -> tuple[Asking, list[Verdict]]:
-    """The data set's study as far as it was pulled, and what was pulled.
+    """The data set's study as far as it was pulled, by what stage `collect` last said of it, and what was pulled.
 
     Raises:
         UserError: there are no tasks.
@@ -98,15 +98,17 @@ def asked_so_far(folders: Folders, params: AnnotateParams) -> tuple[Asking, list
     tasks = {task.task_id: task for task in folders.rows(Task)}
     if not tasks:
         raise UserError("there are no tasks: dvc repro batch")
-    there = folders.rows(Estimate) if folders.file(Estimate).exists() else ()
-    answerable = {row.candidate_id: row.answerable for row in there}
-    asking = Asking([as_asked(task) for task in tasks.values()], answerable, params.rules())
-    pulled = folders.annotations / PULLED
-    verdicts = verdicts_in(pulled, tasks)[0] if pulled.exists() else []
-    for row in verdicts:
+    said = from_collect(folders)
+    fallen = set(said.fallen_tasks(tasks.values()))
+    asked = [as_asked(task, fallen) for task in tasks.values()]
+    asking = Asking(asked, estimates(folders), params.rules(), said.doubtful)
+    verdicts, _ = verdicts_in(folders.annotations / PULLED, tasks)
+    for row in sorted(verdicts, key=lambda row: row.order):
         if row.annotator.startswith(EXPERT):
             asking.appoint(row.annotator)
         asking.answer(row.annotator, row.task_id, row.first, row.second)
+    for person, since in said.excluded.items():
+        asking.exclude(person, since)
     return asking, verdicts
 
 

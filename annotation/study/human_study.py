@@ -58,10 +58,8 @@ def choose(items: Iterable[Item], each: int, seed: int) -> list[Task]:
         for item in offered:
             if item.subset == subset and item.item_id not in asked:
                 left[item.picture_id]["invalid" if item.unanswerable else "valid"].append(item)
-        count, size = (
-            0,
-            min(each, *(sum(len(kinds[kind]) for kinds in left.values()) for kind in ("valid", "invalid"))),
-        )
+        there = [sum(len(kinds[kind]) for kinds in left.values()) for kind in ("valid", "invalid")]
+        count, size = 0, min(each, *there)
         for pairs in [SAME] * (size // 4) + [(("valid", "invalid"),)] * size:
             found = [_picture(left, pair, uses) for pair in pairs]
             if count < size and None not in found:
@@ -162,7 +160,7 @@ def score() -> None:
     folders = Folders()
     tasks = {task.task_id: task for task in folders.rows(Task)}
     pulled, home = folders.annotations / PULLED, folders.study / "judgements"
-    verdicts, counts = verdicts_in(pulled, tasks) if pulled.exists() else ([], {})
+    verdicts, counts = verdicts_in(pulled, tasks)
     if not folders.dataset.endswith("-people") or not verdicts:
         raise UserError(
             f"{folders.dataset}: no judgement of a human study: {counts or f'{pulled} is not there'}"

@@ -27,7 +27,7 @@ from annotation.study.exports import (
     verdicts_of,
     write_pulled,
 )
-from annotation.study.roster import read_roster
+from annotation.study.roster import forgotten, read_roster
 from pipeline.core.alone import alone
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json
@@ -48,10 +48,16 @@ def import_exports(paths: Sequence[Path]) -> None:
     with alone(folders.study):
         kept = read_pulled(path)
         addresses = {person.email.lower(): person.pseudonym for person in read_roster(folders)}
-        merged = kept | pseudonymised(pairs(read_exports(paths)), kept, addresses)
+        merged, of_forgotten = remembered(
+            folders, kept | pseudonymised(pairs(read_exports(paths)), kept, addresses)
+        )
         found = verdicts_of(merged, tasks, "import (nothing was written)")
         write_pulled(path, merged)
     print(f"import: {len(merged) - len(kept):,} new annotations, {len(merged):,} in all -> {path}")
+    if of_forgotten:
+        print(
+            f"import: {of_forgotten:,} left out: they are of people who were forgotten (rgqa annotate forget)"
+        )
     print("\n".join(f"import: {line}" for line in told(*found)))
     if inside := [str(file) for file in paths if file.resolve().parent == path.parent.resolve()]:
         print(f"import: take out of the folder what is in {PULLED} now: {', '.join(inside)}")
@@ -94,6 +100,13 @@ def pseudonymised(given: Iterable[Given], kept: Kept, addresses: Mapping[str, st
         for key, row in given
         if (identity(key, row), row.updated_at, row.says) not in seen
     )
+
+
+def remembered(folders: Folders, kept: Kept) -> tuple[Kept, int]:
+    """What is kept without the answers of those who were forgotten, and how many these were: no backup brings them back."""
+    gone = forgotten(folders)
+    left = {key: row for key, row in kept.items() if str(row.completed_by) not in gone}
+    return left, len(kept) - len(left)
 
 
 def read_exports(paths: Iterable[Path]) -> list[ExportedTask]:

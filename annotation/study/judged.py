@@ -24,7 +24,7 @@ import pandas as pd
 
 from annotation.study.exports import EXPERT
 from pipeline.core.params import Params
-from pipeline.core.records import SUBSETS, Choice, Record, Subset, Task, TaskQuestion, Verdict
+from pipeline.core.records import Choice, Record, Task, TaskQuestion, Verdict
 
 R = TypeVar("R", bound=Record)
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -50,10 +50,10 @@ class CollectRules(Params):
 
 
 def answers(task: Task, verdict: Verdict) -> tuple[tuple[TaskQuestion, Choice, str], ...]:
-    """The task's two questions, what was said of each, and the reason."""
+    """The task's two questions, what was said of each, and the reason if that is "invalid" and one was given."""
     return (
-        (task.first, verdict.first, verdict.first_reason),
-        (task.second, verdict.second, verdict.second_reason),
+        (task.first, verdict.first, verdict.first_reason if verdict.first == "invalid" else ""),
+        (task.second, verdict.second, verdict.second_reason if verdict.second == "invalid" else ""),
     )
 
 
@@ -110,12 +110,6 @@ def words(judged: pd.DataFrame) -> pd.Series:
     given = judged[(judged["role"] != "filter") & (judged["aside"] == "") & judged["expert"]]
     share = (given["choice"] == "invalid").groupby(given["candidate_id"]).mean()
     return share[share != 0.5] > 0.5
-
-
-def by_subset(judged: pd.DataFrame) -> dict[Subset, pd.DataFrame]:
-    """The answers in each subset that has any."""
-    rows: dict[Subset, pd.DataFrame] = {subset: judged[judged["subset"] == subset] for subset in SUBSETS}
-    return {subset: of for subset, of in rows.items() if len(of)}
 
 
 def records(table: pd.DataFrame, kind: type[R]) -> list[R]:

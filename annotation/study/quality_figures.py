@@ -21,11 +21,7 @@ from annotation.study.weighing import Flag, Skill, Weighed, rate
 from pipeline.core.records import Choice, Record, Subset, Verified
 
 WORST = 20  # items to look at
-MOST_ERRED, FEWEST_ALIKE = (
-    0.01,
-    100,
-)  # people err and differ more often, even with care; of so many candidates
-
+MOST_ERRED, FEWEST_ALIKE = 0.01, 100  # people err and differ more often, of so many candidates
 # Columns of the table of answers -> those that `betrayals` takes.
 SHOWN = {"annotator": "person", "place": "position", "picture_id": "picture"}
 

@@ -15,7 +15,6 @@ from markupsafe import Markup
 
 from annotation.study.agreement import Figure
 from annotation.study.quality_figures import Quality
-from annotation.study.weighing import Rate
 from pipeline.core.pages import data_uri, render, svg
 
 RULES = {
@@ -38,7 +37,7 @@ def page(quality: Quality, pictures: Mapping[str, str] = MappingProxyType({})) -
     shown = {row.picture_id for row in quality.worst} & pictures.keys()
     return render(
         Path(__file__).with_name("quality.html.jinja"),
-        {"percent": percent, "places": places, "rate": rate, "bounds": bounds},
+        {"percent": percent, "places": places, "bounds": bounds},
         q=quality,
         skill=skill(quality),
         rule=RULES[quality.settings["rule"]],
@@ -54,13 +53,6 @@ def percent(share: float | None, count: int = 1) -> str:
 def places(value: float | None, count: int = 2) -> str:
     """A number with so many places; a dash where it is undefined."""
     return "–" if value is None else f"{value:.{count}f}"
-
-
-def rate(found: Rate) -> str:
-    """`45 of 50, 90 % (79 to 96)`; a dash where nothing was asked."""
-    if found.share is None:
-        return "–"
-    return f"{found.right:,} of {found.asked:,}, {found.share:.0%} ({found.low:.0%} to {found.high:.0%})"
 
 
 def bounds(found: Figure | tuple[float | None, ...], count: int = 2) -> str:

@@ -5,13 +5,13 @@ Everywhere else people appear under the pseudonym that they got when they joined
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import chain, count
 from typing import Annotated
 
 import msgspec
 
-from annotation.study.exports import EXPERT
+from annotation.study.exports import EXPERT, PULLED, read_pulled
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, write_json
 from pipeline.core.paths import Folders
@@ -59,10 +59,25 @@ def forgotten(folders: Folders) -> dict[str, str]:
     return read_json(path, dict[str, str]) if path.exists() else {}
 
 
-def next_pseudonym(folders: Folders, annotators: list[Annotator], role: str = "annotator-") -> str:
-    """One that nobody has or had."""
-    had = [*forgotten(folders), *(person.pseudonym for person in annotators)]
-    return f"{role}{1 + max((int(name.rpartition('-')[2]) for name in had if name.startswith(role)), default=0):02d}"
+def used_pseudonyms(folders: Folders) -> set[str]:
+    """Those of the roster, of whoever was forgotten, and in pulled.json: imported from another study, or the roster was lost.
+
+    Raises:
+        UserError: one of these files is damaged.
+    """
+    pulled = {str(row.completed_by) for row in read_pulled(folders.annotations / PULLED).values()}
+    return pulled | forgotten(folders).keys() | {person.pseudonym for person in read_roster(folders)}
+
+
+def next_pseudonym(used: Collection[str], role: str = "annotator-") -> str:
+    """One that nobody has or had.
+
+    >>> next_pseudonym({"annotator-02", "annotator-1a2b3c4d", "expert-07"})
+    'annotator-03'
+    """
+    numbers = (name.removeprefix(role) for name in used if name.startswith(role))
+    # Those with eight digits are made from what another server calls somebody (`annotation.study.exports.pseudonym`).
+    return f"{role}{1 + max((int(number) for number in numbers if number.isdigit() and len(number) < 8), default=0):02d}"
 
 
 def write_roster(folders: Folders, annotators: list[Annotator]) -> None:
@@ -95,13 +110,13 @@ def enrol(folders: Folders, people: Mapping[str, str], expert: bool = False) -> 
         raise UserError(
             f"{', '.join(other)}: there as {there} already; who is to be {wanted} needs another name"
         )
-    role = EXPERT if expert else "annotator-"
+    role, used = EXPERT if expert else "annotator-", used_pseudonyms(folders)
     for email, name in people.items():
-        had = {person.name for person in roster.values()}
-        free = next(one for one in chain([name], (f"{name}-{i}" for i in count(2))) if one not in had)
-        new = Annotator(
-            name=free, pseudonym=next_pseudonym(folders, list(roster.values()), role), email=email
-        )
-        roster[email] = msgspec.structs.replace(roster.get(email, new), active=True)
+        if email not in roster:
+            had = {person.name for person in roster.values()}
+            free = next(one for one in chain([name], (f"{name}-{i}" for i in count(2))) if one not in had)
+            roster[email] = Annotator(name=free, pseudonym=next_pseudonym(used, role), email=email)
+            used.add(roster[email].pseudonym)
+        roster[email] = msgspec.structs.replace(roster[email], active=True)
     write_roster(folders, list(roster.values()))
     return list(roster.values())

@@ -103,11 +103,17 @@ def commonest(reasons: Iterable[str]) -> Category | None:
 def check_aqs(judged: pd.DataFrame) -> list[AqCheck]:
     """What annotators that are not excluded said of the pictures' own questions that served as filters.
 
-    Verified or refuted by more than half of at least two votes, else open. Sorted by question id.
+    Verified or refuted by more than half of at least two votes, else open; of somebody who was asked twice the first counts.
+    Sorted by question id.
     """
+    question = ["question_id", "picture_id", "text"]
     asked = judged[(judged["source"] == "own question") & (judged["aside"] == "")]
-    question = [asked["question_id"], asked["picture_id"], asked["text"]]
-    votes = (asked["choice"] == "invalid").groupby(question).agg(given="size", votes_invalid="sum")
+    asked = asked.sort_values("order", kind="stable").drop_duplicates(["annotator", *question])
+    votes = (
+        (asked["choice"] == "invalid")
+        .groupby([asked[name] for name in question])
+        .agg(given="size", votes_invalid="sum")
+    )
     invalid, valid = votes["votes_invalid"], votes["given"] - votes["votes_invalid"]
     cases = [(votes["given"] < 2) | (valid == invalid), valid > invalid]
     came_to = np.select(cases, ["open", "verified"], "refuted")

@@ -35,8 +35,8 @@ DRIFT = 0.05  # how probable it is at most that somebody at the limit seems to d
 class Rate(Record):
     """How many were answered right of those asked, their share and its 95 % Wilson interval; None if none was asked.
 
-    >>> rate(8, 10)
-    Rate(right=8, asked=10, share=0.8, low=0.4902, high=0.9433)
+    >>> print(rate(8, 10))
+    8 of 10, 80% (49% to 94%)
     """
 
     right: int
@@ -44,6 +44,11 @@ class Rate(Record):
     share: float | None = None
     low: float | None = None
     high: float | None = None
+
+    def __str__(self) -> str:
+        if self.share is None:
+            return "–"
+        return f"{self.right:,} of {self.asked:,}, {self.share:.0%} ({self.low:.0%} to {self.high:.0%})"
 
 
 class Skill(Record):
@@ -132,7 +137,8 @@ def fallen(judged: pd.DataFrame, most: float) -> pd.Series:
         UserError: more than the share `most` of a source (and more than one) would fall.
     """
     question = ["picture_id", "text"]
-    given = judged[judged["role"] == "filter"].drop_duplicates(["annotator", *question])
+    given = judged[judged["role"] == "filter"].sort_values("order", kind="stable")
+    given = given.drop_duplicates(["annotator", *question])  # of two answers the first
     good = pd.Series(True, given.index)
     for kind in KINDS:
         own = given["expected"] == kind

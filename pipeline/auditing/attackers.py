@@ -2,10 +2,16 @@
 
 Every attacker is scored out of fold; rows of one group are never on both sides. AUROC is reported as max(a, 1 - a):
 an attacker that is reliably wrong has found the label all the same.
+
+Groups are resampled for the intervals, and scores stay as they are: that is one course of learning. Whoever compares sets wants
+to know what another sample of the same kind would give, so the interval of an attacker that learns is widened for what learning
+adds, by Nadeau and Bengio (2003, Inference for the generalization error, Machine Learning 52, equation 9): with k folds the
+variance is (1 + k / (k - 1)) times that of independent folds, which for 5 folds makes the interval 1.5 times as wide.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,9 +31,12 @@ from pipeline.core.records import Record
 from pipeline.scorers import auroc
 from pipeline.scorers.sweep import area, ranking
 
+UNLEARNED = ("length", "verbatim", "CLIP score")  # attackers that learn nothing
+
 
 class Attack(Record):
-    """AUROC of one attacker, max(a, 1 - a), with a 95 % bootstrap interval over groups; null if not applicable."""
+    """AUROC of one attacker, max(a, 1 - a), with a 95 % bootstrap interval over groups, widened for what learning adds; null if
+    not applicable."""
 
     auroc: float | None
     low: float | None
@@ -111,8 +120,23 @@ def by_vectors(vectors: np.ndarray, folds: Folds) -> np.ndarray:
     return folds.scores(StandardScaler().fit_transform(vectors), LogisticRegression(C=0.1, max_iter=500))
 
 
-def attack(scores: np.ndarray, folds: Folds, repetitions: int, rng: np.random.Generator) -> Attack:
-    """Two-sided AUROC of an attacker's scores [n], with an interval over resampled groups."""
+def learning(folds: int) -> float:
+    """How many times as wide an interval is for what learning adds (this module's docstring).
+
+    >>> learning(5)
+    1.5
+    """
+    return math.sqrt(1 + folds / (folds - 1))
+
+
+def attack(
+    scores: np.ndarray, folds: Folds, repetitions: int, rng: np.random.Generator, learned: bool = True
+) -> Attack:
+    """Two-sided AUROC of an attacker's scores [n], with an interval over resampled groups.
+
+    Args:
+        learned: whether the attacker learns, so that its interval is widened for that.
+    """
     names, group = np.unique(folds.groups, return_inverse=True)
     positive = folds.labels == 1
     if len(np.unique(positive)) < 2 or np.isnan(scores).any():
@@ -122,13 +146,11 @@ def attack(scores: np.ndarray, folds: Folds, repetitions: int, rng: np.random.Ge
     chances = np.full(len(names), 1 / len(names))
     draws = (rng.multinomial(len(names), chances) for _ in range(repetitions))
     samples = aurocs_of_resampled(scores, positive, draws, group)
-    low, high = np.nanquantile(1 - samples if plain < 0.5 else samples, [0.025, 0.975])
-    return Attack(
-        auroc=round(max(plain, 1 - plain), 4),
-        low=round(float(low), 4),
-        high=round(float(high), 4),
-        groups=len(names),
-    )
+    reached = max(plain, 1 - plain)
+    ends = np.nanquantile(1 - samples if plain < 0.5 else samples, [0.025, 0.975])
+    times = learning(folds.count) if learned else 1.0
+    low, high = np.clip(reached + times * (ends - reached), 0, 1).round(4).tolist()
+    return Attack(auroc=round(reached, 4), low=low, high=high, groups=len(names))
 
 
 def aurocs_of_resampled(

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from pipeline.auditing.attackers import Attack, Folds, attack, by_vectors, text_groups
+from pipeline.auditing.attackers import UNLEARNED, Attack, Folds, attack, by_vectors, text_groups
 from pipeline.auditing.judge_agreement import Agreement
 from pipeline.auditing.known_questions import KnownQuestions
 from pipeline.auditing.margins import Margin, margin
@@ -142,7 +142,7 @@ def audit_subset(
     rng = generator(p.seed, "audit", items[0].subset)
     uqs, aqs = ([item for item in items if item.unanswerable == kind] for kind in (True, False))
     attacks = {
-        name: attack(scores, folds, p.repetitions, rng)
+        name: attack(scores, folds, p.repetitions, rng, name not in UNLEARNED)
         for name, (scores, folds) in _guesses(items, pictures, p, known).items()
     }
     clip = histograms(*([item.score for item in kind if item.score is not None] for kind in (aqs, uqs)))

@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.auditing.attackers import Attack, Folds, attack, text_groups
+from pipeline.auditing.attackers import UNLEARNED, Attack, Folds, attack, text_groups
 from pipeline.auditing.audit_page import reached
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS
 from pipeline.core.errors import Problems, UserError
@@ -71,7 +71,7 @@ def attack_texts(rows: Sequence[LabelledText], folds: int, repetitions: int, see
     parts = Folds(labels, groups, folds, seed)
     rng = generator(seed, "audit of a release")
     return {
-        name: attack(guess(texts, parts), parts, repetitions, rng)
+        name: attack(guess(texts, parts), parts, repetitions, rng, name not in UNLEARNED)
         for name, guess in track(TEXT_ATTACKERS.items(), "audit", len(TEXT_ATTACKERS), "attacker")
     }
 

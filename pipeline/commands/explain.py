@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import TypeVar
 
+from annotation.study.weighing import SetAside
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl
 from pipeline.core.paths import Folders
@@ -121,12 +122,17 @@ def _votes(row: Verified, folders: Folders) -> Iterator[str]:
     key = row.candidate.candidate_id
     fields = ("first.candidate_id", "second.candidate_id")
     tasks = {task.task_id: task for task in _rows(folders, "batch/tasks.jsonl", Task, key, *fields)}
+    aside = {
+        one.verdict_id: f" (set aside: {one.reason})"
+        for one in _rows(folders, "collect/set_aside.jsonl", SetAside, key, "candidate_id")
+    }
     for verdict in _rows(folders, "collect/verdicts.jsonl", Verdict):
         if verdict.verdict_id in row.verdict_ids:
             said, beside = verdict.first, verdict.second
             if tasks[verdict.task_id].first.candidate_id != key:
                 said, beside = beside, said
-            yield f"  verdict    {verdict.annotator}: {said}; of the other question {beside}"
+            why = aside.get(verdict.verdict_id, "")
+            yield f"  verdict    {verdict.annotator}: {said}{why}; of the other question {beside}"
 
 
 def _item(item: Item) -> str:

@@ -61,26 +61,29 @@ def leaks(options: LeakOptions) -> None:
     if options.balance is not None:
         keep, lost = balanced(rows, options.params.seed)
         show_lost(lost)
-        if not len(keep):
-            raise UserError(
-                f"{options.source}: nothing is left of it: no text comes with both labels such that pictures are even, too;"
-                " questions must be added or changed, leaving out is not enough"
-            )
-        source.write([int(i) for i in rows.places[keep]], options.balance)
-        after = leaks_of(f"{name}, balanced", rows.at(keep), options.params)
-        show(after)
-        done("leaks", f"{len(keep):,} of {len(rows):,} rows", options.balance)
+        if len(keep):
+            source.write([int(i) for i in rows.places[keep]], options.balance)
+            after = leaks_of(f"{name}, balanced", rows.at(keep), options.params)
+            show(after)
+            done("leaks", f"{len(keep):,} of {len(rows):,} rows", options.balance)
     if options.json is not None:
         write_json(options.json, LeakReport(leaks=found, lost=lost, balanced=after))
         done("leaks", "the figures", options.json)
     if options.page is not None:
         write_page(options.page, found, lost, after)
         done("leaks", "one page", options.page)
+    if lost and not after:
+        raise UserError(
+            f"{options.source}: nothing is left of it: no text comes with both labels such that pictures are even, too;"
+            " questions must be added or changed, leaving out is not enough"
+        )
 
 
 def opened_rows(options: LeakOptions) -> Rows:
     if options.annotations is None:
         return open_rows(options.source, options.config, options.split)
+    if options.config or options.split:
+        raise UserError("--annotations is for two files; --config and --split choose from a data set by name")
     return JoinedRows(Path(options.source), options.annotations)
 
 

@@ -6,8 +6,10 @@ import re
 from pathlib import Path
 
 from pipeline.core.errors import UserError
-from pipeline.core.params import PARAMS_FILE
+from pipeline.core.files import write_text
+from pipeline.core.params import PARAMS_FILE, text_of
 from pipeline.core.paths import DATA, Folders
+from pipeline.core.yaml_text import read_yaml
 
 FOLDERS = {
     "source": "What comes in: pictures in `images/`, questions and (if there are any) scene graphs. See data/README.md for the formats.",
@@ -20,7 +22,10 @@ FOLDERS = {
     "errata": "Faults of released items (`rgqa errata add`): the next release tells them. May stay empty.",
     "predictions": "What models said of the release: NAME.json is a row of the leaderboard (docs/leaderboard.md).",
 }
-RESERVED = {"release", "cache", "sample"}
+# Names that mean something else: folders in data/, keys of params.yaml, and words that YAML's versions read as no text.
+TAKEN = {"release", "cache", "label-studio", "sample", "dataset", "version"}
+NO_TEXT = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
+LONGEST = 60  # letters: it becomes part of names of files
 RELEASE = """\
   release:                                # stage `release` wants all of these
     title: {name}
@@ -46,13 +51,18 @@ def init(name: str, root: Path = Path()) -> str:
     Raises:
         UserError: the name cannot be a folder's, or params.yaml has no section `gqa` to copy.
     """
-    if not re.fullmatch(r"[a-z][a-z0-9-]*", name) or name in RESERVED:
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", name) or name in TAKEN | NO_TEXT or len(name) > LONGEST:
+        reserved = ", ".join(sorted(TAKEN | NO_TEXT))
+        shown = name if len(name) <= LONGEST else f"{name[:LONGEST]}..."
         raise UserError(
-            f"{name!r}: a data set's name has lower-case letters, digits and dashes, and is none of {', '.join(sorted(RESERVED))}"
+            f"{shown!r}: a data set's name has lower-case letters, digits and dashes, begins with a letter, has at most {LONGEST} "
+            f"of them, and is none of {reserved}"
         )
     path = root / PARAMS_FILE
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if not re.search(rf"^{name}:", text, re.MULTILINE):
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; run this from the project's root")
+    text = text_of(path)
+    if name not in (read_yaml(text, path) or {}):
         block = re.search(r"^gqa:.*\n((?:[ #].*\n|\n)*)", text, re.MULTILINE)
         if not block:
             raise UserError(
@@ -61,12 +71,13 @@ def init(name: str, root: Path = Path()) -> str:
         section = re.sub(
             r"^  release:\n((?:    .*\n|\n)*)", RELEASE.format(name=name), block.group(1), flags=re.MULTILINE
         )
-        path.write_text(f"{text.rstrip()}\n\n{name}:\n{section.rstrip()}\n", encoding="utf-8")
+        # Through a link, if it is one, to the file itself, which takes its new content whole or not at all.
+        write_text(path.resolve(), f"{text.rstrip()}\n\n{name}:\n{section.rstrip()}\n")
     for folder, purpose in FOLDERS.items():
         place = root / DATA / name / folder
         place.mkdir(parents=True, exist_ok=True)
         if folder != "source" and not any(place.iterdir()):
-            (place / "README.md").write_text(purpose + "\n", encoding="utf-8")
+            write_text(place / "README.md", purpose + "\n")
     return (
         f"{DATA / name} and section `{name}` of {PARAMS_FILE} are ready. Put pictures and questions into {Folders(name).source}, "
         f"set `dataset: {name}` in {PARAMS_FILE}, and run dvc repro. Before a release fill in `{name}: release:` there"

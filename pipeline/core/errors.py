@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import re
 import sys
 from collections.abc import Callable, Iterable
 
@@ -38,6 +39,23 @@ class Problems:
             raise UserError([f"{self.subject}: {len(self.lines)} {noun}", *self.lines])
 
 
+# What the machine, not the program, is to blame for, and what the user can do.
+OUTSIDE = {
+    errno.ENOSPC: "the disk is full ({file}); free some space and run the same command again",
+    errno.EDQUOT: "your share of the disk is used up ({file}); free some space and run the same command again",
+    errno.EFBIG: "a file grew larger than this disk or your limits (ulimit -f) allow ({file}); raise them and run it again",
+    errno.ENAMETOOLONG: "a name is longer than a file's can be ({file}); take a shorter one",
+    errno.EISDIR: "a folder where a file was expected ({file}); move it away",
+    errno.ENOTDIR: "a file where a folder was expected ({file}); move it away",
+    errno.ELOOP: "links that lead to each other ({file}); take them away",
+    errno.EMFILE: "more files are open than your limits (ulimit -n) allow ({file}); raise them and run it again",
+    errno.EIO: "the disk failed ({file}); look at it, then run the same command again",
+}
+NO_PERMISSION = "no permission: {error}; check who owns the file and run the same command again"
+OUTSIDE |= dict.fromkeys((errno.EACCES, errno.EROFS, errno.EPERM), NO_PERMISSION)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # with which a file's content could steer a terminal
+
+
 def run(main: Callable[[], object]) -> None:
     """Run a command: a user's mistake, a full disk or Ctrl-C ends it with one message and exit code 1.
 
@@ -52,14 +70,16 @@ def run(main: Callable[[], object]) -> None:
         first, *rest = error.problems
     except KeyboardInterrupt:
         first, rest = "stopped by Ctrl-C; what was finished is kept, run the same command to go on", []
+    except MemoryError:
+        first, rest = (
+            "the memory is full; what was finished is kept; close something else, or take a larger machine",
+            [],
+        )
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            first = f"the disk is full ({error.filename or 'no file named'}); free some space and run the same command again"
-        elif error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
-            first = f"no permission: {error}; check who owns the file and run the same command again"
-        else:
+        if error.errno not in OUTSIDE:
             raise
-        rest = []
+        said = OUTSIDE[error.errno].format(file=error.filename or "no file named", error=error)
+        first, rest = said, []
     more = [f"... and {len(rest) - SHOWN} more"] if len(rest) > SHOWN else []
-    print("\n  ".join([f"error: {first}", *rest[:SHOWN], *more]), file=sys.stderr)
+    print(_CONTROLS.sub("?", "\n  ".join([f"error: {first}", *rest[:SHOWN], *more])), file=sys.stderr)
     sys.exit(1)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
@@ -38,7 +38,7 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        if error.errno == errno.ENOSPC and error.filename is None:  # the kernel does not say which file
+        if error.errno is not None and error.filename is None:  # the kernel does not say which file
             error.filename = str(path)
         raise
     finally:
@@ -153,9 +153,11 @@ def opened(path: Path | str) -> BufferedReader:
     """Open a file for reading.
 
     Raises:
-        UserError: it is missing, or a folder.
+        UserError: it is missing, a folder, or a pipe, whose end might never come.
     """
     try:
+        if stat.S_ISFIFO(Path(path).stat().st_mode):
+            raise UserError(f"{path}: a pipe where a file was expected")
         return Path(path).open("rb")
     except FileNotFoundError as error:
         raise UserError(

@@ -12,6 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from pipeline.core.errors import UserError
+from pipeline.core.upright import FORMATS
 
 if TYPE_CHECKING:
     import altair
@@ -58,14 +59,14 @@ def data_uri(path: Path | str, size: tuple[int, int]) -> str:
     Raises:
         UserError: the file is missing or cannot be read as a picture any more.
     """
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image, ImageOps
 
     side, most = size
     try:
-        with Image.open(path) as picture:
+        with Image.open(path, formats=FORMATS) as picture:
             picture.draft("RGB", (side, side))
-            small = picture.convert("RGB")
-    except (OSError, UnidentifiedImageError) as error:
+            small = ImageOps.exif_transpose(picture).convert("RGB")
+    except (OSError, ValueError) as error:  # Pillow's UnidentifiedImageError is an OSError
         raise UserError(
             f"{path}: the picture is missing or damaged since ingest read it; restore it, or run dvc repro"
         ) from error

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, dataclass_transform, get_args, get_origin
 
 import msgspec
-import yaml
 
 from pipeline.core.errors import Problems, UserError
+from pipeline.core.files import opened
+from pipeline.core.yaml_text import read_yaml
 
 PARAMS_FILE = Path("params.yaml")
 T = TypeVar("T", bound="Params")
@@ -76,7 +77,10 @@ def _choices(kind: Any) -> list[Any]:
 
 def version(path: Path = PARAMS_FILE) -> str:
     """Version of the release that is being built: the key `version` of params.yaml, like "1.0.0"."""
-    value = document(path).get("version")
+    return _version(path, document(path).get("version"))
+
+
+def _version(path: Path, value: object) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"\d+\.\d+\.\d+(-[a-z0-9.]+)?", value):
         raise UserError(f'{path}: expected a key `version` like "1.0.0", in quotes, got {value!r}')
     return value
@@ -86,14 +90,10 @@ def document(path: Path = PARAMS_FILE) -> dict[str, Any]:
     """All of params.yaml.
 
     Raises:
-        UserError: it is missing, no valid YAML, or has no section for the data set in use.
+        UserError: it is missing, no valid YAML or read differently by DVC, has no section for the data set in use, or a
+            version that no release can have.
     """
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: no such file; run this from the project's root") from error
-    except yaml.YAMLError as error:
-        raise UserError(f"{path}: not valid YAML: {error}") from error
+    content = read_yaml(text_of(path), path)
     if not isinstance(content, dict) or not isinstance(content.get("dataset"), str):
         raise UserError(f"{path}: expected a key `dataset` that names the data set in use")
     name = content["dataset"]
@@ -102,4 +102,22 @@ def document(path: Path = PARAMS_FILE) -> dict[str, Any]:
         raise UserError(
             f"{path}: dataset is {name!r}, but there is no section of that name; there are {', '.join(known)}"
         )
+    if "version" in content:  # told at the first stage, not after hours by the release
+        _version(path, content["version"])
     return content
+
+
+def text_of(path: Path) -> str:
+    """The text of params.yaml, or of a file like it.
+
+    Raises:
+        UserError: it is missing, or not UTF-8.
+    """
+    if not path.exists():
+        raise UserError(f"{path}: no such file; run this from the project's root")
+    with opened(path) as file:
+        data = file.read()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 ({error}); save it as UTF-8") from error

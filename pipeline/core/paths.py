@@ -63,6 +63,21 @@ class Folders:
         self.predictions = self.home / "predictions"
         self.study = self.home / "study"
 
+    def watched(self) -> list[Path]:
+        """The folders that DVC must find, empty or not, or it stops at some stage without a word on what to do."""
+        texts = self.text_scores.parent
+        return [
+            self.source,
+            self.truth,
+            self.clip,
+            self.vqa,
+            self.vectors,
+            texts,
+            self.annotations,
+            self.errata,
+            self.predictions,
+        ]
+
     def stage(self, name: str) -> Path:
         """The folder that stage `name` writes."""
         return self.home / "interim" / name

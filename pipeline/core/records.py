@@ -11,7 +11,9 @@ from typing import Literal, dataclass_transform
 import msgspec
 
 Split = Literal["testdev", "train", "val", "test"]
-Subset = Literal["clip-easy", "clip-hard", "pt-easy", "pt-hard"]
+Subset = Literal[
+    "clip-easy", "clip-hard", "pt-easy", "pt-hard", "twins"
+]  # twins: of a drawn world alone, outside the pipeline
 SUBSETS: tuple[Subset, ...] = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
 EditKind = Literal["object", "attribute", "relation"]
 Category = Literal["missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified"]

@@ -76,7 +76,7 @@ class _Rows(Mapping[str, V], Generic[V, T]):
     def _decoded(self, decode: Callable[[bytes], R], line: bytes, place: int) -> R:
         try:
             return decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             number = bisect(self._begins, place) - 1
             with opened(self._paths[number]) as file:
                 start = place - self._begins[number]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -171,6 +172,8 @@ class ServerModel:
 
         problem = ""
         for pause in (0.0, *PAUSES):
+            if problem:
+                print(f"{self._address}: {problem}; trying again in {pause:.0f} s", file=sys.stderr)
             time.sleep(pause)
             try:
                 reply = self._client.post(f"{self._address}/{path}", json={"model": self._model, **body})

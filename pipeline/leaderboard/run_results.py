@@ -75,10 +75,16 @@ def _run(folder: Path) -> RunResult:
             f"{folder}: no {' and no '.join(missing)} in it; wanted a folder of `rgqa run`, or a predictions file"
         )
     told = parse_json(read_bytes(about), about)
+    of = told.get("release") if isinstance(told, dict) else None
     if not isinstance(told, dict) or not isinstance(told.get("model"), str):
         raise InputError(f"{about}: names no model; wanted what `rgqa run` wrote")
+    if not isinstance(of, dict) or not {"name", "version", "sha256"} <= of.keys():
+        raise InputError(f"{about}: does not name its release; wanted what `rgqa run` wrote")
+    counts = told.get("counts", {})
+    if not counts or counts["replies"] + counts["failed"] < counts["samples"]:
+        raise InputError(f"{folder}: the run has not come to its end; its own command goes on")
     asked, journal = None, folder / "answers.jsonl"
-    if told.get("limit"):
+    if told.get("limit") or told.get("shots"):  # examples are not asked
         rows = [row for _, row in parse_lines(read_bytes(journal), journal)]
         failed = told.get("failures", {})
         asked = frozenset([*(str(row.get("id")) for row in rows), *failed])
@@ -94,18 +100,22 @@ def named(results: Sequence[RunResult]) -> list[RunResult]:
         parts = [one.prompt] * (len(prompts) > 1) + [one.recipe] * (len(recipes) > 1)
         names.append(f"{one.name} ({', '.join(parts)})" if one.about and parts else one.name)
     times = Counter(names)
+    alike = [one.path.resolve() for one, name in zip(results, names, strict=True) if times[name] > 1]
     return [
         one._replace(
-            said=one.said._replace(name=name if times[name] == 1 else f"{name} [{_place(one.path)}]")
+            said=one.said._replace(name=name if times[name] == 1 else f"{name} [{_place(one.path, alike)}]")
         )
         for one, name in zip(results, names, strict=True)
     ]
 
 
-def _place(path: Path) -> str:
-    """Where a result lies, short: a run's folder, or a file and its folder."""
+def _place(path: Path, others: Sequence[Path]) -> str:
+    """Where a result lies: as few of the last names of its path as tell it from others; of a file at least two."""
     path = path.resolve()
-    return path.name if path.is_dir() else f"{path.parent.name}/{path.name}"
+    for count in range(1 if path.is_dir() else 2, len(path.parts)):
+        if sum(other.parts[-count:] == path.parts[-count:] for other in others) == 1:
+            return "/".join(path.parts[-count:])
+    return str(path)
 
 
 def release_of(results: Sequence[RunResult], given: Path | None) -> Path:

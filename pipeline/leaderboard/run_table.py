@@ -18,6 +18,7 @@ from pipeline.core.pages import render
 from pipeline.leaderboard.letters import letters
 from pipeline.leaderboard.run_results import RunResult
 from pipeline.scorers.by_kind import SHOWN as SCORES
+from pipeline.scorers.command import CONTROLS
 from pipeline.scorers.differences import lower_is_better, sentence
 from pipeline.scorers.model_report import ModelReport, Report
 from pipeline.scorers.text_table import heading
@@ -214,7 +215,8 @@ def _plain(text: str) -> str:
     >>> _plain("a|b *c* <d>")
     'a\\\\|b \\\\*c\\\\* \\\\<d\\\\>'
     """
-    return "".join(f"\\{letter}" if letter in "\\|*_`<>[]" else letter for letter in " ".join(text.split()))
+    plain = CONTROLS.sub("", " ".join(text.split()))  # a name could steer a terminal with them
+    return "".join(f"\\{letter}" if letter in "\\|*_`<>[]" else letter for letter in plain)
 
 
 def table_csv(table: RunTable) -> str:
@@ -243,6 +245,7 @@ def table_csv(table: RunTable) -> str:
 
 def _unformula(text: str) -> str:
     """A text that a spreadsheet takes for no formula."""
+    text = CONTROLS.sub("", text)
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 

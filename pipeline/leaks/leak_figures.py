@@ -3,25 +3,20 @@
 Attackers learn twice. In folds by text no text is on both sides: what they tell then is in how the labels' texts are made.
 In folds by picture the same text comes again beside another picture, as it does for whoever trains on the like: what
 they tell then is also which texts are mostly which.
-
-The audit's interval is of one course of learning: groups are resampled, scores stay. Whoever compares sets wants to know
-how much another sample of the same kind would give, so it is widened for what learning adds, by Nadeau and Bengio (2003,
-Inference for the generalization error, Machine Learning 52, equation 9): with k folds the variance is
-(1 + k / (k - 1)) times that of independent folds, which for 5 folds makes the interval 1.5 times as wide.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
+from msgspec.structs import asdict
 from threadpoolctl import threadpool_limits
 
-from pipeline.auditing.attackers import Attack, Folds, attack, text_groups
+from pipeline.auditing.attackers import UNLEARNED, Attack, Folds, attack, text_groups
 from pipeline.auditing.margins import Margin, margin_of
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS, TOLD_APART
 from pipeline.core.parallel import ordered_map, threads
@@ -41,14 +36,12 @@ ATTACKERS = {
 }
 SMALL = 2000  # rows that are attacked faster than a second process starts
 
-
-UNLEARNED = "length"  # the attacker that learns nothing
 SIDELESS = ("language model", "length")  # what is high for them is of neither label, so they are never wrong
 
 
 class LeakAttack(Attack):
-    """What an attacker reaches, the interval widened for what learning adds. `turned`: it is wrong oftener than right, so its AUROC
-    stands as 1 - AUROC; that mostly comes where labels were evened out."""
+    """What an attacker reaches. `turned`: it is wrong oftener than right, so its AUROC stands as 1 - AUROC; that mostly comes
+    where labels were evened out."""
 
     turned: bool
 
@@ -63,7 +56,7 @@ class LeakParams(NamedTuple):
 
 class Leaks(Record):
     """All figures of a set. `attacks`: by what folds keep apart, then by attacker; `strongest`: of each the one whose interval
-    begins highest. `pictures`, `picture_margin`: None where pictures are not known. In margins UQ is the label `one`.
+    begins highest, if that is beyond chance. `pictures`, `picture_margin`: None where pictures are not known. In margins UQ is the label `one`.
     `repeated`: rows whose text, picture and label stood before; `contradicted`: rows whose text and picture have both
     labels. `left_out`: rows of the source that do not count, by reason."""
 
@@ -146,40 +139,17 @@ def _attack(target: _Target, task: tuple[By, str]) -> LeakAttack:
     folds = Folds(target.labels, target.groups[by], p.folds, p.seed)
     with threadpool_limits(1):  # processes work side by side, and sums do not depend on their number
         scores = ATTACKERS[name](target.texts, folds)
-    found = attack(scores, folds, p.repetitions, generator(p.seed, "leaks", by, name))
+    found = attack(scores, folds, p.repetitions, generator(p.seed, "leaks", by, name), name not in UNLEARNED)
     turned = name not in SIDELESS and found.auroc is not None and auroc(scores, target.labels == 1) < 0.5
-    return widened(found, 1.0 if name == UNLEARNED else learning(p.folds), turned)
-
-
-def learning(folds: int) -> float:
-    """How many times as wide an interval is for what learning adds (this module's docstring).
-
-    >>> learning(5)
-    1.5
-    """
-    return math.sqrt(1 + folds / (folds - 1))
-
-
-def widened(found: Attack, times: float, turned: bool) -> LeakAttack:
-    """The same with each end of the interval so many times as far away.
-
-    >>> found = widened(Attack(auroc=0.6, low=0.56, high=0.62, groups=9), 1.5, False)
-    >>> found.low, found.high
-    (0.54, 0.63)
-    """
-    if found.auroc is None or found.low is None or found.high is None:
-        return LeakAttack(auroc=None, low=None, high=None, groups=found.groups, turned=False)
-    low, high = (found.auroc + times * (end - found.auroc) for end in (found.low, found.high))
-    return LeakAttack(
-        auroc=found.auroc,
-        low=round(low, 4),
-        high=round(min(high, 1.0), 4),
-        groups=found.groups,
-        turned=turned,
-    )
+    return LeakAttack(**asdict(found), turned=turned)
 
 
 def strongest(attacks: Mapping[str, LeakAttack]) -> str | None:
-    """The attacker whose interval begins highest; None if none was applicable."""
-    lows = {name: attack.low for name, attack in attacks.items() if attack.low is not None}
-    return max(lows, key=lambda name: lows[name]) if lows else None
+    """Of those beyond chance the attacker whose interval begins highest, else the one that reaches most; None if none was
+    applicable."""
+    known = {
+        name: (max(attack.low or 0.0, 0.5), attack.auroc)
+        for name, attack in attacks.items()
+        if attack.auroc is not None
+    }
+    return max(known, key=lambda name: known[name]) if known else None

@@ -56,6 +56,7 @@ def page(found: Leaks, lost: Lost | None = None, after: Leaks | None = None) -> 
         lost=lost,
         after=after,
         verdict=verdict(found),
+        verdict_after=after and verdict(after),
     )
 
 

@@ -14,6 +14,7 @@ from pipeline.leaks.set_forms import FORMS, RowsRead, form_of, plain
 
 # Of two values the one that counts as 1, if neither is chosen.
 ONES = {"yes", "1", "true", "uq", "unanswerable", "invalid", "positive"}
+LONGEST = 5000  # characters of a text: some attackers look at all pairs of its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,8 @@ def read_set(source: Rows, name: str, asked: Columns = Columns()) -> LabelledSet
         UserError: lists columns that are missing; or rows without text or label, repeated ids, one label, one picture.
     """
     problems = Problems(name)
+    if not len(source):
+        raise UserError(f"{name}: it has no rows")
     named = [asked.text, asked.label, asked.group, asked.where and asked.where[0]]
     for column in named:
         if column is not None and column not in source.columns:
@@ -81,6 +84,8 @@ def read_set(source: Rows, name: str, asked: Columns = Columns()) -> LabelledSet
     problems.raise_if_any()
     if (asked.text is None) != (asked.label is None):
         raise UserError(f"{name}: give --text and --label together, or neither")
+    if asked.positive is not None and asked.label is None:
+        raise UserError(f"{name}: --positive is a value of --label; name that column and --text, too")
     form = "columns as asked" if asked.text else form_of(source.columns, name)
     reading = as_asked(source, asked, name) if asked.text else FORMS[form].read(source)
     if asked.group is not None:
@@ -106,7 +111,9 @@ def checked(
             shown = ", ".join(str(i + 1) for i in which[:5])
             problems.add(f"row {shown}{' ...' if len(which) > 5 else ''}", f"{what} ({len(which):,} in all)")
 
-    tell([i for i in places if not has_words(reading.texts[i])], "its text is empty or none")
+    tell([i for i in places if not has_words(reading.texts[i])], "its text is none, or has no words")
+    long = [i for i in places if len(str(reading.texts[i] or "")) > LONGEST]
+    tell(long, f"its text is longer than {LONGEST:,} characters; is it the right column?")
     tell([i for i in places if reading.labels[i] is None], "it has no label")
     if reading.pictures is not None:
         tell([i for i in places if plain(reading.pictures[i]) == ""], "it has no picture; see --group")

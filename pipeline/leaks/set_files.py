@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -43,6 +44,8 @@ def open_rows(source: str, config: str | None = None, split: str | None = None) 
     path = Path(source)
     if not path.is_file():
         return DatasetRows(source, config, split)
+    if config or split:
+        raise UserError(f"{source}: a file; --config and --split choose from a data set by name")
     if path.suffix == ".parquet":
         return ParquetRows(path)
     if path.suffix in SEPARATORS:
@@ -56,7 +59,7 @@ class JsonRows:
 
     def __init__(self, path: Path) -> None:
         with opened(path) as file:
-            data = file.read()
+            data = file.read().removeprefix(BOM_UTF8)
         self._around: dict[str, msgspec.Raw] | None = None  # what stands beside the list
         self._place = ""  # its key there
         self._keys: list[str] | None = None  # of the rows, if they are an object by id

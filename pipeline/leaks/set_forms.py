@@ -208,7 +208,7 @@ def plain(value: Any) -> str:
     >>> plain(1.0), plain("yes "), plain(float("nan")), plain({"bytes": b"x", "path": None})
     ('1', 'yes', '', '2d711642b726b044')
     """
-    if isinstance(value, Mapping):  # a picture, as `datasets` keeps it
+    if isinstance(value, Mapping) and value.keys() == {"bytes", "path"}:  # a picture, as `datasets` keeps it
         return plain(value["bytes"]) if value.get("bytes") else str(value.get("path") or "")
     if isinstance(value, bytes) or (isinstance(value, str) and len(value) > 1000):
         data = value if isinstance(value, bytes) else value.encode()

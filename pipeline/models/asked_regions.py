@@ -80,7 +80,7 @@ def _pixels(pictures: Mapping[str, Path], size: tuple[int, int]) -> np.ndarray:
     for picture, path in pictures.items():
         try:
             rows.append(decoded([path], size))
-        except (OSError, SyntaxError) as error:  # Pillow raises the second for some broken PNGs
+        except (OSError, ValueError) as error:
             missing = not path.exists()
             problems.add(picture, f"{path} is missing" if missing else f"{path} cannot be read ({error})")
     problems.raise_if_any()

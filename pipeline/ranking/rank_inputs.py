@@ -55,8 +55,8 @@ def _read(table: Path, names: Path, problems: Problems) -> tuple[np.ndarray, lis
     ids = read_json(names, list[str])
     try:
         array = np.asarray(np.load(table, mmap_mode="r"))
-    except (OSError, ValueError, EOFError) as error:
-        problems.add(str(table), str(error))
+    except Exception as error:  # of a damaged header numpy raises whatever its parser raises
+        problems.add(str(table), f"{type(error).__name__}: {error}")
         return np.zeros(0), ids
     if array.ndim != 2 or array.dtype != np.float32 or len(array) != len(ids):
         what = f"{array.dtype} {array.shape}, expected float32 with {len(ids)} rows, one for each of {names.name}"

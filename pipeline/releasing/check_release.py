@@ -24,7 +24,7 @@ TOLERANCE = 1e-6  # the stated scores are rounded to six places
 
 def write_checksums(folder: Path) -> None:
     """Write the sums of every file in the folder, sorted by path."""
-    lines = [f"{sha256_file(folder / path)}  {path}\n" for path in _files(folder)]
+    lines = [f"{sha256_file(folder / path)}  {path}\n" for path in files_of(folder)]
     write_text(folder / SUMS, "".join(lines))
 
 
@@ -44,7 +44,7 @@ def check_checksums(folder: Path) -> int:
         problems.raise_if_any()
     lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
     expected = {line[66:]: line[:64] for line in lines}
-    present = set(_files(folder))
+    present = set(files_of(folder))
     for path in sorted(set(expected) | present):
         if path not in present:
             problems.add(path, "missing")
@@ -56,10 +56,14 @@ def check_checksums(folder: Path) -> int:
     return len(expected)
 
 
-def _files(folder: Path) -> list[str]:
-    """All but the sums, and what Python leaves beside a module that was run."""
+def files_of(folder: Path) -> list[str]:
+    """All but the sums, and what Python leaves where a module was run, and the hub where it was downloaded (.gitattributes, .cache)."""
     files = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and path.name != SUMS]
-    return sorted(path.as_posix() for path in files if COMPILED not in path.parts)
+    return sorted(
+        path.as_posix()
+        for path in files
+        if not any(name == COMPILED or name.startswith(".") for name in path.parts)
+    )
 
 
 def released(folder: Path) -> Iterator[Item]:
@@ -121,10 +125,10 @@ def publish(release: Path, target: Path) -> str:
         )
     temporary = place.with_name(f".{place.name}.{os.getpid()}.tmp")
     try:
-        shutil.copytree(release, temporary, ignore=shutil.ignore_patterns(COMPILED))
-        for path in temporary.rglob("*"):
-            if path.is_file():
-                path.chmod(0o444)
+        for copy, path in ((temporary / name, release / name) for name in (*files_of(release), SUMS)):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+            copy.chmod(0o444)
         temporary.replace(place)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

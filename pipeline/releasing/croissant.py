@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.core.files import sha256_file
 from pipeline.releasing.licences import licences_of
-from pipeline.releasing.provenance import REHEARSAL
+from pipeline.releasing.provenance import REHEARSAL, SIMULATED
 from pipeline.releasing.release_facts import ReleaseFacts
 from pipeline.releasing.responsible import responsible
 
@@ -37,11 +37,12 @@ def croissant(home: Path, f: ReleaseFacts) -> dict[str, Any]:
     tables = {f"{subset}-{part}": part for subset, part in f.tables}
     name = f"rgqa-{f.dataset}"
     said = f"{f.p.title}: answerable and unanswerable questions about pictures."
+    warning = f"{REHEARSAL} " if f.rehearsal else f"{SIMULATED} " if f.simulated else ""
     metadata = mlc.Metadata(
         ctx=mlc.Context(conforms_to=CONFORMS[0]),  # pyright: ignore[reportArgumentType]
         name=name,
         version=f.version,
-        description=f"{REHEARSAL} {said}" if f.rehearsal else said,
+        description=warning + said,
         license=list(dict.fromkeys(licence.url for licence in licences_of(f.p).values())),
         date_published=datetime.combine(f.p.published, time()),
         url=f.p.url or None,

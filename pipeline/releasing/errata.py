@@ -49,6 +49,21 @@ def add_erratum(folders: Folders, version: str, item_id: str, reason: str) -> Pa
     return path
 
 
+def remove_erratum(folders: Folders, item_id: str) -> Path:
+    """Take back what was noted of an item; return the file.
+
+    Raises:
+        UserError: nothing is noted of it.
+    """
+    known = errata_of(folders)
+    if not any(row.item_id == item_id for row in known):
+        there = ", ".join(row.item_id for row in known) or "none"
+        raise UserError(f"{item_id}: nothing is noted of it; items that are: {there}")
+    path = folders.errata / FILE
+    write_json(path, [row for row in known if row.item_id != item_id])
+    return path
+
+
 def errata_text(title: str, errata: Sequence[Erratum], ids: Collection[str]) -> str:
     """ERRATA.md: what is wrong with items of the release, and which faulty ones are gone from it.
 

@@ -16,9 +16,9 @@ ON_HUB = {
     *("cdla-sharing-1.0", "cdla-permissive-1.0", "cdla-permissive-2.0"),
 }
 FILES: dict[Part, str] = {
-    "questions": "rgqa/, the columns of data/ but for the pictures, provenance.jsonl, dropped.jsonl, harness/",
+    "questions": "All files but for what is named below: rgqa/, the columns of data/, provenance.jsonl, the card and so on",
     "verdicts": "verdicts.jsonl, set_aside.jsonl, the votes in provenance.jsonl, quality.html but for the pictures in it",
-    "pictures": "the column `image` of data/, those in card.png and quality.html",
+    "pictures": "The columns `image` of data/ and of harness/vlmevalkit/, those in card.png and quality.html",
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json
-from pipeline.releasing.check_release import COMPILED, check_release, released
+from pipeline.releasing.check_release import SUMS, check_release, files_of, released
 
 
 def publish_on_hub(release: Path, name: str, as_demo: bool = False) -> str:
@@ -56,7 +56,7 @@ def publish_on_hub(release: Path, name: str, as_demo: bool = False) -> str:
             repo_type="dataset",
             folder_path=release,
             commit_message=f"Version {version}",
-            ignore_patterns=[f"**/{COMPILED}/**"],
+            allow_patterns=[*files_of(release), SUMS],
             delete_patterns=["*"],
         )
         api.create_tag(name, tag=tag, repo_type="dataset")  # last: what has its tag is whole

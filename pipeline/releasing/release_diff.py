@@ -13,9 +13,11 @@ from pipeline.releasing.errata import Erratum
 from pipeline.releasing.provenance import Provenance
 from pipeline.releasing.subset_files import RgqaRow
 
+PROVENANCE = "provenance.jsonl"
 Items = Mapping[str, Provenance]  # of one subset, by id
 # What of an item may have changed, and how it is told.
 CHANGES: dict[str, Callable[[Provenance], str]] = {
+    "label": lambda row: "UQ" if row.item.unanswerable else "AQ",
     "text": lambda row: row.item.text,
     "answer": lambda row: "no answer" if row.item.unanswerable else row.item.answer,
     "verdict": lambda row: f"{row.votes_invalid} invalid, {row.votes_valid} valid",
@@ -30,8 +32,10 @@ def release_diff(old: Path, new: Path, full: bool = False) -> list[str]:
     `full` is set, which ones.
 
     Raises:
-        UserError: one of them is no release's folder.
+        UserError: one of them is no release's folder, or both are the same.
     """
+    if old.resolve() == new.resolve():
+        raise UserError(f"{old}: the same folder twice; name two versions of a release")
     before, after = subsets_of(old), subsets_of(new)
     lines = [f"{named(old)} -> {named(new)}", *_whole(old, new)]
     names: list[Subset] = [name for name in SUBSETS if name in before or name in after]
@@ -92,13 +96,14 @@ def subsets_of(folder: Path) -> dict[Subset, Items]:
     Raises:
         UserError: it is no release's folder.
     """
-    if not folder.is_dir():
-        raise UserError(
-            f"{folder}: there is no such folder; wanted a release's, data/release/<data set>/<version>"
-        )
+    if not (folder / PROVENANCE).is_file():
+        raise UserError(f"{folder}: no release's folder; wanted data/release/<data set>/<version>")
     found: dict[Subset, dict[str, Provenance]] = {}
-    for row in read_jsonl(folder / "provenance.jsonl", Provenance):
-        found.setdefault(row.item.subset, {})[row.item.item_id] = row
+    try:
+        for row in read_jsonl(folder / PROVENANCE, Provenance):
+            found.setdefault(row.item.subset, {})[row.item.item_id] = row
+    except UserError as error:
+        raise UserError(f"{error}; was the release made by another version of the pipeline?") from error
     return dict(found)
 
 

@@ -15,6 +15,7 @@ HOW: dict[Subset, str] = {
     "clip-hard": "questions of other pictures, among the most similar by CLIP",
     "pt-easy": "own questions with objects replaced",
     "pt-hard": "own questions with attributes or spatial relations replaced",
+    "twins": "own questions, at a picture drawn again with one thing altered",
 }
 PAIRING = {
     "image_and_text": "In the CLIP subsets every text appears as often as UQ as it does as AQ (of another picture), and every "

@@ -154,11 +154,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         benchmark, models, options = read(parsed, alone)
         write_report(score(benchmark, models, options), parsed, options)
-    except InputError as error:
-        first, *rest = error.problems
-        print(f"error: {first}", *(f"  {line}" for line in rest[:PROBLEMS]), sep="\n", file=sys.stderr)
-        if len(rest) > PROBLEMS:
-            print(f"  ... and {len(rest) - PROBLEMS} more", file=sys.stderr)
+    except (InputError, OSError) as error:  # what the system says: a full disk, no permission
+        first, *rest = error.problems if isinstance(error, InputError) else [str(error)]
+        more = [f"... and {len(rest) - PROBLEMS} more"] if len(rest) > PROBLEMS else []
+        told = "\n  ".join([f"error: {first}", *rest[:PROBLEMS], *more])
+        print(CONTROLS.sub("\ufffd", told), file=sys.stderr)
         sys.exit(1)
 
 

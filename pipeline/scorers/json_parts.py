@@ -10,7 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .validation import parse_json
+from .validation import loads, parse_json
 
 ROWS = 1 << 9  # rows that are looked at together
 PART, TRIES = 1 << 15, 8  # bytes that are parsed at once: their objects fit the cache; gaps tried
@@ -45,13 +45,13 @@ def _parts(data: bytes, place: int, path: Path | str) -> Iterator[list[Any]]:
     while tries < TRIES and (gap := _GAP.search(data, reach)):
         reach = gap.end() - 1
         try:
-            part = json.loads(b"[%b]" % data[place : gap.start() + 1])
-        except (ValueError, RecursionError):
+            part = loads(b"[%b]" % data[place : gap.start() + 1])
+        except ValueError:
             tries += 1
             continue
         yield part
         place, reach, tries = reach, reach + PART, 0
     try:
-        yield json.loads(b"[" + data[place:])
-    except (ValueError, RecursionError):
+        yield loads(b"[" + data[place:])
+    except ValueError:
         yield parse_json(data, path)  # which says what is wrong

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from .answered import Predictions
-from .tables import DELIMITERS, first, rows_of
+from .tables import as_text as knows_no_numbers
+from .tables import first, rows_of
 from .validation import InputError, read_bytes
 
 ID = ("questionId", "question_id", "id")
@@ -48,7 +49,7 @@ def judged(model: Predictions, path: Path) -> Predictions:
     """
     rows, _ = rows_of(path, read_bytes(path))
     rows = [row for row in rows if isinstance(row, dict)]
-    labels, faults = labels_of(rows, as_text=not DELIMITERS.keys().isdisjoint(path.suffixes))
+    labels, faults = labels_of(rows, knows_no_numbers(path))
     given = Counter(str(name) for row in rows if (name := first(row, ID)) is not None)
     faults += [f"{name}: stands there {count} times" for name, count in given.items() if count > 1]
     if unknown := sorted(labels.keys() - model.places.keys()):

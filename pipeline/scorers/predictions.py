@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,7 +17,7 @@ from .answered import Predictions
 from .json_parts import in_parts
 from .labels import COLUMNS, ID, labels_of, with_labels
 from .logs import recognised
-from .tables import DELIMITERS, VERSION, WANTED, first, rows_of
+from .tables import VERSION, WANTED, as_text, first, rows_of
 from .validation import InputError, read_bytes
 
 ANSWER = ("prediction", "answer")
@@ -50,6 +51,7 @@ RIVALS = frozenset(
     ]
 )
 Rows = list[dict[str, Any]]
+_DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 
 
 def read_predictions(path: Path | str) -> Predictions:
@@ -68,7 +70,7 @@ def read_predictions(path: Path | str) -> Predictions:
     sha256 = hashlib.sha256(data).hexdigest()
     rows, version = rows_of(path, data)
     rows, reading, faults = recognised(rows, path, ID, ANSWER)
-    read = _Reader(version, numbers_as_text=not DELIMITERS.keys().isdisjoint(path.suffixes))
+    read = _Reader(version, numbers_as_text=as_text(path))
     read.faults += faults
     for part in in_parts(rows):
         if not all(isinstance(row, dict) for row in part):
@@ -202,6 +204,8 @@ def _number(value: object, numbers_as_text: bool) -> float | str:
     if isinstance(value, str) and numbers_as_text:
         with suppress(ValueError):
             value = float(str(value))
+        if isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value.strip()):
+            return f"{value!r}, wanted a number with a decimal point"
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         return f"{value!r}, wanted a number"
     try:

@@ -14,9 +14,11 @@ BEGINNING = 40
 QUESTION = 30  # words of a question
 FLAGS = 5
 
-# What a model thinks before it speaks; what follows the end tag counts, or all of it where nothing does.
+# What a model thinks before it speaks; what follows the end tag counts, or all of it where nothing does. Where the template
+# of a chat begins the thought itself, the reply has its end alone.
 THOUGHTS = re.compile(
     r"(?is)<(think|thinking|thought|reasoning|scratchpad|analysis)>.*?(?:</\1>|\Z)|◁think▷.*?(?:◁/think▷|\Z)"
+    r"|\A(?:(?!<think>).)*?</think>"
 )
 LATEX = re.compile(r"\\(?:boxed|text|textbf|mathrm)\b")
 WORD = re.compile(r"n/a|[a-z]+(?=n't\b)|n't\b|'(?:s|re|ve|d|ll|m)\b|[a-z]+|\d+|\n|[^\s\w]")
@@ -44,6 +46,8 @@ def spoken(reply: str) -> str:
     """The reply without the thoughts before it.
 
     >>> spoken("<think>There is no cat.</think>Black.")
+    ' Black.'
+    >>> spoken("There is no cat.</think>Black.")
     ' Black.'
     """
     said = THOUGHTS.sub(" ", reply)

@@ -3,12 +3,14 @@ installed."""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from .headers import columns, delimited, named_cells
 from .json_parts import ROWS, parse_list
 from .logs import samples_of
 from .validation import InputError, parse_json, parse_lines
@@ -46,11 +48,17 @@ def rows_of(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
     return value["predictions"], str(first(value, VERSION) or "")
 
 
+def as_text(path: Path) -> bool:
+    """Whether a file's form knows no numbers, so that they come as texts."""
+    return not DELIMITERS.keys().isdisjoint(ending.lower() for ending in path.suffixes)
+
+
 def _csv_rows(path: Path, data: bytes, delimiter: str) -> Iterator[dict[str, Any]]:
     try:
-        table = csv.reader(io.StringIO(data.decode("utf-8-sig")), delimiter=delimiter)
-        names = next(table, [])
-        yield from (dict(zip(names, row, strict=False)) for row in table if row)
+        wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # Excel's "Unicode text"
+        text = data.decode("utf-16" if wide else "utf-8-sig")
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimited(text, delimiter), strict=True)
+        yield from named_cells(columns(next(rows, []), path), rows, path)
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8"
@@ -63,15 +71,19 @@ def _parquet_rows(path: Path, data: bytes) -> Iterator[dict[str, Any]]:
     try:
         from pyarrow import parquet
 
-        for part in parquet.ParquetFile(io.BytesIO(data)).iter_batches(ROWS):
-            columns = part.to_pydict()
-            yield from (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+        file = parquet.ParquetFile(io.BytesIO(data))
+        names = columns(file.schema_arrow.names, path)
+        for part in file.iter_batches(ROWS):
+            cells = (column.to_pylist() for column in part.columns)
+            yield from (dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True))
     except ImportError:
         raise InputError(
             f"{path}: reading Parquet needs pyarrow, which is not installed: pip install pyarrow"
         ) from None
-    except (ValueError, OSError) as error:  # pyarrow's errors are one of these
-        raise InputError(f"{path}: not a Parquet file ({error})") from None
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file makes pyarrow raise whatever its parts raise
+        raise InputError(f"{path}: not a Parquet file ({str(error) or type(error).__name__})") from None
 
 
 def first(row: dict[str, Any], keys: tuple[str, ...]) -> Any:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import gzip
 import json
+import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -119,7 +121,9 @@ def parse_json(data: bytes, path: Path | str) -> Any:
         InputError: says where it breaks.
     """
     try:
-        return _loads(data)
+        return loads(data)
+    except Repeated as error:
+        raise InputError(f"{path}: {error}") from None
     except ValueError as error:
         raise InputError(f"{path}: not valid JSON ({error}); the file may be cut off") from None
 
@@ -134,7 +138,7 @@ def parse_lines(data: bytes, path: Path | str) -> Iterator[tuple[int, Any]]:
     for start in range(0, len(lines), LINES):
         part = [(n, line) for n, line in enumerate(lines[start : start + LINES], start + 1) if line.strip()]
         try:
-            values = _loads(b"[" + b",".join(line for _, line in part) + b"]")
+            values = loads(b"[" + b",".join(line for _, line in part) + b"]")
         except ValueError:
             values = []
         if len(values) != len(part):
@@ -144,19 +148,44 @@ def parse_lines(data: bytes, path: Path | str) -> Iterator[tuple[int, Any]]:
 
 def _line(number: int, line: bytes, path: Path | str) -> Any:
     try:
-        return _loads(line)
+        return loads(line)
+    except Repeated as error:
+        raise InputError(f"{path}, line {number}: {error}") from None
     except ValueError as error:
         raise InputError(f"{path}, line {number}: not valid JSON ({error})") from None
 
 
-def _loads(data: bytes) -> Any:
-    """As `json.loads`; whatever it cannot read is a ValueError."""
+class Repeated(ValueError):
+    """An object names a key twice, so that nobody knows which value counts; readers of JSON keep the last one silently."""
+
+
+def loads(data: bytes) -> Any:
+    """As `json.loads`, but a key that stands twice in an object is an error.
+
+    Raises:
+        ValueError: it cannot be read, whatever the reason.
+    """
     try:
-        return json.loads(data)
+        value = json.loads(data)
+        # Every key is followed by a colon; where there are as many as keys were read of a list of flat objects, which most
+        # files hold, none is there twice. All others are read once more with a look at each object.
+        flat = isinstance(value, list) and all(type(row) is dict for row in value)
+        if not flat or sum(map(len, value)) != len(_KEYS.findall(data)):
+            json.loads(data, object_pairs_hook=_once)
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
     except RecursionError:
         raise ValueError("nested too deep") from None
+    return value
+
+
+_KEYS = re.compile(rb'"\s*:')
+
+
+def _once(pairs: list[tuple[str, Any]]) -> None:
+    if len(dict(pairs)) < len(pairs):
+        twice = sorted(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise Repeated(f"an object has the key {', '.join(twice)} twice; keep one")
 
 
 def read_mapping(path: Path | str) -> dict[str, Any]:

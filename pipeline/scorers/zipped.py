@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from .headers import columns, named_cells
 from .validation import InputError, parse_json
 
 # More than any log holds; a small file that claims more is a bomb.
@@ -59,14 +60,11 @@ def xlsx_rows(path: Path, data: bytes) -> list[dict[str, Any]]:
             names, *rows = [list(cells) for cells in sheet.iter_rows(values_only=True)] or [[]]
     except Exception as error:  # a broken workbook makes openpyxl raise whatever its parts raise
         raise InputError(f"{path}: not an Excel workbook ({type(error).__name__}: {error})") from None
-    filled = [row for row in rows if any(cell is not None for cell in row)]
-    return [
-        {str(name): _cell(name, cell) for name, cell in zip(names, row, strict=False) if name is not None}
-        for row in filled
-    ]
+    read = columns(("" if name is None else name for name in names), path)
+    return [{name: _cell(name, cell) for name, cell in row.items()} for row in named_cells(read, rows, path)]
 
 
-def _cell(name: object, value: Any) -> Any:
+def _cell(name: str, value: Any) -> Any:
     """What a cell says: numbers stay numbers only in a column of confidences."""
     if value is None:
         return ""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from pipeline.core.errors import Problems
-from pipeline.sources.json_members import fault, members
+from pipeline.sources.json_members import UNREADABLE, fault, members
 
 
 class AskedQuestion(NamedTuple):
@@ -43,7 +43,7 @@ def asked_questions(path: Path) -> Iterator[AskedQuestion]:
         for key, raw in members(file, file.name, problems).items():
             try:
                 row = decode(raw)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            except UNREADABLE as error:
                 problems.add(f"{file.name}, question {key}", fault(error))
                 continue
             count += 1

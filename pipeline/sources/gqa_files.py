@@ -21,7 +21,7 @@ import msgspec
 
 from pipeline.core.errors import Problems
 from pipeline.core.records import Question, Record, Relation, Scene, SceneObject, Split, Step
-from pipeline.sources.json_members import Key, records
+from pipeline.sources.json_members import records
 
 Which = Literal["balanced", "all"]
 
@@ -84,7 +84,7 @@ class SceneRow(Record, omit_defaults=True):
 
     width: int
     height: int
-    objects: dict[Key, ObjectRow]
+    objects: dict[str, ObjectRow]
     location: str | None = None
     weather: str | None = None
 
@@ -140,6 +140,8 @@ def scenes(
     """
     split_of: dict[str, Split] = {f"{folder.name}/{split}_sceneGraphs.json": split for split in splits}
     for picture_id, name, row in records(folder.parent, split_of, "picture", SceneRow, problems):
+        for fault in _blanks(row):
+            problems.add(f"{name}, picture {picture_id}", fault)
         objects = []
         for object_id, thing in row.objects.items():
             relations = tuple(
@@ -150,7 +152,7 @@ def scenes(
             if dangling is not None:
                 dangling[split_of[name]] += len(thing.relations) - len(relations)
             fields: dict[str, Any] = msgspec.structs.asdict(thing) | {"relations": relations}
-            objects.append(SceneObject(object_id=str(object_id), **fields))
+            objects.append(SceneObject(object_id=object_id, **fields))
         yield Scene(
             picture_id=picture_id,
             split=split_of[name],
@@ -161,6 +163,19 @@ def scenes(
             weather=row.weather or "",
             complete=complete,
         )
+
+
+def _blanks(row: SceneRow) -> Iterator[str]:
+    """Names of which nothing is left without blanks: no question can be asked of such a thing."""
+    for object_id, thing in row.objects.items():
+        said = {
+            "its name": [thing.name],
+            "an attribute": thing.attributes,
+            "a relation's name": [to.name for to in thing.relations],
+        }
+        for what, names in said.items():
+            if any(not name.strip() for name in names):
+                yield f"object {object_id}: {what} is blank"
 
 
 def truth(folder: Path, splits: Iterable[Split]) -> dict[str, Scene]:

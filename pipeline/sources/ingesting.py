@@ -15,6 +15,7 @@ from pipeline.sources import gqa_files, own_table
 from pipeline.sources.picture_files import inspect, is_id, listing
 
 Format = Literal["gqa", "table"]
+LONGEST = 200  # characters of an id, which names files too; those have 255 at most, with what is put before and after
 
 
 class IngestParams(Params):
@@ -78,6 +79,9 @@ def faults(question: Question) -> list[str]:
         "it has no answer": question.answer.strip(),
     }
     reasons = [reason for reason, holds in sound.items() if not holds]
+    for what, name in (("the id", question.question_id), ("the picture's name", question.picture_id)):
+        if len(name) > LONGEST:
+            reasons.append(f"{what} has {len(name)} characters, more than {LONGEST}: {name[:20]}...")
     for number, step in enumerate(question.program):
         wrong = [needed for needed in step.dependencies if not 0 <= needed < number]
         if wrong:

@@ -6,7 +6,10 @@ So memory is an index of a few hundred bytes a member, whatever the members' siz
 
 from __future__ import annotations
 
+import errno
+import json
 import mmap
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -17,6 +20,7 @@ import msgspec
 from pipeline.core.errors import Problems
 
 T = TypeVar("T")
+UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)  # what decoders raise
 
 
 class Key(str):
@@ -28,17 +32,40 @@ def mapped(path: Path) -> mmap.mmap:
     """The content of a file, of which only the parts in use are in memory.
 
     Raises:
-        ValueError: it is empty.
+        ValueError: it is empty. OSError: it is missing, or a pipe, whose end might never come.
     """
+    if path.is_fifo():
+        raise OSError(errno.ESPIPE, "a pipe where a file was expected", str(path))
     with path.open("rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def fault(error: Exception) -> str:
-    """A decoder's message, with what to do when a number stands where an id is wanted."""
+    """A decoder's message, with what to do when a number stands where an id or another text is wanted."""
+    if isinstance(error, RecursionError):
+        return "lists or objects nested too deeply to be read"
     message = str(error)
-    is_id = "Expected `str`, got `int`" in message or "Expected `str`, got `float`" in message
-    return message + ("; ids are strings, a number loses its leading zeros" if is_id else "")
+    if not re.search(r"Expected `str`, got `(int|float|bool)`", message):
+        return message
+    if re.search(r"`\$\.(answer|question|fullAnswer|full_answer)`", message):
+        return message + '; a text is wanted, "2" not 2'
+    return message + "; ids are strings, a number loses its leading zeros"
+
+
+def repeated(raw: bytes | msgspec.Raw) -> list[str]:
+    """The keys that an object in a JSON text names more than once, sorted; decoders keep the last one silently.
+
+    Raises:
+        ValueError, RecursionError: it is no JSON, or nested too deeply.
+    """
+    found: set[str] = set()
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        if len(dict(pairs)) < len(pairs):
+            found.update(_more_than_once(key for key, _ in pairs))
+
+    json.loads(bytes(raw), object_pairs_hook=look)
+    return sorted(found)
 
 
 def members(path: Path, name: str, problems: Problems) -> dict[str, msgspec.Raw]:
@@ -57,6 +84,10 @@ def members(path: Path, name: str, problems: Problems) -> dict[str, msgspec.Raw]
         problems.add(name, "no such file; put it there, or leave its split out of `ingest` in params.yaml")
     except IsADirectoryError:
         problems.add(name, "a folder where a file was expected")
+    except OSError as error:
+        problems.add(name, error.strerror or str(error))
+    except RecursionError as error:
+        problems.add(name, fault(error))
     except msgspec.ValidationError as error:
         problems.add(name, f"expected one JSON object with ids as keys: {error}")
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -64,7 +95,7 @@ def members(path: Path, name: str, problems: Problems) -> dict[str, msgspec.Raw]
     except ValueError:  # what mmap says of an empty file
         problems.add(name, "the file is empty; fetch it again")
     else:
-        for key in _repeated(seen):
+        for key in _more_than_once(seen):
             problems.add(name, f"the id {key} occurs more than once")
         return {str(key): value for key, value in index.items()}
     return {}
@@ -81,22 +112,21 @@ def records(
     """
     rows = [(key, name, raw) for name in names for key, raw in members(folder / name, name, problems).items()]
     rows.sort(key=lambda row: row[:2])
-    seen: list[str] = []
-    decoder = msgspec.json.Decoder(kind, dec_hook=_noting(seen))
+    decoder = msgspec.json.Decoder(kind)
     before = ("", "")
     for key, name, raw in rows:
         where = f"{name}, {what} {key}"
         if key == before[0]:
             problems.add(where, f"the same id is in {before[1]}")
         before = key, name
-        seen.clear()
         try:
             record = decoder.decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            twice = repeated(raw)
+        except UNREADABLE as error:
             problems.add(where, fault(error))
             continue
-        for inner in _repeated(seen):
-            problems.add(where, f"the object id {inner} occurs more than once")
+        for inner in twice:
+            problems.add(where, f"the key {inner} occurs more than once")
         yield key, name, record
 
 
@@ -120,6 +150,6 @@ def _noting(seen: list[str]) -> Callable[[type, Any], Key]:
     return hook
 
 
-def _repeated(seen: Iterable[str]) -> list[str]:
+def _more_than_once(seen: Iterable[str]) -> list[str]:
     """Keys that occur more than once, sorted."""
     return sorted(key for key, count in Counter(seen).items() if count > 1)

@@ -1,10 +1,10 @@
 """Any other pictures and questions: a table in `source/`, one question a row. The way in for own data.
 
-    questions.csv      UTF-8, with a header
+    questions.csv      UTF-8, with a header; between the cells commas, semicolons or tabs
     questions.xlsx     one sheet, with a header; cells that hold ids or answers are text, not numbers
     questions.parquet  columns of text
     questions.jsonl    one object a line
-    images/            the pictures, any format that Pillow reads, in this folder itself
+    images/            the pictures (JPEG, PNG, WebP, GIF, BMP), in this folder itself
     sceneGraphs/<split>_sceneGraphs.json      optional, as GQA writes them, keyed by picture id
 
 Columns:
@@ -16,29 +16,33 @@ Columns:
     program       optional: the functional program as GQA's `semantic` list, or as JSON text; without it the question
                   can be ranked and perturbed, but not judged
     full_answer, structural, semantic, detailed   optional, as in GQA
-The same checks hold for all four forms. An empty cell, null and NaN are missing; "NA" and "None" are texts.
+The same checks hold for all four forms. An empty cell, null and NaN are missing; "NA" and "None" are texts. Columns may be
+written with capitals and blanks ("Question ID").
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
+import io
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import msgspec
 import pandas as pd
 
-from pipeline.core.errors import Problems
+from pipeline.core.errors import OUTSIDE, Problems
 from pipeline.core.records import Question, Record, Split, Step
-from pipeline.sources.json_members import fault
+from pipeline.sources.json_members import UNREADABLE, fault, repeated
 from pipeline.sources.picture_files import ENDINGS
 
 FILES = ("questions.jsonl", "questions.csv", "questions.xlsx", "questions.parquet")
 BEYOND = "(beyond the header)"
+DELIMITERS = ",;\t"
 
 
 class TableRow(Record, omit_defaults=True):
@@ -54,6 +58,9 @@ class TableRow(Record, omit_defaults=True):
     structural: str = ""
     semantic: str = ""
     detailed: str = ""
+
+
+_COLUMNS = {field.encode_name for field in msgspec.structs.fields(TableRow)}
 
 
 def questions(
@@ -92,22 +99,32 @@ def _checked(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:
         for where, row in _lines(path) if path.suffix == ".jsonl" else _rows(path):
             try:
                 cells = msgspec.json.decode(row, type=dict[str, Any]) if isinstance(row, bytes) else row
+                twice = repeated(row) if isinstance(row, bytes) else []
                 cells = {name: cell for name, cell in cells.items() if cell is not None}
                 if isinstance(cells.get("program"), str):
-                    cells["program"] = msgspec.json.decode(cells["program"])
+                    text = cells["program"]
+                    cells["program"] = msgspec.json.decode(text)
+                    twice += repeated(text.encode())
+                for key in twice:
+                    problems.add(where, f"the key {key} occurs more than once")
                 yield where, msgspec.convert(cells, TableRow)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            except UNREADABLE as error:
                 problems.add(where, fault(error))
     except UnicodeDecodeError as error:
         problems.add(path.name, f"not UTF-8 ({error}); save the table as UTF-8")
-    except (ValueError, KeyError, OSError, BadZipFile, csv.Error) as error:  # what the readers raise
-        problems.add(path.name, f"cannot be read: {error}")
+    except (
+        Exception
+    ) as error:  # a damaged Parquet file or workbook makes its reader raise whatever its parts raise
+        if isinstance(error, OSError) and error.errno in OUTSIDE:
+            raise
+        problems.add(path.name, f"cannot be read: {str(error) or type(error).__name__}")
 
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
     """Lines of JSON. Not read by pandas: it makes numbers of ids, and ends at the first line that is wrong."""
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
+            line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
             if line.strip():
                 yield f"{path.name}, line {number}", line
 
@@ -122,7 +139,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         rows = _csv(path) if path.suffix == ".csv" else _cells(_sheet(path))
     if not rows:
         raise ValueError("the file is empty")
-    names = [BEYOND if name is None else str(name) for name in rows[0]]
+    names = [BEYOND if name is None else _column(name) for name in rows[0]]
     if twice := [name for name, count in Counter(names).items() if count > 1 and name != BEYOND]:
         raise ValueError(f"the header names {', '.join(sorted(twice))} more than once")
     for number, row in enumerate(rows[1:], 1 if path.suffix == ".parquet" else 2):
@@ -132,9 +149,26 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _csv(path: Path) -> list[list[Any]]:
-    """Not by pandas, which passes over a row's cells beyond the header. Strict: no quote in the middle of a cell."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return [[cell or None for cell in row] for row in csv.reader(file, strict=True)]
+    """Not by pandas, which passes over a row's cells beyond the header. Strict: no quote in the middle of a cell. What stands
+    between the cells is what makes most of the header's names known ones."""
+    text = path.read_bytes().decode("utf-8-sig")
+
+    def parsed(delimiter: str) -> Iterator[list[str]]:
+        return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+
+    def known(delimiter: str) -> int:
+        with suppress(csv.Error):
+            return len({_column(name) for name in next(parsed(delimiter), [])} & _COLUMNS)
+        return 0
+
+    return [[cell or None for cell in row] for row in parsed(max(DELIMITERS, key=known))]
+
+
+def _column(name: object) -> str:
+    """A column's name; of a known one, however it is written, the known one."""
+    written = str(name).strip()
+    plain = "_".join(written.casefold().split())
+    return plain if plain in _COLUMNS else written
 
 
 def _sheet(path: Path) -> pd.DataFrame:

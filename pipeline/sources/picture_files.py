@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import re
-import warnings
 from pathlib import Path
 
-from PIL import Image
-
 from pipeline.core.errors import Problems
+from pipeline.core.files import sha256_file
+from pipeline.core.upright import upright
 
 ENDINGS = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -37,24 +34,10 @@ def listing(folder: Path, problems: Problems) -> dict[str, Path]:
 
 
 def inspect(path: Path) -> tuple[int, int, str]:
-    """Decode a picture wholly; return its width, height and the SHA-256 of the file.
+    """Decode a picture wholly; return its width and height, as it is shown, and the SHA-256 of the file.
 
     Raises:
-        ValueError: the file is empty, is no picture, or is cut off; the message says which.
+        ValueError: the file is empty, is no picture, is cut off, or of a kind that is refused (`upright`); the message says which.
     """
-    data = path.read_bytes()
-    if not data:
-        raise ValueError("the file is empty")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(data)) as picture:
-                picture.load()
-                width, height = picture.size
-    except Image.UnidentifiedImageError:
-        raise ValueError("not a picture that Pillow can read") from None
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise ValueError(f"too large to open: {error}") from None
-    except Exception as error:
-        raise ValueError(f"damaged: {error}") from None
-    return width, height, hashlib.sha256(data).hexdigest()
+    width, height = upright(path).size
+    return width, height, sha256_file(path)

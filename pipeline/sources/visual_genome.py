@@ -24,7 +24,7 @@ from pipeline.core.progress import track
 from pipeline.core.records import Split
 from pipeline.sources.gqa_files import ObjectRow, RelationRow, SceneRow
 from pipeline.sources.ingesting import target
-from pipeline.sources.json_members import Key, mapped, write_members
+from pipeline.sources.json_members import UNREADABLE, mapped, write_members
 
 T = TypeVar("T")
 
@@ -91,7 +91,7 @@ def scenes(
         try:
             graph = graphs.decode(raw)
             extra = attributes.decode(described.get(graph.image_id, b"[]"))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNREADABLE as error:
             problems.add(where, str(error))
             continue
         if graph.image_id in seen:
@@ -125,7 +125,7 @@ def convert(
     return f"{count:,} scene graphs -> {converted}{lost}"
 
 
-def _objects(graph: _Graph, extra: list[_Described], left_out: Counter[str]) -> dict[Key, ObjectRow]:
+def _objects(graph: _Graph, extra: list[_Described], left_out: Counter[str]) -> dict[str, ObjectRow]:
     """A graph's objects that have a name, by id; those that were merged into one count as that one."""
     named = {thing.object_id: thing for thing in graph.objects if _plain(thing.names)}
     left_out["objects without a name left out"] += sum(not _plain(thing.names) for thing in graph.objects)
@@ -144,7 +144,7 @@ def _objects(graph: _Graph, extra: list[_Described], left_out: Counter[str]) -> 
         else:
             left_out["relations without a name or an object left out"] += 1
     return {
-        Key(object_id): ObjectRow(
+        str(object_id): ObjectRow(
             name=_plain(thing.names)[0],
             x=thing.x,
             y=thing.y,
@@ -168,5 +168,9 @@ def _rows(path: Path, kind: type[T]) -> list[T]:
         return msgspec.json.decode(mapped(path), type=list[kind])
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
-    except ValueError as error:  # what mmap says of an empty file, and msgspec of a damaged one
+    except (
+        ValueError,
+        OSError,
+        RecursionError,
+    ) as error:  # what mmap says of an empty file, and msgspec of a damaged one
         raise UserError(f"{path}: empty, cut off, or not a list of scene graphs ({error})") from error

@@ -30,7 +30,7 @@ from annotation.study.betrayal import MOST_TOLD, Betrayal, betrayals, shown_ques
 from annotation.study.forecast import simulated_stream
 from pipeline.batching.filter_questions import by_name, foreign, of_the_picture, templates
 from pipeline.batching.tasks import make_tasks, shown
-from pipeline.core.errors import run
+from pipeline.core.errors import UserError, run
 from pipeline.core.files import read_jsonl
 from pipeline.core.params import Params, load
 from pipeline.core.paths import Folders
@@ -98,6 +98,11 @@ def warn(figures: Mapping[str, Any]) -> None:
 def main() -> None:
     folders, p = Folders(), load("batch", BatchParams)
     screened = list(folders.rows(Screened))
+    if not screened:
+        raise UserError(
+            f"{folders.file(Screened)}: no candidate is left to be judged; give more pictures and questions, or names of things "
+            "(scene graphs, functional programs), and look at rank.json, perturb.json and screen.json for what became of them"
+        )
     pictures = {row.picture_id: row for row in folders.rows(Picture)}
     questions = list(folders.asked(pictures))
     earlier = folders.annotations / "known.jsonl"

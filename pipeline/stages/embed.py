@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 
 from pipeline.core.errors import UserError, run
 from pipeline.core.params import load
@@ -17,6 +18,7 @@ from pipeline.core.paths import Folders
 from pipeline.core.records import Picture
 from pipeline.encoders import clip
 from pipeline.encoders.embedding import CACHE, SEED, Cache, EmbedParams, EmbedReport, keys
+from pipeline.encoders.weights import local_files
 
 
 def main() -> None:
@@ -31,6 +33,7 @@ def main() -> None:
             "check the source and ingest.split"
         )
 
+    check_place(params, folders.clip)
     encoder = clip.Encoder(params.model, params.pretrained, device=params.device)
     model = encoder.record
     picture_keys = keys(model, "picture", (picture.sha256 for picture in pictures))
@@ -47,6 +50,20 @@ def main() -> None:
     report = EmbedReport(model=model, pictures=len(pictures), questions=len(asked), distinct_texts=len(texts))
     what = f"{len(pictures):,} pictures and {len(texts):,} texts ({encoded:,} newly encoded)"
     folders.finish("embed", what, {"picture_ids.json": ids, "texts.json": texts, "embed.json": report})
+
+
+def check_place(params: EmbedParams, home: Path) -> None:
+    """DVC watches one folder for the model; were it elsewhere, another model would not make the vectors anew.
+
+    Raises:
+        UserError: the model is not in `home`.
+    """
+    for place in local_files(params.model, params.pretrained):
+        if not place.resolve().is_relative_to(home.resolve()):
+            raise UserError(
+                f"embed: {place}: a model outside of {home}, where dvc repro would not see it change; "
+                "move or copy it there, and name that place"
+            )
 
 
 if __name__ == "__main__":

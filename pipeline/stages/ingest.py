@@ -12,11 +12,12 @@ All three are sorted by id. Nothing is written unless everything is right.
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 
 import msgspec
 
-from pipeline.core.errors import run
+from pipeline.core.errors import UserError, run
 from pipeline.core.files import replacing
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
@@ -28,6 +29,8 @@ from pipeline.sources.ingesting import IngestParams, SourceFolder
 
 def main() -> None:
     params, folders = load("ingest", IngestParams), Folders()
+    if os.environ.get("DVC_STAGE"):
+        check_folders(folders)
     source, out = SourceFolder(folders.source, params), folders.stage("ingest")
     encode, paraphrased = msgspec.json.Encoder().encode, 0
     with ExitStack() as written:  # the files take their places together, when all is right
@@ -45,6 +48,19 @@ def main() -> None:
     what = f"{questions:,} questions on {len(source.wanted):,} pictures of {params.split}"
     what += f", {paraphrased:,} paraphrased" if params.paraphrase else ""
     folders.finish("ingest", what, {"ingest.json": report})
+
+
+def check_folders(folders: Folders) -> None:
+    """Told at the first stage, by whoever runs `dvc repro`.
+
+    Raises:
+        UserError: lists the folders that are missing.
+    """
+    if missing := [str(folder) for folder in folders.watched() if not folder.is_dir()]:
+        raise UserError(
+            f"{', '.join(missing)}: no such folder; run: rgqa init {folders.dataset} (it makes what is missing, "
+            "which may stay empty, and changes nothing else)"
+        )
 
 
 if __name__ == "__main__":

@@ -74,7 +74,9 @@ def judged(
     folders: Folders, candidates: Sequence[Candidate], vocabulary: Vocabulary, p: PaperParams
 ) -> list[Verified]:
     """What the simulated annotators say of them, by majority. (Nobody is excluded: filters are a matter of `collect`.)"""
-    filter_question = existence(min(vocabulary.objects), "singular")
+    if not candidates:
+        return []
+    filter_question = existence(min(vocabulary.objects, default="thing"), "singular")
     asked = [task_of(candidate, filter_question, True) for candidate in candidates]
     tasks = {task.task_id: task for task in asked}
     verdicts = simulated(folders, list(tasks.values()), p.votes, p.seed)

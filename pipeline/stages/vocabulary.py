@@ -27,6 +27,8 @@ from pipeline.counting.unlisted import share_listed
 from pipeline.counting.vocabulary_counts import VocabularyParams, count_vocabulary, write_graphs
 from pipeline.words.lexicon import Lexicon
 
+OFTEN = 5  # times that a name must be seen for anything to be known of what goes with it
+
 
 def main() -> None:
     folders, params = Folders(), load("vocabulary", VocabularyParams)
@@ -41,6 +43,15 @@ def main() -> None:
         print(
             "warning: neither scene graphs nor programs of questions: no names of objects and attributes are known, so"
             " pt-easy stays empty and pt-hard has relations alone; graphs of other pictures will do (data/README.md)",
+            file=sys.stderr,
+        )
+    elif (seldom := sum(entry.count < OFTEN for entry in vocabulary.objects.values())) * 2 > len(
+        vocabulary.objects
+    ):
+        print(
+            f"warning: a thin vocabulary: {seldom:,} of {len(vocabulary.objects):,} names are seen fewer than {OFTEN} times, so what "
+            "fits with what is hardly known: edits are drawn almost blindly and few candidates are screened; more scene "
+            "graphs, also of other pictures, or questions with programs will do (data/README.md)",
             file=sys.stderr,
         )
     kinds = ("objects", "attributes", "relations", "categories")

@@ -210,6 +210,6 @@ def test_unknown_nets_are_named_with_those_that_there_are():
 
 
 def test_what_is_no_picture_is_an_error(net):
-    with pytest.raises(OSError, match="cannot identify"):
+    with pytest.raises(ValueError, match="JPEG, PNG, WebP"):
         net.say("rp", [user(QUESTION, b"no picture")])
     assert np.isfinite(net.say("blind", [user(QUESTION, b"no picture")])[0]["yes"])

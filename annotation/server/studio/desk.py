@@ -7,6 +7,7 @@ import mimetypes
 import re
 from hmac import compare_digest
 from importlib.resources import files
+from secrets import token_hex
 from typing import Any
 
 from core.middleware import enforce_csrf_checks
@@ -22,8 +23,8 @@ from users.models import User
 from annotation.server.studio import members
 from annotation.server.studio.desk_tables import Participant
 from annotation.server.studio.leader import forget, report
-from annotation.server.studio.links import VOLUNTEERS, secret_of
-from annotation.server.studio.places import NOTHING, Desk
+from annotation.server.studio.links import VOLUNTEER, VOLUNTEERS, link_of, secret_of
+from annotation.server.studio.places import Desk
 from annotation.server.studio.queue import Queue, Refused, body_of, queues
 
 LOCAL = "/data/local-files/?d="  # Label Studio's address of a picture, before its path in data/
@@ -55,12 +56,11 @@ def static(request: HttpRequest, name: str) -> HttpResponse:
 def step(request: HttpRequest) -> HttpResponse:
     """What the page sends, and what it shows next; both JSON."""
     try:
+        said = body_of(request)
         with queues() as all_queues:
-            said = body_of(request)
             queue = _of(request, all_queues)
-            nobody = "There is nothing for you here now."
-            empty = {"show": "wait", "words": nobody, "guide": "", "contact": "", **NOTHING}
-            answer = Desk(queue, request.user).step(said) if queue else empty
+            nobody = {"show": "wait", "words": "There is nothing for you here now."}
+            answer = Desk(queue, request.user).step(said) if queue else nobody
     except Refused as refusal:
         return JsonResponse({"detail": str(refusal)}, status=refusal.status)
     return JsonResponse(answer, headers={"Cache-Control": "no-store"})
@@ -104,9 +104,10 @@ def _sent(request: HttpRequest, name: str) -> HttpResponse:
 def come_in(request: HttpRequest, token: str) -> HttpResponse:
     """Open the session of the person whose link this is."""
     with queues() as all_queues:
-        came = User.objects.filter(is_staff=False).values_list("email", flat=True)
-        people = {email for queue in all_queues for email in queue.content["people"]}
-        opened = [email for email in people.union(came) if _opens(token, email)]
+        people = {person for queue in all_queues for person in queue.content["people"].items()}
+        came = User.objects.filter(email__endswith=VOLUNTEER).values_list("email", flat=True)
+        people |= {(email, "") for email in came}
+        opened = [person[0] for person in people if _same(token, link_of(settings.SECRET_KEY, *person))]
         user = members.person(opened[0]) if opened else None
         if user is None or not any(queue.has(user) for queue in all_queues):
             return said(request, "This link opens nothing", "Ask whoever sent it for a new one.", 403)
@@ -119,16 +120,16 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     """Let a volunteer in by the open link: a name, an account, and a link of their own to come back with."""
     with queues() as all_queues:
         doors = [queue for queue in all_queues if queue.content["volunteers"]]
-        queue = next((one for one in doors if _opens(token, VOLUNTEERS + one.data_set)), None)
+        key = settings.SECRET_KEY
+        queue = next((one for one in doors if _same(token, secret_of(key, VOLUNTEERS + one.data_set))), None)
         if queue is None:
             return said(request, "This link opens nothing", "Ask whoever sent it for a new one.", 403)
         name = request.POST.get("name", "").strip()
-        email = f"{name.lower()}@volunteer.rgqa.local"
-        if request.method == "POST" and not (why := _refusal(name, email, queue)):
-            user = members.person(email)
+        if request.method == "POST" and not (why := _refusal(name, queue)):
+            user = members.person(f"{name.lower()}.{token_hex(4)}{VOLUNTEER}")
             Participant.objects.create(user=user.pk, data_set=queue.data_set, name=name)
             _enter(request, user)
-            link = request.build_absolute_uri(f"/desk/in/{secret_of(settings.SECRET_KEY, email)}")
+            link = request.build_absolute_uri(f"/desk/in/{link_of(key, user.email, '')}")
             text = "Keep this address: it brings you back to your tasks, on any day. Give it to nobody."
             return said(request, f"Welcome, {name}", text, link=link)
     text = "What may we call you? The study leader alone sees this name."
@@ -136,17 +137,17 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     return said(request, "Welcome", text, 400 if wrong else 200, asks=True, wrong=wrong)
 
 
-def _opens(token: str, whom: str) -> bool:
-    return compare_digest(token.encode(), secret_of(settings.SECRET_KEY, whom).encode())
+def _same(token: str, secret: str) -> bool:
+    return compare_digest(token.encode(), secret.encode())
 
 
-def _refusal(name: str, email: str, queue: Queue) -> str:
+def _refusal(name: str, queue: Queue) -> str:
     """Why a volunteer cannot have this name; "" if they can."""
     if not NAME.fullmatch(name):
         return "A name has letters, digits, dots and dashes, and begins with a letter or digit; no spaces."
-    if User.objects.filter(email=email).exists():
-        return "Somebody has that name already. If it is you, use the link that you were given; else take another."
     volunteers = Participant.objects.filter(data_set=queue.data_set).exclude(name="")
+    if volunteers.filter(name__iexact=name).exists():
+        return "Somebody has that name already. If it is you, use the link that you were given; else take another."
     return "There are enough people already. Thank you!" if volunteers.count() >= MOST else ""
 
 

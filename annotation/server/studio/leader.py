@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.sessions.backends.file import SessionStore
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_POST
 from tasks.models import Annotation, AnnotationDraft
 from users.models import User
 
@@ -72,13 +73,12 @@ def _people(queue: Queue) -> list[dict[str, Any]]:
     return rows
 
 
+@require_POST
 def forget(request: HttpRequest) -> HttpResponse:
     """Delete all that there is of somebody: account, answers, drafts, places, sessions."""
-    if request.method != "POST":
-        return JsonResponse({"detail": "POST"}, status=405)
     try:
+        email = body_of(request).get("email")
         with queues():
-            email = body_of(request).get("email")
             if not isinstance(email, str) or not email:
                 raise Refused(400, "an e-mail address is wanted")
             user = User.objects.filter(email__iexact=email, is_staff=False).first()

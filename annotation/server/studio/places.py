@@ -30,7 +30,6 @@ WORDS = {
     "again": "That was not enough this time. Read the guidelines once more; then you have a second try, with other questions.",
     "failed": "Thank you for trying. These tasks do not suit everybody, and you get no more of them. Nothing else depends on it.",
 }
-NOTHING = {"judged": 0, "minutes": 0, "right": None, "asked": None}
 
 
 class Desk:
@@ -54,7 +53,6 @@ class Desk:
                 self.person.save()
             case {"decline": True} if len(said) == 1:
                 self.queue.asking.leave(self.name)
-                self.places.filter(kind="task", state="open").delete()
                 self.person.consent_hash = ""
                 self.person.save()
                 return self._end("thanks", "declined")
@@ -81,8 +79,8 @@ class Desk:
         )
 
     def place(self, number: Any) -> Place:
-        """One of theirs, by its number; Refused (404) if there is none."""
-        known = type(number) is int and 0 < number < 1 << 31
+        """One of theirs, by its number; Refused (404) if there is none, or they take no part."""
+        known = type(number) is int and 0 < number < 1 << 31 and self.person.consent_hash
         place = self.places.filter(number=number).first() if known else None
         if place is None or not self._there(place):
             raise Refused(404, "no such place")
@@ -113,10 +111,12 @@ class Desk:
                 return self._end("failed", "again" if again else "failed", again=again)
             self.person.passed = True
             self.person.save()
-        if self.user.email in self.queue.content["excluded"] or self.queue.asking.out(self.name):
+        if self.queue.out(self.user):
+            self.queue.asking.leave(self.name)
             return self._end("thanks", "out")
         opened = self.places.filter(kind="task", state="open")
         if place := next((row for row in opened if row.key in self.queue.task), None):
+            self.queue.asking.hold(self.name, place.key)  # again, if it went to others meanwhile
             return self._shown(place)
         if key := self._asked():
             return self._shown(self._put("task", key))
@@ -127,8 +127,7 @@ class Desk:
         """The next task, which is theirs then. What others keep open and do not answer is free after a while."""
         if key := self.queue.asking.next(self.name):
             return key
-        opened = Place.objects.filter(data_set=self.queue.data_set, kind="task", state="open")
-        free = [place for place in opened if stale(place)]
+        free = [place for place in self.queue.opened() if stale(place)]
         for place in free:
             self.queue.asking.leave(str(place.user))
         return self.queue.asking.next(self.name) if free else None
@@ -153,8 +152,9 @@ class Desk:
         return not self.person.passed and done and not reached.passed(self.queue.rules["test_share"])
 
     def _put(self, kind: str, key: str) -> Place:
-        """The place of a task, made if it is none yet."""
-        last = self.places.aggregate(last=Max("number"))["last"] or 0
+        """The place of a task, made if it is none yet. A number is of one task alone, whatever the data set: what a page that was left
+        open sends is never taken for an answer to another."""
+        last = Place.objects.filter(user=self.user.pk).aggregate(last=Max("number"))["last"] or 0
         new = {"number": last + 1, "opened": now()}
         return Place.objects.get_or_create(**self.of, kind=kind, key=key, defaults=new)[0]
 
@@ -174,7 +174,7 @@ class Desk:
 
     def _page(self, place: Place) -> dict[str, Any]:
         shown = self.shown_of(place)
-        # Numbers come again (after a decline, for the next person at this browser), and pictures are kept there.
+        # Numbers come again for the next person at this browser, and pictures are kept there.
         mark = sha256(f"{self.of}{place.key}".encode()).hexdigest()[:16]
         picture = f"/desk/picture/{place.number}?{mark}"
         return {"place": place.number, "picture": picture, "first": shown["first"], "second": shown["second"]}
@@ -192,16 +192,19 @@ class Desk:
         }
 
     def _end(self, show: str, words: str = "", **more: Any) -> dict[str, Any]:
-        reached = self._reached([key for keys in self._lessons() for key in keys])
+        taught = () if words == "out" else self._lessons()
+        reached = self._reached([key for keys in taught for key in keys])
         own = self.places.filter(kind="task", state="answered")
-        told = {
+        return {
+            "show": show,
+            "words": WORDS[words or show],
             "judged": own.count(),
             "minutes": (self.places.aggregate(all=Sum("seconds"))["all"] or 0) / 60,
+            "right": reached.right,
+            "asked": reached.asked,
+            "back": None if words or show == "failed" else self._last(own),
+            **more,
         }
-        if reached.asked and words != "out":
-            told |= {"right": reached.right, "asked": reached.asked}
-        back = None if words or show == "failed" else self._last(own)
-        return {"show": show, "words": WORDS[words or show], **NOTHING, **told, "back": back, **more}
 
     def _answer(self, place: Place, answer: dict[str, str], seconds: float) -> None:
         """Write an answer. The same one again changes nothing; another one corrects a task, and nothing else."""
@@ -233,7 +236,7 @@ class Desk:
         number, when = self.queue.task[place.key], now()
         given = Annotation.objects.filter(task=number)
         own = given.filter(completed_by=self.user)
-        if own.filter(was_cancelled=cancelled).exists() and own.get().result == result:
+        if (cancelled, result) in own.values_list("was_cancelled", "result"):
             return
         fields = {
             "result": result, "result_count": len(result), "was_cancelled": cancelled, "lead_time": place.seconds,

@@ -8,6 +8,7 @@ transaction, and whatever fails inside lets go of the memory, so that the next r
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ from annotation.study.asking import Asking, AskingRules
 STALE = 12 * 3600  # seconds after which what somebody has open is asked of others too
 BODY = 20_000  # bytes that may be sent
 LOCK = threading.RLock()
+log = logging.getLogger(__name__)
 held: dict[Path, Queue] = {}
 
 
@@ -48,8 +50,14 @@ def queues() -> Iterator[list[Queue]]:
                 for path in settings.RGQA_DATA.glob("*/study/queue.json"):
                     seen = path.stat()
                     stamp = (seen.st_mtime_ns, seen.st_size, seen.st_ino)
-                    if path not in held or held[path].stamp != stamp:
+                    if path in held and held[path].stamp == stamp:
+                        continue
+                    held.pop(path, None)
+                    try:
                         held[path] = Queue(path, stamp)
+                    except (ValueError, LookupError, TypeError, AttributeError) as error:
+                        # The other data sets' people work on; a push, which asks for the report first, writes it anew.
+                        log.error("%s cannot be used (%r): run rgqa annotate push", path, error)
                 for path in [path for path in held if not path.exists()]:
                     del held[path]
                 yield sorted(held.values(), key=lambda queue: queue.stamp, reverse=True)
@@ -113,10 +121,24 @@ class Queue:
                 self.asking.skip(str(user), keys[number])
             elif number in keys and {"first", "second"} <= said.keys():
                 self.asking.answer(str(user), keys[number], said["first"], said["second"])
-        for place in Place.objects.filter(data_set=self.data_set, kind="task", state="open"):
-            there = place.user in people and self.has(people[place.user])
-            if there and place.key in self.task and not stale(place):
-                self.asking.hold(str(place.user), place.key)
+        agreed = Participant.objects.filter(data_set=self.data_set).exclude(consent_hash="")
+        may = set(agreed.values_list("user", flat=True)) & people.keys()
+        for place in self.opened():
+            user = people[place.user] if place.user in may else None
+            if user and self.has(user) and not self.out(user) and not stale(place):
+                self.asking.hold(str(user.pk), place.key)
+        for user in people.values():
+            if (since := self.content["excluded"].get(user.email)) is not None:
+                self.asking.exclude(str(user.pk), since)
+
+    def opened(self) -> list[Place]:
+        """The tasks that somebody has open, of those that are asked."""
+        places = Place.objects.filter(data_set=self.data_set, kind="task", state="open")
+        return [place for place in places if place.key in self.task]
+
+    def out(self, user: User) -> bool:
+        """Whether they are asked no more: stage `collect` excludes them, or they fail too many filter questions."""
+        return user.email in self.content["excluded"] or self.asking.out(str(user.pk))
 
     def has(self, user: User) -> bool:
         """Whether somebody annotates this data set: invited by name, or come by the open link, and did not leave."""

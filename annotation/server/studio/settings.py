@@ -1,6 +1,7 @@
 """Label Studio's settings with ours after them. Environment: RGQA_DATA, the folder of the data sets, and what `process` sets."""
 
 import os
+from hashlib import sha256
 from pathlib import Path
 
 # Read by Label Studio while its settings are made: no telemetry, no error reports, no version checks, nothing for strangers.
@@ -33,6 +34,8 @@ ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
 SESSION_ENGINE = "django.contrib.sessions.backends.file"
 SESSION_FILE_PATH = str(Path(theirs.BASE_DATA_DIR) / "sessions")
 Path(SESSION_FILE_PATH).mkdir(mode=0o700, exist_ok=True)
+# A browser sends a cookie to every port of a machine: the demo, or another study, must not log people out of this one.
+SESSION_COOKIE_NAME = f"rgqa-{sha256(SESSION_FILE_PATH.encode()).hexdigest()[:12]}"
 
 database = theirs.DATABASES["default"]
 if theirs.DJANGO_DB == theirs.DJANGO_DB_SQLITE:

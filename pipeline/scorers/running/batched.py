@@ -45,7 +45,7 @@ class Batches(Generic[A, B]):
         self._waiting.append((asked, box))
         await anyio.sleep(0)  # so that others that are ready come along
         async with self._one:
-            if not box:
+            while not box:  # others may be first
                 batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
                 replies = await anyio.to_thread.run_sync(self._each, [one for one, _ in batch])
                 for (_, other), reply in zip(batch, replies, strict=True):

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
-from inspect_ai.log import read_eval_log_samples
 from inspect_ai.model import (
     ChatCompletionChoice,
     ChatMessage,
@@ -26,7 +23,7 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 
 from ..validation import InputError
 from .batched import Batches, picture_bytes
-from .distributions import packed, write_distributions
+from .distributions import packed
 from .hf_nets import ACTIVATIONS, AnswerNet, NetAnswer, NetSettings, ShownQuestion, why_not_loaded
 
 ONE_QUESTION = "this model takes the question of one picture and says one answer: ask it with --prompt bare --recipe token-probability"
@@ -143,23 +140,3 @@ def shown_of(messages: list[ChatMessage]) -> ShownQuestion:
     return ShownQuestion(
         said[0].text.strip(), picture_bytes(pictures[0]), str((said[0].metadata or {}).get("picture", ""))
     )
-
-
-def write_distribution(path: Path, answers: Sequence[str], logs: Sequence[Path], order: Sequence[str]) -> int:
-    """Write what a run's logs have of a classifier's probabilities (`distributions.write_distributions`).
-
-    Args:
-        answers: of the model, its names. logs: of inspect_ai, later ones count. order: ids of the items wanted.
-
-    Returns:
-        How many items have one; with none, no file is written.
-    """
-    found: dict[str, str] = {}
-    for log in logs:
-        for sample in read_eval_log_samples(str(log), all_samples_required=False):
-            if text := (sample.output.metadata or {}).get("distribution"):
-                found |= dict.fromkeys(sample.metadata.get("items", [str(sample.id)]), text)
-    chosen = {item: found[item] for item in order if item in found}
-    if chosen:
-        write_distributions(path, answers, chosen)
-    return len(chosen)

@@ -6,11 +6,14 @@ import os
 import re
 from typing import Any
 
-SECRETS = ("KEY", "TOKEN", "SECRET")  # in names of environment variables
+LOCAL = ("hf", "hf-vqa", "hf-vlm", "mockllm")  # models that run in this process
+SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD")  # in names of environment variables
 
 
 def no_reply(model: Any, error: BaseException) -> str:
     """What is wrong, and what to do."""
+    if str(model).split("/")[0] in LOCAL:
+        return f"{model} does not answer: {said(error)}"
     status, words = status_of(error), said(error)
     if status in (401, 403):
         key = getattr(getattr(model, "api", None), "api_key_vars", None) or ["the environment's key"]
@@ -52,6 +55,7 @@ def reason_of(error: Any) -> str:
     message = error.message
     if "Request:" in message:
         message = message.replace("\\n", "\n").rsplit("\n\n", 1)[-1].removesuffix("')").removesuffix('")')
+        message = re.sub(r"\\(['\"])", r"\1", message)
     if message.startswith("RetryError"):
         causes = re.findall(r"^(?:\w+\.)*(\w+: .+)$", error.traceback, re.MULTILINE)
         message = next((cause for cause in reversed(causes) if not cause.startswith("RetryError")), message)
@@ -61,9 +65,44 @@ def reason_of(error: Any) -> str:
 def without_keys(text: str) -> str:
     """Without any key that stands in the environment, should a server repeat it."""
     for name, value in os.environ.items():
-        if len(value) > 5 and any(word in name.upper() for word in SECRETS):
-            text = text.replace(value, "***")
+        # A key with a line end after it stands otherwise in the words of an error.
+        if len(key := value.strip()) > 5 and any(word in name.upper() for word in SECRETS):
+            text = text.replace(key, "***")
     return text
+
+
+def hide_keys(api: Any) -> None:
+    """Let the errors of a model of inspect_ai come without keys: it writes them to its logs as they are."""
+    generate = api.generate
+
+    async def hidden(*values: Any, **named: Any) -> Any:
+        try:
+            found = await generate(*values, **named)
+        except Exception as error:
+            _hide(error)
+            raise
+        if isinstance(found, tuple) and isinstance(found[0], Exception):
+            _hide(found[0])
+            _hide_in(vars(found[1]))  # request and response
+        return found
+
+    api.generate = hidden
+
+
+def _hide(error: BaseException | None) -> None:
+    """In the words of an error, and of those that it came from."""
+    while error is not None:
+        error.args = tuple(without_keys(word) if isinstance(word, str) else word for word in error.args)
+        _hide_in(vars(error))
+        error = error.__cause__ or error.__context__
+
+
+def _hide_in(holder: dict[str, Any]) -> None:
+    for name, value in holder.items():
+        if isinstance(value, str):
+            holder[name] = without_keys(value)
+        elif isinstance(value, dict):  # what the server sent, which is logged, too
+            _hide_in(value)
 
 
 def one_line(text: str, most: int = 200) -> str:

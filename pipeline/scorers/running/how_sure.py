@@ -39,7 +39,7 @@ def token_probability(said: str, tokens: Tokens, answer: float) -> float | None:
     if not wanted or place < 0:
         return None
     inside = [logprob for start, end, logprob in parts if start < place + len(wanted) and end > place]
-    return _probability(math.exp(min(0.0, math.fsum(inside))))
+    return _probability(math.exp(min(math.fsum(inside), 0.0)))  # NaN stays NaN in this order
 
 
 def p_true(tokens: Tokens) -> float | None:
@@ -65,21 +65,26 @@ def p_true(tokens: Tokens) -> float | None:
 
 def verbal(reply: str) -> float | None:
     """The number from 0 to 100 in the reply, over 100. None where there is no number, or several, or one out of range,
-    or one with a decimal point up to 1, which may be on another scale.
+    or one on another scale: of 10, or with a decimal point up to 1.
 
-    >>> verbal("I am 85% sure."), verbal("85 out of 100"), verbal("85/100"), verbal("0.9"), verbal("very")
-    (0.85, 0.85, 0.85, None, None)
+    >>> verbal("I am 85% sure."), verbal("85 out of 100"), verbal("85/100"), verbal("0.9"), verbal("10/10"), verbal("very")
+    (0.85, 0.85, 0.85, None, None, None)
     """
     said = re.sub(r"(?i)\s*(/|out of|of)\s*100\b", "", THOUGHTS.sub(" ", reply))
-    numbers = {text.rstrip(".") for text in re.findall(r"-?\d[\d.,]*", said)}
-    if len(numbers) != 1 or not re.fullmatch(r"\d+(\.\d+)?", text := numbers.pop()):
+    numbers = {text.rstrip(".") for text in re.findall(r"[-−–.]?\d[\d.,]*", said)}
+    if (
+        re.search(r"(?i)\d\s*(/|out of|of)\s*\d", said)
+        or len(numbers) != 1
+        or not re.fullmatch(r"\d+(\.\d+)?", text := numbers.pop())
+    ):
         return None
     number = float(text)
     return None if number > 100 or ("." in text and number <= 1) else number / 100
 
 
-def agreement(replies: Sequence[str], answers: Sequence[float]) -> float | None:
-    """The share of all replies that give the commonest answer, normalised as VQA does; refusals count against it.
+def agreement(replies: Sequence[str], answers: Sequence[float], cut: int = 0) -> float | None:
+    """The share of all replies that give the commonest answer, normalised as VQA does; refusals count against it, and so
+    do those that were cut off, of which there are `cut` more.
 
     >>> agreement(["Red.", "red", "blue", "unanswerable"], [1.0, 1.0, 1.0, 0.0])
     0.5
@@ -89,7 +94,7 @@ def agreement(replies: Sequence[str], answers: Sequence[float]) -> float | None:
         return None
     said = [normalize_answer(reply) for reply in replies]
     same = [answer for one, answer in zip(said, answers, strict=True) if one == said[place]]
-    return sum(answer != ABSTAINS for answer in same) / len(replies)
+    return sum(answer != ABSTAINS for answer in same) / (len(replies) + cut)
 
 
 def commonest(replies: Sequence[str], answers: Sequence[float]) -> int:

@@ -25,12 +25,12 @@ from inspect_ai.util import collect
 
 from ..abstention import ABSTAINS, read
 from ..items import BenchmarkItem
+from ..reply_words import spoken
 from .how_sure import Tokens, commonest
 from .pictures import ReleasePictures
 from .prompts import UNANSWERABLE, Prompt
-from .recipes import ConfidenceRecipe, Heard
+from .recipes import TEMPERATURE, ConfidenceRecipe, Heard
 
-TEMPERATURE = 0.7  # where several replies are asked for
 LIKELIEST = 20  # tokens whose log probabilities are asked for, where a recipe needs those not chosen
 CUT = ("max_tokens", "model_length")
 
@@ -76,8 +76,8 @@ class Interview(NamedTuple):
 
 @solver
 def ask(interview: Interview) -> Solver:
-    """Ask a sample's question. Its output is then the reply; its metadata say `confidence`, `refused` and `raw`, the
-    texts of all turns.
+    """Ask a sample's question. Its output is then the reply; its metadata say `confidence`, `refused` and `raw`, all that
+    was said, of replies that are of no use, too.
 
     Raises:
         Unusable: a reply was cut off, or the recipe finds no confidence in what was said.
@@ -86,32 +86,30 @@ def ask(interview: Interview) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         recipe, question = interview.recipe, state.input_text
         messages = await _opening(interview)
-        heard = Heard()
+        heard, raw = Heard(), state.metadata.setdefault("raw", [])
         *before, asked = await _turns(interview, state.metadata["picture"], question)
         if before:
-            said = await _reply(messages, before[0], recipe)
+            said = await _reply(messages, before[0], recipe, raw)
             heard = heard._replace(first=said.completion, first_tokens=_tokens(said))
         messages.append(asked)
-        outputs = await _answers(messages, interview)
+        given = await _answers(messages, interview, raw)
+        outputs = _usable(given)
         replies = [output.completion for output in outputs]
         declined = [_declined(output.choices[0]) for output in outputs]
         answers = np.where(declined, ABSTAINS, read([question] * len(replies), replies)).tolist()
         best = commonest(replies, answers)
         messages.append(outputs[best].message)
         heard = heard._replace(replies=replies, answers=answers, tokens=_tokens(outputs[best]))
+        heard = heard._replace(cut=len(given) - len(outputs))
         if recipe.turn and not (recipe.yes_no and before):
-            said = await _reply(messages, ChatMessageUser(content=recipe.turn), recipe)
+            said = await _reply(messages, ChatMessageUser(content=recipe.turn), recipe, raw)
             heard = heard._replace(second=said.completion, second_tokens=_tokens(said))
         confidence = recipe.confidence(heard)
         if confidence is None:
             source = heard.second or (heard.first if recipe.yes_no else replies[best])
             raise Unusable("no confidence", f"{recipe.name}, from {source!r:.200}")
         state.messages, state.output = messages, outputs[best]
-        state.metadata |= {
-            "confidence": confidence,
-            "refused": heard.answerable[best] == ABSTAINS,
-            "raw": [text for text in (heard.first, *replies, heard.second) if text],
-        }
+        state.metadata |= {"confidence": confidence, "refused": heard.answerable[best] == ABSTAINS}
         return state
 
     return solve
@@ -141,31 +139,34 @@ async def _turns(interview: Interview, picture: str, question: str) -> list[Chat
     return [shown, *(ChatMessageUser(content=text) for text in others)]
 
 
-async def _reply(messages: list[ChatMessage], turn: ChatMessage, recipe: ConfidenceRecipe) -> ModelOutput:
+async def _reply(
+    messages: list[ChatMessage], turn: ChatMessage, recipe: ConfidenceRecipe, raw: list[str]
+) -> ModelOutput:
     """Say something, and hear the reply; both are messages then."""
     messages.append(turn)
-    (said,) = _usable(await _generate(messages, _config(recipe)))
+    (said,) = _usable(await _generate(messages, _config(recipe), raw))
     messages.append(said.message)
     return said
 
 
-async def _answers(messages: list[ChatMessage], interview: Interview) -> list[ModelOutput]:
-    """The replies to the last message: one, or as many as the recipe wants. A server that gives fewer at once than it
-    was asked for is asked again, each time with another seed."""
+async def _answers(messages: list[ChatMessage], interview: Interview, raw: list[str]) -> list[ModelOutput]:
+    """The replies to the last message, cut off or not: one, or as many as the recipe wants. A server that gives fewer at
+    once than it was asked for is asked again, each time with another seed."""
     config = _config(interview.recipe)
     if not interview.recipe.several:
-        return _usable(await _generate(messages, config))
+        return await _generate(messages, config, raw)
     config, wanted = config.merge(GenerateConfig(temperature=TEMPERATURE)), interview.samples
     heard: list[ModelOutput] = []
     if interview.at_once and wanted > 1:
-        heard = await _generate(messages, config.merge(GenerateConfig(num_choices=wanted)))
+        heard = await _generate(messages, config.merge(GenerateConfig(num_choices=wanted)), raw)
     seeds = range(interview.seed + 1 + len(heard), interview.seed + 1 + wanted)
-    calls = (_generate(messages, config.merge(GenerateConfig(seed=seed))) for seed in seeds)
-    return _usable([*heard, *(said[0] for said in await collect(*calls))][:wanted])
+    calls = (_generate(messages, config.merge(GenerateConfig(seed=seed)), raw) for seed in seeds)
+    return [*heard, *(said[0] for said in await collect(*calls))][:wanted]
 
 
-async def _generate(messages: list[ChatMessage], config: GenerateConfig) -> list[ModelOutput]:
-    """What the model says, each of its choices as an output of its own. What a filter left of one is nothing."""
+async def _generate(messages: list[ChatMessage], config: GenerateConfig, raw: list[str]) -> list[ModelOutput]:
+    """What the model says, each of its choices as an output of its own, without the thoughts before it; as it came it is
+    added to `raw`. What a filter left of one is nothing."""
     output = await get_model().generate(messages, config=config)
     if not output.choices:
         raise Unusable("no answer", output.error or "the server sent none")
@@ -174,8 +175,10 @@ async def _generate(messages: list[ChatMessage], config: GenerateConfig) -> list
         message = choice.message
         if choice.stop_reason == "content_filter":
             message = message.model_copy(update={"content": ""})
+        raw.append(text := message.text)
+        said = text if (words := spoken(text)) == text else words.strip()
         one = choice.model_copy(update={"message": message})
-        heard.append(output.model_copy(update={"choices": [one], "completion": message.text}))
+        heard.append(output.model_copy(update={"choices": [one], "completion": said}))
     return heard
 
 

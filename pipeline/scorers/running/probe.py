@@ -10,8 +10,8 @@ import zlib
 from typing import Any, NamedTuple
 
 from ..validation import InputError
-from .error_words import no_reply, one_line, said, status_of
-from .recipes import RECIPES, ConfidenceRecipe, recipe_named
+from .error_words import hide_keys, no_reply, one_line, said, status_of
+from .recipes import RECIPES, TEMPERATURE, ConfidenceRecipe, recipe_named
 from .run_settings import RunOptions
 
 RED, BLUE = (200, 40, 40), (47, 111, 208)
@@ -40,6 +40,8 @@ def probed(options: RunOptions) -> tuple[Any, Found]:
     import anyio
 
     model, recipe = _opened(options), recipe_named(options.recipe)
+    if options.classifies:  # known to see, and LXMERT knows no other pictures than those that were brought
+        return model, Found(at_once=False)
 
     async def ask() -> Found:
         if not options.remote:
@@ -61,7 +63,9 @@ def _opened(options: RunOptions) -> Any:
             "api_key": os.environ.get(f"{SERVICE.upper()}_API_KEY") or "none",
         }
     try:
-        return get_model(name, memoize=False, **more)
+        model = get_model(name, memoize=False, **more)
+        hide_keys(model.api)
+        return model
     except ModuleNotFoundError as error:
         extra = "rgqa-scorers[hf]" if not options.remote else str(error.name)
         raise InputError(
@@ -99,7 +103,8 @@ def _config(recipe: ConfidenceRecipe, most: int, several: bool = False) -> Any:
     from inspect_ai.model import GenerateConfig
 
     return GenerateConfig(
-        temperature=0.0,
+        # as the interview asks; some servers refuse several replies at 0
+        temperature=TEMPERATURE if recipe.several else 0.0,
         max_tokens=most,
         max_retries=0,
         attempt_timeout=SECONDS,

@@ -11,6 +11,8 @@ from ..validation import InputError
 from .how_sure import Tokens, agreement, p_true, refusal, says_yes, token_probability, verbal
 from .prompts import hash_of
 
+TEMPERATURE = 0.7  # where several replies are asked for
+
 
 class Heard(NamedTuple):
     """What was said about one question.
@@ -20,6 +22,7 @@ class Heard(NamedTuple):
         answers: the readings of the replies.
         tokens: of the reply. first: to the turn before the question, "" without one; first_tokens: its tokens.
         second: to the recipe's own turn, "" without one; second_tokens: its tokens.
+        cut: how many more replies to the question were cut off.
     """
 
     replies: Sequence[str] = ()
@@ -29,6 +32,7 @@ class Heard(NamedTuple):
     first_tokens: Tokens = ()
     second: str = ""
     second_tokens: Tokens = ()
+    cut: int = 0
 
     @property
     def answerable(self) -> list[float]:
@@ -89,7 +93,7 @@ RECIPES = {
         ConfidenceRecipe(
             "agreement",
             "the share of several replies that agree",
-            lambda heard: agreement(heard.replies, heard.answerable),
+            lambda heard: agreement(heard.replies, heard.answerable, heard.cut),
             several=True,
         ),
         ConfidenceRecipe(

@@ -10,6 +10,7 @@ from pathlib import Path
 from .. import command
 from ..answered import Options, Predictions
 from ..items import Benchmark
+from ..join import split
 from ..model_report import score
 from ..options import parser as score_parser
 from ..validation import InputError
@@ -50,7 +51,7 @@ def _summary(done: ModelRun) -> str:
     ]
     parts += [
         f"{counts[name]:,} {name.replace('_', ' ')}"
-        for name in ("failed", "truncated", "no_answer", "no_confidence")
+        for name in ("failed", "truncated", "no_confidence")
         if counts[name]
     ]
     parts.append(f"{tokens['input']:,} tokens in, {tokens['output']:,} out")
@@ -80,9 +81,24 @@ def _score(done: ModelRun, options: RunOptions, draw: Draw | None) -> None:
     )
     benchmark, models, how = command.read(parsed)
     models = [models[0]._replace(name=folder.resolve().name)]
-    parts = {name: items.at(items.among(done.asked)) for name, items in benchmark.subsets.items()}
-    benchmark = benchmark._replace(subsets={name: items for name, items in parts.items() if len(items)})
-    command.write_report(score(benchmark, models, how), parsed, how)
+    asked = {name: items.at(items.among(done.asked)) for name, items in benchmark.subsets.items()}
+    both = {
+        name: items
+        for name, items in asked.items()
+        if len({*split(items, models[0], how)[0].answerable}) == 2
+    }
+    if few := [name for name, items in asked.items() if len(items) and name not in both]:
+        print(
+            f"run: no scores of {', '.join(few)}: of so few questions none is an AQ, or none a UQ",
+            file=sys.stderr,
+        )
+    if not both:
+        return
+    benchmark = benchmark._replace(subsets=both)
+    try:
+        command.write_report(score(benchmark, models, how), parsed, how)
+    except InputError as error:
+        raise InputError([*error.problems, *_reasons(done)]) from None
     if unanswered := done.about["counts"]["items"] - done.about["counts"]["answered"]:
         print(f"{unanswered:,} items without an answer count as answered wrong:", *_reasons(done), sep="\n  ")
     if draw and (drawn := draw(benchmark, models, how, folder / "plots")):

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from ..validation import InputError, parse_json, parse_lines, read_bytes
+from .distributions import write_distributions
 
 Row = dict[str, Any]
 LOCK = ".lock"
+CLASSES = "classes.json"  # the names of a classifier's answers
 
 
 class RunFolder:
@@ -20,7 +22,8 @@ class RunFolder:
 
     Attributes:
         rows: of the journal: `id` of the sample, `item_ids` (all items that it stands for), `prediction`, `confidence`,
-            `refused`, `raw`, `failure` (why the reply is no answer, "" if it is one), `start`, `seconds`, `tokens`.
+            `refused`, `raw`, `failure` (why the reply is no answer, "" if it is one), `start`, `seconds`, `tokens`; of a
+            model that classifies `distribution`, too (`distributions.packed`).
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,6 +41,8 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
             raise InputError(f"--out {self.path}: wanted a folder, there is a file") from None
+        except OSError as error:
+            raise InputError(f"--out {self.path}: cannot be made ({error.strerror})") from None
         with (self.path / LOCK).open("a") as lock:
             with suppress(ImportError):  # Windows has no such locks
                 import fcntl
@@ -72,16 +77,19 @@ class RunFolder:
 
     def add(self, row: Row) -> None:
         """Append a row to the journal."""
-        line = json.dumps(row, ensure_ascii=False) + "\n"
+        # A server may cut a letter in half (\ud83d), which no file can hold: such halves become U+FFFD.
+        text = (
+            json.dumps(row, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        )
         with (self.path / "answers.jsonl").open("ab", buffering=0) as file:
             start = file.tell()
             try:
-                if file.write(data := line.encode()) < len(data):
+                if file.write(data := f"{text}\n".encode()) < len(data):
                     raise OSError(28, "No space left on device", str(file.name))
             except OSError:
                 file.truncate(start)  # no half a line
                 raise
-        self.rows.append(row)
+        self.rows.append(json.loads(text))
 
     def write(self, name: str, value: Any) -> None:
         """Write a file of JSON whole or not at all."""
@@ -105,6 +113,20 @@ class RunFolder:
         self._replace("predictions.jsonl", "".join(f"{line}\n" for line in lines))
         return len(lines)
 
+    def write_distribution(self, order: Iterable[str]) -> None:
+        """Write distribution.npz, in the order of the release's items, if the model names its answers (classes.json)."""
+        classes = self.path / CLASSES
+        if not classes.exists():
+            return
+        found = {
+            name: row["distribution"]
+            for row in self.rows
+            if row.get("distribution")
+            for name in row["item_ids"]
+        }
+        chosen = {name: found[name] for name in order if name in found}
+        write_distributions(self.path / "distribution.npz", parse_json(read_bytes(classes), classes), chosen)
+
     def _journal(self) -> list[Row]:
         """Its rows; a last line that was cut off is dropped."""
         path = self.path / "answers.jsonl"
@@ -114,7 +136,10 @@ class RunFolder:
         whole = data.rfind(b"\n") + 1
         if whole < len(data):
             os.truncate(path, whole)
-        return [row for _, row in parse_lines(data[:whole], path)]
+        rows = [row for _, row in parse_lines(data[:whole], path)]
+        if any(not (isinstance(row, dict) and {"id", "item_ids", "failure"} <= row.keys()) for row in rows):
+            raise InputError(f"{path}: not a journal of `rgqa run`; name another --out")
+        return rows
 
     def _replace(self, name: str, text: str) -> None:
         temporary = self.path / f".{name}.{os.getpid()}.tmp"

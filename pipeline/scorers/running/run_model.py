@@ -14,7 +14,8 @@ from ..version import VERSION
 from .error_words import reason_of
 from .forecast_run import Prices
 from .probe import probed
-from .run_folder import RunFolder
+from .prompts import hash_of
+from .run_folder import CLASSES, RunFolder
 from .run_screen import Screen
 from .run_settings import RunOptions, settings_of
 from .run_watch import FULL, NO_ANSWERS, Watch, watching
@@ -59,8 +60,9 @@ def run(options: RunOptions) -> ModelRun:
         about["warnings"] = before.get("warnings", [])
         about["sessions"] = _sessions(before.get("sessions", []), folder.rows)
         if samples.keys() - {row["id"] for row in folder.rows}:
-            stopped, failed = _ask(options, task, folder, about, order)
+            stopped, failed = _ask(options, task, folder, about)
         folder.write_predictions(order)
+        folder.write_distribution(order)
         about |= _counts(folder, len(samples), asked, failed, options.prices) | {
             "generate": task.config.model_dump(exclude_none=True) | {"max_tokens": options.max_tokens},
             "versions": {
@@ -96,18 +98,23 @@ def _task(options: RunOptions, at_once: bool = True) -> Any:
 
 
 def _ask(
-    options: RunOptions, task: Any, folder: RunFolder, about: dict[str, Any], order: Sequence[str]
+    options: RunOptions, task: Any, folder: RunFolder, about: dict[str, Any]
 ) -> tuple[str, dict[str, str]]:
     """Probe the server and ask all that has no reply; return why the run ended before its end, and failures by id."""
     from inspect_ai import task_with
 
     model, found = probed(options)
-    weights = getattr(model.api, "about", {})
-    if folder.rows and (known := about["weights"].get("revision")) != (now := weights.get("revision")):
-        raise InputError(
-            f"{folder.path}: its replies are of weights {known}, these are {now}; name another --out"
-        )
+    weights, classes = getattr(model.api, "about", {}), [*getattr(model.api, "answers", ())]
+    if classes:
+        weights = weights | {"answers": hash_of(*classes)}
+    for what in ("revision", "answers") if folder.rows else ():
+        if (known := about["weights"].get(what)) != (now := weights.get(what)):
+            raise InputError(
+                f"{folder.path}: its replies are of {what} {known}, now {now}; name another --out"
+            )
     about["weights"] = weights
+    if classes:
+        folder.write(CLASSES, classes)
     about["warnings"] = [*dict.fromkeys([*about["warnings"], *found.warnings])]
     for line in found.warnings:
         print(f"warning: {line}", file=sys.stderr)
@@ -121,12 +128,6 @@ def _ask(
         watch = Watch(folder, len(task.dataset), options.prices, screen.say, agreed, screen.step)
         with watching(watch):
             error = _evaluate(options, task, model, folder)
-    if answers := getattr(model.api, "answers", None):
-        from .classifiers import write_distribution
-
-        write_distribution(
-            folder.path / "distribution.npz", answers, sorted((folder.path / "logs").glob("*.eval")), order
-        )
     used = watch.usage
     about["sessions"].append(_session(watch.began, used.seconds, used.replies, len(watch.failed)))
     return watch.stopped or error, watch.failed

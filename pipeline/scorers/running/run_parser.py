@@ -16,6 +16,7 @@ from .recipes import RECIPES
 from .run_settings import CONNECTIONS, RunOptions
 
 DEFAULTS = RunOptions(Path(), "")
+SECRET = ("key", "token", "secret", "password")  # in names of settings
 
 
 def parser(program: str = "rgqa-run") -> argparse.ArgumentParser:
@@ -125,10 +126,12 @@ def options_of(given: argparse.Namespace) -> RunOptions:
     problems += [
         f"--model-arg {name}: a key is taken from the environment alone"
         for name, *_ in pairs
-        if "key" in name.lower()
+        if any(word in name.lower() for word in SECRET)
     ]
     server, found = _server(given.server)
     problems += found
+    if server and "base_url" in (name for name, *_ in pairs):
+        problems.append("--model-arg base_url: --server names the address")
     if problems:
         raise InputError(problems)
     prices = Prices(given.price_in, given.price_out)
@@ -147,9 +150,15 @@ def _server(address: str) -> tuple[str, list[str]]:
     """
     if not address:
         return "", []
-    parts = urlsplit(address if "://" in address else f"http://{address}")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        return "", [f"--server is {address!r}, wanted an address such as http://127.0.0.1:8000"]
-    if parts.username or parts.password:
-        return "", ["--server has a key in it, which would be written to files; put it in SERVER_API_KEY"]
+    wrong = [f"--server is {address!r}, wanted an address such as http://127.0.0.1:8000"]
+    try:
+        parts = urlsplit(address if "://" in address else f"http://{address}")
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+            return "", wrong
+    except ValueError:  # of brackets, or a port that is none
+        return "", wrong
+    if parts.username or parts.password or parts.query or parts.fragment:
+        return "", [
+            "--server: wanted an address alone; a key in it would be written to files: put it in SERVER_API_KEY"
+        ]
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/') or '/v1'}", []

@@ -62,7 +62,10 @@ class Screen:
         """Is the run worth it?"""
         if self.bar:
             self.bar.stop()
-        answer = input(f"run: {told}. Go on? [Y/n] ").strip().lower()
+        try:
+            answer = input(f"run: {told}. Go on? [Y/n] ").strip().lower()
+        except EOFError:  # Ctrl-D
+            answer = "n"
         if self.bar:
             self.bar.start()
         return answer in ("", "y", "yes")

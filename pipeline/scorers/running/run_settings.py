@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ..benchmark import read_benchmark
-from ..validation import InputError, read_bytes
+from ..validation import InputError, parse_json, read_bytes
+from .error_words import LOCAL
 from .forecast_run import Prices
 from .prompts import prompt_named
-from .recipes import recipe_named
+from .recipes import ConfidenceRecipe, recipe_named
 
-LOCAL = ("hf", "hf-vqa", "hf-vlm", "mockllm")  # models that run in this process
+T = TypeVar("T")
 CONNECTIONS = 10  # over a network
+LONGEST = 200  # letters of a folder's name; a file system takes 255 bytes
+OF_CLASSIFIERS = ("bare",), ("token-probability", "refusal")  # prompts and recipes
 
 
 class RunOptions(NamedTuple):
@@ -48,12 +52,16 @@ class RunOptions(NamedTuple):
     @property
     def chosen(self) -> RunOptions:
         """With what suits the model where nothing is chosen: one that classifies is asked the question alone."""
-        classifies = self.model.startswith("hf-vqa/") and not self.server
-        prompt, recipe = ("bare", "token-probability") if classifies else ("refuse", "refusal")
+        prompt, recipe = ("bare", "token-probability") if self.classifies else ("refuse", "refusal")
         connections = self.connections or (CONNECTIONS if self.remote else 0)
         return self._replace(
             prompt=self.prompt or prompt, recipe=self.recipe or recipe, connections=connections
         )
+
+    @property
+    def classifies(self) -> bool:
+        """Is it a model of transformers that is no chat?"""
+        return self.model.startswith("hf-vqa/") and not self.server
 
     @property
     def remote(self) -> bool:
@@ -67,26 +75,38 @@ class RunOptions(NamedTuple):
         parts = (how.model, how.prompt, how.recipe.replace("_", "-"), *["blind"] * how.no_picture)
         name = "-".join(parts)
         safe = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in name)
-        return self.out or Path("runs") / safe
+        return self.out or Path("runs") / safe[-LONGEST:].lstrip(".")
 
 
 def settings_of(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
     """What two runs must share to be one; and the ids of the release's items, in its order, each once.
 
     Raises:
-        InputError: no such release, prompt or recipe, or a release that is not as it was published.
+        InputError: all that is wrong: no such release, prompt or recipe, settings without effect, or a release that is not
+            as it was published.
     """
-    options = options.chosen
-    prompt, recipe = prompt_named(options.prompt), recipe_named(options.recipe)
+    options, problems = options.chosen, list[str]()
+
+    def attempt(reader: Callable[..., T], *values: Any) -> T | None:
+        try:
+            return reader(*values)
+        except InputError as error:
+            problems.extend(error.problems)
+
+    prompt, recipe = attempt(prompt_named, options.prompt), attempt(recipe_named, options.recipe)
+    if prompt and recipe:
+        problems += _without_effect(options, prompt.name, recipe)
     if not options.release.is_dir():
-        raise InputError(f"{options.release}: no such folder; wanted a release's")
-    benchmark = read_benchmark(options.release, options.subsets)
+        problems.append(f"{options.release}: no such folder; wanted a release's")
+        raise InputError(problems)
+    benchmark, sha256 = (
+        attempt(read_benchmark, options.release, options.subsets),
+        attempt(fingerprint, options.release),
+    )
+    if problems or not (prompt and recipe and benchmark and sha256):
+        raise InputError(problems)
     return {
-        "release": {
-            "name": options.release.resolve().parent.name,
-            "version": benchmark.version,
-            "sha256": fingerprint(options.release),
-        },
+        "release": {"name": _data_set(options.release), "version": benchmark.version, "sha256": sha256},
         "model": options.model,
         "model_args": dict(options.model_args),
         "prompt": {"name": prompt.name, "hash": prompt.hash},
@@ -102,6 +122,21 @@ def settings_of(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
         "seed": options.seed,
         "no_picture": options.no_picture,
     }, [*dict.fromkeys(name for items in benchmark.subsets.values() for name in items["id"])]
+
+
+def _data_set(release: Path) -> str:
+    """The name of the data set, wherever the folder lies."""
+    params = release / "params.json"
+    told = parse_json(read_bytes(params), params) if params.is_file() else {}
+    return str(told.get("dataset") or release.resolve().parent.name)
+
+
+def _without_effect(options: RunOptions, prompt: str, recipe: ConfidenceRecipe) -> Iterator[str]:
+    """Settings that would change nothing, or that a model cannot take."""
+    if options.samples != RunOptions._field_defaults["samples"] and not recipe.several:
+        yield f"--samples {options.samples}: recipe {recipe.name} asks once; it is for recipe agreement"
+    if options.classifies and (prompt not in OF_CLASSIFIERS[0] or recipe.name not in OF_CLASSIFIERS[1]):
+        yield f"{options.model} says one answer to one question: take --prompt bare with --recipe token-probability or refusal"
 
 
 def fingerprint(release: Path) -> str:

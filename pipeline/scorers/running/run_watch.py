@@ -16,11 +16,7 @@ from .run_folder import RunFolder
 
 FULL = "the disk is full; free some space"
 MOST_FAILED = 20  # requests in a row, before the run is ended
-NO_ANSWERS = (
-    "truncated",
-    "no answer",
-    "no confidence",
-)  # how errors begin of replies that came but are of no use
+NO_ANSWERS = ("truncated", "no confidence")  # how errors begin of replies that came but are of no use
 
 
 class Watch:
@@ -129,18 +125,20 @@ def row_of(sample: Any, failure: str) -> dict[str, Any]:
     value, about = (score.value, score.metadata or {}) if score else ({}, {})
     usage = list((sample.model_usage or {}).values())
     confidence = value.get("confidence")
-    raw = about.get("raw") or [choice.message.text for choice in sample.output.choices]
+    known = sample.metadata or {}
+    distribution = (sample.output.metadata or {}).get("distribution")
     return {
         "id": str(sample.id),
-        "item_ids": [*(sample.metadata or {}).get("items", [str(sample.id)])],
+        "item_ids": [*known.get("items", [str(sample.id)])],
         "prediction": about.get("prediction", score.answer if score else None),
         "confidence": confidence,
         "refused": bool(value.get("refused")),
-        "raw": raw,
+        "raw": [*known.get("raw", [])],
         "failure": failure or ("" if confidence is not None else "no confidence: none given"),
         "start": time.time() - (sample.total_time or 0),
         "seconds": sample.working_time or 0.0,
         "tokens": [sum(one.input_tokens for one in usage), sum(one.output_tokens for one in usage)],
+        **({"distribution": distribution} if distribution else {}),
     }
 
 
@@ -187,5 +185,10 @@ def _hook() -> None:
                 _Current.watch.again(data.exception_type or "failure", data.status_code)
 
         async def on_sample_end(self, data: SampleEnd) -> None:
-            if _Current.watch:
-                await _Current.watch.after(data.sample)
+            if watch := _Current.watch:
+                try:
+                    await watch.after(data.sample)
+                except (
+                    Exception
+                ) as error:  # inspect_ai passes over it, and the reply would be lost without a word
+                    watch.stop(f"a reply could not be kept ({type(error).__name__}: {error})")

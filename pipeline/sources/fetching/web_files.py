@@ -24,6 +24,7 @@ from pipeline.core.records import Record
 
 S = TypeVar("S")
 T = TypeVar("T")
+BETWEEN_WORDS = 10.0  # seconds
 BUSY = {408, 425, 429, 500, 502, 503, 504}
 REFUSALS = {
     401: "access is refused",
@@ -102,6 +103,7 @@ class Web:
         self.keep, self.offline, self.jobs = keep, offline, jobs
         self.received = 0
         self._advance: Callable[[int], object] = int
+        self._said = -BETWEEN_WORDS
         self.stop = threading.Event()
         try:
             self.client = httpx.Client(
@@ -156,11 +158,21 @@ class Web:
                 before = progress()
                 if failures >= self.patience.attempts:
                     raise Unreachable(f"{url}: {reason}; tried {failures} times") from None
+                said = str(reason)
                 seconds = max(reason.seconds, min(self.patience.pause * 2 ** (failures - 1), 60.0))
                 if seconds > self.patience.longest:
                     raise Unreachable(f"{url}: {reason}, and asks for a pause of {seconds:,.0f} s") from None
+            self._say(
+                f"{url}: {said}; trying again in {seconds:,.0f} s ({failures} of {self.patience.attempts} tries)"
+            )
             if self.stop.wait(seconds):
                 raise Unreachable(f"{url}: stopped")
+
+    def _say(self, line: str) -> None:
+        """A word on why nothing comes, now and then: many threads may wait for the same server."""
+        if time.monotonic() - self._said > BETWEEN_WORDS:
+            self._said = time.monotonic()
+            print(line, file=sys.stderr)
 
     @contextmanager
     def ask(self, url: str, headers: Mapping[str, str]) -> Iterator[tuple[int, FileVersion, Iterator[bytes]]]:

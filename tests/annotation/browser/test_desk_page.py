@@ -189,6 +189,37 @@ def test_a_broken_connection_loses_nothing_and_says_so(page, desk, status):
     assert page.locator("#message").is_hidden()
 
 
+def test_what_is_sent_late_is_what_the_page_shows(page, desk):
+    opened(page, desk, lambda body: task(len(desk.sent)))
+    page.keyboard.press("2")
+    page.keyboard.press("9")
+    desk.fail = [0, 0]
+    page.keyboard.press("Enter")
+    page.get_by_text("No connection. What you chose is kept").wait_for()
+    place = card(page, 0).get_by_text("valid", exact=True).bounding_box()
+    page.mouse.click(place["x"] + 2, place["y"] + 2)
+    shows = checked(page)
+    assert shows == {"first": "invalid", "second": "invalid"}
+    sent = last(page, desk, 4)["answer"]
+    assert {name: sent[name] for name in shows} == shows
+    card(page, 0).get_by_text("valid", exact=True).click()  # of the next task it can be chosen
+    assert checked(page) == {"first": "valid"}
+
+
+@pytest.mark.parametrize("width", [1366, 768, 390])
+def test_a_long_address_does_not_widen_the_page(page, desk, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    long = "https://example.org/" + "ethics" * 30
+    asks = {"contact": f"Lee, {'lee' * 40}@example.org"}
+    states = [
+        CONSENT | asks | {"html": f"<h1>Before you start</h1><p>{long}</p>"},
+        {"show": "wait", "words": f"Later. {long}"} | asks,
+    ]
+    for state in states:
+        opened(page, desk, state)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, state["show"]
+
+
 def test_who_is_logged_out_is_told_and_finds_the_choices_again(page, desk):
     opened(page, desk, task())
     page.keyboard.press("2")
@@ -432,6 +463,6 @@ def test_a_screen_reader_is_told_what_is_asked_and_every_control_has_a_name(page
     assert page.get_by_role("radiogroup", name="First question: verdict").count() == 1
     assert page.get_by_role("radio", name="valid", exact=True).count() == 2
     assert page.get_by_role("img", name="The picture that both questions are about").count() == 1
-    assert page.get_by_role("progressbar", name="Done so far").get_attribute("aria-valuenow") == "2"
+    assert page.get_by_role("progressbar", name="Done so far").get_attribute("value") == "2"
     for element in page.locator("main:not([hidden]) button:visible, header button:visible").all():
         assert element.inner_text().strip() or element.get_attribute("aria-label")

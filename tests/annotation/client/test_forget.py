@@ -11,7 +11,7 @@ from annotation.server.accounts import join
 from annotation.study.roster import Annotator, forgotten, read_roster, write_roster
 from pipeline.core.alone import alone
 from pipeline.core.errors import UserError
-from pipeline.core.files import content_key, read_json
+from pipeline.core.files import content_key, read_json, write_json
 from pipeline.core.paths import Folders
 from tests.annotation.client.test_push import TITLE
 from tests.annotation.conftest import people
@@ -74,14 +74,14 @@ def test_on_our_own_server_account_and_places_go_and_the_queue_knows_them_no_mor
     path = Folders().study / "queue.json"
     content = read_json(path, dict)
     write_private(
-        path, content | {"excluded": ["ann@example.org"], "left": {"ann@example.org": "annotator-01"}}
+        path, content | {"excluded": {"ann@example.org": 7}, "left": {"ann@example.org": "annotator-01"}}
     )
     forget("ann")
     said = capsys.readouterr().out
     assert "2 annotations, 3 places, 1 accounts" in said and "annotator-01" in said.splitlines()[-1]
     queue = read_json(path, dict)
     others = {"ben@example.org": "annotator-02", "cyd@example.org": "annotator-03"}
-    assert (queue["people"], queue["excluded"], queue["left"]) == (others, [], {})
+    assert (queue["people"], queue["excluded"], queue["left"]) == (others, {}, {})
     assert path.stat().st_mode & 0o077 == 0
 
 
@@ -174,3 +174,44 @@ def test_an_address_that_the_server_does_not_know_is_told(study, capsys):
     push()
     forget("ann")
     assert "no account there has ann@example.org" in capsys.readouterr().out
+
+
+def test_versions_of_an_answer_that_stand_under_another_name_go_too(pulled):
+    del pulled.people[
+        ANN
+    ]  # somebody deleted the account by hand, and the server forgot whose the answers are
+    for task in pulled.tasks.values():
+        for row in task["annotations"]:
+            row["completed_by"] = row["completed_by"] if row["completed_by"] == BEN else None
+    pull()
+    assert sorted(by_whom()) == ["annotator-01", "annotator-01", "annotator-02", "unknown", "unknown"]
+    forget("ann")
+    assert by_whom() == ["annotator-02"]
+
+
+def test_whoever_was_imported_is_forgotten_by_the_pseudonym(pulled, capsys):
+    row = {
+        "id": 50,
+        "completed_by": "annotator-1a2b3c4d",
+        "created_at": "2026",
+        "result": [],
+        "was_cancelled": True,
+    }
+    path = Folders().annotations / "pulled.json"
+    rows = json.loads(path.read_bytes())
+    write_json(path, [*rows, {"data": {"task": "t0030"}, "annotations": [row]}])
+    forget("annotator-1a2b3c4d")
+    said = capsys.readouterr().out
+    assert "in no roster" in said and "1 answers taken out" in said and "0 hold annotator-1a2b3c4d" in said
+    assert "annotator-1a2b3c4d" not in by_whom() and len(by_whom()) == 3
+    assert names() == ["ann", "ben", "cyd"] and list(forgotten(Folders())) == ["annotator-1a2b3c4d"]
+    with pytest.raises(UserError, match="not in the roster: annotator-01"):  # ann, who is called by name
+        forget("annotator-01")
+
+
+def test_a_database_that_is_no_file_here_is_not_said_to_be_searched(pulled, capsys):
+    forget("ann")
+    assert (
+        f"the database of {pulled.url} is no file here, and is not among those searched"
+        in capsys.readouterr().out
+    )

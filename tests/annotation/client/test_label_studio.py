@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from annotation.client.credentials import connection
-from annotation.client.label_studio import same
+from annotation.client.label_studio import LabelStudio, same
 from annotation.client.push import push
 from pipeline.core.errors import UserError
 
@@ -138,3 +138,12 @@ def test_of_the_interface_the_meaning_counts_and_of_other_settings_the_value():
     assert not same("label_config", None, "<View/>")
     assert not same("label_config", "<View>", "<View/>")
     assert not same("title", "a ", "a")
+
+
+def test_our_own_server_is_asked_past_any_proxy_which_would_get_the_token(own, monkeypatch):
+    for name in ("NO_PROXY", "no_proxy", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # where nothing listens
+    assert connection().project("birds") is None
+    with pytest.raises(UserError, match="no server answers"):  # another's way is the environment's business
+        LabelStudio(own.url, connection().token).project("birds")

@@ -9,7 +9,7 @@ from annotation.client.status import status
 from annotation.study.exports import pseudonym
 from annotation.study.roster import write_roster
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json
+from pipeline.core.files import read_json, write_json
 from pipeline.core.paths import Folders
 from tests.annotation.client.test_push import TITLE, message
 from tests.annotation.conftest import made_task, write_batch
@@ -254,3 +254,12 @@ def test_a_label_that_was_renamed_by_hand_is_told_and_kept(pushed):
         pull()
     assert "1 annotations say `first`: 'okay', `second`: 'invalid'" in message(caught)
     assert rows()[0][3] == "okay"
+
+
+def test_answers_of_whoever_was_forgotten_do_not_come_back(pushed):
+    gone = pseudonym(1)  # not in the roster: the server still has what they gave
+    write_json(Folders().study / "forgotten.json", {gone: "2026-01-01"})
+    pushed.annotate(pushed.in_project(TITLE)[0], person=1)
+    pull()
+    path = Folders().annotations / "pulled.json"
+    assert not path.exists() or gone not in path.read_text()

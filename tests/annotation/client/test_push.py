@@ -121,20 +121,45 @@ def test_who_is_asked_who_left_and_whether_volunteers_may_come_reach_the_queue(o
 
 
 def test_what_collect_says_reaches_the_queue(own):
-    person = {"name": "annotator-02", "excluded": True}
+    person = {"name": "annotator-02", "excluded": ["drift"], "since": 20}
+    known = made_task(3)
     report = {
         "simulated": False,
-        "fallen": [{"tasks": ["t0003", "t0007"]}],
+        "fallen": [{"picture_id": known.picture_id, "text": known.second.text}],
         "annotators": [person],
         "doubtful": {"c1": 0.6},
     }
     write_json(Folders().stage("collect") / "quality.json", report)
     push()
-    assert (queue()["fallen"], queue()["excluded"]) == (["t0003", "t0007"], ["ben@example.org"])
+    assert (queue()["fallen"], queue()["excluded"]) == (["t0003"], {"ben@example.org": 20})
     assert queue()["doubtful"] == {"c1": 0.6}
     write_json(Folders().stage("collect") / "quality.json", report | {"simulated": True})
     push()
-    assert (queue()["fallen"], queue()["excluded"], queue()["doubtful"]) == ([], [], {})
+    assert (queue()["fallen"], queue()["excluded"], queue()["doubtful"]) == ([], {}, {})
+
+
+def test_a_filter_that_fell_is_wrong_in_every_task_and_teaches_nobody(own, set_params):
+    set_params("annotate", training=1, test=1)
+    again = msgspec.structs.replace(
+        made_task(0), second=made_task(1).second, task_id="t9999", picture_id="n1"
+    )
+    write_batch([*(made_task(number) for number in range(40)), again])
+    push()
+    known = queue()["known"]
+    texts = {row[side]["text"] for row in known for side in ("first", "second")}
+    fell = [
+        {"picture_id": f"n{n % 5}", "text": f"Is there a dog {n}?"}
+        for n in range(40)
+        if f"Is there a dog {n}?" in texts or n == 1
+    ]
+    write_json(
+        Folders().stage("collect") / "quality.json",
+        {"simulated": False, "fallen": fell, "annotators": [], "doubtful": {}},
+    )
+    push()
+    assert {"t0001", "t9999"} <= set(queue()["fallen"])
+    now = {row[side]["text"] for row in queue()["known"] for side in ("first", "second")}
+    assert now and not now & texts
 
 
 def estimated(answerable, calibrated=True):

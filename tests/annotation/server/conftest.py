@@ -6,7 +6,6 @@ from __future__ import annotations
 import getpass
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -24,6 +23,7 @@ from annotation.client.consent import keep_terms
 from annotation.client.credentials import read_secrets
 from annotation.client.push import push
 from annotation.server import accounts, environment, process
+from annotation.study.roster import read_roster
 from pipeline.core.paths import Folders
 from pipeline.core.records import Task
 from tests.annotation.conftest import made_task, write_batch
@@ -83,7 +83,8 @@ class Studio(NamedTuple):
 
     def link(self, name: str) -> str:
         """The path of somebody's link."""
-        return accounts.link(f"{name}@rgqa.local").removeprefix(self.url)
+        (person,) = (person for person in read_roster(Folders()) if person.name == name)
+        return accounts.link(person).removeprefix(self.url)
 
     def restart(self) -> None:
         """Start the server again if it was killed."""
@@ -155,7 +156,7 @@ def postgresql() -> Iterator[str]:
     # It refuses to run as root; Debian's package makes the user postgres for it.
     alone = ["runuser", "-u", "postgres", "--"] if getpass.getuser() == "root" else []
     folder = Path(tempfile.mkdtemp(prefix="rgqa-postgresql-"))
-    port = free_port()
+    port = process.ensure_free(0)
     if alone:
         shutil.chown(folder, "postgres")
     run = {"check": True, "capture_output": True, "cwd": "/"}
@@ -211,7 +212,7 @@ def served(
         keep_terms(Folders(), contact="Lee, lee@example.org")
         accounts.join(Folders(), people)
         python = environment.ensure(ROOT / ".venv-label-studio")
-        port = free_port()
+        port = process.ensure_free(0)
         accounts.ensure(python, port)
         process.start(python, port)
         push()
@@ -219,12 +220,6 @@ def served(
     finally:
         process.stop()
         os.chdir(before)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@ closed and opened again, and for the owner's eyes alone."""
 
 from __future__ import annotations
 
+import fcntl
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from annotation.client.credentials import HOME, read_secrets
 from annotation.server import accounts
 from annotation.server.accounts import invite
-from annotation.study.roster import read_roster
+from annotation.study.roster import Annotator, read_roster
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
 from tests.annotation.server.conftest import Studio
@@ -31,19 +33,40 @@ def test_people_join_with_pseudonyms_in_order_and_a_link_each(
         ("Dan", "expert-01", "dan@rgqa.local"),
     ]
     said = capsys.readouterr().out
-    assert accounts.link("ben@rgqa.local") in said and accounts.link("DAN@rgqa.local") in said
-    links = {accounts.link(person.email) for person in read_roster(Folders())}
-    assert len(links) == 4 and {len(link) for link in links} == {len("http://127.0.0.1:8080/desk/in/") + 43}
+    links = [accounts.link(person) for person in read_roster(Folders())]
+    assert links[2] in said and links[3] in said
+    assert len(set(links)) == 4 and {len(link) for link in links} == {
+        len("http://127.0.0.1:8080/desk/in/") + 43
+    }
     assert (HOME / "secrets.json").stat().st_mode & 0o777 == 0o600 and HOME.stat().st_mode & 0o777 == 0o700
     assert (HOME / ".env").stat().st_mode & 0o777 == 0o600
 
 
 def test_links_of_another_server_are_others(asked: list[dict]) -> None:
     accounts.ensure(Path("python"), 8080)
-    before = accounts.link("ann@rgqa.local")
-    assert accounts.link("ann@rgqa.local") == before
+    ann = Annotator(name="ann", pseudonym="annotator-01", email="ann@rgqa.local")
+    before = accounts.link(ann)
+    assert accounts.link(ann) == before
     (HOME / ".env").unlink()
-    assert accounts.link("ann@rgqa.local") != before
+    assert accounts.link(ann) != before
+
+
+def test_nobody_joins_or_leaves_while_another_command_writes_the_roster(
+    asked: list[dict], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = []
+
+    def reading(folders: Folders) -> list[Annotator]:
+        with (folders.study / ".lock").open("w") as file, suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            pytest.fail("a pull could write the roster now, and one of both changes would be lost")
+        held.append(folders)
+        return read_roster(folders)
+
+    monkeypatch.setattr(accounts, "read_roster", reading)
+    invite(["ann"])
+    invite(["ann"], leave=True)
+    assert len(held) == 2
 
 
 def test_an_address_for_volunteers_is_told_from_then_on(

@@ -1,5 +1,7 @@
 import re
+import signal
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -50,11 +52,8 @@ def test_without_tasks_or_with_another_server_it_says_what_to_do(tiny, monkeypat
 
 
 def test_the_result_tells_the_persons_and_the_sets():
-    report = {
-        "people": [{"right": 33, "asked": 40, "judged": 5}],
-        "tasks": {"known": 2, "tasks": 5521, "wanted": 16500},
-    }
-    assert result(report) == [
+    guest, tasks = {"right": 33, "asked": 40, "judged": 5}, {"known": 2, "tasks": 5521, "wanted": 16500}
+    assert result(guest, tasks) == [
         "demo: you: 33 of 40 known questions as known; 5 real tasks judged",
         "demo: the set: 2 of 5,521 tasks need no more votes; at most 16,500 more are asked",
     ]
@@ -68,6 +67,7 @@ def test_from_its_link_to_the_result(batch, monkeypatch, capsys):
 
     def guest(link):
         opened.append(link)
+        time.sleep(5)  # browsers take their time
         url, _, address = link.partition("/desk/")
         desk = DeskClient(url, f"/desk/{address}")
         shown = desk.agree()
@@ -82,6 +82,8 @@ def test_from_its_link_to_the_result(batch, monkeypatch, capsys):
         room.webbrowser, "open", lambda link: threading.Thread(target=guest, args=[link]).start()
     )
     demo(seconds=240)
+    for end in (signal.SIGHUP, signal.SIGTERM):  # as Ctrl-C, also for who closes the terminal
+        assert signal.getsignal(end) is signal.default_int_handler
     said = capsys.readouterr().out
     # "valid" for everything, where each picture has one valid and one invalid question
     assert "demo: you: 20 of 40 known questions as known; 5 real tasks judged" in said

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
-from annotation.server import accounts, serve
+from annotation.client.credentials import read_secrets
+from annotation.server import accounts, process, serve
 from annotation.server.accounts import invite
+from annotation.study.roster import read_roster
 from pipeline.core.errors import UserError
+from pipeline.core.files import write_json
 from pipeline.core.paths import Folders
 
 
@@ -16,8 +23,9 @@ def test_the_summary_names_links_and_where_the_administrators_password_lies(aske
     secrets = accounts.ensure(Path("python"), 8080)
     invite(["ann"], link=True)
     text = "\n".join(serve.summary(Folders()))
+    (ann,) = read_roster(Folders())
     for part in (
-        accounts.link("ann@rgqa.local"),
+        accounts.link(ann),
         "/desk/join/",
         secrets.email,
         "data/label-studio/secrets.json",
@@ -37,6 +45,26 @@ def test_it_serves_whoever_was_invited(
     serve.serve(0)
     assert done == ["start", "push"]
     assert f"/desk/{'in' if who == 'named' else 'join'}/" in capsys.readouterr().out
+
+
+def test_of_two_at_once_the_second_finds_what_the_first_started(
+    asked: list[dict], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = process.Server(pid=os.getpid(), created=psutil.Process().create_time(), port=8080)
+    before = accounts.ensure(Path("python"), 8080)
+    asked.clear()
+
+    @contextmanager
+    def waited(folder: Path) -> Iterator[None]:
+        write_json(process.SERVER, server)  # as the other one, for which it waited, leaves it
+        yield
+
+    monkeypatch.setattr(serve, "alone", waited)
+    monkeypatch.setattr(serve, "push", lambda: None)
+    invite(["ann"])
+    serve.serve(8081)
+    assert asked == [] and read_secrets() == before  # the address is that of the server which runs
+    assert "is running on http://127.0.0.1:8080 (not on 8081" in capsys.readouterr().out
 
 
 def test_beside_another_label_studio_none_is_started(

@@ -534,3 +534,24 @@ def test_votes_of_whoever_is_below_a_limit_count_for_nothing_though_they_are_ask
             study.answer("ann", f"t{n}", X, V if n else X)
         study.answer("ann", "t40", X, X)
         assert (study.invalid("c40") != pytest.approx(0.9)) is counts and not study.out("ann")
+
+
+def test_whoever_collect_excluded_gets_no_more_and_others_are_asked_what_counts_no_more():
+    study = asking(count=4, rules=ALONE._replace(votes=1))
+    assert judge(study, "ann", X, X, X) == ["t0", "t1", "t2"]
+    study.next("ann")
+    study.exclude("ann", since=1)  # from their second task on
+    assert study.next("ann") is None and study.progress("ann") == (3, 3)
+    assert [study.known(f"t{n}") for n in range(4)] == [True, False, False, False]
+    assert isclose(study.invalid("c1"), 0.9)  # the prior alone
+    assert judge(study, "ben", X, X, X) == ["t1", "t2", "t3"]
+
+
+def test_the_filters_of_what_counts_no_more_say_nothing_of_what_does():
+    study = asking(rules=ALONE._replace(votes=1))
+    judge(study, "ann", X)
+    before = study.invalid("c0")
+    for _ in range(3):
+        study.answer("ann", study.next("ann"), X, X)  # fails the filters
+    study.exclude("ann", since=1)
+    assert study.invalid("c0") == before

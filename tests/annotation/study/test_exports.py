@@ -315,3 +315,12 @@ def test_a_gap_is_the_time_since_the_persons_submission_before_where_both_can_be
     gaps = {(row.task_id, row.annotator): row.gap for row in verdicts}
     assert gaps["t2", pseudonym(1)] == 8  # 1 and 9 seconds past
     assert [gap for gap in gaps.values() if gap is not None] == [8]
+
+
+def test_a_time_without_a_zone_is_in_utc(tmp_path):
+    rows = [
+        exported("t1", annotation(1, 1)),
+        exported("t2", annotation(5, 1, created_at="2025-01-01T00:00:05")),
+    ]
+    verdicts, _ = read(tmp_path, rows)
+    assert [row.gap for row in verdicts if row.gap is not None] == [4]

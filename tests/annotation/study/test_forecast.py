@@ -1,6 +1,7 @@
 from collections import Counter
-from math import isclose
+from math import isclose, log
 
+import msgspec
 import pytest
 
 from annotation.study.asking import Asking, AskingRules
@@ -21,6 +22,7 @@ from pipeline.core.files import write_json, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Estimate, Verdict
 from tests.annotation.conftest import made_task, people
+from tests.annotation.study.conftest import quality
 
 RULES = AskingRules(votes=3, overlap=0, wave=10)
 
@@ -121,3 +123,21 @@ def test_what_an_expert_said_decides_and_experts_are_not_among_those_who_vote(ti
     assert [verdict.annotator for verdict in verdicts] == ["expert-01"]
     tell(None, None)
     assert " 1 people " in capsys.readouterr().out
+
+
+def test_what_collect_says_is_known_to_the_forecast_as_to_the_server(tiny):
+    folders = Folders()
+    tasks = [made_task(n) for n in range(40)]
+    write_jsonl(folders.stage("batch") / "tasks.jsonl", tasks)
+    filter_ = next(row for row in (tasks[0].first, tasks[0].second) if row.role == "filter")
+    fallen = {"picture_id": tasks[0].picture_id, "text": filter_.text}
+    report = msgspec.to_builtins(quality())  # as stage collect writes it
+    ann = report["annotators"][0] | {"name": "annotator-02", "excluded": ["speed"], "since": 0}
+    fallen |= {"expected": "valid", "choices": {"invalid": 3}, "tasks": ["t0000"]}
+    said = report | {"fallen": [fallen], "annotators": [ann], "doubtful": {"c3": 0.6}}
+    write_json(folders.stage("collect") / "quality.json", said)
+    asking, _ = asked_so_far(folders, AnnotateParams())
+    asked = asking.tasks[asking.place["t0000"]]
+    assert {asked["first"]["expected"], asked["second"]["expected"]} == {None}
+    assert asking.next("annotator-02") is None and asking.next("annotator-01")
+    assert asking._named[asking.candidate["c3"]] == pytest.approx(log(0.6 / 0.4))

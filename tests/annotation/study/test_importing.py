@@ -7,7 +7,7 @@ from annotation.study.exports import pseudonym, read_pulled, verdicts_in
 from annotation.study.importing import import_exports
 from annotation.study.roster import Annotator, write_roster
 from pipeline.core.errors import UserError
-from pipeline.core.files import write_jsonl
+from pipeline.core.files import write_json, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Task
 from tests.annotation.study.conftest import task
@@ -136,3 +136,11 @@ def test_whoever_was_pulled_without_a_name_lends_nobody_one(batched, tmp_path):
     batched.write_text(json.dumps([pulled("t1", annotation(1, None))]))
     take_in(tmp_path, [exported("t1", annotation(1, 3)), exported("t2", annotation(2, 3))])
     assert verdicts(batched).keys() == {("t1", "unknown"), ("t2", pseudonym(3))}
+
+
+def test_a_backup_brings_back_nobody_who_was_forgotten(batched, tmp_path, capsys):
+    write_json(Folders().study / "forgotten.json", {"annotator-01": "2026-01-01", pseudonym(3): "2026-01-01"})
+    backup = exported("t1", annotation(1, "annotator-01"), annotation(2, "annotator-02"), annotation(3, 3))
+    take_in(tmp_path, [backup])
+    assert [row.completed_by for row in read_pulled(batched).values()] == ["annotator-02"]
+    assert "import: 2 left out: they are of people who were forgotten" in capsys.readouterr().out

@@ -4,7 +4,6 @@ import pytest
 from annotation.study.judged import (
     CollectRules,
     answers,
-    by_subset,
     filters,
     judged_questions,
     records,
@@ -65,7 +64,6 @@ def test_until_they_are_weighed_all_answers_count():
     judged.loc[0, "aside"] = "filter failed"
     judged.loc[1, "fallen"] = True
     assert len(votes(judged)) == len(filters(judged)) == 1
-    assert {subset: len(rows) for subset, rows in by_subset(judged).items()} == {"clip-hard": 4}
 
 
 def test_rows_become_records():

@@ -6,9 +6,8 @@ from PIL import Image
 
 from annotation.study.agreement import Figure
 from annotation.study.quality_figures import WorstItem
-from annotation.study.quality_page import bounds, page, percent, places, rate, skill
-from annotation.study.weighing import Rate
-from annotation.study.weighing import rate as rate_of
+from annotation.study.quality_page import bounds, page, percent, places, skill
+from annotation.study.weighing import Rate, rate
 from tests.annotation.study.conftest import quality
 
 HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)> \"{{ 7 * 7 }}\" ${1+1} &amp; \u202eabc \U0001f600"
@@ -80,8 +79,8 @@ def test_the_plot_says_what_it_shows():
 
 
 def test_rates_and_figures_are_told_with_their_intervals():
-    assert rate(rate_of(45, 50)) == "45 of 50, 90% (79% to 96%)"
-    assert rate(Rate(right=0, asked=0)) == bounds(Figure()) == "–"
+    assert str(rate(45, 50)) == "45 of 50, 90% (79% to 96%)"
+    assert str(Rate(right=0, asked=0)) == bounds(Figure()) == "–"
     assert (
         bounds(Figure(value=0.5, low=0.25, high=0.75), 1)
         == bounds((0.5, 0.25, 0.75), 1)

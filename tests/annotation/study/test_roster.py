@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from annotation.study.exports import pseudonym
-from annotation.study.roster import Annotator, enrol, next_pseudonym, read_roster, write_roster
+from annotation.study.roster import Annotator, enrol, read_roster, write_roster
 from pipeline.core.errors import UserError
 from pipeline.core.files import write_json
 from pipeline.core.paths import Folders
@@ -38,10 +38,23 @@ def test_a_name_that_is_no_file_name_is_refused(row):
 
 def test_nobody_gets_a_pseudonym_that_somebody_has_or_had(tiny):
     folders = Folders()
-    assert next_pseudonym(folders, []) == "annotator-01"
-    assert next_pseudonym(folders, people("ann", "ben")) == "annotator-03"
-    write_json(folders.study / "forgotten.json", {"annotator-03": "2026-01-01T00:00:00+00:00"})
-    assert next_pseudonym(folders, people("ann", "ben")) == "annotator-04"
+    assert enrol(folders, {"ann@x": "ann"})[-1].pseudonym == "annotator-01"
+    write_json(folders.study / "forgotten.json", {"annotator-02": "2026-01-01T00:00:00+00:00"})
+    assert enrol(folders, {"ben@x": "ben"})[-1].pseudonym == "annotator-03"
+
+
+def test_nobody_gets_a_pseudonym_under_which_others_answers_were_pulled_or_imported(tiny):
+    folders = Folders()
+    rows = [
+        {"id": number, "completed_by": name}
+        for number, name in enumerate(["annotator-04", "annotator-12345678"], 1)
+    ]
+    write_json(folders.annotations / "pulled.json", [{"data": {"task": "t1"}, "annotations": rows}])
+    assert [row.pseudonym for row in enrol(folders, {"ann@x": "ann", "ben@x": "ben"})] == [
+        "annotator-05",
+        "annotator-06",
+    ]
+    assert enrol(folders, {"eve@x": "eve"}, expert=True)[-1].pseudonym == "expert-01"
 
 
 def test_volunteers_get_a_name_that_nobody_has(tiny):

@@ -1,9 +1,10 @@
+import msgspec
 import pandas as pd
 import pytest
 
 from annotation.study.judged import CollectRules, judged_questions
 from annotation.study.votes import check_aqs, commonest, status, verify, votes_on
-from tests.annotation.study.conftest import U, V, X, repeating, screened, task, verdict
+from tests.annotation.study.conftest import RULES, U, V, X, repeating, screened, task, verdict
 
 
 def came_to(choices, rules, posterior=0.5):
@@ -123,3 +124,20 @@ def test_the_reason_is_that_of_the_votes_that_count():
     judged.loc[judged["annotator"].isin(["x", "y"]), "aside"] = "annotator excluded"
     (row,) = verify([screened("a")], judged, CollectRules(rule="majority", min_votes=1))
     assert row.reason == "missing object"
+
+
+def test_who_was_asked_an_own_question_twice_has_one_vote_on_it_their_first():
+    twice = {"a": task("a"), "b": msgspec.structs.replace(task("a"), task_id="b")}
+    judged = judged_questions(twice, [verdict("b", "x", X, V, 0), verdict("a", "x", X, X, 1)])
+    assert [(r.status, r.votes_valid, r.votes_invalid) for r in check_aqs(judged)] == [("open", 1, 0)]
+
+
+def test_a_reason_that_was_left_at_a_valid_answer_is_none():
+    tasks = {"a": task("a")}
+    said = [
+        verdict("a", "x", X, V, first_reason="wrong relation"),
+        verdict("a", "y", V, V, first_reason="missing object"),
+        verdict("a", "z", V, V, first_reason="missing object"),
+    ]
+    (row,) = verify([screened("a")], judged_questions(tasks, said), RULES)
+    assert row.reason == "wrong relation"

@@ -70,6 +70,15 @@ def test_one_person_who_answers_a_filter_twice_is_one():
     assert not fallen(judged, 0.03).any()  # a said it twice, nobody else did
 
 
+def test_of_two_answers_on_a_filter_the_first_given_counts_in_whatever_order_they_are_read():
+    _, judged = crowd({who: lambda n, e: OTHER[e] if n == 4 else e for who in "abc"}, 14)
+    again = judged["task_id"] == "0006"  # the same question once more, answered as known
+    judged["text"] = judged["text"].where(~again | (judged["role"] != "filter"), "filter")
+    judged["picture_id"] = judged["picture_id"].where(~again, "n0004")
+    for rows in (judged, judged.iloc[::-1]):
+        assert set(rows[fallen(rows, 0.03)]["task_id"]) == {"0004", "0006"}
+
+
 def test_more_than_three_percent_of_a_source_stop_the_stage_and_one_never_does():
     for wrong, count, stops in ((1, 14, False), (2, 14, True), (6, 200, False), (7, 200, True)):
         off = set(range(0, 10 * wrong, 10)) if count == 200 else set(range(wrong))

@@ -61,3 +61,30 @@ def test_a_vector_that_betrays_the_label_is_found():
     labels = np.tile([0, 1], 20)
     vectors = np.stack([labels, np.arange(40)], axis=1).astype(np.float32)
     assert roc_auc_score(labels, by_vectors(vectors, Folds(labels, np.arange(40), 5, 0))) == 1.0
+
+
+def test_an_interval_is_wider_by_what_learning_adds_and_stays_within_0_and_1():
+    # Nadeau and Bengio: with 5 folds the variance is 1 + 5 / 4 times as large, so ends are 1.5 times as far away.
+    rng = np.random.default_rng(0)
+    labels, groups = rng.integers(2, size=300), np.arange(300) // 3
+    scores = rng.normal(0.3 * labels, 1.0)
+    folds = Folds(labels, groups, 5, 0)
+    once, wide = (attack(scores, folds, 200, generator(0), learned) for learned in (False, True))
+    assert once.auroc == wide.auroc == pytest.approx(roc_auc_score(labels, scores), abs=1e-4)
+    assert wide.low == pytest.approx(once.auroc - 1.5 * (once.auroc - once.low), abs=2e-4)
+    assert wide.high == pytest.approx(once.auroc + 1.5 * (once.high - once.auroc), abs=2e-4)
+    few = attack(scores[:12], Folds(labels[:12], groups[:12], 5, 0), 200, generator(0))
+    assert few.low >= 0 and few.high <= 1
+
+
+def test_intervals_hold_chance_about_as_often_as_they_say_where_there_is_nothing_to_learn():
+    held = {True: 0, False: 0}
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        folds = Folds(rng.integers(2, size=150), np.arange(150), 5, seed)
+        scores = by_vectors(rng.normal(size=(150, 4)), folds)
+        for learned in held:
+            found = attack(scores, folds, 100, generator(seed), learned)
+            held[learned] += found.low <= 0.5 <= found.high
+    # 95 % of 80 are 76; fewer than 70 would come less than once in 100 times (binomial). Unwidened they are too narrow.
+    assert held[True] >= 70 > held[False]

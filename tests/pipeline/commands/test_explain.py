@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from annotation.study.weighing import SetAside
 from pipeline.commands.explain import explain
 from pipeline.core.files import read_jsonl
 from pipeline.core.paths import Folders
@@ -81,3 +82,15 @@ def test_explain_says_which_of_a_tasks_two_questions_was_the_candidate(release, 
         f"{verdict.annotator}: {getattr(verdict, place)}; of the other question {getattr(verdict, other)}\n"
         in text
     )
+
+
+def test_explain_says_which_verdicts_do_not_count_and_why(release):
+    uqs = {item.item_id for item in items(release) if item.unanswerable}
+    aside = next(
+        row
+        for row in read_jsonl(Folders().stage("collect") / "set_aside.jsonl", SetAside)
+        if row.candidate_id in uqs
+    )
+    text = "\n".join(explain(aside.candidate_id, Folders()))
+    assert f"(set aside: {aside.reason}); of the other question" in text
+    assert text.count("(set aside: ") < text.count("verdict  ")

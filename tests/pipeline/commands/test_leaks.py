@@ -78,6 +78,8 @@ def test_the_balanced_part_is_written_in_the_form_of_the_file_and_measured(tmp_p
         (("{}", "--folds", "200"), "200 folds; fewer of them: --folds"),
         (("{}", "--balance", "s.json"), "--balance s.json: that is the set itself"),
         (("{}", "--annotations", "nosuch"), "nosuch: no such file"),
+        (("{}", "--split", "test"), "s.json: a file; --config and --split choose from a data set by name"),
+        (("{}", "--annotations", "s.json", "--config", "x"), "--annotations is for two files"),
     ],
 )
 def test_a_mistake_is_one_message_and_exit_code_1(tmp_path, monkeypatch, words, message):
@@ -91,10 +93,12 @@ def test_a_mistake_is_one_message_and_exit_code_1(tmp_path, monkeypatch, words, 
 def test_a_set_that_cannot_be_balanced_is_said_and_nothing_is_written(tmp_path):
     rows = [{"image": f"p{i}", "text": f"Is it t{i}?", "label": ("no", "yes")[i % 2]} for i in range(20)]
     (tmp_path / "s.json").write_text(json.dumps(rows))
-    ran = run(tmp_path / "s.json", "--balance", tmp_path / "out.json")
+    ran = run(tmp_path / "s.json", "--balance", tmp_path / "out.json", "--json", tmp_path / "f.json")
     assert (
         ran.exit_code == 1 and "nothing is left of it" in ran.stderr and not (tmp_path / "out.json").exists()
     )
+    figures = json.loads((tmp_path / "f.json").read_text())  # what was measured is kept
+    assert figures["lost"]["ones"] == [0, 10] and figures["balanced"] is None
 
 
 def test_where_wants_a_column_and_a_value(tmp_path):

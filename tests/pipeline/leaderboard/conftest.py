@@ -144,6 +144,7 @@ def a_run(release, a_file, tmp_path):
             "limit": 0,
             "no_picture": False,
             "path": str(release),
+            "counts": {"samples": 4, "replies": 3, "failed": 1},
         }
         (home / "run.json").write_text(json.dumps(about | more))
         return home

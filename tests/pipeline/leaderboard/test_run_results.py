@@ -33,6 +33,30 @@ def test_two_of_one_name_are_told_apart_by_where_they_lie(a_run, a_file, tmp_pat
     assert found == [f"other [{tmp_path.name}/other.jsonl]", "other [sub/other.jsonl]"]
 
 
+def test_two_folders_of_one_name_are_told_apart_by_those_above(a_run):
+    found = names(read_results([a_run("first/run", "rp"), a_run("second/run", "rp"), a_run("third", "rp")]))
+    assert found == ["rp [first/run]", "rp [second/run]", "rp [third]"]
+
+
+@pytest.mark.parametrize("counts", [{}, {"samples": 4, "replies": 2, "failed": 1}])
+def test_a_run_that_was_killed_in_the_middle_is_no_result(counts, a_run):
+    with pytest.raises(UserError, match="the run has not come to its end"):
+        read_results([a_run("a", "rp", counts=counts)])
+
+
+@pytest.mark.parametrize("told", [None, "small", {"name": "small"}])
+def test_a_run_that_does_not_name_its_release_is_one_message(told, a_run):
+    with pytest.raises(UserError, match="run.json: does not name its release"):
+        read_results([a_run("a", "rp", release=told)])
+
+
+def test_examples_were_not_asked(a_run, release):
+    shown = a_run("a", "rp", shots=2)
+    (shown / "answers.jsonl").write_text('{"id": "a1"}\n{"id": "u1"}\n')
+    asked = asked_by_all(read_benchmark(release), read_results([shown]))
+    assert sorted(asked.subsets["clip-hard"].ids) == ["a1", "u1"]
+
+
 def test_everything_wrong_with_results_is_said_at_once(a_run, tmp_path):
     empty, broken, fine = tmp_path / "empty", a_run("broken", "rp"), a_run("fine", "rp")
     empty.mkdir()

@@ -13,7 +13,7 @@ from pipeline.scorers.answered import Options
 from pipeline.scorers.differences import simultaneous
 from pipeline.scorers.model_report import score
 
-NASTY = "<script>alert(1)</script> | =1+1"
+NASTY = "<script>alert(1)</script> | =1+1\x1b[31m"
 OPTIONS = Options(("realistic",), part="all", bootstrap=200, missing="wrong")
 
 
@@ -79,7 +79,7 @@ def test_markdown_has_a_line_for_each_model_and_one_for_each_subsets_score(table
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert len(rows) == 2 * (2 + 3) and len({line.replace("\\|", "").count("|") for line in rows[:5]}) == 1
     assert table.rows[0].cells["mean"]["auaf"].text in rows[2] and "\\<script\\>" in text
-    assert "<script" not in text.replace("\\<", "")
+    assert "<script" not in text.replace("\\<", "") and "\x1b" not in text
 
 
 def test_the_page_fetches_nothing_and_escapes_what_it_shows(table):

@@ -5,10 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from pipeline.auditing.attackers import Folds, attack
 from pipeline.commands.audit_release import attack_texts, read_subsets
-from pipeline.core.randomness import generator
-from pipeline.leaks.leak_figures import ATTACKERS, LeakParams, leaks_of
+from pipeline.leaks.leak_figures import LeakAttack, LeakParams, leaks_of, strongest
 from pipeline.leaks.read_set import read_set
 from pipeline.leaks.set_files import open_rows
 from tests.pipeline.leaks.made_sets import labelled, planted
@@ -36,17 +34,16 @@ def test_a_planted_word_is_found_as_telling_as_it_is(found):
     assert [word.auroc for word in found.words] == [0.7, 0.7]
 
 
-def test_intervals_are_wider_than_the_audit_s_by_what_learning_adds():
-    # Nadeau and Bengio: of 5 folds the variance is 1 + 5 / 4 times as large, so ends are 1.5 times as far away. With nothing to learn
-    # (the length) they are the audit's.
-    rows = planted(400, (0.2, 0.6))
-    found = leaks_of("made", rows, FEW).attacks["picture"]
-    folds = Folds(rows.labels, rows.pictures, 5, 0)
-    for name, times in (("first three words", 1.5), ("length", 1.0)):
-        plain = attack(ATTACKERS[name](rows.texts, folds), folds, 200, generator(0, "leaks", "picture", name))
-        assert found[name].low == pytest.approx(plain.auroc - times * (plain.auroc - plain.low), abs=1e-4)
-        assert found[name].high == pytest.approx(plain.auroc + times * (plain.high - plain.auroc), abs=1e-4)
-    assert found["first three words"].low < found["first three words"].auroc - 0.02
+def test_where_nothing_is_beyond_chance_the_strongest_is_who_reaches_most():
+    def attack(auroc, low):
+        return LeakAttack(auroc=auroc, low=low, high=0.8, groups=9, turned=False)
+
+    assert (
+        strongest({"length": attack(0.5, 0.5), "words": attack(0.6, 0.4), "pairs": attack(0.55, 0.45)})
+        == "words"
+    )
+    assert strongest({"words": attack(0.7, 0.4), "pairs": attack(0.6, 0.55)}) == "pairs"
+    assert strongest({"words": LeakAttack(auroc=None, low=None, high=None, groups=3, turned=False)}) is None
 
 
 def test_labels_by_lot_give_nothing_away():

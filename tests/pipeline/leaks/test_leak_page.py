@@ -45,6 +45,7 @@ def test_the_balanced_part_stands_beside_what_was_lost():
     rows = labelled(["a", "a", "b", "b", "c"] * 6, [1, 0, 0, 1, 1] * 6, [1, 2, 1, 2, 3] * 6)
     keep, lost = balanced(rows, 0)
     html = page(leaks_of("made", rows, FEW), lost, leaks_of("made, balanced", rows.at(keep), FEW))
+    assert html.count("no function of the text alone tells them apart") == 1  # of the balanced part
     assert "Kept: 4 of 30 rows, 2 of 3 texts, 2 of 3 pictures." in html
     assert (
         "20 left out: the same text was verified" in html or "left out: its text has one label alone" in html

@@ -32,6 +32,7 @@ def rows(*labels, texts=None, pictures=None):
         (("cat", "dog"), None, ("cat", "dog"), [0, 1]),  # the later by the alphabet
         (("cat", "dog"), "cat", ("dog", "cat"), [1, 0]),
         (("a", "b", "c", "b"), "b", ("not b", "b"), [0, 1, 0, 1]),
+        (({"a": 1}, {"UQ": 1}), "{'UQ': 1}", ("{'a': 1}", "{'UQ': 1}"), [0, 1]),
     ],
 )
 def test_two_values_are_two_labels_and_one_against_all_others_is_chosen(
@@ -60,8 +61,11 @@ def test_rows_can_be_chosen_by_a_column_and_keep_their_places(tmp_path):
         (rows("a", "b"), ASKED._replace(where=("g", "9")), "no row has '9' in g"),
         (rows("a", "a"), ASKED, "wanted two kinds, but none of 2 rows is 'not a'"),
         (rows("a", None), ASKED, "row 2: it has no label"),
-        (rows("a", "b", texts=["x", " ?"]), ASKED, "row 2: its text is empty"),
-        (rows("a", "b", texts=["x", 5]), ASKED, "row 2: its text is empty or none"),
+        (rows("a", "b", texts=["x", " ?"]), ASKED, "row 2: its text is none, or has no words"),
+        (rows("a", "b", texts=["x", 5]), ASKED, "row 2: its text is none"),
+        (rows("a", "b", texts=["x", "x " * 2501]), ASKED, "row 2: its text is longer than 5,000 characters"),
+        (rows("a", "b"), Columns(positive="a"), "--positive is a value of --label"),
+        ([], ASKED, "it has no rows"),
         (rows("a", "b", pictures=["x", None]), ASKED, "row 2: it has no picture"),
         (rows("a", "b", pictures=["x", "x"]), ASKED, "all rows have the same one"),
     ],
@@ -80,7 +84,7 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path):
         read_set(source(tmp_path / "s", given), "s")
     assert error.value.problems == [
         "s: 4 problems",
-        "row 1: its text is empty or none (1 in all)",
+        "row 1: its text is none, or has no words (1 in all)",
         "row 1, 2: its id is not its alone (2 in all)",
         "labels: wanted two kinds, but none of 3 rows is 'no'",
         "pictures: all rows have the same one; name another column: --group NAME",

@@ -126,3 +126,9 @@ def test_what_is_no_such_file_is_said_in_one_message(tmp_path, name, text, messa
 def test_a_missing_file_is_no_data_set(tmp_path):
     with pytest.raises(UserError, match="no such file"):
         open_rows(str(tmp_path / "none.json"))
+
+
+@pytest.mark.parametrize("text", ['[{"a": 1}, {"a": 2}]', '{"a": 1}\n{"a": 2}\n'])
+def test_a_byte_order_mark_changes_nothing(tmp_path, text):
+    (tmp_path / "s.json").write_text(text, encoding="utf-8-sig")
+    assert open_rows(str(tmp_path / "s.json")).column("a") == [1, 2]

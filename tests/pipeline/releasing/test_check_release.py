@@ -108,3 +108,17 @@ def test_a_published_version_never_changes(release, tmp_path):
     (place / "CHECKSUMS.sha256").write_text("other bytes\n")
     with pytest.raises(UserError, match="published with different bytes"):
         publish(release, tmp_path)
+
+
+def test_what_the_hub_leaves_in_a_download_is_no_part_of_it_nor_is_what_a_link_leads_to(copy, tmp_path):
+    (copy / ".gitattributes").write_text("*.parquet filter=lfs")
+    cache = copy / ".cache/huggingface/download/data"
+    cache.mkdir(parents=True)
+    (cache / "pt-hard-dev.parquet.metadata").write_text("x")
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private/key").write_text("secret")
+    (copy / "more").symlink_to(tmp_path / "private")
+    assert "items agree" in check_release(copy)
+    publish(copy, tmp_path / "published")
+    names = {path.name for path in (tmp_path / "published").rglob("*")}
+    assert "README.md" in names and not names & {".gitattributes", ".cache", "more", "key"}

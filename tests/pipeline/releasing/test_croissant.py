@@ -89,3 +89,7 @@ def test_it_says_how_the_data_came_about_in_the_words_of_rai(described):
     assert all(described[name] not in ("", [], None) for name in REQUIRED)
     assert described["@context"]["rai"] == "http://mlcommons.org/croissant/RAI/"
     assert described["rai:annotatorDemographics"] == ["None: the annotators are programs."]
+
+
+def test_what_nobody_judged_says_so_where_it_is_described(release, described):
+    assert described["description"].startswith("VERDICTS SIMULATED BY PROGRAMS. Tiny")

@@ -7,7 +7,7 @@ from pipeline.cli import app
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
 from pipeline.core.records import Item
-from pipeline.releasing.errata import Erratum, add_erratum, errata_of, errata_text
+from pipeline.releasing.errata import Erratum, add_erratum, errata_of, errata_text, remove_erratum
 
 
 @pytest.fixture
@@ -52,3 +52,14 @@ def test_the_command_notes_a_fault(release, monkeypatch):
     monkeypatch.setattr("pipeline.releasing.errata.add_erratum", lambda *given: given[1:])
     result = CliRunner().invoke(app, ["errata", "add", "00100101", "two cups"])
     assert result.exit_code == 0 and "'00100101', 'two cups'" in result.output
+
+
+def test_what_was_noted_can_be_taken_back(folders):
+    item = next(iter(folders.rows(Item))).item_id
+    add_erratum(folders, "0.1.0", item, "wrong")
+    with pytest.raises(UserError, match=f"nope: nothing is noted of it; items that are: {item}"):
+        remove_erratum(folders, "nope")
+    remove_erratum(folders, item)
+    assert errata_of(folders) == ()
+    result = CliRunner().invoke(app, ["errata", "remove", "00100101"])
+    assert result.exit_code == 1 and "nothing is noted of it; items that are: none" in result.stderr

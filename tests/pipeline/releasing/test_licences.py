@@ -16,6 +16,8 @@ def test_each_part_has_its_licence_and_its_files():
     assert "CC BY 4.0, u" in questions and "rgqa/" in questions and "Drawn." in questions
     assert "CC0 1.0, zero" in verdicts and "verdicts.jsonl" in verdicts
     assert "CC BY 4.0, u" in pictures and "card.png" in pictures
+    # Tables for VLMEvalKit hold the pictures, too; and each file is under some licence.
+    assert "harness/vlmevalkit/" in pictures and "All files but for what is named below" in questions
 
 
 def test_where_there_are_no_pictures_it_licenses_none():

@@ -153,9 +153,11 @@ def published(release, hub, *words, token=TOKEN):
 
 
 def test_the_hub_gets_the_release_byte_for_byte_and_the_version_as_a_tag(release, hub):
+    (release / ".private").write_text("left beside it")
     hub.repos[NAME], hub.tags[NAME] = {"old.txt": b"of another version", ".gitattributes": b"*.x"}, ["v0.0.1"]
     code, said = published(release, hub, "--as-demo")
-    assert code == 0, said
+    (release / ".private").unlink()
+    assert code == 0 and TOKEN not in said, said
     assert "simulated, as a demo: " in said and f"as v0.1.0 -> {hub.url}/datasets/{NAME}" in said
     files = {p.relative_to(release).as_posix(): p.read_bytes() for p in release.rglob("*") if p.is_file()}
     assert {path: data for path, data in hub.repos[NAME].items() if path != ".gitattributes"} == files
@@ -174,7 +176,16 @@ def test_a_hub_that_refuses_is_told_without_traceback_and_nothing_is_tagged(rele
     assert code == 1 and "the hub refuses, or is out of reach" in said and "Traceback" not in said
     assert hub.tags[NAME] == [] and hub.repos[NAME] == {}
     code, said = published(release, hub, "--as-demo", token="hf_wrong")
-    assert code == 1 and "may the token write there" in said
+    assert code == 1 and "may the token write there" in said and "hf_wrong" not in said
+
+
+def test_a_version_that_was_left_untagged_is_gone_on_with(release, hub):
+    hub.refuse = "/tag/"
+    code, said = published(release, hub, "--as-demo")
+    assert code == 1 and "the same command goes on" in said and hub.tags[NAME] == []
+    hub.refuse = "nothing"
+    assert published(release, hub, "--as-demo")[0] == 0
+    assert hub.tags[NAME] == ["v0.1.0"] and "README.md" in hub.repos[NAME]
 
 
 @pytest.mark.parametrize("kind", ["simulated", "rehearsal"])

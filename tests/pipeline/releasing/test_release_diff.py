@@ -61,10 +61,22 @@ def test_changes_are_counted_by_subset_and_listed_if_asked_for(release, newer):
     ]
 
 
-def test_a_release_does_not_differ_from_itself(release):
-    lines = release_diff(release, release, full=True)
+def test_a_release_does_not_differ_from_itself(release, tmp_path):
+    home = shutil.copytree(release, tmp_path / "copy")
+    lines = release_diff(release, home, full=True)
     assert lines[1:4] == ["licence: the same", "canary: the same", "errata: the same"]
     assert all(set(line.split()[3:]) == {"0"} for line in lines[5:])
+
+
+def test_a_changed_label_is_told_as_such(release, tmp_path):
+    home = shutil.copytree(release, tmp_path / "other")
+    first, *rows = read_jsonl(home / "provenance.jsonl", Provenance)
+    other = replace(first, item=replace(first.item, unanswerable=not first.item.unanswerable))
+    write_jsonl(home / "provenance.jsonl", [other, *rows])
+    one, two = ("UQ", "AQ") if first.item.unanswerable else ("AQ", "UQ")
+    assert f"{first.item.subset}  label  {first.item.item_id}  {one!r} -> {two!r}" in release_diff(
+        release, home, full=True
+    )
 
 
 def test_another_licence_and_other_errata_are_told(release, tmp_path):
@@ -75,7 +87,13 @@ def test_another_licence_and_other_errata_are_told(release, tmp_path):
 
 
 def test_what_is_no_release_is_told(release, tmp_path):
-    with pytest.raises(UserError, match="nosuch: there is no such folder"):
-        release_diff(release, tmp_path / "nosuch")
-    result = CliRunner().invoke(app, ["diff", str(release), str(release)])
+    for folder in (tmp_path / "nosuch", tmp_path):
+        with pytest.raises(UserError, match=f"{folder.name}: no release's folder; wanted data/release/"):
+            release_diff(release, folder)
+    (tmp_path / "provenance.jsonl").write_text('{"item": {}, "of_tomorrow": 1}\n')
+    with pytest.raises(UserError, match=r"line 1: .*made by another version of the pipeline\?"):
+        release_diff(release, tmp_path)
+    with pytest.raises(UserError, match="the same folder twice"):
+        release_diff(release, release / ".." / release.name)
+    result = CliRunner().invoke(app, ["diff", str(release), str(shutil.copytree(release, tmp_path / "copy"))])
     assert result.exit_code == 0 and "tiny 0.1.0 -> tiny 0.1.0" in result.output

@@ -39,7 +39,7 @@ def test_two_versions_stand_side_by_side_and_item_by_item(old, newer, tmp_path):
     assert (seen.badly_closed, seen.open) == ([], [])
     text = told(seen)
     changed = sum(row.item.unanswerable for row in hard[1:])
-    assert f"pt-hard {len(hard)} {len(hard) - 1} 0 1 {changed} 0 0 0 0 0" in text
+    assert f"pt-hard {len(hard)} {len(hard) - 1} 0 1 0 {changed} 0 0 0 0 0" in text
     assert f"pt-hard: {min(SHOWN, changed + 1)} changes, drawn by lot" in text and "clip-easy: " not in text
     uqs = {r.item.text for r in hard if r.item.unanswerable}
     assert f"pt-hard tiny 0.1.0 {sum(r.item.unanswerable for r in hard)}" in text and len(uqs) > 1
@@ -55,7 +55,7 @@ def test_of_two_data_sets_no_items_are_compared(old, newer, tmp_path):
 
 
 def test_the_page_needs_two_releases_and_is_a_command(old, tmp_path, monkeypatch):
-    with pytest.raises(UserError, match="there is no such folder"):
+    with pytest.raises(UserError, match="no release.s folder"):
         release_pair((old, tmp_path / "nosuch"), tmp_path / "page.html")
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, ["report", "--releases", str(old), str(old)])

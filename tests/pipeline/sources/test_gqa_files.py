@@ -202,7 +202,7 @@ def test_the_truth_is_marked_complete(tmp_path):
         (json.dumps({"5": SCENE | {"wheather": "sunny"}}), "Object contains unknown field `wheather`"),
         (
             json.dumps({"5": SCENE}).replace('"681262": {', '"681267": {'),
-            "the object id 681267 occurs more than once",
+            "the key 681267 occurs more than once",
         ),
     ],
 )

@@ -10,49 +10,19 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 import yaml
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json
-from pipeline.core.paths import Folders
-from pipeline.models import row_answers
-from pipeline.models.fitted import write_fitted
-from pipeline.models.looking import Asked, save_net
-from pipeline.models.match_net import MatchNet, NetShape
+from pipeline.models import asked_nets, row_answers
 from pipeline.models.net_rows import ROWS
-from pipeline.models.question_texts import WordTable
-from pipeline.models.regions import RegionHead, RegionNames, save_head
 from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.predictions import read_predictions
-from pipeline.sources import gqa_files
 from pipeline.stages import answer
 from tests.closure import ROOT
-from tests.pipeline.models.toy_nets import toy_fitted
+from tests.tiny.nets import VQA, add_nets
 
-VQA, OUT = Path("data/tiny/vqa"), Path("data/tiny/interim/answer")
-SAMPLE = ROOT / "data/sample"
-ANSWERS = ("blue", "no", "red", "yes")
-WORDS = WordTable(("color", "cup", "is", "the", "what"))
-
-
-def write_nets(*names: str, width: int) -> None:
-    for number, name in enumerate(names):
-        torch.manual_seed(number)
-        one = name.startswith(("separated", "caption_match"))
-        small = NetShape(
-            words=len(WORDS),
-            answers=1 if one else 4,
-            region=width,
-            blind="blind" in name,
-            word_width=8,
-            width=8,
-            joint=16,
-        )
-        save_net(
-            VQA / f"{name}.safetensors",
-            Asked(MatchNet(small).eval(), WORDS, ("answerable",) if one else ANSWERS),
-        )
+OUT = Path("data/tiny/interim/answer")
 
 
 @pytest.fixture(scope="module")
@@ -60,19 +30,10 @@ def made(tiny_run, tmp_path_factory):
     """The tiny project with nets in vqa/, after a first run of the stage."""
     home = tmp_path_factory.mktemp("answer") / "run"
     shutil.copytree(tiny_run, home)
-    (home / "data/tiny/clip").symlink_to(SAMPLE / "clip")
     before, threads = Path.cwd(), os.environ.get("OMP_NUM_THREADS")
     os.chdir(home)
     os.environ["OMP_NUM_THREADS"] = "1"  # all in this process
-    truth = gqa_files.truth(Folders().truth, ["testdev"])
-    kinds = sorted({item.name for scene in truth.values() for item in scene.objects})
-    torch.manual_seed(0)
-    head = RegionHead(56 * 4 + 152 + 368, RegionNames(tuple(kinds), ("red", "blue"), ("park",)), hidden=8)
-    VQA.mkdir()
-    save_head(VQA / "regions.safetensors", head)
-    nets = ("vanilla-0", "vanilla-1", "rp-0", "rp-1", "mix-1", "blind-0", "separated-1", "true_regions-0")
-    write_nets(*nets, width=head.width)
-    write_fitted(VQA / "fitted-1.safetensors", toy_fitted(answers=4, features=16))
+    add_nets(Path())
     chosen = {"at_risk": {"0.05": 0.5}, "at_cost": {"10": None}}
     thresholds = {row: {"0": chosen, "1": chosen} for row in ("msp", "ens", "selector", "rp_hard")}
     (VQA / "thresholds.json").write_text(json.dumps(thresholds))
@@ -129,7 +90,7 @@ def test_pairs_that_several_items_ask_are_asked_once(made, monkeypatch):
 
     before = files()
     monkeypatch.setattr(answer, "read_benchmark", doubled)
-    monkeypatch.setattr(answer, "look_with", counting)
+    monkeypatch.setattr(asked_nets, "look_with", counting)
     answer.main()
     rows = {row["questionId"]: row for row in json.loads((OUT / "rp-seed0.json").read_text())}
     told = read_json(OUT / "answer.json")

@@ -177,3 +177,11 @@ def test_filters_are_counted_by_source_and_verdict(capsys):
 def test_tasks_whose_filters_are_all_valid_are_warned_about(capsys):
     warn(report([asked(1, "valid", "own question", True)], []))
     assert "no filter question is known to be unanswerable" in capsys.readouterr().err
+
+
+def test_where_no_candidate_is_left_nobody_is_sent_to_judge_none(screened):
+    (screened / "screen/screened.jsonl").write_text("")
+    with pytest.raises(
+        UserError, match="no candidate is left to be judged; give more pictures and questions"
+    ):
+        batch.main()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,7 +59,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> P
     )
     write_jsonl("data/world/interim/ingest/pictures.jsonl", pictures)
     write_jsonl("data/world/interim/ingest/questions.jsonl", questions)
-    section = {"model": f"local-dir:{tiny_clip}", "device": "cpu", "picture_batch": 2, "text_batch": 2}
+    shutil.copytree(tiny_clip, "data/world/clip")
+    section = {"model": "local-dir:data/world/clip", "device": "cpu", "picture_batch": 2, "text_batch": 2}
     Path("params.yaml").write_text(json.dumps({"dataset": "world", "world": {"embed": section}}))
     return tmp_path
 

@@ -49,3 +49,18 @@ def test_where_nobody_knows_the_truth_there_is_nothing_to_compare(without_truth)
     paper.main()
     assert list(read_jsonl(without_truth / "items.jsonl", Item)) == []
     assert json.loads((without_truth / "paper.json").read_text()) == {"subsets": {}, "truth_known": False}
+
+
+def test_without_names_of_things_the_papers_rules_are_applied_all_the_same(screened, vocabulary):
+    import msgspec
+
+    from pipeline.core.paths import Folders
+    from pipeline.core.records import Screened
+    from pipeline.stages import paper
+
+    nameless = msgspec.structs.replace(vocabulary, objects={})  # as of a bare table of questions
+    candidates = [row.candidate for row in Folders().rows(Screened)][:2]
+    said = paper.judged(Folders(), candidates, nameless, paper.PaperParams(seed=1))
+    assert {row.candidate.candidate_id for row in said} == {row.candidate_id for row in candidates}
+    assert {row.votes_valid + row.votes_invalid for row in said} == {paper.PaperParams(seed=1).votes}
+    assert paper.judged(Folders(), [], nameless, paper.PaperParams(seed=1)) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -76,7 +77,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> P
     ]
     write_jsonl(HOME / "interim/ingest/pictures.jsonl", pictures)
     write_jsonl(HOME / "interim/ingest/questions.jsonl", questions)
-    section = {"model": f"local-dir:{tiny_clip}", "device": "cpu", "picture_batch": 2, "text_batch": 1}
+    shutil.copytree(tiny_clip, HOME / "clip")
+    section = {"model": f"local-dir:{HOME / 'clip'}", "device": "cpu", "picture_batch": 2, "text_batch": 1}
     Path("params.yaml").write_text(json.dumps({"dataset": "world", "world": {"embed": section}}))
     embed.main()
     screen(EDITED)

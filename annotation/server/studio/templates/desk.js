@@ -28,7 +28,7 @@ async function step(body, tried = 0) {
     if (!reply.ok) return stop(told.detail || "The server did not take this.", "Load again", () => location.reload());
     say("");
     busy = false;
-    if (body.answer) { forget(body.answer.place); work(body.answer.seconds); }
+    if (body.answer) { draft(null); work(body.answer.seconds); }
     show(told);
   } catch {
     const wait = Math.min(2 ** tried, 20);
@@ -50,14 +50,12 @@ function say(text, label, act) {
   if (label) line.append(button(label, act));
 }
 
-function button(label, act, kind = "") {
-  const made = document.createElement("button");
-  Object.assign(made, { type: "button", textContent: label, className: kind, onclick: act });
-  return made;
-}
+const element = (tag, text, more) => Object.assign(document.createElement(tag), { textContent: text, ...more });
+const button = (label, act, kind = "") => element("button", label, { type: "button", className: kind, onclick: act });
 
 function lock() {
   for (const one of document.querySelectorAll("main button:not(.zoom button)")) one.disabled = busy;
+  for (const card of cards) card.inert = busy;  // what is chosen while an answer is sent would be lost
   if (!busy) $("back").disabled = state.back == null;
 }
 
@@ -72,7 +70,8 @@ function show(told) {
   $("words").hidden = asks || state.show === "consent";
   $("whom").textContent = $("ask").textContent = state.contact ? `Questions: ${state.contact}` : "";
   $("guidelines").hidden = !state.guide;
-  bar(state.number, state.of);
+  $("progress").hidden = !state.of;
+  if (state.of) Object.assign($("progress"), { max: state.of, value: state.number - 1 });
   $("where").textContent = asks ? `${TITLES[state.show]} ${state.number} of ${state.of}` : "";
   if (state.show === "consent") { $("promise").innerHTML = state.html; $("promise").focus(); scrollTo(0, 0); }
   else if (asks) task(); else words();
@@ -80,27 +79,15 @@ function show(told) {
   pause();
 }
 
-function bar(number, of) {
-  const line = $("progress");
-  line.hidden = !(of > 0);
-  if (line.hidden) return;
-  line.setAttribute("aria-valuemax", of);
-  line.setAttribute("aria-valuenow", number - 1);
-  line.firstElementChild.style.width = `${100 * Math.min(1, (number - 1) / of)}%`;
-}
-
 const many = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 function words() {
   const title = { thanks: "Thank you", wait: "Nothing to do just now", failed: "The test" }[state.show] || "The desk";
-  const home = $("words"), heading = document.createElement("h1");
-  heading.textContent = title;
-  home.replaceChildren(heading);
-  const lines = [...String(state.words || "").split("\n")];
+  const home = $("words"), lines = [state.words];
   if (state.asked) lines.push(`Of ${state.asked} questions whose answers we know you answered ${state.right} as known.`);
   if (state.judged) lines.push(`You judged ${many(state.judged, "task")} in ${many(Math.max(1, Math.round(state.minutes || 0)), "minute")}.`);
   if (state.contact) lines.push(`Questions: ${state.contact}`);
-  for (const line of lines.filter(Boolean)) home.append(Object.assign(document.createElement("p"), { textContent: line }));
+  home.replaceChildren(element("h1", title), ...lines.filter(Boolean).map(line => element("p", line)));
   if (state.again) home.append(button("Try again", () => step({ again: true }), "act"));
   if (state.show === "wait") home.append(button("Look again", () => step({}), "act"));
   if (state.back != null) home.append(button("Back to the last task", () => step({ open: state.back })));
@@ -108,7 +95,7 @@ function words() {
 }
 
 function task() {
-  const told = state.show === "feedback", given = state.given || (told ? {} : draft(state.place)) || {};
+  const told = state.show === "feedback", given = state.given || (told ? {} : draft()) || {};
   shownAt = performance.now();
   $("task").classList.toggle("told", told);
   $("skip").hidden = state.show !== "task" || Boolean(state.given);
@@ -131,9 +118,8 @@ function task() {
     const line = card.querySelector(".known");
     line.hidden = !told;
     if (told) {
-      const right = state.right[name], verdict = document.createElement("b");
-      verdict.textContent = `${right ? "✓ Right" : "✗ Not so"}: it is ${state.known[name]}.`;
-      line.replaceChildren(verdict, state.why[name] || "");
+      const right = state.right[name];
+      line.replaceChildren(element("b", `${right ? "✓ Right" : "✗ Not so"}: it is ${state.known[name]}.`), state.why[name] || "");
       line.classList.toggle("wrong", !right);
     }
   });
@@ -161,7 +147,6 @@ const cards = NAMES.map((name, place) => {
       input.setAttribute("aria-keyshortcuts", keys[place]);
       label.querySelector("span").textContent = value;
       label.querySelector("kbd").textContent = keys[place];
-      label.querySelector("kbd").setAttribute("aria-hidden", "true");
       group.append(label);
     }
   }
@@ -199,7 +184,7 @@ function press(key) {
 function changed(place) {
   cards[place].classList.remove("missing");
   reasons();
-  draft(state.place, chosen());
+  draft(chosen());
 }
 
 function submit() {
@@ -216,17 +201,15 @@ function submit() {
 
 /* ---- drafts: in this browser alone, until they are submitted ---- */
 
-function draft(place, given) {
-  const name = `rgqa draft ${place}`;
+// What is chosen of the task that is shown: kept if it is given, forgotten if it is null; and what is kept.
+function draft(given) {
+  const name = `rgqa draft ${state.place}`, of = state.picture + state.first + state.second;
   try {
-    if (given) localStorage.setItem(name, JSON.stringify({ of: state.picture + state.first + state.second, given }));
-    const kept = JSON.parse(localStorage.getItem(name) || "null");
-    return kept?.of === state.picture + state.first + state.second ? kept.given : null;
+    if (given) localStorage.setItem(name, JSON.stringify({ of, given }));
+    if (given === null) localStorage.removeItem(name);
+    const kept = JSON.parse(localStorage.getItem(name));
+    return kept?.of === of ? kept.given : null;
   } catch { return null; }  // a browser that keeps nothing
-}
-
-function forget(place) {
-  try { localStorage.removeItem(`rgqa draft ${place}`); } catch { /* a browser that keeps nothing */ }
 }
 
 /* ---- a pause ---- */

@@ -1,6 +1,6 @@
 import re
 
-from annotation.server.studio.links import VOLUNTEERS, secret_of
+from annotation.server.studio.links import VOLUNTEERS, link_of, secret_of
 
 
 def test_a_secret_is_of_one_key_and_one_person_and_can_stand_in_an_address():
@@ -14,3 +14,11 @@ def test_a_secret_is_of_one_key_and_one_person_and_can_stand_in_an_address():
     }
     assert len(others | {ann}) == 4
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{43}", secret) for secret in others)
+
+
+def test_a_link_goes_with_the_pseudonym_and_a_volunteers_with_the_address_alone():
+    first, second = (link_of("key", "ann@rgqa.local", f"annotator-0{number}") for number in (1, 2))
+    assert first != second  # the second ann is another, and the first one may be forgotten
+    # A volunteer gets the link before a pseudonym, and keeps it afterwards.
+    zoe = "zoe.1a2b3c4d@volunteer.rgqa.local"
+    assert link_of("key", zoe, "") == link_of("key", zoe, "annotator-03") == secret_of("key", zoe)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from tests.annotation.server.conftest import Studio
 
 pytestmark = pytest.mark.server
 
@@ -20,6 +23,12 @@ def test_the_server_tells_nobody_anything(inside: Callable[[str], Any]) -> None:
         )
         == [False] * 8
     )
+
+
+def test_no_other_server_of_this_machine_has_the_sessions_cookie(studio: Studio) -> None:
+    # A browser keeps cookies by host and not by port: the demo's session would replace the study's.
+    (cookie,) = (row for row in studio.desk("amy").session.cookies if row.name != "csrftoken")
+    assert re.fullmatch("rgqa-[0-9a-f]{12}", cookie.name)
 
 
 def test_sqlite_waits_and_writes_ahead(inside: Callable[[str], Any]) -> None:

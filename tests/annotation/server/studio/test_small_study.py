@@ -9,13 +9,17 @@ from contextlib import closing
 from typing import Any
 
 import pytest
+import requests
 
+from annotation.client.forget import forget
 from annotation.client.pull import pull
-from annotation.server.accounts import invite
+from annotation.client.push import push
+from annotation.client.volunteers import door
+from annotation.server.accounts import entries, invite
 from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
 from tests.annotation.conftest import made_task
-from tests.annotation.server.conftest import Studio, as_known, report, served
+from tests.annotation.server.conftest import DeskClient, Studio, as_known, form_token, report, served
 from tests.annotation.server.studio.test_places import with_known
 
 pytestmark = pytest.mark.server
@@ -94,7 +98,112 @@ def test_a_pictures_address_tells_tasks_and_people_apart(studio: Studio) -> None
     ann.step({"decline": True})
     change(studio, tasks=[row for row in tasks if row["key"] != key])
     again = ann.agree()
-    assert again["place"] == 1 and again["picture"] != first["picture"]
+    assert again["picture"] != first["picture"]
+
+
+def test_an_answer_goes_to_what_was_shown_or_nowhere(studio: Studio) -> None:
+    ann, ben = studio.desk("ann"), studio.desk("ben")
+    place = ann.step({})["place"]
+    said_twice = {"place": place, "first": "invalid", "second": "valid", "seconds": 1}
+    other = studio.queue.parents[2] / "other/study/queue.json"  # is pushed later, so that it is theirs now
+    other.parent.mkdir(parents=True)
+    other.write_text(json.dumps(json.loads(studio.queue.read_text()) | {"data_set": "other"}))
+    try:
+        now = ann.agree()
+        assert now["show"] == "task" and now["place"] != place
+        assert ann.post({"answer": said_twice}).status_code == 404
+        assert said(studio, "ann") == []
+    finally:
+        other.unlink()
+    key = held(studio, "ann")
+    ann.step({"decline": True})  # in another tab; ben gets what was hers
+    change(studio, tasks=[row for row in json.loads(studio.queue.read_text())["tasks"] if row["key"] != key])
+    assert ann.agree()["show"] == ben.step({})["show"] == "task"
+    assert ann.post({"answer": said_twice}).status_code == 404
+    assert said(studio, "ann") == []
+
+
+def test_who_declined_reads_and_changes_nothing_more(studio: Studio) -> None:
+    ann = studio.desk("ann")
+    first = ann.step({})
+    second = ann.answer(first)
+    ann.step({"decline": True})
+    given = {"first": "invalid", "second": "valid", "seconds": 1}
+    for shown in (first, second):
+        assert ann.post({"answer": {"place": shown["place"], **given}}).status_code == 404
+        assert ann.post({"open": shown["place"]}).status_code == 404
+        assert ann.session.get(studio.url + shown["picture"], timeout=60).status_code == 404
+    assert said(studio, "ann") == ["valid"]
+    assert ann.agree() == second  # who agrees again goes on
+
+
+def test_nobodys_link_is_that_of_somebody_who_was_forgotten(studio: Studio) -> None:
+    def come(name: str) -> str:
+        """A volunteer's link."""
+        session, door = requests.Session(), entries(Folders(), [])[0].split()[-1]
+        token = form_token(session.get(door, timeout=60).text)
+        welcome = session.post(door, data={"name": name, "csrfmiddlewaretoken": token}, timeout=60)
+        return welcome.text.split('<a href="')[1].split('"')[0].removeprefix(studio.url)
+
+    def invited(name: str) -> str:
+        invite([name])
+        return studio.link(name)
+
+    invite([], link=True)
+    for join in (invited, come):
+        before = join("fred")
+        DeskClient(studio.url, before).agree()
+        forget("fred")
+        assert requests.get(studio.url + before, timeout=60).status_code == 403
+        after = join("fred")  # another fred
+        assert requests.get(studio.url + before, timeout=60).status_code == 403
+        assert DeskClient(studio.url, after).agree()["show"] == "task"
+        forget("fred")
+    door(Folders()).unlink()
+
+
+def test_a_damaged_queue_closes_its_own_desk_alone_and_a_push_mends_it(studio: Studio) -> None:
+    other = studio.queue.parents[2] / "other/study/queue.json"
+    other.parent.mkdir(parents=True, exist_ok=True)
+    for damaged in ("{", "[]", '{"data_set": "other"}', "null"):
+        other.write_text(damaged)
+        assert studio.desk("ann").step({})["show"] == "task"
+    other.unlink()
+    ann = studio.desk("ann")
+    studio.queue.write_text("{")
+    assert ann.step({})["words"] == "There is nothing for you here now."
+    push()
+    assert studio.desk("ann").step({})["show"] == "task"
+
+
+def test_what_is_open_with_somebody_who_is_asked_no_more_goes_to_others_at_once(studio: Studio) -> None:
+    change(studio, votes=1, tasks=json.loads(studio.queue.read_text())["tasks"][:1])
+    ann, ben = studio.desk("ann"), studio.desk("ben")
+    assert ann.step({})["show"] == "task" and ben.step({})["show"] == "wait"
+    change(studio, excluded=["ann@rgqa.local"])
+    assert ben.step({})["show"] == "task"
+
+
+def test_a_task_of_an_earlier_batch_that_stayed_open_frees_nothing(studio: Studio) -> None:
+    ann, ben = studio.desk("ann"), studio.desk("ben")
+    ann.step({})
+    tasks = json.loads(studio.queue.read_text())["tasks"]
+    left = [row for row in tasks if row["key"] != held(studio, "ann")][:1]
+    later(studio, 13)
+    change(studio, votes=1, tasks=left)
+    assert ann.step({})["show"] == "task" and ben.step({})["show"] == "wait"
+
+
+def test_two_answers_of_one_person_on_one_task_can_still_be_corrected(studio: Studio) -> None:
+    ann = studio.desk("ann")
+    shown = ann.step({})
+    ann.answer(shown)
+    names = "result, was_cancelled, ground_truth, created_at, updated_at, draft_created_at, completed_by_id, task_id, project_id"
+    more = "result_count, bulk_created"
+    sql(studio, f"INSERT INTO task_completion ({names}, {more}) SELECT {names}, {more} FROM task_completion")
+    ann.answer(shown)
+    ann.answer(shown, "invalid")
+    assert said(studio, "ann") == ["invalid", "invalid"]
 
 
 def test_at_the_end_one_can_go_back_and_correct_the_last_task(studio: Studio) -> None:
@@ -168,7 +277,7 @@ def test_who_fails_the_filters_is_told_kindly_and_asked_no_more(studio: Studio) 
         count += 1
     assert 10 <= count < 40  # ten filters of a kind, of two kinds in turn by lot
     assert shown["show"] == "thanks" and "it is no judgement of you" in shown["words"]
-    assert (shown["judged"], shown["right"], shown["back"]) == (count, None, None)
+    assert (shown["judged"], shown["right"], shown["back"]) == (count, 0, None)
     (row,) = report(studio)["people"]
     assert row["out"] and ann.step({})["words"] == shown["words"]
 
@@ -187,7 +296,7 @@ def test_an_expert_gets_what_stays_doubtful_alone_and_the_word_is_marked(studio:
     shown = expert.step({})
     assert (shown["show"], shown["of"]) == ("task", 1) and held(studio, "exa") == "t0001"
     end = expert.answer(shown, "invalid")
-    assert (end["show"], end["judged"], end["asked"]) == ("wait", 1, None)
+    assert (end["show"], end["judged"], end["asked"]) == ("wait", 1, 0)
     told = report(studio)["tasks"]
     people = json.loads(studio.queue.read_text())["people"]
     left = {"exa@rgqa.local": people.pop("exa@rgqa.local")}

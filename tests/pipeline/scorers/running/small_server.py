@@ -24,6 +24,8 @@ class SmallServer(ThreadingHTTPServer):
     status, retry_after = 500, ""
     dead_after = 10**9  # requests from this one on get `status`
     most_choices = 10
+    words, mutter = "out of order", ""  # of an error; after each answer
+    greedy = True  # several replies at temperature 0
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -56,7 +58,7 @@ class SmallServer(ThreadingHTTPServer):
         tokens = [{"token": said, "logprob": logprob, "bytes": None, "top_logprobs": [{"token": said, "logprob": logprob, "bytes": None}, {"token": "Yes", "logprob": -3.0, "bytes": None}]}]  # fmt: skip
         logprobs = {"content": tokens} if request.get("logprobs") and self.logprobs else None
         count = min(request.get("n") or 1, self.most_choices)
-        message = {"role": "assistant", "content": said}
+        message = {"role": "assistant", "content": said + self.mutter}
         choices = [
             {"index": i, "finish_reason": "stop", "message": message, "logprobs": logprobs}
             for i in range(count)
@@ -81,8 +83,10 @@ class Handler(BaseHTTPRequestHandler):
             self.send(401, {"error": {"message": f"wrong key {self.headers['Authorization']}"}})
         elif request["model"] != "net":
             self.send(404, {"error": {"message": f"no model {request['model']}"}})
+        elif not server.greedy and request.get("n", 1) > 1 and not request.get("temperature"):
+            self.send(400, {"error": {"message": "n must be 1 when using greedy sampling"}})
         elif number in server.failing or number >= server.dead_after:
-            self.send(server.status, {"error": {"message": "out of order"}}, server.retry_after)
+            self.send(server.status, {"error": {"message": server.words}}, server.retry_after)
         else:
             self.send(200, server.reply(request, number))
         with server.lock:

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from pipeline.scorers.running.distributions import read_distributions, unpacked
+from pipeline.scorers.running.distributions import unpacked
 from pipeline.scorers.validation import InputError
 
 pytest.importorskip("transformers")
@@ -20,7 +20,7 @@ from inspect_ai import eval as evaluate  # noqa: E402
 from inspect_ai.dataset import Sample  # noqa: E402
 from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, GenerateConfig, get_model  # noqa: E402
 
-from pipeline.scorers.running.classifiers import load_net, picture_bytes, shown_of, write_distribution  # noqa: E402
+from pipeline.scorers.running.classifiers import load_net, picture_bytes, shown_of  # noqa: E402
 from pipeline.scorers.running.hf_nets import ShownQuestion  # noqa: E402
 from tests.pipeline.scorers.running.tiny_models import (  # noqa: E402
     ANSWERS,
@@ -63,30 +63,6 @@ def test_a_task_asks_it_and_the_log_keeps_every_probability(vilt, tmp_path):
         tops = [top.token for top in token.top_logprobs]
         assert tops == [ANSWERS[place] for place in wanted.distribution.argsort()[::-1][:3]]
     assert model.api.answers == ANSWERS and model.api.about["class"] == "ViltForQuestionAnswering"
-
-
-def test_a_runs_logs_become_one_file_by_item(vilt, tmp_path):
-    def samples(first, count):
-        return [
-            Sample(
-                id=f"a{k}", input=[asked(QUESTIONS[k], picture(k))], metadata={"items": [f"a{k}", f"b{k}"]}
-            )
-            for k in range(first, first + count)
-        ]
-
-    model = get_model(f"hf-vqa/{vilt}", device="cpu")
-    logs = [evaluated(model, tmp_path / str(k), samples(k, 2)).location for k in (0, 1)]
-    order = ["b2", "a0", "none", "b1"]
-    assert write_distribution(tmp_path / "d.npz", model.api.answers, logs, order) == 3
-    answers, rows = read_distributions(tmp_path / "d.npz")
-    assert answers == list(ANSWERS) and list(rows) == ["b2", "a0", "b1"]
-    for k, item in ((2, "b2"), (0, "a0"), (1, "b1")):
-        (wanted,) = model.api.net.say([ShownQuestion(QUESTIONS[k], picture(k))])
-        assert rows[item].astype(float) == pytest.approx(wanted.distribution, abs=1e-3)
-    blip = get_model(f"hf-vqa/{tiny_blip(tmp_path / 'blip')}", device="cpu")
-    log = evaluated(blip, tmp_path / "c", samples(0, 1)).location
-    assert write_distribution(tmp_path / "e.npz", (), [log], ["a0"]) == 0
-    assert not (tmp_path / "e.npz").exists()
 
 
 def test_a_model_that_writes_its_answers_has_no_distribution(tmp_path):

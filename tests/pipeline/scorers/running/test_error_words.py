@@ -42,6 +42,28 @@ def test_the_last_try_is_the_cause():
     assert cause(TriesError(last)) is last and status_of(TriesError(last)) == 500 and cause(last) is last
 
 
+def test_a_key_with_a_line_end_is_taken_out(monkeypatch):
+    monkeypatch.setenv("NET_API_KEY", "sk-123456\r\n")
+    assert (
+        said(ServerError(r"Illegal header value b'Bearer sk-123456\r\n'"))
+        == r"Illegal header value b'Bearer ***\r\n'"
+    )
+
+
+def test_a_model_of_this_process_is_no_server():
+    class Local(SimpleNamespace):
+        __str__ = lambda self: "hf-vlm/x"  # noqa: E731
+
+    assert no_reply(Local(), ValueError("no room")) == "hf-vlm/x does not answer: no room"
+
+
+def test_quotes_are_read_as_they_were_said():
+    assert (
+        reason_of(SimpleNamespace(message=r"X('\nRequest:\n{}\n\nBadRequest(\'no\')')", traceback=""))
+        == "BadRequest('no')"
+    )
+
+
 @pytest.mark.parametrize("name", ["NET_API_KEY", "HF_TOKEN", "net_secret"])
 def test_keys_of_the_environment_are_taken_out(name, monkeypatch):
     monkeypatch.setenv(name, "sk-123456")

@@ -45,6 +45,10 @@ def test_without_log_probabilities_of_the_answer_there_is_no_number():
     assert token_probability("", tokens(("red", 0.9)), 1.0) is None
 
 
+def test_a_log_probability_that_is_no_number_gives_none():
+    assert token_probability("red", [{"token": "red", "logprob": float("nan")}], 1.0) is None
+
+
 def test_long_answers_keep_their_order():
     long = [tokens(*[("a", p)] * 100) for p in (0.5, 0.4)]
     low, lower = (token_probability("a" * 100, said, 1.0) for said in long)
@@ -74,6 +78,10 @@ def test_p_true_without_yes_or_no_at_the_first_word_is_none():
         ("0", 0.0),
         ("1", 0.01),
         ("72.5%", 0.725),
+        ("10/10", None),  # of another scale: 1, not 0.1
+        ("I would say 7 out of 7.", None),
+        (".5", None),
+        ("\u22125", None),
         ("**85**", 0.85),
         ("85.", 0.85),
         ("Confidence: 40 out of 100.", 0.4),

@@ -103,15 +103,33 @@ def test_what_is_cut_off_is_an_error_and_no_answer(answer):
     run = answer(lambda messages, config: said("red, because", stop="max_tokens"), part="dev", limit=1)
     (sample,) = run.samples
     assert confidences(run) == {} and sample.error.message == "truncated: allow more tokens: 'red, because'"
+    assert sample.metadata["raw"] == ["red, because"]
 
 
-def test_of_several_replies_those_that_are_whole_count(answer):
+def test_of_several_replies_those_that_were_cut_off_agree_with_none(answer):
     def say(messages, config):
         seed = config.seed
         return said(["red", "blue", "red", "green"][seed - 1], stop="max_tokens" if seed == 4 else "stop")
 
     run = answer(say, part="dev", recipe="agreement", samples=4, at_once=False, limit=1)
-    assert list(confidences(run).values()) == [2 / 3]
+    (score,) = scores(run).values()
+    assert score.value["confidence"] == 2 / 4 and score.answer == "red"  # two of the four that were asked for
+    assert sorted(score.metadata["raw"]) == ["blue", "green", "red", "red"]
+
+
+def test_of_one_whole_reply_among_many_nobody_is_sure(answer):
+    replies = [said("red").choices[0], *said(*["red and"] * 9, stop="max_tokens").choices]
+    run = answer(
+        lambda *_: said().model_copy(update={"choices": replies}), part="dev", recipe="agreement", limit=1
+    )
+    assert list(confidences(run).values()) == [1 / 10]
+
+
+def test_a_thought_whose_beginning_the_server_kept_is_no_part_of_the_answer(answer):
+    text = "A bowl? No, it is red.</think>\n\nRed"
+    run = answer(lambda *_: said(text), part="dev", limit=1)
+    (score,) = scores(run).values()
+    assert (score.answer, score.metadata["raw"]) == ("Red", [text])
 
 
 def test_what_a_filter_stops_is_a_refusal_without_words(answer):

@@ -63,6 +63,14 @@ def test_items_without_an_answer_count_as_answered_wrong_and_are_named(line, cap
     assert report["models"][0]["subsets"]["pt-hard"]["counts"]["missing"] == 3
 
 
+def test_too_few_questions_for_a_score_are_no_mistake(line, capsys):
+    with small_server() as server:
+        main(line(server, "--limit", "1"))
+    shown = capsys.readouterr()
+    assert "run: 1 of 1 items answered" in shown.err and "run: no scores of clip-easy, pt-hard" in shown.err
+    assert shown.out == "" and not Path("run/scores.json").exists()
+
+
 def test_where_nothing_is_answered_nothing_is_scored(line, capsys):
     with small_server(failing=range(3, 99), status=400) as server, pytest.raises(SystemExit) as end:
         main(line(server, "--limit", "5"))

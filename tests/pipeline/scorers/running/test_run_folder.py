@@ -2,9 +2,11 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from pipeline.scorers.running.run_folder import RunFolder
+from pipeline.scorers.running.distributions import packed, read_distributions
+from pipeline.scorers.running.run_folder import CLASSES, RunFolder
 from pipeline.scorers.validation import InputError
 
 SETTINGS = {"model": "net", "recipe": {"name": "verbal", "hash": "1"}, "limit": 0}
@@ -39,6 +41,35 @@ def test_rows_are_there_again(folder):
     folder.add(row("a"))
     folder.add(row("b", "c"))
     assert opened(folder) == (SETTINGS, [row("a"), row("b", "c")])
+
+
+def test_half_a_letter_is_kept_as_what_can_be_written(folder):
+    folder.add(
+        row("a") | {"prediction": "red \ud83d", "raw": ["\ud83d\ude00"]}
+    )  # a cut one, and a whole one in halves
+    _, rows = opened(folder)
+    assert rows == folder.rows == [row("a") | {"prediction": "red \ufffd", "raw": ["\U0001f600"]}]
+    assert folder.write_predictions(["a"]) == 1
+
+
+def test_a_distribution_is_written_from_the_journal(folder):
+    folder.add(row("a", "c") | {"distribution": packed(np.array([0.25, 0.5]))})
+    folder.add(row("b"))
+    folder.write_distribution(["c", "a"])  # a model that names no answers
+    assert not (folder.path / "distribution.npz").exists()
+    folder.write(CLASSES, ["yes", "no"])
+    folder.write_distribution(["c", "none", "b", "a"])
+    answers, rows = read_distributions(folder.path / "distribution.npz")
+    assert answers == ["yes", "no"] and {name: row.tolist() for name, row in rows.items()} == {
+        "c": [0.25, 0.5],
+        "a": [0.25, 0.5],
+    }
+
+
+def test_a_journal_of_something_else_is_one_message(folder):
+    (folder.path / "answers.jsonl").write_text('{"a": 1}\n')
+    with pytest.raises(InputError, match="not a journal"):
+        opened(folder)
 
 
 def test_a_line_that_was_cut_off_is_dropped_and_the_next_row_is_whole(folder):

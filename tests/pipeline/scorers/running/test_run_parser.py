@@ -15,6 +15,23 @@ def test_options_that_are_not_given_are_the_defaults_of_a_run():
     assert options() == RunOptions(Path("release"), "net")
 
 
+@pytest.mark.parametrize("address", ["http://[::1", "http://h:99999", "http://h?key=sk", "http://h#a"])
+def test_an_address_that_is_none_is_one_message(address):
+    with pytest.raises(InputError, match="--server"):
+        options("--server", address)
+
+
+def test_a_setting_that_the_server_s_address_makes_void_is_refused():
+    with pytest.raises(InputError, match="--server names the address"):
+        options("--server", "http://h", "--model-arg", "base_url=http://other")
+
+
+@pytest.mark.parametrize("name", ["token", "hf_token", "password"])
+def test_no_secret_is_a_setting(name):
+    with pytest.raises(InputError, match="from the environment alone"):
+        options("--model-arg", f"{name}=x")
+
+
 def test_all_options_that_cannot_be_are_told_at_once():
     with pytest.raises(InputError) as error:
         options(

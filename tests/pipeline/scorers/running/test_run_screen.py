@@ -42,6 +42,14 @@ def test_on_a_terminal_there_is_a_bar_with_what_failed(monkeypatch):
     assert "about [bold]10[/bold] s" in terminal.getvalue()
 
 
+def test_ctrl_d_is_no(monkeypatch):
+    def ended(_):
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", ended)
+    assert not Screen(0, 10).agreed("cost 3.00 more")
+
+
 @pytest.mark.parametrize(
     ("answer", "agreed"), [("", True), ("Y", True), ("yes ", True), ("n", False), ("stop", False)]
 )

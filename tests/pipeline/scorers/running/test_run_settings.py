@@ -1,4 +1,5 @@
 import hashlib
+import shutil
 from pathlib import Path
 
 import pytest
@@ -39,9 +40,7 @@ def test_what_is_not_chosen_suits_the_model(model, server, prompt, recipe, conne
 
 def test_what_does_not_change_answers_is_no_setting(released):
     first, _ = settings_of(RunOptions(released, "net"))
-    second, _ = settings_of(
-        RunOptions(released, "net", server="http://x/v1", connections=3, yes=True, samples=4)
-    )
+    second, _ = settings_of(RunOptions(released, "net", server="http://x/v1", connections=3, yes=True))
     assert first == second
 
 
@@ -53,6 +52,27 @@ def test_what_changes_answers_is_one(change, released):
     assert (
         settings_of(RunOptions(released, "net"))[0] != settings_of(RunOptions(released, "net", **change))[0]
     )
+
+
+def test_what_would_change_nothing_is_refused(released):
+    with pytest.raises(InputError) as error:
+        settings_of(RunOptions(released / "none", "hf-vqa/x", prompt="word", recipe="verbal", samples=4))
+    assert error.value.problems == [
+        "--samples 4: recipe verbal asks once; it is for recipe agreement",
+        "hf-vqa/x says one answer to one question: take --prompt bare with --recipe token-probability or refusal",
+        f"{released / 'none'}: no such folder; wanted a release's",
+    ]
+
+
+def test_a_release_has_its_name_wherever_it_lies(released, tmp_path):
+    moved = shutil.copytree(released, tmp_path / "elsewhere" / "1.0.0")
+    for folder in (released, moved):
+        (folder / "params.json").write_text('{"version": "1.0.0", "dataset": "toy"}')
+    assert settings_of(RunOptions(moved, "net"))[0] == settings_of(RunOptions(released, "net"))[0]
+
+
+def test_a_long_name_fits_a_file_system():
+    assert len(RunOptions(Path(), "m" * 300).folder.name) <= 255
 
 
 def test_how_many_replies_counts_where_they_are_counted(released):

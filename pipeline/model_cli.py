@@ -1,0 +1,198 @@
+"""Commands of `rgqa` that run and score models, or attack what should not be told without a picture; heavy imports happen inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from typer import Argument, Option
+
+from pipeline.core.errors import run
+
+app = typer.Typer()
+Folds = Annotated[int, Option(min=2, help="Folds of the cross-validation.")]
+Repetitions = Annotated[int, Option(min=50, help="Bootstrap samples of each interval.")]
+Seed = Annotated[int, Option(min=0, help="Of what is drawn by lot: folds, samples.")]
+Figures = Annotated[Path | None, Option(help="Write the figures there, JSON.")]
+# Their options are read by the scorers themselves, as in the wheel.
+PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+@app.command(
+    "run",
+    add_help_option=False,
+    context_settings=PASSED_ON,
+    epilog="Example: rgqa run data/release/sample/1.0.0 --server http://127.0.0.1:8000 --model llava",
+)
+def run_model(context: typer.Context) -> None:
+    """Ask a model a release's questions and score its answers. `rgqa run --help` shows the options; docs/running.md."""
+    from pipeline.commands.run import main
+
+    run(lambda: main(context.args))
+
+
+@app.command(
+    add_help_option=False,
+    context_settings=PASSED_ON,
+    epilog="Example: rgqa score data/release/sample/1.0.0 model.json --plots plots",
+)
+def score(context: typer.Context) -> None:
+    """Score predictions. `rgqa score --help` shows the options; docs/scores.md defines every score."""
+    from pipeline.commands.score import main
+
+    run(lambda: main(context.args))
+
+
+@app.command(epilog="Example: rgqa leaderboard runs/rp-word-p-true runs/blind-word-p-true --out board")
+def leaderboard(
+    results: Annotated[list[Path], Argument(help="Folders of `rgqa run`, or predictions files.")],
+    release: Annotated[
+        Path | None, Option(help="The release that predictions files are of; runs name theirs.")
+    ] = None,
+    out: Annotated[
+        Path | None, Option(help="Folder for leaderboard.md, .html and .csv; printed alone if not given.")
+    ] = None,
+    by: Annotated[
+        Literal["auaf", "ff95", "facc", "auroc"],
+        Option(help="The score that models are ordered and compared by."),
+    ] = "auaf",
+    bootstrap: Annotated[int, Option(min=100, help="Draws of pictures for intervals.")] = 1000,
+    seed: Seed = 0,
+) -> None:
+    """Show models in one table, with intervals and letters. Models that share a letter are not told apart."""
+    from pipeline.commands.compare_runs import compare_runs
+
+    run(lambda: compare_runs(results, release, out, by, bootstrap, seed))
+
+
+@app.command(
+    epilog="Example: rgqa baselines --data-set gqa --features data/gqa/features --row msp --row rp --seed 0"
+)
+def baselines(
+    features: Annotated[
+        Path, Option(help="Folder of region features: GQA's HDF5, arrays, or a .npz for each picture.")
+    ],
+    data_set: Annotated[str | None, Option(help="As params.yaml says if not given.")] = None,
+    train: Annotated[
+        Path | None,
+        Option(help="Questions in GQA's form, a file or a folder of them; of the source if not given."),
+    ] = None,
+    val: Annotated[Path | None, Option(help="Likewise; checkpoints are chosen on them.")] = None,
+    release: Annotated[
+        Path | None,
+        Option(help="What to answer: a release's folder, or a subset's JSON; this version's if not given."),
+    ] = None,
+    row: Annotated[
+        list[str] | None,
+        Option(help="A row of the papers, as often as wanted; all that can be made if not given."),
+    ] = None,
+    seed: Annotated[list[int] | None, Option(min=0, help="As often as wanted; 0 if not given.")] = None,
+    epochs: Annotated[float, Option(min=0, help="Of the net that most others start from.")] = 5.0,
+    more_epochs: Annotated[float, Option(min=0, help="Of each net after it.")] = 2.0,
+    answers: Annotated[int, Option(min=2, help="The most frequent answers of train that nets know.")] = 1842,
+    check: Annotated[int, Option(min=2, help="Questions of val on which a checkpoint is tried.")] = 10_000,
+    net: Annotated[
+        Literal["match", "butd"], Option(help="match, or butd: attention without matches.")
+    ] = "match",
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"], Option(help="auto takes a GPU if there is one.")
+    ] = "auto",
+    work: Annotated[
+        Path | None, Option(help="Nets and checkpoints; data/cache/baselines-<data set> if not given.")
+    ] = None,
+    out: Annotated[Path | None, Option(help="data/<data set>/predictions if not given.")] = None,
+) -> None:
+    """Train the papers' baselines on region features. They answer a release; goes on where it stopped."""
+    from pipeline.baselines.baseline_nets import Plan
+    from pipeline.baselines.baseline_rows import Wanted, baselines
+
+    plan = Plan(answers, epochs, more_epochs, check, match=net == "match")
+    rows, seeds = row or (), seed or (0,)
+    wanted = Wanted(features, train, val, data_set, release, rows, seeds, plan, device, work, out)
+    run(lambda: baselines(wanted))
+
+
+@app.command(epilog="Example: rgqa audit data/release/sample/1.0.0 --json audit.json")
+def audit(
+    benchmark: Annotated[Path, Argument(help="A release's folder, or a subset's JSON in RGQA's format.")],
+    folds: Folds = 5,
+    repetitions: Repetitions = 500,
+    seed: Seed = 0,
+    json: Figures = None,
+) -> None:
+    """Tell what a benchmark gives away to who sees only the text."""
+    from pipeline.commands.audit_release import audit_release
+
+    run(lambda: audit_release(benchmark, folds, repetitions, seed, json))
+
+
+@app.command(epilog="Example: rgqa look 00095300 --model rp --out look.html")
+def look(
+    items: Annotated[
+        list[str] | None, Argument(metavar="ITEM...", help="Ids of items; none with --grids: all.")
+    ] = None,
+    model: Annotated[
+        str, Option(help="A row of the leaderboard, or hf-vqa/FOLDER; without it the rows are named.")
+    ] = "",
+    out: Annotated[Path | None, Option(help="The page; look.html if not given.")] = None,
+    grids: Annotated[
+        Path | None, Option(help="Write grids there, for `rgqa score --extra attention=FILE`.")
+    ] = None,
+    method: Annotated[str, Option(help="Of the grids: attention, grad-cam, detections, rollout ...")] = "",
+    seed: Annotated[int, Option(min=0, help="Of the row's nets.")] = 0,
+    of: Annotated[
+        Path | None, Option(help="Release or file of questions; this version's if not given.")
+    ] = None,
+    words: Annotated[Path | None, Option(help="Words in the pictures: [{text, box, score}], JSON.")] = None,
+    ocr: Annotated[bool, Option("--ocr", help="Let rapidocr read them (extra ocr).")] = False,
+    model_arg: Annotated[
+        list[str] | None, Option(metavar="NAME=VALUE", help="Of hf-vqa/, as `rgqa run` takes them.")
+    ] = None,
+) -> None:
+    """Show where in a picture a model looked; docs/looking.md."""
+    from pipeline.commands.look_at import LookOptions, look
+
+    options = LookOptions(items or (), model, seed, out, grids, method, of, words, ocr, model_arg or ())
+    run(lambda: look(options))
+
+
+@app.command(epilog="Example: rgqa leaks coco_pope_popular.json --page leaks.html")
+def leaks(
+    source: Annotated[
+        str,
+        Argument(metavar="FILE", help="JSON, JSONL, CSV, TSV or Parquet, or a data set's name or folder."),
+    ],
+    annotations: Annotated[
+        Path | None, Option(help="VQA's annotations, if FILE has the questions alone.")
+    ] = None,
+    config: Annotated[str | None, Option(help="Of a data set by name.")] = None,
+    split: Annotated[str | None, Option(help="Of a data set by name.")] = None,
+    text: Annotated[str | None, Option(help="Column of the text, if the form is not known.")] = None,
+    label: Annotated[str | None, Option(help="Column of the label: two values.")] = None,
+    positive: Annotated[str | None, Option(help="The label's value that counts against all others.")] = None,
+    group: Annotated[str | None, Option(help="Column of the picture.")] = None,
+    where: Annotated[
+        str | None, Option(metavar="COLUMN=VALUE", help="Only rows with this value in this column.")
+    ] = None,
+    folds: Folds = 5,
+    repetitions: Repetitions = 500,
+    seed: Seed = 0,
+    balance: Annotated[
+        Path | None, Option(help="Write the largest part whose margins are even there, in FILE's form.")
+    ] = None,
+    json: Figures = None,
+    page: Annotated[Path | None, Option(help="Write one page there, HTML.")] = None,
+) -> None:
+    """Tell what anybody's set gives away without its pictures. docs/leaks.md has the forms it may have."""
+    from pipeline.commands.leaks import LeakOptions, leaks
+    from pipeline.leaks.leak_figures import LeakParams
+    from pipeline.leaks.read_set import Columns
+
+    column, equals, value = (where or "").partition("=")
+    if where and not equals:
+        raise typer.BadParameter("wanted COLUMN=VALUE", param_hint="--where")
+    columns = Columns(text, label, group, positive, (column, value) if where else None)
+    params = LeakParams(folds, repetitions, seed)
+    options = LeakOptions(source, annotations, config, split, columns, params, balance, json, page)
+    run(lambda: leaks(options))

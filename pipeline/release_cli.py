@@ -1,0 +1,93 @@
+"""Commands of `rgqa` around a release: whole, published, compared, corrected; heavy imports happen inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from pipeline.core.errors import run
+
+app = typer.Typer()
+Release = Annotated[Path, Argument(help="A release's folder, data/release/<data set>/<version>.")]
+ItemId = Annotated[str, Argument(help="Id of an item, as question_id in a release's rgqa/<subset>.json.")]
+
+
+@app.command(epilog="Example: rgqa check data/release/sample/1.0.0")
+def check(release: Release) -> None:
+    """Check that a release is whole."""
+    from pipeline.releasing.check_release import check_release
+
+    run(lambda: print(f"check: {check_release(release)}"))
+
+
+@app.command(epilog="Example: rgqa publish data/release/sample/1.0.0 --to published")
+def publish(
+    release: Release,
+    to: Annotated[Path | None, Option(help="Where published versions stay; published/ if not given.")] = None,
+    hub: Annotated[
+        str | None,
+        Option(
+            metavar="OWNER/NAME", help="A data set on the Hugging Face hub instead (HF_ENDPOINT, HF_TOKEN)."
+        ),
+    ] = None,
+    as_demo: Annotated[
+        bool, Option("--as-demo", help="On the hub also what is simulated, or a rehearsal.")
+    ] = False,
+) -> None:
+    """Copy a release to an immutable version, or put it on the hub."""
+    if hub:
+        if to:
+            raise typer.BadParameter("a folder, or the hub, not both", param_hint="--to, --hub")
+        from pipeline.releasing.publish_hub import publish_on_hub
+
+        run(lambda: print(f"publish: {publish_on_hub(release, hub, as_demo)}"))
+        return
+    from pipeline.releasing.check_release import publish
+
+    run(lambda: print(f"publish: {publish(release, to or Path('published'))}"))
+
+
+@app.command(epilog="Example: rgqa diff data/release/sample/1.0.0 data/release/sample/1.1.0 --full")
+def diff(
+    old: Release,
+    new: Annotated[Path, Argument(help="Another version's.")],
+    full: Annotated[bool, Option("--full", help="List the items, not only how many.")] = False,
+) -> None:
+    """Tell what changed between two versions of a release."""
+    from pipeline.releasing.release_diff import release_diff
+
+    run(lambda: print("\n".join(release_diff(old, new, full))))
+
+
+errata = typer.Typer(
+    help="Note faults of released items. The next release tells them, `rgqa score --without-errata` leaves them out.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    epilog="Example: rgqa errata add 00095300 'two dogs are meant'",
+)
+app.add_typer(errata, name="errata")
+
+
+@errata.command(epilog="Example: rgqa errata add 00095300 'two dogs are meant'")
+def add(
+    item: ItemId,
+    reason: Annotated[str, Argument(help="What is wrong with it, in a sentence.")],
+) -> None:
+    """Note that an item is faulty."""
+    from pipeline.core import params
+    from pipeline.core.paths import Folders
+    from pipeline.releasing.errata import add_erratum
+
+    run(lambda: print(f"errata: {item} -> {add_erratum(Folders(), params.version(), item, reason)}"))
+
+
+@errata.command(epilog="Example: rgqa errata remove 00095300")
+def remove(item: ItemId) -> None:
+    """Take back what was noted of an item."""
+    from pipeline.core.paths import Folders
+    from pipeline.releasing.errata import remove_erratum
+
+    run(lambda: print(f"errata: {item} is gone from {remove_erratum(Folders(), item)}"))

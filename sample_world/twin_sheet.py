@@ -1,0 +1,49 @@
+"""Twins to look at: of each kind of alteration a question, with the picture where it has an answer above the one where it has none."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from textwrap import wrap
+
+from PIL import Image, ImageDraw, ImageFont
+
+from pipeline.core.records import Item
+
+WIDTH, HEIGHT, GAP, LINE = 300, 225, 20, 21  # of a panel, in pixels
+INK, UQ, AQ = "#1b1f24", "#b3440a", "#1f6fb4"
+
+
+def twin_sheet(items: Iterable[Item], images: Path) -> bytes:
+    """A PNG of the first pair of each category; the same items give the same bytes.
+
+    Args:
+        images: the folder of the pictures, `<picture id>.jpg`.
+    """
+    pairs: dict[str, dict[bool, Item]] = {}
+    shown: dict[str, dict[bool, Item]] = {}
+    for item in items:
+        pair = pairs.setdefault(item.pair_id, {})
+        pair[item.unanswerable] = item
+        if len(pair) == 2 and (category := pair[True].category):
+            shown.setdefault(category, pair)
+    font = ImageFont.load_default(16)
+    size = len(shown) * (WIDTH + GAP) + GAP, 2 * (HEIGHT + LINE + GAP) + 5 * LINE + GAP
+    sheet = Image.new("RGB", size, "white")
+    pen = ImageDraw.Draw(sheet)
+    for place, (category, pair) in enumerate(sorted(shown.items())):
+        left, top = GAP + place * (WIDTH + GAP), GAP
+        words = [(INK, category.upper()), *((INK, line) for line in wrap(pair[True].text, 36)[:3])]
+        for colour, line in words:
+            pen.text((left, top), line, colour, font)
+            top += LINE
+        top = GAP + 4 * LINE + GAP // 2
+        for unanswerable, colour in ((False, AQ), (True, UQ)):
+            with Image.open(images / f"{pair[unanswerable].picture_id}.jpg") as picture:
+                sheet.paste(picture.resize((WIDTH, HEIGHT)), (left, top))
+            pen.text((left, top + HEIGHT + 3), pair[unanswerable].answer or "no answer", colour, font)
+            top += HEIGHT + LINE + GAP
+    file = io.BytesIO()
+    sheet.save(file, "PNG")
+    return file.getvalue()

@@ -1,0 +1,237 @@
+"""What people write into params.yaml, call their data, and point `embed` at; and what the machine does to commands: the one
+message of each."""
+
+import errno
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pipeline.cli import app
+from pipeline.core import files
+from pipeline.core.errors import run
+from pipeline.stages import embed, ingest
+from tests.bad_inputs import told
+from tests.closure import ROOT
+
+TINY = "data/tiny/source"
+
+
+def sectioned(line: str) -> str:
+    return f"dataset: tiny\ntiny:\n  ingest:\n    {line}\n"
+
+
+PARAMS: list[tuple[str, str | bytes, str]] = [
+    ("a leading zero", sectioned("seed: 010"), "line 4: 010 is not the same to all readers of YAML"),
+    ("YAML 1.2's octal", sectioned("seed: 0o10"), "line 4: 0o10 is not the same"),
+    ("an exponent", sectioned("seed: 1e3"), "line 4: 1e3 is not the same"),
+    ("underscores", sectioned("seed: 1_000"), "line 4: 1_000 is not the same"),
+    ("yes", sectioned("paraphrase: yes"), "line 4: yes is not the same"),
+    ("off", sectioned("paraphrase: off"), "line 4: off is not the same"),
+    ("a time", sectioned("seed: 12:30"), "line 4: 12:30 is not the same"),
+    ("a date", sectioned("split: 2023-10-01"), "line 4: 2023-10-01 is not the same"),
+    ("a boolean key", "dataset: tiny\ntrue: {}\ntiny: {}\n", "line 2: the key true is no text"),
+    ("a key that is a switch", "dataset: tiny\non: {}\ntiny: {}\n", "line 2: the key on is no text"),
+    ("a numeric key", "dataset: tiny\n7: {}\ntiny: {}\n", "line 2: the key 7 is no text"),
+    ("no key", "dataset: tiny\n~: {}\ntiny: {}\n", "line 2: the key ~ is no text"),
+    ("a key twice", sectioned("seed: 1\n    seed: 2"), "line 5: the key seed is there twice"),
+    ("a section twice", "dataset: tiny\ntiny: {}\ntiny: {}\n", "line 3: the key tiny is there twice"),
+    ("a version that is a number", "dataset: tiny\nversion: 1.0\ntiny: {}\n", 'expected a key `version` like "1.0.0"'),
+    ("a version that is a path", 'dataset: tiny\nversion: "../1"\ntiny: {}\n', 'expected a key `version` like "1.0.0"'),
+    ("no such data set", "dataset: bees\ntiny: {}\n", "there is no section of that name; there are tiny"),
+    ("a boolean data set", "dataset: true\ntrue: {}\n", "the key true is no text"),
+    ("no data set", "tiny: {}\n", "expected a key `dataset`"),
+    ("a list", "[1, 2]\n", "expected a key `dataset`"),
+    ("nothing", "", "expected a key `dataset`"),
+    ("tabs", "dataset: tiny\ntiny:\n\tx: 1\n", "not valid YAML"),
+    ("a bracket that does not end", "dataset: [tiny\n", "not valid YAML"),
+    ("nested deeply", "dataset: " + "[" * 5000, "not valid YAML"),
+    ("an object", "dataset: !!python/name:os.system\n", "params.yaml: "),
+    ("no UTF-8", b"dataset: tiny # \xe9\n", "not UTF-8"),
+    ("a zero byte", b"dataset: tiny\0\n", "not valid YAML"),
+    ("a misspelt parameter", sectioned("sead: 1"), "sead: no such parameter"),
+    ("a text for a number", sectioned('seed: "1"'), "seed: Expected `int`, got `str`"),
+    ("a section that is a list", "dataset: tiny\ntiny: {ingest: [1]}\n", "expected a mapping of parameters"),
+    ("a section that is missing", "dataset: tiny\ntiny: {rank: {}}\n", "tiny.ingest: the section is missing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said"), [case[1:] for case in PARAMS], ids=[case[0] for case in PARAMS])
+def test_what_params_yaml_cannot_say_is_told(tiny, capsys, text, said):
+    Path("params.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert said in told(capsys, ingest.main)
+
+
+def test_params_yaml_may_be_missing_or_a_folder(tiny, capsys):
+    Path("params.yaml").unlink()
+    assert "params.yaml: no such file; run this from the project's root" in told(capsys, ingest.main)
+    Path("params.yaml").mkdir()
+    assert "params.yaml: a folder where a file was expected" in told(capsys, ingest.main)
+
+
+# --- names of data sets
+
+NAMES = [
+    *("version", "dataset", "sample", "release", "cache", "label-studio"),
+    *("no", "null", "yes", "on", "off", "true", "false", "y", "n"),
+    *("Birds", "birds/x", "../birds", "a b", "", "7birds", "-x", "vögel", "birds\n", "b" * 300, "birds:"),
+]
+GQA = 'dataset: gqa\nversion: "1.0.0"\ngqa:\n  rank:\n    cap: 5\n'
+
+
+def init(*names: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["init", "--", *names])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
+def test_a_name_that_means_something_else_is_no_data_sets(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_text(GQA)
+    code, output = init(name)
+    assert code == 1 and "a data set's name has lower-case letters, digits and dashes" in output
+    assert Path("params.yaml").read_text() == GQA and not Path("data").exists()
+
+
+@pytest.mark.parametrize("name", ["birds", "none", "x1", "gqa-2", "b" * 60])
+def test_other_names_are_data_sets(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_text(GQA)
+    assert init(name)[0] == 0
+    assert Path("params.yaml").read_text() == f"{GQA}\n{name}:\n  rank:\n    cap: 5\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "no such file; run this from the project's root"),
+        ("dataset: x\nx: {}\n", "no section `gqa` to copy"),
+        ("gqa: [\n", "not valid YAML"),
+        ("gqa:\n  rank: {seed: 010}\n", "line 2: 010 is not the same"),
+    ],
+)
+def test_a_params_yaml_that_cannot_be_added_to_stays_as_it_is(tmp_path, monkeypatch, text, said):
+    monkeypatch.chdir(tmp_path)
+    if text:
+        Path("params.yaml").write_text(text)
+    code, output = init("birds")
+    assert code == 1 and said in " ".join(output.split())
+    assert not text or Path("params.yaml").read_text() == text
+
+
+def limited(script: str, size: int) -> subprocess.CompletedProcess[str]:
+    """A script in a process whose files may have `size` bytes at most."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    command = [sys.executable, "-c", script]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(command, capture_output=True, text=True, preexec_fn=limit, env=environment)
+
+
+def test_init_on_a_full_disk_leaves_params_yaml_whole(tmp_path, monkeypatch):
+    """A disk that is full, as far as a process can tell: none of its files may grow beyond 1,000 bytes."""
+    monkeypatch.chdir(tmp_path)
+    text = GQA + "".join(f"    # {number}\n" for number in range(100))
+    Path("params.yaml").write_text(text)
+    done = limited(
+        "import sys; sys.argv = ['rgqa', 'init', 'birds']; from pipeline.cli import app; app()", 1000
+    )
+    assert done.returncode == 1
+    assert (
+        "a file grew larger than this disk or your limits (ulimit -f) allow (params.yaml)"
+        in done.stderr.replace(str(tmp_path) + "/", "")
+    )
+    assert "Traceback" not in done.stderr and Path("params.yaml").read_text() == text
+    assert [path.name for path in tmp_path.iterdir()] == ["params.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOSPC, "the disk is full (x.json)"),
+        (errno.EDQUOT, "your share of the disk is used up (x.json)"),
+        (errno.EFBIG, "a file grew larger than this disk or your limits"),
+        (errno.ENAMETOOLONG, "a name is longer than a file's can be"),
+        (errno.EROFS, "no permission"),
+        (errno.EIO, "the disk failed (x.json)"),
+        (errno.EMFILE, "more files are open than your limits"),
+        (errno.ENOTDIR, "a file where a folder was expected"),
+        (errno.ELOOP, "links that lead to each other"),
+    ],
+)
+def test_what_the_machine_refuses_is_told_and_the_old_file_stays(tmp_path, monkeypatch, capsys, number, said):
+    monkeypatch.chdir(tmp_path)
+    files.write_text("x.json", "old")
+
+    def full(_: int) -> None:
+        raise OSError(number, os.strerror(number))  # as the kernel: without the file's name
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert said in told(capsys, lambda: files.write_text("x.json", "new"))
+    assert Path("x.json").read_text() == "old" and [path.name for path in tmp_path.iterdir()] == ["x.json"]
+
+
+def test_a_lack_of_memory_and_a_steering_name_are_told_in_plain_words(capsys):
+    def hungry() -> None:
+        raise MemoryError
+
+    assert "the memory is full" in told(capsys, hungry)
+
+    def steering() -> None:
+        raise files.UserError("\x1b[2Jname\x07: no such file")
+
+    assert told(capsys, steering) == "error: ?[2Jname?: no such file\n"
+
+
+def test_a_link_that_leads_nowhere_and_a_long_name_end_in_a_message(tmp_path, capsys):
+    assert "a name is longer than a file's can be" in told(
+        capsys, lambda: files.write_text(tmp_path / ("x" * 300), "")
+    )
+    os.mkfifo(tmp_path / "pipe")
+    assert "a pipe where a file was expected" in told(capsys, lambda: files.read_json(tmp_path / "pipe"))
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    assert "links that lead to each other" in told(capsys, lambda: files.read_json(tmp_path / "a"))
+
+
+# --- embed's model, and folders that are not there
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        ({"model": "local-dir:elsewhere"}, "elsewhere: a model outside of data/tiny/clip, where dvc repro would not see it change"),
+        ({"model": "local-dir:data/tiny/clip/../../x"}, "a model outside of data/tiny/clip"),
+        ({"model": "ViT-B-32", "pretrained": "weights.pt"}, "weights.pt: a model outside of data/tiny/clip"),
+        ({"model": "local-dir:data/tiny/clip", "pretrained": "openai"}, "brings its own weights; leave `pretrained` empty"),
+        ({"model": "local-dir:data/tiny/clip"}, "open_clip_config.json: no such file"),
+        ({"model": "ViT-B-23", "pretrained": "openai"}, "open_clip knows no model 'ViT-B-23'; near it"),
+        ({"model": "ViT-B-32"}, "'' is neither one of its pretrained tags"),
+    ],
+)  # fmt: skip
+def test_a_model_that_cannot_be_used_is_told(tiny, set_params: Callable[..., None], capsys, section, said):
+    assert told(capsys, ingest.main) == ""
+    Path("weights.pt").touch()
+    Path("data/tiny/clip").mkdir()
+    set_params("embed", **section)
+    assert said in told(capsys, embed.main)
+
+
+def test_where_init_was_not_run_the_first_stage_says_so(tiny, capsys, monkeypatch):
+    monkeypatch.setenv("DVC_STAGE", "ingest")  # as DVC does
+    message = told(capsys, ingest.main)
+    assert "data/tiny/clip, data/tiny/vqa, " in message and "run: rgqa init tiny" in message
+
+
+def test_a_fault_of_ours_is_a_traceback():
+    with pytest.raises(FileNotFoundError):
+        run(lambda: Path("nothing").read_text())

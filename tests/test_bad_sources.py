@@ -1,0 +1,271 @@
+"""What people put into a data set's source folder: what `ingest` reads, and of what it does not, the one message. Each row:
+what it is, how it is made, and a piece of what must be said; or READ."""
+
+import io
+import json
+import os
+import struct
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from pipeline.core.files import read_jsonl
+from pipeline.core.records import Question
+from pipeline.stages import ingest
+from tests.bad_inputs import told
+
+READ = ""
+SOURCE = Path("data/tiny/source")
+IMAGES = SOURCE / "images"
+QUESTIONS = "questions1.2/testdev_balanced_questions.json"
+GRAPHS = "sceneGraphs/train_sceneGraphs.json"
+HEAD = ("question_id", "picture", "question", "answer")
+ROWS = [("007", "n100001.jpg", "What color is it?", "red"), ("008", "n100002", "Which, if any?", "NA")]
+
+
+# --- a table of one's own
+
+
+def csv_of(rows=ROWS, sign=",", head=HEAD) -> str:
+    return "".join(sign.join(f'"{cell}"' for cell in row) + "\n" for row in [head, *rows])
+
+
+def packed(kind: str, rows=ROWS, head=HEAD) -> bytes:
+    file, frame = io.BytesIO(), pd.DataFrame(rows, columns=list(head))
+    frame.to_excel(file, index=False) if kind == "xlsx" else frame.to_parquet(file)
+    return file.getvalue()
+
+
+def lines(**more: Any) -> str:
+    rows = [dict(zip(HEAD, row, strict=True)) for row in ROWS]
+    return "".join(json.dumps(row) + "\n" for row in [rows[0] | more, *rows[1:]])
+
+
+TABLES: list[tuple[str, str, str | bytes, str]] = [
+    ("plain", "csv", csv_of(), READ),
+    ("semicolons", "csv", csv_of(sign=";"), READ),
+    ("tabs", "csv", csv_of(sign="\t"), READ),
+    ("capitals", "csv", csv_of(head=("Question_ID", "PICTURE", "Question", "Answer")), READ),
+    ("blanks in names", "csv", csv_of(head=("Question ID", " picture", "question ", "answer")), READ),
+    ("a mark of the byte order", "csv", "\ufeff" + csv_of(), READ),
+    ("ends of lines as Windows has them", "csv", csv_of().replace("\n", "\r\n"), READ),
+    ("Excel's empty rows", "csv", csv_of() + ",,,\n,,,\n", READ),
+    ("a line separator in a cell", "csv", csv_of([*ROWS, ("009", "n100003", "What\u2028is it?", "x")]), READ),
+    ("a line separator in a line", "jsonl", lines(full_answer="It is\u2028red."), READ),
+    ("a mark of the byte order in JSON lines", "jsonl", "\ufeff" + lines(), READ),
+    ("empty lines", "jsonl", "\n" + lines() + "\n\n", READ),
+    ("a workbook", "xlsx", packed("xlsx"), READ),
+    ("a workbook with empty rows", "xlsx", packed("xlsx", [ROWS[0], (None,) * 4, ROWS[1], (None,) * 4]), READ),
+    ("a workbook with capitals", "xlsx", packed("xlsx", head=[name.upper() for name in HEAD]), READ),
+    ("Parquet", "parquet", packed("parquet"), READ),
+    ("surplus cells", "csv", csv_of([(*ROWS[0], "0,93")]), "row 2: Object contains unknown field `(beyond the header)`"),
+    ("a cell missing", "csv", csv_of([ROWS[0][:3]]), "row 2: Object missing required field `answer`"),
+    ("a column twice", "csv", csv_of(head=(*HEAD[:3], "question")), "the header names question more than once"),
+    ("a column twice by capitals", "csv", csv_of(head=(*HEAD[:3], "Question")), "the header names question more than once"),
+    ("a column that nobody knows", "csv", csv_of(head=(*HEAD[:3], "anser")), "unknown field `anser`"),
+    ("no header", "csv", csv_of(head=ROWS[0]), "row 2: Object contains unknown field `007`"),
+    ("Latin-1", "csv", csv_of([("1", "n100001", "Où?", "là")]).encode("latin-1"), "not UTF-8"),
+    ("a quote that does not end", "csv", csv_of() + '"9,a', "unexpected end of data"),
+    ("empty", "csv", "", "the file is empty"),
+    ("empty lines alone", "jsonl", "\n\n", "there is no question of it"),
+    ("a header alone", "csv", csv_of([]), "there is no question of it"),
+    ("a zero byte in an id", "csv", csv_of([("0\0", *ROWS[0][1:])]), "the id may hold letters"),
+    ("an id twice", "csv", csv_of([ROWS[0], ROWS[0]]), "row 3, question 007: the same id is in questions.csv, row 2"),
+    ("a blank id", "csv", csv_of([(" ", *ROWS[0][1:])]), "the id may hold letters, digits"),
+    ("a path for a picture", "csv", csv_of([("1", "../x.jpg", "What?", "x")]), "is outside of images/ or no plain name"),
+    ("a name of 300 letters", "csv", csv_of([("1" * 300, *ROWS[0][1:])]), "has 300 characters, more than 200"),
+    ("a picture's name of 300 letters", "csv", csv_of([("1", "n" * 300, "What?", "x")]), "has 300 characters, more than 200"),
+    ("a blank question", "csv", csv_of([("1", "n100001", "  ", "x")]), "question 1: the question is empty"),
+    ("a split that nobody knows", "csv", csv_of([(*ROWS[0], "dev")], head=(*HEAD, "split")), "Invalid enum value 'dev'"),
+    ("a program that is no JSON", "csv", csv_of([(*ROWS[0], "select")], head=(*HEAD, "program")), "row 2: JSON is malformed"),
+    ("a program nested deeply", "jsonl", lines(program="[" * 5000), "nested too deeply to be read"),
+    ("a key twice", "jsonl", lines().replace('"answer"', '"answer": "x", "answer"', 1), "line 1: the key answer occurs more than once"),
+    ("a numeric answer", "jsonl", lines(answer=2), 'a text is wanted, "2" not 2'),
+    ("a numeric id", "jsonl", lines(question_id=7), "ids are strings, a number loses its leading zeros"),
+    ("true for an answer", "jsonl", lines(answer=True), "Expected `str`, got `bool`"),
+    ("lists nested deeply", "jsonl", '{"a": ' + "[" * 5000, "nested too deeply to be read"),
+    ("objects nested deeply", "jsonl", '{"answer":' * 5000, "nested too deeply to be read"),
+    ("a list", "jsonl", "[1]", "Expected `object`, got `array`"),
+    ("cut off", "jsonl", lines()[:-9], "line 2: Input data was truncated"),
+    ("half a character", "jsonl", lines().replace("red", "\\ud800"), "line 1: "),
+    ("no workbook", "xlsx", b"PK\x03\x04 junk", "questions.xlsx: cannot be read"),
+    ("a workbook cut off", "xlsx", packed("xlsx")[:-200], "questions.xlsx: cannot be read"),
+    ("a workbook of numbers", "xlsx", packed("xlsx", [(7, "a", "What?", "x")]), "ids are strings"),
+    ("an empty workbook", "xlsx", packed("xlsx", [], []), "expected one sheet with questions, there are 0"),
+    ("junk for Parquet", "parquet", b"PAR1" + bytes(range(256)) + b"\x10\0\0\0PAR1", "questions.parquet: cannot be read"),
+    ("Parquet cut off", "parquet", packed("parquet")[:-30], "questions.parquet: cannot be read"),
+    ("a page for Parquet", "parquet", b"<html>404</html>", "questions.parquet: cannot be read"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def own(tiny: Path, set_params: Callable[..., None]) -> Path:
+    """The tiny project without GQA's files: its pictures are there."""
+    (SOURCE / "questions1.2").rename("away")
+    (SOURCE / "sceneGraphs").rename("graphs")
+    set_params("ingest", split="test", question_splits=["test"], graph_splits=[])
+    return tiny
+
+
+@pytest.mark.parametrize(
+    ("ending", "data", "said"), [case[1:] for case in TABLES], ids=[case[0] for case in TABLES]
+)
+def test_a_table_is_read_as_meant_or_told(own, capsys, ending, data, said):
+    (SOURCE / f"questions.{ending}").write_bytes(data if isinstance(data, bytes) else data.encode())
+    message = told(capsys, ingest.main)
+    if said:
+        assert said in message
+        return
+    assert message == ""
+    read = {
+        q.question_id: (q.picture_id, q.text, q.answer)
+        for q in read_jsonl("data/tiny/interim/ingest/questions.jsonl", Question)
+    }
+    assert read["007"] == ("n100001", "What color is it?", "red")
+    assert read["008"] == ("n100002", "Which, if any?", "NA")
+    assert len(read) == 2 + ("\u2028is" in str(data))
+
+
+# --- GQA's files
+
+
+def changed(path: str, change: Callable[[dict], object]) -> None:
+    value = json.loads((SOURCE / path).read_text())
+    change(value)
+    (SOURCE / path).write_text(json.dumps(value))
+
+
+def text(path: str, edit: Callable[[str], str]) -> Callable[[], object]:
+    return lambda: (SOURCE / path).write_text(edit((SOURCE / path).read_text()))
+
+
+def thing(edit: Callable[[dict], object]) -> Callable[[], None]:
+    """Change the first object of the first graph."""
+    return lambda: changed(
+        GRAPHS, lambda graphs: edit(next(iter(next(iter(graphs.values()))["objects"].values())))
+    )
+
+
+def in_place_of(path: str, make: Callable[[Path], object]) -> Callable[[], None]:
+    def do() -> None:
+        (SOURCE / path).unlink()
+        make(SOURCE / path)
+
+    return do
+
+
+FILES: list[tuple[str, Callable[[], object], str]] = [
+    ("a blank name", thing(lambda o: o.update(name="")), "its name is blank"),
+    ("a name of blanks", thing(lambda o: o.update(name=" \t")), "its name is blank"),
+    ("a blank attribute", thing(lambda o: o.update(attributes=["red", ""])), "an attribute is blank"),
+    ("a blank relation", thing(lambda o: o.update(relations=[{"name": " ", "object": "1"}])), "a relation's name is blank"),
+    ("a number for a name", thing(lambda o: o.update(name=3)), "Expected `str`, got `int`"),
+    ("half a pixel", thing(lambda o: o.update(x=0.5)), "Expected `int`, got `float`"),
+    ("a field that nobody knows", thing(lambda o: o.update(colour="red")), "unknown field `colour`"),
+    ("graphs in a list", text(GRAPHS, lambda _: "[]"), "expected one JSON object with ids as keys"),
+    ("an empty file", text(GRAPHS, lambda _: ""), "the file is empty; fetch it again"),
+    ("a file cut off", text(QUESTIONS, lambda old: old[:-50]), "the file may be cut off, fetch it again"),
+    ("graphs nested deeply", text(GRAPHS, lambda _: '{"1": ' + "[" * 5000 + "]" * 5000 + "}"), "nested too deeply"),
+    ("all nested deeply", text(GRAPHS, lambda _: '{"a":' * 100_000), "train_sceneGraphs.json: "),
+    ("an id twice", text(QUESTIONS, lambda old: old.replace('"00100102"', '"00100101"')), "the id 00100101 occurs more than once"),
+    ("a key twice", text(QUESTIONS, lambda old: old.replace('"answer"', '"answer": "x", "answer"', 1)), "the key answer occurs more than once"),
+    ("a pipe", in_place_of(QUESTIONS, os.mkfifo), "a pipe where a file was expected"),
+    ("a folder", in_place_of(GRAPHS, Path.mkdir), "a folder where a file was expected"),
+    ("a link to nothing", in_place_of(GRAPHS, lambda path: path.symlink_to("nothing")), "no such file"),
+    ("no UTF-8", lambda: (SOURCE / QUESTIONS).write_bytes(b'{"\xe9": {}}'), "not valid JSON"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("damage", "said"), [case[1:] for case in FILES], ids=[case[0] for case in FILES])
+def test_what_is_wrong_with_gqas_files_is_told(tiny, capsys, damage, said):
+    damage()
+    assert said in (message := told(capsys, ingest.main)) and bool(message) == bool(said)
+
+
+def test_one_question_is_a_data_set(tiny, capsys):
+    changed(QUESTIONS, lambda rows: [rows.pop(key) for key in list(rows)[1:]])
+    assert told(capsys, ingest.main) == ""
+
+
+# --- pictures
+
+
+def save(**options: Any) -> Callable[[Path], object]:
+    """A grey picture of the size that the tiny world's have."""
+    mode, form = options.pop("mode", "RGB"), options.pop("format", "PNG")
+    return lambda path: Image.new("RGB", (448, 336), "gray").convert(mode).save(path, form, **options)
+
+
+def frames(form: str) -> Callable[[Path], object]:
+    pictures = [Image.new("RGB", (448, 336), colour) for colour in ("red", "blue")]
+    return lambda path: pictures[0].save(path, form, save_all=True, append_images=pictures[1:])
+
+
+def sixteen(path: Path) -> None:
+    Image.fromarray(np.full((336, 448), 40_000, np.uint16)).save(path, "PNG")
+
+
+def clear(path: Path) -> None:
+    Image.new("RGBA", (448, 336), (9, 9, 9, 9)).save(path, "PNG")
+
+
+def turned(path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.new("RGB", (336, 448)).save(path, "JPEG", exif=exif)
+
+
+def huge(path: Path) -> None:
+    """A PNG that says it has 100,000 x 100,000 pixels and has none."""
+
+    def chunk(data: bytes) -> bytes:
+        return struct.pack(">I", len(data) - 4) + data + struct.pack(">I", zlib.crc32(data))
+
+    head = b"IHDR" + struct.pack(">IIBBBBB", 100_000, 100_000, 8, 2, 0, 0, 0)
+    parts = (head, b"IDAT" + zlib.compress(b""), b"IEND")
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(map(chunk, parts)))
+
+
+PICTURES: list[tuple[str, Callable[[Path], object], str]] = [
+    ("a photo on its side", turned, READ),
+    ("a PNG", save(), READ),
+    ("a WebP", save(format="WEBP"), READ),
+    ("a GIF", save(format="GIF"), READ),
+    ("a BMP", save(format="BMP"), READ),
+    ("a JPEG in CMYK", save(format="JPEG", mode="CMYK"), READ),
+    ("a grey one", save(mode="L"), READ),
+    ("one of two colours", save(mode="1"), READ),
+    ("an opaque alpha channel", save(mode="RGBA"), READ),
+    ("16 bits", sixteen, "more than 8 bits a channel"),
+    ("a transparent one", clear, "partly transparent"),
+    ("an animated GIF", frames("GIF"), "2 frames: browsers move them"),
+    ("an animated PNG", frames("PNG"), "2 frames: browsers move them"),
+    ("an animated WebP", frames("WEBP"), "2 frames: browsers move them"),
+    ("a TIFF", save(format="TIFF"), "browsers show no other"),
+    ("an EPS", save(format="EPS"), "browsers show no other"),
+    ("an SVG", lambda path: path.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>"), "browsers show no other"),
+    ("a page", lambda path: path.write_text("<html>404</html>"), "browsers show no other"),
+    ("a bomb", huge, "too large to open"),
+    ("an empty file", Path.touch, "the file is empty"),
+    ("a folder", Path.mkdir, "a folder where a picture was expected"),
+    ("a pipe", os.mkfifo, "no regular file where a picture was expected"),
+    ("a link to nothing", lambda path: path.symlink_to("nothing"), "a link to nothing where a picture was expected"),
+    ("a link to a picture", lambda path: path.symlink_to("n100002.jpg"), READ),
+    ("a head alone", lambda path: path.write_bytes(b"\xff\xd8\xff\xe0"), "picture n100001: images/n100001.jpg: "),
+    ("nothing", lambda path: None, "no such file in images/"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("make", "said"), [case[1:] for case in PICTURES], ids=[case[0] for case in PICTURES]
+)
+def test_a_picture_is_read_as_browsers_show_it_or_told(tiny, capsys, make, said):
+    (IMAGES / "n100001.jpg").unlink()
+    make(IMAGES / "n100001.jpg")
+    assert said in (message := told(capsys, ingest.main)) and bool(message) == bool(said)

@@ -1,0 +1,53 @@
+"""Tiny nets of random weights for the tiny project, with the sample's CLIP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from pipeline.models.fitted import write_fitted
+from pipeline.models.looking import Asked, save_net
+from pipeline.models.match_net import MatchNet, NetShape
+from pipeline.models.question_texts import WordTable
+from pipeline.models.regions import RegionHead, RegionNames, save_head
+from pipeline.sources import gqa_files
+from tests.closure import ROOT
+from tests.pipeline.models.toy_nets import toy_fitted
+
+VQA = Path("data/tiny/vqa")
+SAMPLE = ROOT / "data/sample"
+ANSWERS = ("blue", "no", "red", "yes")
+WORDS = WordTable(("color", "cup", "is", "the", "what"))
+NETS = ("vanilla-0", "vanilla-1", "rp-0", "rp-1", "mix-1", "blind-0", "separated-1", "true_regions-0")
+
+
+def add_nets(home: Path) -> None:
+    """Give a project that was laid out a CLIP, a detector, nets of two seeds, and what is fitted for one of them."""
+    (home / "data/tiny/clip").symlink_to(SAMPLE / "clip")
+    truth = gqa_files.truth(home / "data/tiny/truth", ["testdev"])
+    kinds = sorted({item.name for scene in truth.values() for item in scene.objects})
+    torch.manual_seed(0)
+    head = RegionHead(56 * 4 + 152 + 368, RegionNames(tuple(kinds), ("red", "blue"), ("park",)), hidden=8)
+    (home / VQA).mkdir()
+    save_head(home / VQA / "regions.safetensors", head)
+    write_nets(home, *NETS, width=head.width)
+    write_fitted(home / VQA / "fitted-1.safetensors", toy_fitted(answers=4, features=16))
+
+
+def write_nets(home: Path, *names: str, width: int) -> None:
+    """Nets of these names, `<net>-<seed>`, for regions of `width` numbers."""
+    for number, name in enumerate(names):
+        torch.manual_seed(number)
+        one = name.startswith(("separated", "caption_match"))
+        small = NetShape(
+            words=len(WORDS),
+            answers=1 if one else 4,
+            region=width,
+            blind="blind" in name,
+            word_width=8,
+            width=8,
+            joint=16,
+        )
+        asked = Asked(MatchNet(small).eval(), WORDS, ("answerable",) if one else ANSWERS)
+        save_net(home / VQA / f"{name}.safetensors", asked)
