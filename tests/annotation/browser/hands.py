@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from annotation.server import accounts
+from annotation.study.roster import read_roster
+from pipeline.core.paths import Folders
+
 KEYS = {
     "first": {
         "valid": "1",
@@ -29,6 +33,12 @@ KEYS = {
         "unclear picture": "l",
     },
 }
+
+
+def link(name: str) -> str:
+    """The address that somebody of the roster is let in by."""
+    (person,) = (person for person in read_roster(Folders()) if person.name == name)
+    return accounts.link(person)
 
 
 def shown(page: Any) -> dict[str, Any]:

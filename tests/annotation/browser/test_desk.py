@@ -11,11 +11,11 @@ from annotation.client.credentials import connection
 from annotation.client.forget import forget
 from annotation.client.pull import pull
 from annotation.client.push import push, title
-from annotation.server.accounts import entries, invite, link
+from annotation.server.accounts import entries, invite
 from annotation.study.roster import read_roster
 from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
-from tests.annotation.browser.hands import KEYS, choose, shown, submit
+from tests.annotation.browser.hands import KEYS, choose, link, shown, submit
 from tests.annotation.browser.test_desk_page import HOSTILE
 from tests.annotation.conftest import made_task
 from tests.annotation.server.conftest import served
@@ -53,7 +53,7 @@ def enter(desk, chromium):
         page.problems = []
         page.on("console", lambda line: page.problems.append(line.text) if line.type == "error" else None)
         page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.goto(link(f"{name}@rgqa.local"))
+        page.goto(link(name))
         return page
 
     yield opened

@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from annotation.server.accounts import link
 from annotation.study.exports import ExportedTask
 from pipeline.commands import new_data
 from pipeline.core.files import read_json, read_jsonl
@@ -26,7 +25,7 @@ from pipeline.core.records import Scene, Task, TaskQuestion, Verdict, Vocabulary
 from pipeline.sources import gqa_files
 from simulation.annotators import ANSWERED_BY_EVERY_PHOTO, view
 from simulation.word_senses import WordSenses
-from tests.annotation.browser.hands import choose, shown, submit
+from tests.annotation.browser.hands import choose, link, shown, submit
 from tests.tiny.project import PARAMS
 
 pytestmark = pytest.mark.server
@@ -183,7 +182,7 @@ def test_what_three_people_click_becomes_a_release_without_the_careless_one(
     for name in (*CAREFUL, CARELESS):
         context = chromium.new_context(viewport={"width": 1366, "height": 768})
         context.set_default_timeout(120_000)
-        clicked[name] = work(context.new_page(), name, link(f"{name}@rgqa.local"), eyes)
+        clicked[name] = work(context.new_page(), name, link(name), eyes)
         assert name == CARELESS or not unseen_without_reason(tasks.values(), clicked[name])
         context.close()
     status = inside.rgqa("annotate", "status")
