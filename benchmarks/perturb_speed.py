@@ -61,8 +61,9 @@ def watched(arguments: list[str], folder: Path) -> np.ndarray:
     return np.array([time.perf_counter() - start, used, peak / 1e9])
 
 
-def measure(folder: Path, questions: int) -> None:
-    """Run the stages on the stand-in in a project of its own and print what each costs, then the peers."""
+def make_project(folder: Path, like: Path, split: Split, questions: int) -> Path:
+    """A project whose data set is a stand-in of so many questions; returns the folder of what its stages write."""
+    standin.make(like, split, questions, folder / "data/standin/source")
     parameters = yaml.safe_load((ROOT / "params.yaml").read_text())["gqa"]
     parameters["ingest"] = {"split": "train", "question_splits": ["train"], "graph_splits": []}
     whole = {"dataset": "standin", "version": "1.0.0", "standin": parameters}
@@ -70,6 +71,11 @@ def measure(folder: Path, questions: int) -> None:
     interim = folder / "data/standin/interim"
     (interim / "rank").mkdir(parents=True, exist_ok=True)
     (interim / "rank/candidates.jsonl").touch()  # CLIP proposes nothing: this is about perturbed questions
+    return interim
+
+
+def measure(folder: Path, interim: Path, questions: int) -> None:
+    """Run the stages on the stand-in and print what each costs, then the peers."""
     costs = {stage: watched(["-m", f"pipeline.stages.{stage}"], folder) for stage in STAGES}
     both = np.array([costs["perturb"], costs["screen"]])
     costs["perturb and screen"] = np.append(both[:, :2].sum(axis=0), both[:, 2].max())
@@ -98,8 +104,7 @@ def main(
 ) -> None:
     questions = standin.QUESTIONS if full else standin.QUESTIONS // 50
     with TemporaryDirectory() as folder:
-        standin.make(like, split, questions, Path(folder) / "data/standin/source")
-        measure(Path(folder), questions)
+        measure(Path(folder), make_project(Path(folder), like, split, questions), questions)
 
 
 if __name__ == "__main__":

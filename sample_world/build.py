@@ -41,9 +41,10 @@ JPEG = {
 PIXEL_ROUNDING = 6  # of 255: largest difference of one pixel between two builds of one picture
 
 
-def documents(seed: int = SEED, all_truth: bool = False) -> Iterator[tuple[str, bytes]]:
-    """The JSON files, as (path below data/sample, bytes)."""
-    for split, count in SPLIT_SIZES.items():
+def documents(seed: int = SEED, all_truth: bool = False, scale: int = 1) -> Iterator[tuple[str, bytes]]:
+    """The JSON files, as (path below data/sample, bytes). `scale`: so many times the testdev pictures."""
+    for split, published_count in SPLIT_SIZES.items():
+        count = published_count * (scale if split == "testdev" else 1)
         scenes = [truth(world) for world in worlds(seed, split, count)]
         asked = questions(scenes, seed, per_picture=QUESTIONS_PER_PICTURE[split])
         yield (
@@ -57,9 +58,9 @@ def documents(seed: int = SEED, all_truth: bool = False) -> Iterator[tuple[str, 
             yield f"truth/{split}_sceneGraphs.json", compact_json(scene_graphs(scenes))
 
 
-def pictures(seed: int = SEED) -> Iterator[tuple[str, bytes]]:
-    """The testdev pictures, as (path below data/sample, JPEG bytes)."""
-    for world in worlds(seed, "testdev", SPLIT_SIZES["testdev"]):
+def pictures(seed: int = SEED, scale: int = 1) -> Iterator[tuple[str, bytes]]:
+    """The testdev pictures, as (path below data/sample, JPEG bytes); `scale` as in `documents`."""
+    for world in worlds(seed, "testdev", scale * SPLIT_SIZES["testdev"]):
         yield f"source/images/{world.picture_id}.jpg", jpeg(world)
 
 

@@ -16,6 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import yaml
@@ -60,7 +61,7 @@ def draw_world(secret: str, out: Path | None) -> None:
     for stage in [SOURCE, *stages]:
         if stage not in drawn.stages:
             if stage == SOURCE:
-                _write_world(home, name, number, mark)
+                write_world(home, name, number, mark)
             else:
                 _run(stage, home)
             drawn = FreshWorld(dataset=name, seed_sha256=mark, stages=(*drawn.stages, stage))
@@ -80,14 +81,12 @@ def _state(home: Path, wanted: FreshWorld) -> FreshWorld:
     return found
 
 
-def _write_world(home: Path, name: str, number: int, mark: str) -> None:
-    """Pictures, questions, graphs and truth; the sample's models; parameters."""
+def write_world(home: Path, name: str, number: int, mark: str, scale: int = 1) -> None:
+    """Pictures, questions, graphs and truth; the sample's models; parameters. `scale`: so many times the sample's pictures."""
     sample, folder = Folders("sample"), home / "data" / name
     write_json(home / STATE, FreshWorld(dataset=name, seed_sha256=mark))
-    for path, data in (
-        *documents(number),
-        *track(pictures(number), "drawing", SPLIT_SIZES["testdev"], "picture"),
-    ):
+    drawn = track(pictures(number, scale), "drawing", scale * SPLIT_SIZES["testdev"], "picture")
+    for path, data in chain(documents(number, scale=scale), drawn):
         with replacing(folder / path) as file:
             file.write(data)
     for models in (sample.clip, sample.vqa):

@@ -22,9 +22,9 @@ import numpy as np
 from pipeline.auditing.attackers import Attack, Folds, attack, by_vectors
 from pipeline.auditing.audit_page import attack_table, reached
 from pipeline.auditing.subset_audit import AuditParams, SubsetAudit, audit_subset
+from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import UserError
 from pipeline.core.files import replacing, sha256_file, write_json, write_jsonl, write_text
-from pipeline.core.parallel import ordered_map, processes
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.randomness import generator, lot
@@ -35,7 +35,7 @@ from pipeline.releasing.harness_pack import write_pack
 from pipeline.releasing.licences import licence_text
 from pipeline.releasing.provenance import Provenance, canary
 from pipeline.releasing.release_params import ReleaseParams
-from pipeline.releasing.subset_files import in_release_order, write_subset
+from pipeline.releasing.subset_files import release_order, write_subset
 from pipeline.releasing.wheel import build_wheel
 from sample_world.build import compact_json, jpeg, scene_graphs
 from sample_world.questions import SampleQuestion, to_gqa, worded
@@ -193,7 +193,7 @@ def _release(
     folders: Folders, home: Path, mark: str, made: Sequence[Twins], pictures: dict[str, Picture]
 ) -> None:
     vectors, scores = _by_clip(made, pictures)
-    items = in_release_order((item for both in made for item in items_of(both, scores)), VERSION)
+    items = sorted((item for both in made for item in items_of(both, scores)), key=release_order(VERSION))
     known = {row.question_id: row for both in made for row in asked_of(both)}
     marked = canary(folders.dataset, mark)
     write_subset(home, "twins", items, pictures, marked, ABOUT)

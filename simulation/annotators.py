@@ -8,7 +8,7 @@ knows the truth, they can rehearse with what somebody else tells them of the pic
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +56,7 @@ ANNOTATORS = (
 
 
 def annotate(
-    tasks: Sequence[Task],
+    tasks: Iterable[Task],
     look: Look,
     votes: int,
     seed: int,

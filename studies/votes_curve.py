@@ -107,7 +107,8 @@ def called_unanswerable(
     rules = CollectRules()
     judged = weigh(judged_questions(tasks, verdicts), rules).judged
     probable, _, _ = posteriors(judged, answerable)
-    found = verify(screened, judged, rules, {row.candidate_id: row.invalid for row in probable})
+    by_id = {row.candidate.candidate_id: row for row in screened}
+    found = verify(by_id, judged, rules, {row.candidate_id: row.invalid for row in probable})
     return {row.candidate.candidate_id for row in found if row.status == "unanswerable"}
 
 

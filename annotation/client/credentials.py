@@ -6,13 +6,10 @@ LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN name any Label Studio; without them it i
 from __future__ import annotations
 
 import os
-from pathlib import Path
-
-import msgspec
 
 from annotation.client.label_studio import LabelStudio
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.files import read_json
 from pipeline.core.paths import DATA
 from pipeline.core.records import Record
 
@@ -39,18 +36,6 @@ def read_secrets() -> Secrets:
     if SECRETS.stat().st_mode & 0o077:
         raise UserError(f"{SECRETS}: others on this machine may read it; run: chmod 600 {SECRETS}")
     return read_json(SECRETS, Secrets)
-
-
-def write_private(path: Path, value: object) -> None:
-    """Replace a JSON file unless it says this already; it is never readable by others, not even for a moment."""
-    wanted = msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2) + b"\n"
-    if path.exists() and path.read_bytes() == wanted:
-        return
-    before = os.umask(0o077)
-    try:
-        write_json(path, value)
-    finally:
-        os.umask(before)
 
 
 def connection() -> LabelStudio:

@@ -15,11 +15,12 @@ from datetime import UTC, datetime
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
-from annotation.client.credentials import HOME, connection, write_private
+from annotation.client.credentials import HOME, connection
 from annotation.client.label_studio import LabelStudio
 from annotation.client.push import title
 from annotation.client.volunteers import welcome
 from annotation.study.exports import PSEUDONYM, PULLED, identity, read_pulled, write_pulled
+from annotation.study.private import write_private
 from annotation.study.roster import Annotator, forgotten, read_roster, used_pseudonyms, write_roster
 from pipeline.core.alone import alone
 from pipeline.core.errors import UserError

@@ -25,6 +25,7 @@ from annotation.study.exports import (
     write_pulled,
 )
 from annotation.study.importing import remembered, told
+from annotation.study.private import salt
 from annotation.study.roster import read_roster
 from pipeline.core.alone import alone
 from pipeline.core.paths import Folders
@@ -58,14 +59,18 @@ def answers(folders: Folders, server: LabelStudio) -> Iterator[Given]:
     """All that was given, skipped ones too, under pseudonyms; one page in memory."""
     roster = {person.email.lower(): person.pseudonym for person in read_roster(folders)}
     known = {number: roster[email] for number, email in server.people().items() if email in roster}
+    secret = salt(folders)
     for task in server.judged(server.project(title(folders))):
         if task.key:
             for row in task.annotations or ():
-                yield task.key, msgspec.structs.replace(row, completed_by=who(row.completed_by, known))
+                yield (
+                    task.key,
+                    msgspec.structs.replace(row, completed_by=who(row.completed_by, known, secret)),
+                )
 
 
-def who(person: int | str | Person | None, known: Mapping[int, str]) -> str:
+def who(person: int | str | Person | None, known: Mapping[int, str], salt: str) -> str:
     """The pseudonym of whoever gave an annotation: the roster's, or for others (the study leader, to try it) one made from their
-    number."""
+    number and a salt."""
     number = person.id if isinstance(person, Person) else person
-    return known[number] if isinstance(number, int) and number in known else pseudonym(number)
+    return known[number] if isinstance(number, int) and number in known else pseudonym(number, salt)

@@ -14,13 +14,14 @@ from typing import Any, Literal
 import msgspec
 
 from annotation.client.consent import consent_of
-from annotation.client.credentials import connection, write_private
+from annotation.client.credentials import connection
 from annotation.client.label_studio import BATCH, LabelStudio
 from annotation.client.task_screen import instructions, interface
 from annotation.client.texts import guide
 from annotation.client.volunteers import door, welcome
 from annotation.study.asking_params import AnnotateParams, as_asked, estimates, from_collect
 from annotation.study.exports import LOCAL
+from annotation.study.private import write_private
 from annotation.study.roster import Annotator, read_roster
 from annotation.study.training import known_tasks
 from pipeline.core.alone import alone

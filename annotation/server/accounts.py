@@ -13,11 +13,12 @@ from secrets import token_urlsafe
 
 import msgspec
 
-from annotation.client.credentials import HOME, SECRETS, Secrets, read_secrets, write_private
+from annotation.client.credentials import HOME, SECRETS, Secrets, read_secrets
 from annotation.client.push import push
 from annotation.client.volunteers import door
 from annotation.server import environment, process
 from annotation.server.studio.links import VOLUNTEERS, link_of, secret_of
+from annotation.study.private import write_private
 from annotation.study.roster import Annotator, enrol, read_roster, write_roster
 from pipeline.core.alone import alone
 from pipeline.core.errors import Problems, UserError

@@ -7,7 +7,7 @@ max(a, 1 - a), as what is reliably wrong tells as much. Intervals are of a boots
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -90,17 +90,29 @@ def within(scores: np.ndarray, filters: np.ndarray, people: np.ndarray, weights:
     >>> within(np.array([0, 1, 0, 1]), np.array([False, True, False, True]), np.array([0, 0, 1, 1]), one)
     1.0
     """
+    return _weighted(scores, filters, people)(weights)
+
+
+def _weighted(scores: np.ndarray, filters: np.ndarray, people: np.ndarray) -> Callable[[np.ndarray], float]:
+    """`within` of the same rows for any weights: they are sorted once."""
     order = np.lexsort((scores, people))
-    scores, filters, people, weights = scores[order], filters[order], people[order], weights[order]
+    scores, filters, people = scores[order], filters[order], people[order]
     new_person = np.r_[True, people[1:] != people[:-1]]
     starts = np.flatnonzero(new_person | np.r_[True, scores[1:] != scores[:-1]])  # of rows that tie
-    yes, no = (np.add.reduceat(weights * mask, starts) for mask in (filters, ~filters))
-    who = np.cumsum(new_person)[starts] - 1
-    below = np.cumsum(no) - no
-    totals = [np.bincount(who, counts) for counts in (yes, no)]
-    below = below - (np.cumsum(totals[1]) - totals[1])[who]
-    pairs = float(totals[0] @ totals[1])
-    return float(yes @ (below + no / 2)) / pairs if pairs else float("nan")
+    ends, who = np.r_[starts[1:], len(order)], np.cumsum(new_person)[starts] - 1
+
+    def within(weights: np.ndarray) -> float:
+        weights = weights[order]
+        # Sums of whole numbers, so that differences of running sums are exact.
+        sums = [np.r_[0.0, np.cumsum(weights * mask)] for mask in (filters, ~filters)]
+        yes, no = (total[ends] - total[starts] for total in sums)
+        below = sums[1][starts]
+        totals = [np.bincount(who, counts) for counts in (yes, no)]
+        below = below - (np.cumsum(totals[1]) - totals[1])[who]
+        pairs = float(totals[0] @ totals[1])
+        return float(yes @ (below + no / 2)) / pairs if pairs else float("nan")
+
+    return within
 
 
 def _betrayal(
@@ -113,10 +125,11 @@ def _betrayal(
 ) -> Betrayal:
     known = ~np.isnan(scores)
     scores, filters, people, pictures = scores[known], filters[known], people[known], pictures[known]
-    plain = within(scores, filters, people, np.ones(len(scores))) if len(scores) else float("nan")
-    if np.isnan(plain):
+    weighted = _weighted(scores, filters, people) if len(scores) else None
+    plain = weighted(np.ones(len(scores))) if weighted else float("nan")
+    if weighted is None or np.isnan(plain):
         return Betrayal(cue=cue, auroc=None, low=None, high=None)
-    samples = np.array([within(scores, filters, people, drawn[pictures]) for drawn in draws])
+    samples = np.array([weighted(drawn[pictures]) for drawn in draws])
     low, high = np.nanquantile(1 - samples if plain < 0.5 else samples, [0.025, 0.975])
     figures = (round(float(value), 4) for value in (max(plain, 1 - plain), low, high))
     auroc, low, high = figures

@@ -34,6 +34,13 @@ SHRINK, MOST_SURE = 10.0, 0.98
 SETTLED = 1e-6  # a round that moves no probability by more is the last
 RESAMPLES, ROUNDS = 100, 10  # of pictures; each is fitted anew from the whole's fit on, in so many rounds
 FILTERS = len(SUBSETS)  # as a table's subset
+MILLION = 1e6
+# Of the table of answers: what else it has would be copied as often.
+USED = (
+    *("annotator", "candidate_id", "choice", "expected", "picture_id", "role", "subset", "text"),
+    *("aside", "expert", "fallen"),
+)
+BLOCK = 1 << 14  # candidates whose intervals are worked out together
 
 
 class Posterior(Record):
@@ -153,11 +160,12 @@ def posteriors(
     judged: pd.DataFrame, answerable: Mapping[str, float]
 ) -> tuple[list[Posterior], list[ConfusionTable], np.ndarray]:
     """Candidates with votes sorted by id; annotators' tables sorted by subset and name; and for each resample of pictures the
-    probabilities, [resamples, candidates].
+    probabilities in millionths, int32 [resamples, candidates].
 
     Args:
         judged: as weighed. answerable: candidate id -> prior probability of having an answer; 0.5 of those without.
     """
+    judged = judged[list(USED)]
     known, word = filters(judged), words(judged)
     rows = pd.concat([votes(judged), known[(known["aside"] == "") & ~known["expert"]]])
     anchor = (rows["role"] == "filter").to_numpy()
@@ -178,25 +186,32 @@ def posteriors(
     fit = dawid_skene(given)
     pictures, number = np.unique(rows["picture_id"].to_numpy()[once], return_inverse=True)
     rng = generator(0, "dawid-skene", "pictures")
-    drawn = rng.multinomial(len(pictures), np.full(len(pictures), 1 / len(pictures)), RESAMPLES)[:, number]
-    again = [
-        dawid_skene(given, weights=row.astype(float), start=fit.posterior, most_rounds=ROUNDS)
-        for row in drawn
-    ]
+    drawn = rng.multinomial(len(pictures), np.full(len(pictures), 1 / len(pictures)), RESAMPLES)
     candidates = int((~anchor[once]).sum())
-    resampled = np.array([row.posterior[:candidates] for row in again]).round(6)  # as the fit's are told
-    low, high = np.quantile(resampled, [0.025, 0.975], axis=0)
+    resampled, again = np.empty((RESAMPLES, candidates), np.int32), list[np.ndarray]()
+    for chosen, millionths in zip(drawn, resampled, strict=True):
+        weights = chosen[number].astype(float)
+        found = dawid_skene(given, weights=weights, start=fit.posterior, most_rounds=ROUNDS)
+        millionths[:] = np.rint(found.posterior[:candidates] * MILLION)  # as the fit's are told
+        again.append(found.tables)
+    bounds = [
+        np.quantile(resampled[:, start : start + BLOCK] / MILLION, [0.025, 0.975], axis=0)
+        for start in range(0, candidates, BLOCK)
+    ]
+    low, high = np.concatenate(bounds, axis=1) if bounds else np.empty((2, 0))
     columns = (array.round(6).tolist() for array in (fit.posterior[:candidates], low, high))
     probable = [
         Posterior(candidate_id=key, invalid=value, low=least, high=most)
         for key, value, least, most in zip(keys[:candidates], *columns, strict=True)
     ]
-    return probable, _told(table, people, np.bincount(place), [fit, *again]), resampled
+    return probable, _told(table, people, np.bincount(place), [fit.tables, *again]), resampled
 
 
-def _told(table: np.ndarray, people: pd.Index, count: np.ndarray, fits: list[Fit]) -> list[ConfusionTable]:
+def _told(
+    table: np.ndarray, people: pd.Index, count: np.ndarray, tables: list[np.ndarray]
+) -> list[ConfusionTable]:
     """The tables of the first fit, with intervals by the others."""
-    called = np.array([fit.tables[:, :, 1] for fit in fits])  # [fits, tables, classes]
+    called = np.array([shares[:, :, 1] for shares in tables])  # [fits, tables, classes]
     rates = np.stack([1 - called[:, :, 0], called[:, :, 1]])  # specificity, sensitivity
     bounds = np.stack([rates[:, 0], *np.quantile(rates[:, 1:], [0.025, 0.975], axis=1)], axis=-1).round(4)
     return [

@@ -22,7 +22,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from pipeline.core.errors import Problems
+from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import content_key, read_json, replacing
 from pipeline.core.records import Category, Choice, Verdict
 
@@ -32,6 +32,7 @@ REASONS = (*get_args(Category), "unclear picture")
 QUESTIONS = {"first": CHOICES, "second": CHOICES}  # the screen's controls to be answered, with their labels
 CONTROLS = QUESTIONS | {"first_reason": REASONS, "second_reason": REASONS}
 LOCAL = "/data/local-files/?d="  # Label Studio's address of a picture, before its path in data/
+UNKNOWN = "unknown"  # who gave an annotation that tells nobody
 EXPERT = "expert-"  # so begin the pseudonyms of those whose word decides
 PSEUDONYM = re.compile(rf"(annotator-|{EXPERT})(\d{{2,}}|[0-9a-f]{{8}})")
 RENAMED = (
@@ -59,11 +60,15 @@ class ExportedAnnotation(msgspec.Struct):
     @property
     def chosen(self) -> dict[str, str]:
         """Name of the control -> what was chosen there."""
-        chosen = {}
+        chosen = dict[str, str]()
         for result in self.result:
             match result:
-                case {"value": {"choices": [choice, *_]}}:
-                    chosen[str(result.get("from_name", ""))] = str(choice)
+                case {"value": {"choices": [_, *_] as choices}}:
+                    name = str(result.get("from_name", ""))
+                    # Several, where the screen lets choose one, are none of its labels, so that they are told.
+                    chosen[name] = " and ".join(
+                        [*([chosen[name]] if name in chosen else []), *map(str, choices)]
+                    )
         return chosen
 
     @property
@@ -121,9 +126,17 @@ def read_pulled(path: Path) -> Kept:
     """All that was ever pulled or imported; nothing where there is no such file yet.
 
     Raises:
-        UserError: the file is damaged.
+        UserError: the file is damaged, or calls people otherwise than by pseudonyms.
     """
-    return keep(pairs(read_json(path, list[ExportedTask]))) if path.exists() else {}
+    kept = keep(pairs(read_json(path, list[ExportedTask]))) if path.exists() else {}
+    if named := sum(
+        not PSEUDONYM.fullmatch(person_of(row)) and person_of(row) != UNKNOWN for row in kept.values()
+    ):
+        raise UserError(
+            f"{path}: {named} annotations call people by other names than pseudonyms; move it elsewhere and run: "
+            "rgqa annotate import FILE"
+        )
+    return kept
 
 
 def write_pulled(path: Path, kept: Kept) -> bool:
@@ -172,16 +185,21 @@ def identity(task_id: str, annotation: ExportedAnnotation) -> tuple[str, ...]:
     """What makes two annotations versions of one: the task, number and time of creation; without a number, the person."""
     if annotation.id:
         return task_id, str(annotation.id), annotation.created_at
-    return task_id, pseudonym(annotation.completed_by), annotation.created_at
+    return task_id, person_of(annotation), annotation.created_at
 
 
-def pseudonym(person: int | str | Person | None) -> str:
-    """A name that is the same for a person in every export and does not tell who it is. Pseudonyms stay as they are."""
+def person_of(annotation: ExportedAnnotation) -> str:
+    """The pseudonym of whoever gave a kept annotation."""
+    return UNKNOWN if annotation.completed_by is None else str(annotation.completed_by)
+
+
+def pseudonym(person: int | str | Person | None, salt: str) -> str:
+    """A name that is the same for a person in every export and, without the salt, does not tell who it is. Pseudonyms stay as they are."""
     if isinstance(person, Person):
         person = person.id if person.id is not None else person.email
     if isinstance(person, str) and PSEUDONYM.fullmatch(person):
         return person
-    return "unknown" if person is None else f"annotator-{content_key('annotator', str(person))[:8]}"
+    return UNKNOWN if person is None else f"annotator-{content_key('annotator', salt, str(person))[:8]}"
 
 
 def verdicts_in(path: Path, tasks: Collection[str]) -> tuple[list[Verdict], dict[str, int]]:
@@ -213,7 +231,7 @@ def verdicts_of(
         kind = last.kind if task_id in tasks else "of another batch"
         counts[kind] += 1
         if kind == "complete":
-            key = task_id, pseudonym(last.completed_by)
+            key = task_id, person_of(last)
             latest[key] = max(latest.get(key, last), last, key=lambda row: row.when)
         elif kind == "unreadable":
             strange[last.says] += 1

@@ -1,7 +1,7 @@
 """`rgqa annotate import`: verdicts from exports of any Label Studio into `annotations/pulled.json`, checked first.
 
 Read are its format JSON and snapshots. People appear in pulled.json under pseudonyms alone: the roster's where it knows their address, or where an
-annotation of theirs was pulled before; else one made from their number.
+annotation of theirs was pulled before; else one made from their number and a secret salt.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
 from annotation.study.exports import (
     PSEUDONYM,
     PULLED,
+    UNKNOWN,
     ExportedTask,
     Given,
     Kept,
@@ -22,11 +23,13 @@ from annotation.study.exports import (
     identity,
     keep,
     pairs,
+    person_of,
     pseudonym,
     read_pulled,
     verdicts_of,
     write_pulled,
 )
+from annotation.study.private import salt
 from annotation.study.roster import forgotten, read_roster
 from pipeline.core.alone import alone
 from pipeline.core.errors import Problems, UserError
@@ -49,7 +52,7 @@ def import_exports(paths: Sequence[Path]) -> None:
         kept = read_pulled(path)
         addresses = {person.email.lower(): person.pseudonym for person in read_roster(folders)}
         merged, of_forgotten = remembered(
-            folders, kept | pseudonymised(pairs(read_exports(paths)), kept, addresses)
+            folders, kept | pseudonymised(pairs(read_exports(paths)), kept, addresses, salt(folders))
         )
         found = verdicts_of(merged, tasks, "import (nothing was written)")
         write_pulled(path, merged)
@@ -73,39 +76,46 @@ def told(verdicts: Sequence[Verdict], counts: Mapping[str, int]) -> list[str]:
     ]
 
 
-def pseudonymised(given: Iterable[Given], kept: Kept, addresses: Mapping[str, str]) -> Kept:
+def pseudonymised(given: Iterable[Given], kept: Kept, addresses: Mapping[str, str], salt: str) -> Kept:
     """What is new, as it is to stand in pulled.json, people under pseudonyms.
 
     Args:
-        addresses: e-mail, in small letters -> pseudonym.
+        addresses: e-mail, in small letters -> pseudonym. salt: makes those of people whom no roster knows.
     """
-    given = list(given)
-    before = {identity(key, row): str(row.completed_by) for (key, _), row in kept.items()}
+    rows = [
+        (key, replace(row, completed_by=pseudonym(row.completed_by, salt)), _address(row.completed_by))
+        for key, row in given
+    ]
+    before = {identity(key, row): person_of(row) for (key, _), row in kept.items()}
     seen = {(identity(key, row), row.updated_at, row.says) for (key, _), row in kept.items()}
-    names: dict[str, set[str]] = defaultdict(set)  # what a file calls somebody -> whose annotations those are
-    for key, row in given:
-        who, name = row.completed_by, before.get(identity(key, row), "")
-        if isinstance(who, Person):
-            name = addresses.get((who.email or "").lower(), name)
-        if who is not None and PSEUDONYM.fullmatch(name):
-            names[pseudonym(who)].add(name)
+    names: dict[str, set[str]] = defaultdict(
+        set
+    )  # what a person is called here -> whose annotations those are
+    for key, row, address in rows:
+        name = addresses.get(address) or before.get(identity(key, row), "")
+        if person_of(row) != UNKNOWN and PSEUDONYM.fullmatch(name):
+            names[person_of(row)].add(name)
     problems = Problems("import (nothing was written)")
     for name, found in sorted(names.items()):
         if len(found) > 1:
             problems.add(name, f"one person in the exports, several in {PULLED}: {', '.join(sorted(found))}")
     problems.raise_if_any()
-    called = {who: min(names[who], default=who) for who in (pseudonym(row.completed_by) for _, row in given)}
+    called = {name: min(found) for name, found in names.items()}
     return keep(
-        (key, msgspec.structs.replace(row, completed_by=called[pseudonym(row.completed_by)]))
-        for key, row in given
+        (key, replace(row, completed_by=called.get(person_of(row), person_of(row))))
+        for key, row, _ in rows
         if (identity(key, row), row.updated_at, row.says) not in seen
     )
+
+
+def _address(person: int | str | Person | None) -> str:
+    return (person.email or "").lower() if isinstance(person, Person) else ""
 
 
 def remembered(folders: Folders, kept: Kept) -> tuple[Kept, int]:
     """What is kept without the answers of those who were forgotten, and how many these were: no backup brings them back."""
     gone = forgotten(folders)
-    left = {key: row for key, row in kept.items() if str(row.completed_by) not in gone}
+    left = {key: row for key, row in kept.items() if person_of(row) not in gone}
     return left, len(kept) - len(left)
 
 

@@ -15,7 +15,8 @@ Columns: of the verdict `verdict_id`, `task_id`, `annotator`, `order`, `seconds`
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -27,6 +28,9 @@ from pipeline.core.params import Params
 from pipeline.core.records import Choice, Record, Task, TaskQuestion, Verdict
 
 R = TypeVar("R", bound=Record)
+BLOCK = 1 << 14  # rows made together
+# Columns that some verdicts may leave empty, and that are texts all the same.
+TEXTS = ("candidate_id", "question_id", "expected", "source", "why")
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Fault = Literal["sensitivity", "specificity", "drift", "speed"]
 
@@ -58,14 +62,34 @@ def answers(task: Task, verdict: Verdict) -> tuple[tuple[TaskQuestion, Choice, s
 
 
 def judged_questions(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> pd.DataFrame:
-    """The table of all verdicts, one or more, in their order; tasks are given by id."""
+    """The table of all verdicts, one or more, in their order; tasks are given by id, and looked up a verdict at a time."""
     subset = {
         asked.candidate_id: task.subset
         for task in tasks.values()
         for asked in (task.first, task.second)
         if asked.role == "candidate"
     }
-    columns: dict[str, list[Any]] = defaultdict(list)  # rows would take twice the memory
+    rows, blocks = iter(verdicts), list[pd.DataFrame]()
+    while some := list(islice(rows, BLOCK)):  # tables take a fifth of the memory that their rows would
+        blocks.append(_answered(tasks, some, subset))
+    judged = pd.concat(blocks, ignore_index=True)
+    clocks = judged[["seconds", "gap"]]
+    right = (judged["choice"] == "invalid") == (judged["expected"] == "invalid")
+    return judged.drop(columns="gap").assign(
+        seconds=clocks.where((clocks > 0) & np.isfinite(clocks)).min(axis=1),
+        right=right & (judged["role"] == "filter"),
+        fallen=False,
+        expert=judged["annotator"].str.startswith(EXPERT),
+        aside="",
+        detail="",
+    )
+
+
+def _answered(
+    tasks: Mapping[str, Task], verdicts: Sequence[Verdict], subset: Mapping[str | None, str]
+) -> pd.DataFrame:
+    """A row for each question of some verdicts, `subset` telling that of each candidate."""
+    columns: dict[str, list[Any]] = defaultdict(list)
     of_verdict = ("verdict_id", "task_id", "annotator", "order", "seconds", "gap", "simulated", "rehearsal")
     of_question = ("role", "candidate_id", "question_id", "text", "source", "expected")
     for verdict in verdicts:
@@ -82,17 +106,8 @@ def judged_questions(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> 
                 strict=True,
             ):
                 columns[name].append(value)
-    judged = pd.DataFrame(columns).astype({"seconds": float, "gap": float})
-    clocks = judged[["seconds", "gap"]]
-    right = (judged["choice"] == "invalid") == (judged["expected"] == "invalid")
-    return judged.drop(columns="gap").assign(
-        seconds=clocks.where((clocks > 0) & np.isfinite(clocks)).min(axis=1),
-        right=right & (judged["role"] == "filter"),
-        fallen=False,
-        expert=judged["annotator"].str.startswith(EXPERT),
-        aside="",
-        detail="",
-    )
+    numbers = {"seconds": float, "gap": float}
+    return pd.DataFrame(columns).astype(numbers | dict.fromkeys(TEXTS, "str"))
 
 
 def filters(judged: pd.DataFrame) -> pd.DataFrame:
@@ -114,4 +129,7 @@ def words(judged: pd.DataFrame) -> pd.Series:
 
 def records(table: pd.DataFrame, kind: type[R]) -> list[R]:
     """The rows of a table whose columns are the fields of a record."""
-    return msgspec.convert(table.to_dict("records"), list[kind])
+    found: list[R] = []
+    for start in range(0, len(table), BLOCK):
+        found += msgspec.convert(table.iloc[start : start + BLOCK].to_dict("records"), list[kind])
+    return found

@@ -23,7 +23,14 @@ from pipeline.core.records import Choice, Record, Subset, Verified
 WORST = 20  # items to look at
 MOST_ERRED, FEWEST_ALIKE = 0.01, 100  # people err and differ more often, of so many candidates
 # Columns of the table of answers -> those that `betrayals` takes.
-SHOWN = {"annotator": "person", "place": "position", "picture_id": "picture"}
+SHOWN = {
+    "annotator": "person",
+    "order": "order",
+    "place": "position",
+    "picture_id": "picture",
+    "text": "text",
+    "role": "role",
+}
 
 
 class AnnotatorRow(Record):
@@ -124,6 +131,11 @@ class Quality(Record):
     tables: tuple[ConfusionTable, ...] = ()
 
     @property
+    def invalid_filters(self) -> int:
+        """Answers that count to filter questions known to be unanswerable."""
+        return sum(row.answered for row in self.filters if row.expected == "invalid")
+
+    @property
     def unanswerable(self) -> int:
         """Candidates that go on."""
         return sum(row.statuses.get("unanswerable", 0) for row in self.subsets)
@@ -131,7 +143,7 @@ class Quality(Record):
 
 def summary(
     weighed: Weighed,
-    verified: Sequence[Verified],
+    verified: Collection[Verified],
     posteriors: Mapping[str, float],
     wrong: Figure,
     tables: Sequence[ConfusionTable],
@@ -140,9 +152,9 @@ def summary(
 ) -> Quality:
     """Put together what was found; floats are rounded to 6 significant digits, and what is undefined is None."""
     judged = weighed.judged
-    answers = judged[judged["role"] != "filter"]
-    reasons = Counter(answers["aside"])
-    by_lot = answers[answers["candidate_id"].isin(overlap) & ~answers["expert"]]
+    candidate = judged["role"] != "filter"
+    reasons = Counter(judged.loc[candidate, "aside"])
+    by_lot = judged[candidate & judged["candidate_id"].isin(overlap) & ~judged["expert"]]
     doubts = _in_doubt(judged, verified, posteriors)
     undecided = [row.candidate.candidate_id for row in verified if row.status == "doubtful"]
     quality = Quality(
@@ -151,7 +163,7 @@ def summary(
         alarms=(),
         settings=dict(settings),
         given=judged["verdict_id"].nunique(),
-        answers=len(answers),
+        answers=int(candidate.sum()),
         excluded=reasons["annotator excluded"],
         failed=reasons["filter failed"],
         repeated=reasons["judged before"] + reasons["contradicts themselves"],
@@ -161,7 +173,7 @@ def summary(
         fallen=tuple(_fallen(judged)),
         agreement=tuple(agreement(votes(by_lot))),
         retest=retest(by_lot[by_lot["aside"] != "annotator excluded"]),
-        betrayals=tuple(betrayals(judged.rename(columns=SHOWN))),
+        betrayals=tuple(betrayals(judged[list(SHOWN)].rename(columns=SHOWN))),
         subsets=tuple(_subsets(verified)),
         wrong=wrong,
         worst=tuple(_worst(judged, verified, doubts[:WORST])),
@@ -180,6 +192,18 @@ def _alarms(quality: Quality) -> list[str]:
         alarms.append(
             f"{count} filter question{'s' if count > 1 else ''} fell: at least three people who answer the others well "
             "contradict what was known of it; nobody is blamed for them; look whether they or the people are wrong"
+        )
+    if quality.filters and not quality.invalid_filters:
+        alarms.append(
+            "no filter question that was answered is known to be unanswerable: who calls every question valid passes all of them"
+        )
+    judged = sum(
+        count for row in quality.subsets for status, count in row.statuses.items() if status != "unjudged"
+    )
+    if judged and not quality.unanswerable:
+        known = ": who simulates knows too little of these pictures" if quality.simulated else ""
+        alarms.append(
+            f"none of {judged:,} judged candidates is unanswerable, so nothing can be released{known}"
         )
     alarms += [
         f"filters may be known by {row.cue}: AUROC {row.auroc:.2f} ({row.low:.2f} to {row.high:.2f})"
@@ -237,7 +261,7 @@ def _fallen(judged: pd.DataFrame) -> list[FallenFilter]:
     return records(rows.reset_index(), FallenFilter)
 
 
-def _subsets(verified: Sequence[Verified]) -> list[SubsetRow]:
+def _subsets(verified: Collection[Verified]) -> list[SubsetRow]:
     statuses: dict[Subset, Counter[Status]] = defaultdict(Counter)
     for row in verified:
         statuses[row.candidate.subset][row.status] += 1
@@ -254,7 +278,7 @@ def _subsets(verified: Sequence[Verified]) -> list[SubsetRow]:
 
 
 def _in_doubt(
-    judged: pd.DataFrame, verified: Sequence[Verified], posteriors: Mapping[str, float]
+    judged: pd.DataFrame, verified: Collection[Verified], posteriors: Mapping[str, float]
 ) -> pd.Series:
     """Candidate id -> probability of being invalid, of those that no expert decided and that votes leave any doubt of: first
     those nearest to one half, of equals the one with more votes."""
@@ -274,8 +298,11 @@ def _in_doubt(
     return invalid[order][doubted[order]]
 
 
-def _worst(judged: pd.DataFrame, verified: Sequence[Verified], invalid: pd.Series) -> list[WorstItem]:
-    candidates = {row.candidate.candidate_id: row.candidate for row in verified}
+def _worst(judged: pd.DataFrame, verified: Collection[Verified], invalid: pd.Series) -> list[WorstItem]:
+    wanted = set(invalid.index)
+    candidates = {
+        row.candidate.candidate_id: row.candidate for row in verified if row.candidate.candidate_id in wanted
+    }
     fields = ("candidate_id", "subset", "picture_id", "text")
     votes = votes_on(judged, invalid.index.tolist()).to_dict("index")
     return [

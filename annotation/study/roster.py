@@ -1,4 +1,4 @@
-"""Who annotates: the roster of a data set's study, `data/<data set>/study/roster.json` (git-ignored: it holds names).
+"""Who annotates: the roster of a data set's study, `data/<data set>/study/roster.json` (git-ignored, mode 600: it holds names).
 
 Everywhere else people appear under the pseudonym that they got when they joined.
 """
@@ -12,8 +12,9 @@ from typing import Annotated
 import msgspec
 
 from annotation.study.exports import EXPERT, PULLED, read_pulled
+from annotation.study.private import write_private
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
 from pipeline.core.records import Record
 
@@ -90,7 +91,7 @@ def write_roster(folders: Folders, annotators: list[Annotator]) -> None:
         values = [getattr(annotator, field) for annotator in annotators]
         if twice := sorted({value for value in values if values.count(value) > 1}):
             raise UserError(f"the roster has {field} {', '.join(twice)} more than once")
-    write_json(folders.study / "roster.json", annotators)
+    write_private(folders.study / "roster.json", annotators)
 
 
 def enrol(folders: Folders, people: Mapping[str, str], expert: bool = False) -> list[Annotator]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
@@ -20,7 +20,8 @@ Status = Literal["unanswerable", "answerable", "doubtful", "unjudged"]
 
 def votes_on(judged: pd.DataFrame, candidates: list[str]) -> pd.DataFrame:
     """How many answers that count say valid, invalid, unsure (the columns) of each candidate (the rows)."""
-    said = table.votes(judged).groupby(["candidate_id", "choice"]).size().unstack(fill_value=0)
+    told = judged[["candidate_id", "choice", "role", "aside", "expert"]]
+    said = table.votes(told).groupby(["candidate_id", "choice"]).size().unstack(fill_value=0)
     return said.reindex(index=candidates, columns=CHOICES, fill_value=0)
 
 
@@ -47,50 +48,52 @@ def status(votes: pd.DataFrame, rules: CollectRules, posterior: pd.Series | floa
 
 
 def verify(
-    screened: Iterable[Screened],
+    screened: Mapping[str, Screened],
     judged: pd.DataFrame,
     rules: CollectRules,
     posteriors: Mapping[str, float] = MappingProxyType({}),
-) -> list[Verified]:
+) -> Iterator[Verified]:
     """Every candidate with its votes, sorted by id. "unsure" is counted with the valid votes. An expert's word decides.
 
     Args:
+        screened: by id; they are looked up one at a time.
         posteriors: candidate id -> probability of invalid, for the rule "dawid-skene".
     """
-    rows = sorted(screened, key=lambda row: row.candidate.candidate_id)
-    keys = [row.candidate.candidate_id for row in rows]
+    keys = sorted(screened)
     votes = votes_on(judged, keys)
-    by_votes = status(votes, rules, pd.Series(dict(posteriors), dtype=float).reindex(keys).fillna(0.5))
+    by_votes = status(
+        votes, rules, pd.Series(dict(posteriors), dtype=float).reindex(keys).fillna(0.5)
+    ).tolist()
     word = table.words(judged).map({True: "unanswerable", False: "answerable"}).reindex(keys)
-    given: dict[str, list[Any]] = defaultdict(list)
-    fields = ["candidate_id", "verdict_id", "simulated", "rehearsal", "aside", "why"]
-    answers = judged.loc[judged["role"] != "filter", fields].sort_values("verdict_id", kind="stable")
-    for answer in answers.itertuples(index=False):
-        given[str(answer.candidate_id)].append(answer)
-    return [
-        Verified(
+    columns: list[Iterable[Any]] = [word, by_votes, votes["invalid"].tolist(), votes.sum(axis=1).tolist()]
+    for (key, given), said, by_vote, invalid, total in zip(_given(judged, keys), *columns, strict=True):
+        row = screened[key]
+        yield Verified(
             candidate=row.candidate,
             judgement=row.judgement,
-            status=by_votes if pd.isna(said) else said,
+            status=by_vote if pd.isna(said) else said,
             decided_by="votes" if pd.isna(said) else "expert",
             votes_invalid=invalid,
             votes_valid=total - invalid,
-            votes_set_aside=sum(bool(answer.aside) for answer in given[key]),
-            verdict_ids=tuple(answer.verdict_id for answer in given[key]),
-            simulated=any(answer.simulated for answer in given[key]),
-            rehearsal=any(answer.rehearsal for answer in given[key]),
-            reason=commonest(answer.why for answer in given[key] if not answer.aside),
+            votes_set_aside=sum(bool(answer.aside) for answer in given),
+            verdict_ids=tuple(answer.verdict_id for answer in given),
+            simulated=any(answer.simulated for answer in given),
+            rehearsal=any(answer.rehearsal for answer in given),
+            reason=commonest(answer.why for answer in given if not answer.aside),
         )
-        for row, key, said, by_votes, invalid, total in zip(
-            rows,
-            keys,
-            word,
-            by_votes.tolist(),
-            votes["invalid"].tolist(),
-            votes.sum(axis=1).tolist(),
-            strict=True,
-        )
-    ]
+
+
+def _given(judged: pd.DataFrame, keys: list[str]) -> Iterator[tuple[str, list[Any]]]:
+    """Each candidate, in the order of the sorted ids, with the answers on it, sorted by verdict."""
+    fields = ["candidate_id", "verdict_id", "simulated", "rehearsal", "aside", "why"]
+    answers = judged.loc[judged["role"] != "filter", fields]
+    answers = answers.sort_values(["candidate_id", "verdict_id"], kind="stable")
+    groups = groupby(answers.itertuples(index=False), lambda answer: str(answer.candidate_id))
+    about, given = next(groups, ("", ()))
+    for key in keys:
+        while about and about < key:
+            about, given = next(groups, ("", ()))
+        yield key, list(given) if about == key else []
 
 
 def commonest(reasons: Iterable[str]) -> Category | None:

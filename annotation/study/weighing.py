@@ -158,7 +158,10 @@ def fallen(judged: pd.DataFrame, most: float) -> pd.Series:
             f"is wrong (look at them, mend it, and batch anew, or raise collect.max_fallen) or the crowd is (ask other people): {texts}",
         )
     problems.raise_if_any()
-    return (judged["role"] == "filter") & pd.MultiIndex.from_frame(judged[question]).isin(fell)
+    known = judged.loc[judged["role"] == "filter", question]
+    result = pd.Series(False, judged.index)
+    result[known.index[pd.MultiIndex.from_frame(known).isin(fell)]] = True
+    return result
 
 
 def skills(judged: pd.DataFrame) -> dict[str, Skill]:
@@ -243,15 +246,19 @@ def set_aside(judged: pd.DataFrame, excluded: Mapping[str, Exclusion]) -> pd.Dat
     fallen beside them; and of somebody's two answers on one candidate the later if both say the same, so that every vote is a
     first look, both if they contradict each other."""
     since = judged["annotator"].map({name: float(row.since) for name, row in excluded.items()})
-    why = judged["annotator"].map({name: "; ".join(row.reasons) for name, row in excluded.items()})
+    reasons = {name: "; ".join(row.reasons) for name, row in excluded.items()}
     known = filters(judged)
     failed = known[~known["right"]].drop_duplicates("verdict_id").set_index("verdict_id")
-    said = judged["verdict_id"].map("said " + failed["choice"] + ", " + failed["expected"] + " was expected")
-    candidate = judged["role"] != "filter"
-    cases = [judged["order"] >= since, candidate & said.notna()]
-    aside = np.select(cases, ["annotator excluded", "filter failed"], "")
-    judged = judged.assign(aside=aside, detail=np.select(cases, [why, said], ""))
-    counting = judged[candidate & (aside == "")].sort_values(["order", "place"], kind="stable")
+    candidate, out = judged["role"] != "filter", judged["order"] >= since
+    beside = candidate & judged["verdict_id"].isin(failed.index) & ~out
+    aside = np.select([out, beside], ["annotator excluded", "filter failed"], "")
+    detail = np.full(len(judged), "", object)  # most stay empty
+    detail[out] = judged.loc[out, "annotator"].map(reasons)
+    said = "said " + failed["choice"] + ", " + failed["expected"] + " was expected"
+    detail[beside] = judged.loc[beside, "verdict_id"].map(said)
+    judged = judged.assign(aside=aside, detail=detail)
+    looks = judged[["order", "place", "annotator", "candidate_id", "choice"]]
+    counting = looks[candidate & (aside == "")].sort_values(["order", "place"], kind="stable")
     own = [counting["annotator"], counting["candidate_id"]]
     differ = (counting["choice"] == "invalid").groupby(own).transform("nunique") > 1
     judged.loc[counting.index[counting.duplicated(["annotator", "candidate_id"])], "aside"] = "judged before"

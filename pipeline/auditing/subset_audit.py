@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -18,7 +19,8 @@ from pipeline.auditing.margins import Margin, margin
 from pipeline.auditing.reliability import Reliability
 from pipeline.auditing.screen_check import Screening
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS, TOLD_APART
-from pipeline.core.parallel import ordered_map, threads
+from pipeline.core.engine import ordered_map, threads
+from pipeline.core.files import read_jsonl
 from pipeline.core.params import Params
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
@@ -99,24 +101,36 @@ class AuditReport(Record):
 
 
 def audit_items(
-    benchmarks: Sequence[Sequence[Item]],
+    files: Sequence[Path],
     pictures: Mapping[str, np.ndarray],
     p: AuditParams,
     known: KnownQuestions | None = None,
 ) -> list[dict[Subset, SubsetAudit]]:
-    """Audit each subset that has items, of each of several benchmarks: as many at a time as there are cores.
+    """Audit each subset that has items, of each of several files of items: as many at a time as there are cores.
 
     Args:
         pictures: vectors [d] by id. known: the source's questions, if attackers know them.
     """
-    parts = [[item for item in items if item.subset == subset] for items in benchmarks for subset in SUBSETS]
-    present = [rows for rows in parts if rows]
+    there = [{row.subset for row in read_jsonl(path, _OfSubset)} for path in files]
+    present: list[tuple[Path, Subset]] = [
+        (path, subset)
+        for path, subsets in zip(files, there, strict=True)
+        for subset in SUBSETS
+        if subset in subsets
+    ]
     results = ordered_map(
         _audit, present, partial(_Known, pictures, p, known), min(threads(), len(present) or 1), 1
     )
-    audits = track(results, "audit", len(present), "subset")
-    found = iter([next(audits) if rows else None for rows in parts])
-    return [{subset: audit for subset in SUBSETS if (audit := next(found))} for _ in benchmarks]
+    audits = dict(zip(present, track(results, "audit", len(present), "subset"), strict=True))
+    return [
+        {subset: audits[path, subset] for subset in SUBSETS if (path, subset) in audits} for path in files
+    ]
+
+
+class _OfSubset(msgspec.Struct):
+    """An item, of which nothing else matters."""
+
+    subset: Subset
 
 
 class _Known(NamedTuple):
@@ -127,7 +141,11 @@ class _Known(NamedTuple):
     known: KnownQuestions | None
 
 
-def _audit(own: _Known, items: Sequence[Item]) -> SubsetAudit:
+def _audit(own: _Known, of: tuple[Path, Subset]) -> SubsetAudit:
+    path, subset = of
+    # Read here, so that no process holds more than one subset; what no figure tells of is left out.
+    rows = (row for row in read_jsonl(path, Item) if row.subset == subset)
+    items = [msgspec.structs.replace(row, verdict_ids=(), paired_because="") for row in rows]
     with threadpool_limits(1):  # processes work side by side, and sums do not depend on their number
         return audit_subset(items, *own)
 

@@ -12,9 +12,8 @@ nothing of that one: more evenness would give it away again, as the one that is 
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
+from array import array
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -57,37 +56,48 @@ def even(pairs: Sequence[tuple[str, str]], slack: float, most: float, rng: np.ra
     1
     """
     changes = _changes(pairs)
+    by_wording = changes.tocsc()
     lengths, surplus = (changes * changes).sum(1), changes.sum(0)
-    stays, chance = np.ones(len(pairs), bool), rng.permutation(len(pairs))
+    stays, chance, held = np.ones(len(pairs), bool), rng.permutation(len(pairs)), lengths.sum()
+    leaning = changes @ surplus
     left: list[int] = []
     while len(left) + 1 <= most * len(pairs) + 1e-9:
         # By how much surplus @ surplus falls if a pair goes.
-        gains = np.round(2 * (changes @ surplus) - lengths, 9)
-        gone = int(np.lexsort((chance, -gains, ~stays))[0])
-        if gains[gone] <= 0 or surplus @ surplus <= slack * lengths[stays].sum() + 1e-9:
+        gains = np.where(stays, np.round(2 * leaning - lengths, 9), -np.inf)
+        best = np.flatnonzero(gains == gains.max())
+        gone = int(best[np.argmin(chance[best])])
+        if gains[gone] <= 0 or surplus @ surplus <= slack * held + 1e-9:
             break
         stays[gone] = False
         left.append(gone)
-        surplus = surplus - changes[[gone]].toarray()[0]
+        held -= lengths[gone]
+        # What changes is only for pairs that change a wording which this one changes.
+        places = slice(changes.indptr[gone], changes.indptr[gone + 1])
+        columns, change = changes.indices[places], changes.data[places]
+        surplus[columns] -= change
+        leaning -= by_wording[:, columns] @ change
     return left
 
 
 def _changes(pairs: Sequence[tuple[str, str]]) -> csr_array:
     """A row for each pair, a column for each wording that enough pairs change: 1 where it is put in, -1 where it is taken
     out, both over the root of how many pairs change it."""
-    rows = []
-    for original, edited in pairs:
+    number: dict[str, int] = {}  # of each wording, as they are met
+    places, met, put_in = array("q"), array("q"), array("b")
+    for place, (original, edited) in enumerate(pairs):
         old, new = wordings(original), wordings(edited)
-        rows.append(dict.fromkeys(new - old, 1.0) | dict.fromkeys(old - new, -1.0))
-    counts = Counter(wording for row in rows for wording in row)
-    column = {wording: i for i, wording in enumerate(sorted(w for w, n in counts.items() if n >= LEAST))}
-    cells = [
-        (i, column[wording], change / math.sqrt(counts[wording]))
-        for i, row in enumerate(rows)
-        for wording, change in row.items()
-        if wording in column
-    ]
-    places, columns, values = zip(*sorted(cells), strict=True) if cells else ((), (), ())
-    return csr_array(
-        (np.array(values, float), (np.array(places, int), np.array(columns, int))), (len(rows), len(column))
-    )
+        for change, words in ((1, new - old), (-1, old - new)):
+            for wording in words:
+                places.append(place)
+                met.append(number.setdefault(wording, len(number)))
+                put_in.append(change)
+    numbers = np.array(met, int)
+    counts = np.bincount(numbers, minlength=len(number))
+    kept = sorted(wording for wording, i in number.items() if counts[i] >= LEAST)
+    column = np.full(len(number), -1)
+    column[[number[wording] for wording in kept]] = np.arange(len(kept))
+    stay = np.flatnonzero(column[numbers] >= 0)
+    rows, columns = np.array(places, int)[stay], column[numbers[stay]]
+    values = np.array(put_in, float)[stay] / np.sqrt(counts[numbers[stay]])
+    order = np.lexsort((columns, rows))
+    return csr_array((values[order], (rows[order], columns[order])), (len(pairs), len(kept)))

@@ -8,13 +8,14 @@ tasks so far) what filters look like: what looks like one is drawn the less.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import floor, log
+from typing import Self
 
 import numpy as np
 
 from pipeline.batching.filter_questions import Filter, Known
-from pipeline.core.records import Candidate
+from pipeline.core.records import Candidate, Record
 
 MOST_USES = 2  # of a text at a picture
 COUNTED = 16  # how much heavier than a word it weighs how often a text came before: there are ten words, and any can count
@@ -53,25 +54,36 @@ class Onlooker:
         return [*sorted(set(text.lower().split())), f"#here {here}", f"#anywhere {anywhere}"]
 
 
+class Offered(Record):
+    """The filter questions that a picture offers, sorted."""
+
+    filters: tuple[Filter, ...] = ()
+
+    @classmethod
+    def of(cls, filters: Iterable[Filter]) -> Self:
+        def order(row: Filter) -> tuple[str, ...]:
+            return (row.text, row.source, row.candidate_id or "", row.question_id or "")
+
+        return cls(filters=tuple(sorted(filters, key=order)))
+
+
 class Companions:
     """What one picture offers as companions: filters and repeats, each text at most twice, with what its tasks use up.
 
     Args:
-        members: its candidates. filters: what it offers. share: how many tasks have a filter, at most.
+        members: its candidates. offered: its filters, by picture; they are looked up whenever they are needed, and not held.
+        share: how many tasks have a filter, at most.
     """
 
     def __init__(
         self,
         picture_id: str,
         members: Sequence[Candidate],
-        filters: Iterable[Filter],
+        offered: Mapping[str, Offered],
         share: float,
         rng: np.random.Generator,
     ) -> None:
-        self.picture_id = picture_id
-        self.filters = sorted(
-            filters, key=lambda row: (row.text, row.source, row.candidate_id or "", row.question_id or "")
-        )
+        self.picture_id, self.offered = picture_id, offered
         self.uses = Counter(row.text for row in members)
         texts = {row.text for row in self.filters if row.source != "template"}
         drawn = [members[i] for i in rng.permutation(len(members)).tolist()]
@@ -86,6 +98,11 @@ class Companions:
         for host in hosts:
             if len(self.repeats) < repeated and (other := self.repeat(host)):
                 self.repeats[host.candidate_id] = other
+
+    @property
+    def filters(self) -> tuple[Filter, ...]:
+        """What the picture offers, used up or not."""
+        return self.offered[self.picture_id].filters
 
     def repeat(self, host: Candidate) -> Candidate | None:
         """Another candidate once more, by lot; not of the same text, and made from another question if there is such."""

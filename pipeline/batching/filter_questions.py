@@ -9,8 +9,10 @@ questions that name something which, by explicit evidence, the picture does not 
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -24,7 +26,6 @@ from pipeline.words.nouns import lemma
 
 Known = Literal["valid", "invalid"]
 Source = Literal["template", "own question", "judged candidate", "foreign question", "verified candidate"]
-Naming = Mapping[str, Sequence[Question]]  # singular name -> questions that name it
 
 TEMPLATES = 3  # of each kind per picture
 RELATIONS = ("next to", "around", "under", "on", "above")
@@ -93,15 +94,40 @@ def of_the_picture(
     ]
 
 
-def by_name(questions: Iterable[Question]) -> Naming:
-    """The questions under every name that their programs say, those on existence left out."""
-    naming: dict[str, list[Question]] = defaultdict(list)
-    for question in questions:
-        if question.program and not is_existence(question):
-            steps = parse(question.program, question.question_id)
-            for name in {lemma(step.name) for step in steps if step.name}:
-                naming[name].append(question)
-    return dict(naming)
+class Naming:
+    """The questions under every name that their programs say, those on existence left out; read anew when they are drawn.
+
+    Attributes:
+        names: singular name -> the places, ascending, of the questions that name it, in the order of their ids.
+
+    Args:
+        questions: by id. pictures: whose questions they are to be.
+    """
+
+    def __init__(self, questions: Mapping[str, Question], pictures: Collection[str]) -> None:
+        self._questions, self._ids = questions, list[str]()
+        places: dict[str, array[int]] = defaultdict(partial(array, "I"))
+        own: dict[str, array[int]] = defaultdict(partial(array, "I"))
+        for key in sorted(questions):
+            question = questions[key]
+            if question.picture_id in pictures and question.program and not is_existence(question):
+                steps = parse(question.program, question.question_id)
+                for name in {lemma(step.name) for step in steps if step.name}:
+                    places[name].append(len(self._ids))
+                own[question.picture_id].append(len(self._ids))
+                self._ids.append(key)
+        self.names = {name: np.frombuffer(found, np.uint32) for name, found in places.items()}
+        self._own = own
+
+    def drawn(
+        self, names: Iterable[str], elsewhere: str, most: int, rng: np.random.Generator
+    ) -> list[Question]:
+        """So many questions that say one of these names and are asked of another picture, by lot."""
+        said = np.zeros(len(self._ids), bool)
+        for name in names:
+            said[self.names.get(name, [])] = True
+        said[self._own.get(elsewhere, [])] = False
+        return [self._questions[self._ids[place]] for place in rng.permutation(np.flatnonzero(said))[:most]]
 
 
 def absent_names(
@@ -124,10 +150,9 @@ def foreign(
     """Questions of other pictures that name something absent here, out of `tries` drawn by lot."""
     if facts is None:
         return []
-    words = absent_names(naming, facts, tries, rng)
+    words = absent_names(naming.names, facts, tries, rng)
     absent = {kind for word in words for kind in facts.lexicon.kinds(word) or ()}
-    named = {q.question_id: q for kind in absent for q in naming.get(kind, ()) if q.picture_id != picture_id}
-    drawn = [named[key] for key in rng.permutation(sorted(named))[:tries]]
+    drawn = naming.drawn(absent, picture_id, tries, rng)
     judged = ((question, judge(question.program, facts, question.text)) for question in drawn)
     return [
         _filter(question, "invalid", "foreign question", judgement.detail)

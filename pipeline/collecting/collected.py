@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
@@ -13,7 +13,7 @@ import pandas as pd
 from msgspec import to_builtins as asdict
 
 from annotation.study.agreement import Figure
-from annotation.study.dawid_skene import Posterior, posteriors
+from annotation.study.dawid_skene import MILLION, Posterior, posteriors
 from annotation.study.judged import CollectRules, votes
 from annotation.study.quality_figures import Quality, summary
 from annotation.study.votes import check_aqs, verify
@@ -38,7 +38,7 @@ class CollectParams(CollectRules):
 class Collected(Record):
     """Everything that the verdicts come to."""
 
-    verified: list[Verified]
+    verified: Collection[Verified]
     set_aside: list[SetAside]
     aq_checks: list[AqCheck]
     posteriors: list[Posterior]
@@ -46,15 +46,17 @@ class Collected(Record):
 
 
 def collect(
-    screened: Iterable[Screened],
+    screened: Mapping[str, Screened],
     judged: pd.DataFrame,
     params: CollectParams,
     answerable: Mapping[str, float] = MappingProxyType({}),
     overlap: Collection[str] = (),
+    keep: Callable[[Iterable[Verified]], Collection[Verified]] = list,
 ) -> Collected:
     """What verdicts, beside their tasks, come to for all screened candidates.
 
     Args:
+        screened: by id. keep: where the verified ones go as they are made, to be looked at again.
         answerable: candidate id -> prior probability of having an answer, for the rule dawid-skene.
         overlap: the candidates that several judge by lot, on which agreement is told.
 
@@ -66,7 +68,7 @@ def collect(
     by_rule = params.rule == "dawid-skene" and len(votes(judged)) > 0
     probable, tables, again = posteriors(judged, answerable) if by_rule else ([], [], np.empty((0, 0)))
     invalid = {row.candidate_id: row.invalid for row in probable}
-    verified = verify(screened, judged, params, invalid)
+    verified = keep(verify(screened, judged, params, invalid))
     if by_rule:
         released = {
             row.candidate.candidate_id
@@ -74,7 +76,7 @@ def collect(
             if row.status == "unanswerable" and row.decided_by == "votes"
         }
         chosen = np.array([row.candidate_id in released for row in probable])
-        wrong = expected_wrong(np.array(list(invalid.values()))[chosen], again[:, chosen])
+        wrong = expected_wrong(np.array(list(invalid.values()))[chosen], (row[chosen] for row in again))
     return Collected(
         verified=verified,
         set_aside=weighed.aside,
@@ -84,15 +86,15 @@ def collect(
     )
 
 
-def expected_wrong(invalid: np.ndarray, resampled: np.ndarray) -> Figure:
+def expected_wrong(invalid: np.ndarray, resampled: Iterable[np.ndarray]) -> Figure:
     """The share of candidates, verified as unanswerable, that are expected to have an answer, if the probabilities hold.
 
     Args:
-        invalid: [candidates] probability of having none. resampled: [resamples, candidates] the same.
+        invalid: [candidates] probability of having none. resampled: [candidates] of each resample, the same in millionths.
     """
     if not len(invalid):
         return Figure()
-    low, high = np.quantile(1 - resampled.mean(axis=1), [0.025, 0.975])
+    low, high = np.quantile([1 - row.mean() / MILLION for row in resampled], [0.025, 0.975])
     return Figure(value=float(1 - invalid.mean()), low=float(low), high=float(high))
 
 

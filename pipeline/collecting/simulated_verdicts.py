@@ -3,7 +3,7 @@ graphs taken as complete. Both are marked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import cache, partial
 
 from pipeline.core.paths import Folders
@@ -15,7 +15,7 @@ from simulation.annotators import annotate, view
 from simulation.word_senses import WordSenses
 
 
-def simulated(folders: Folders, tasks: Sequence[Task], votes: int, seed: int) -> list[Verdict]:
+def simulated(folders: Folders, tasks: Iterable[Task], votes: int, seed: int) -> list[Verdict]:
     """Verdicts from the complete truth.
 
     Raises:
@@ -27,7 +27,7 @@ def simulated(folders: Folders, tasks: Sequence[Task], votes: int, seed: int) ->
     return annotate(tasks, partial(view, truth, words), votes, seed)
 
 
-def rehearsed(folders: Folders, tasks: Sequence[Task], votes: int, seed: int) -> list[Verdict]:
+def rehearsed(folders: Folders, tasks: Iterable[Task], votes: int, seed: int) -> list[Verdict]:
     """Verdicts from the graphs that there are, published or put together from questions, as if they were complete."""
     facts_of = cache(evidence_files(folders, folders.vocabulary(), complete=True))
 

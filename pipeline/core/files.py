@@ -93,6 +93,17 @@ def write_json(path: Path | str, value: Any) -> None:
         file.write(data + b"\n")
 
 
+def write_json_list(path: Path | str, values: Iterable[Any]) -> None:
+    """Write what `write_json` writes of a list, one value at a time."""
+    with replacing(path) as file:
+        before = b"[\n  "
+        for value in values:
+            data = msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2)
+            file.write(before + data.replace(b"\n", b"\n  "))
+            before = b",\n  "
+        file.write(b"[]\n" if before.startswith(b"[") else b"\n]\n")
+
+
 def read_json(path: Path | str, kind: type[T] | Any = Any) -> T:
     """Read a JSON file as `kind` (any JSON value by default).
 

@@ -1,28 +1,31 @@
-"""The records of JSONL files by one of their fields, read from the file when they are asked for.
+"""The records of JSONL files by one of their fields, or in another order, read from the file when they are asked for.
 
 What a stage needs of a picture lies all over files that are sorted by other ids and may be larger than memory. Kept
-here is where each record lies: 8 bytes a record and about 250 a key, whatever the records' size.
+here is where each record lies: 8 bytes a record and about 200 a key, whatever the records' size.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from array import array
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Generic, TypeVar
 
 import msgspec
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import opened
+from pipeline.core.files import opened, read_jsonl
 
 K = TypeVar("K")
 R = TypeVar("R")
 T = TypeVar("T")
 V = TypeVar("V")
+P = TypeVar("P")
 
 
 def grouped(rows: Iterable[T], key: Callable[[T], K]) -> Mapping[K, list[T]]:
@@ -33,10 +36,53 @@ def grouped(rows: Iterable[T], key: Callable[[T], K]) -> Mapping[K, list[T]]:
     return groups
 
 
-class _Rows(Mapping[str, V], Generic[V, T]):
+class Kept(Collection[T]):
+    """Those of some rows that fulfil a condition, looked for each time anew instead of held."""
+
+    def __init__(self, rows: Collection[T], condition: Callable[[T], bool]) -> None:
+        self._rows, self._condition = rows, condition
+
+    def __iter__(self) -> Iterator[T]:
+        return filter(self._condition, self._rows)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, row: object) -> bool:
+        return any(row == other for other in self)
+
+
+class InOrder(Collection[T]):
+    """The records of a file in the order of what `key` makes of them, those of equal keys as they stand there.
+
+    Raises:
+        UserError: the file is missing, or a line is not such a record (file and line are named).
+    """
+
+    def __init__(self, path: Path, kind: type[T], key: Callable[[T], bytes]) -> None:
+        self._decode, self._file, end = msgspec.json.Decoder(kind).decode, opened(path), 0
+        places: list[tuple[bytes, int]] = []
+        for record, line in zip(read_jsonl(path, kind), self._file, strict=True):
+            places.append((key(record), end))
+            end += len(line)
+        self._places = array("Q", (place for _, place in sorted(places)))
+
+    def __iter__(self) -> Iterator[T]:
+        for place in self._places:
+            self._file.seek(place)
+            yield self._decode(self._file.readline())
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, row: object) -> bool:
+        return any(row == other for other in self)
+
+
+class _Rows(Mapping[str, V], Generic[V, T, P]):
     """Args:
         paths: a JSONL file of records of a kind, or several as one; they must not change while this is in use.
-        key: the field (a string) by which records are asked for.
+        key: the field (a string) by which records are asked for; one of a record in it has dots: `candidate.candidate_id`.
 
     Raises:
         UserError: a file is missing; here or later: a line is not such a record (file and line are named).
@@ -47,17 +93,23 @@ class _Rows(Mapping[str, V], Generic[V, T]):
         self._files = [opened(path) for path in self._paths]
         self._kind, self._decode = kind, msgspec.json.Decoder(kind).decode
         # Only the key is decoded; the rest is checked when the record is read.
-        key_record = msgspec.defstruct("KeyRecord", [("value", str, msgspec.field(name=key))])
-        decode_key, value_of = msgspec.json.Decoder(key_record).decode, attrgetter("value")
+        key_record, steps = str, key.split(".")
+        for step in reversed(steps):
+            key_record = msgspec.defstruct("KeyRecord", [("value", key_record, msgspec.field(name=step))])
+        decode_key = msgspec.json.Decoder(key_record).decode
+        value_of = attrgetter(".".join("value" for _ in steps))
         self._begins: list[int] = []  # where each file begins, were they one
-        self._places: dict[str, array[int]] = {}  # where the records of each key begin
+        self._places: dict[str, P] = {}  # where the records of each key begin
         end = 0
         for file in self._files:
             self._begins.append(end)
             for line in file:
-                key = value_of(self._decoded(decode_key, line, end))
-                self._places.setdefault(key, array("Q")).append(end)
+                self._put(value_of(self._decoded(decode_key, line, end)), end)
                 end += len(line)
+
+    @abstractmethod
+    def _put(self, key: str, place: int) -> None:
+        """Note where a record of a key begins."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -85,15 +137,52 @@ class _Rows(Mapping[str, V], Generic[V, T]):
             raise UserError(f"{where}: not a {self._kind.__name__}: {error}") from error
 
 
-class Groups(_Rows[list[T], T]):
+class Groups(_Rows[list[T], T, "array[int]"]):
     """Key -> all records that have it, in the order of the files."""
 
     def __getitem__(self, key: str) -> list[T]:
         return [self._record(place) for place in self._places[key]]
 
+    def _put(self, key: str, place: int) -> None:
+        self._places.setdefault(key, array("Q")).append(place)
 
-class Singles(_Rows[T, T]):
+
+class Singles(_Rows[T, T, int]):
     """Key -> the record that has it; of several, the last one."""
 
     def __getitem__(self, key: str) -> T:
-        return self._record(self._places[key][-1])
+        return self._record(self._places[key])
+
+    def _put(self, key: str, place: int) -> None:
+        self._places[key] = place
+
+
+class PutAside(Mapping[str, T]):
+    """Records that are made before they are wanted, by key, in a nameless file that goes when this does.
+
+    Args:
+        folder: where the file lies; it must have room for all.
+    """
+
+    def __init__(self, folder: Path, kind: type[T], rows: Iterable[tuple[str, T]]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        encode, self._decode = msgspec.json.Encoder().encode, msgspec.json.Decoder(kind).decode
+        self._file = TemporaryFile(dir=folder)  # noqa: SIM115
+        self._places: dict[str, int] = {}
+        self._last: tuple[str, T] | None = None  # it is often asked for again at once
+        end = 0
+        for key, row in rows:
+            self._places[key] = end
+            end += self._file.write(encode(row) + b"\n")
+
+    def __getitem__(self, key: str) -> T:
+        if self._last is None or self._last[0] != key:
+            self._file.seek(self._places[key])
+            self._last = key, self._decode(self._file.readline())
+        return self._last[1]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)

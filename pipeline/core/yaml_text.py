@@ -69,7 +69,8 @@ def _faults(node: yaml.Node, seen: set[int]) -> Iterator[str]:
         for key, value in node.value:
             where = f"line {key.start_mark.line + 1}"
             if not isinstance(key, yaml.ScalarNode) or key.tag not in _TEXTS:
-                yield f"{where}: the key {getattr(key, 'value', '')} is no text; put it in quotes"
+                said = key.value if isinstance(key, yaml.ScalarNode) else "in brackets"
+                yield f"{where}: the key {said} is no text; put it in quotes"
             elif key.value in keys:
                 yield f"{where}: the key {key.value} is there twice; keep one"
             else:

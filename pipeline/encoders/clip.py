@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 
+from pipeline.core.engine import networks, ordered_map
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import content_key, sha256_file
 from pipeline.core.records import Record
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 CUT_TOLERANCE = 1e-5  # largest difference of any component of a vector between a cut text and full context
 TOKENIZED = 4096  # texts turned into tokens at a time
 Device = Literal["auto", "cpu", "cuda"]
+Batch = TypeVar("Batch")
+Encoded = TypeVar("Encoded")
 Batches = Iterator[tuple[np.ndarray, np.ndarray]]  # indices of the input, vectors [len(indices), dimension]
 
 
@@ -69,6 +73,7 @@ class Encoder:
         gpu = torch.cuda.is_available()
         if device == "cuda" and not gpu:
             raise UserError("device: cuda was asked for, but torch sees no GPU here; set it to auto or cpu")
+        self._device_asked: Device = device
         self._device = "cuda" if gpu and device != "cpu" else "cpu"
         network, config, checkpoint = weighted(model, pretrained)
         torch.backends.cudnn.allow_tf32 = False  # otherwise a GPU's vectors are off by 1e-3
@@ -105,21 +110,16 @@ class Encoder:
         Raises:
             UserError: at the end, naming every picture that cannot be read; all others were yielded by then.
         """
-        import torch
-
-        problems = Problems("pictures that cannot be read")
-        for start in range(0, len(paths), batch):
-            images: dict[int, torch.Tensor] = {}
-            for index, path in enumerate(paths[start : start + batch], start):
-                try:
-                    images[index] = self._transform(upright(path))
-                except (OSError, ValueError) as error:
-                    problems.add(str(path), f"{error}; fetch it again or take it out of the source")
-            if images:
-                pixels = torch.stack(list(images.values())).to(self._device, self._kind)
-                with torch.inference_mode():
-                    rows = self._network.encode_image(pixels, normalize=True)
-                yield np.array(list(images)), self._checked(rows)
+        problems, starts = Problems("pictures that cannot be read"), range(0, len(paths), batch)
+        batches = (list(map(str, paths[start : start + batch])) for start in starts)
+        results = self._side_by_side(Encoder._encode_pictures, batches, len(starts))
+        for start, (vectors, faults) in zip(starts, results, strict=True):
+            for place, error in faults.items():
+                what = f"{error}; fetch it again or take it out of the source"
+                problems.add(str(paths[start + place]), what)
+            if len(vectors):
+                read = [place for place in range(len(vectors) + len(faults)) if place not in faults]
+                yield start + np.array(read), vectors
         problems.raise_if_any()
 
     def texts(self, texts: Sequence[str], batch: int, *, skip_long: bool = False) -> Batches:
@@ -143,12 +143,12 @@ class Encoder:
             problems.raise_if_any()
         order = np.argsort(lengths, kind="stable")
         order = order[~np.isin(order, list(too_long))]
-        for start in range(0, len(order), batch):
-            indices = order[start : start + batch]
-            rows, longest = tokens[indices], int(lengths[indices[-1]])
-            if self._cut is None:
-                self._cut = self._cut_changes_nothing(rows[:4], int(lengths[indices[:4]].max()))
-            yield indices, self._encode_tokens(rows[:, : longest if self._cut else None])
+        batches = [order[start : start + batch] for start in range(0, len(order), batch)]
+        if batches and self._cut is None:
+            first = batches[0][:4]
+            self._cut = self._cut_changes_nothing(tokens[first], int(lengths[first].max()))
+        rows = (tokens[indices][:, : int(lengths[indices[-1]]) if self._cut else None] for indices in batches)
+        yield from zip(batches, self._side_by_side(Encoder._encode_tokens, rows, len(batches)), strict=True)
 
     def table(self, batches: Batches, count: int) -> np.ndarray:
         """All vectors of `pictures` or `texts`, float32 [count, dimension] in the order of the input."""
@@ -156,6 +156,31 @@ class Encoder:
         for indices, vectors in batches:
             rows[indices] = vectors
         return rows
+
+    def _side_by_side(
+        self, work: Callable[[Encoder, Batch], Encoded], batches: Iterable[Batch], count: int
+    ) -> Iterator[Encoded]:
+        """What comes of each of so many batches, by this network, or by copies of it on a cluster."""
+        copies, share = networks(count, gpu=self._device_asked != "cpu")
+        here = copies == 1 and not share
+        set_up = partial(Encoder, self.record.model, self.record.pretrained, device=self._device_asked)
+        return ordered_map(work, batches, (lambda: self) if here else set_up, copies, 1, gpus=share)
+
+    def _encode_pictures(self, paths: Sequence[str]) -> tuple[np.ndarray, dict[int, str]]:
+        """Vectors of the pictures of a batch that can be read, and what is wrong with the others, by their places."""
+        import torch
+
+        images, faults = [], {}
+        for place, path in enumerate(paths):
+            try:
+                images.append(self._transform(upright(path)))
+            except (OSError, ValueError) as error:
+                faults[place] = str(error)
+        if not images:
+            return np.empty((0, self.record.dimension), np.float32), faults
+        pixels = torch.stack(images).to(self._device, self._kind)
+        with torch.inference_mode():
+            return self._checked(self._network.encode_image(pixels, normalize=True)), faults
 
     def _tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, dict[int, int]]:
         """Token ids int32 [n, context]; how many of them, from the left, are not padding [n]; and for each text that is

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from pipeline.auditing.attackers import UNLEARNED, Attack, Folds, attack, text_groups
 from pipeline.auditing.margins import Margin, margin_of
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS, TOLD_APART
-from pipeline.core.parallel import ordered_map, threads
+from pipeline.core.engine import ordered_map, threads
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Record

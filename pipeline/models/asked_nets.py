@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pipeline.core.engine import ordered_map, threads
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.parallel import ordered_map, threads
 from pipeline.core.progress import track
 from pipeline.core.records import Scene
 from pipeline.models.asked_regions import AskedRegions, asked_regions

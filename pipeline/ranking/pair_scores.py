@@ -8,8 +8,8 @@ import numpy as np
 
 from pipeline.core.errors import Problems
 from pipeline.core.records import Candidate, EditScore, OwnScore, Question
+from pipeline.ranking.exact_scores import score_pairs
 from pipeline.ranking.rank_inputs import Vectors, numbered
-from pipeline.ranking.topk import scores_of
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
@@ -23,7 +23,7 @@ def quantiles(scores: Sequence[float] | np.ndarray) -> dict[str, float]:
 def own_scores(questions: Iterable[Question], vectors: Vectors) -> list[OwnScore]:
     """The score of every question with its own picture, sorted by question id."""
     own, pictures, texts = numbered(questions, vectors.picture_ids, vectors.text_list)
-    scores = scores_of(vectors.pictures, vectors.texts, pictures, texts).tolist()
+    scores = score_pairs(vectors.pictures, vectors.texts, pictures, texts).tolist()
     return [
         OwnScore(question_id=q.question_id, score=score / 1e6) for q, score in zip(own, scores, strict=True)
     ]
@@ -45,7 +45,7 @@ def edit_scores(edited: Sequence[Candidate], vectors: Vectors) -> list[EditScore
     known = [candidate for candidate in edited if candidate.text in text_row]
     pictures = np.array([picture_row[candidate.picture_id] for candidate in known], np.int32)
     texts = np.array([text_row[candidate.text] for candidate in known], np.int32)
-    scores = iter(scores_of(vectors.pictures, vectors.texts, pictures, texts).tolist())
+    scores = iter(score_pairs(vectors.pictures, vectors.texts, pictures, texts).tolist())
     return [
         EditScore(candidate_id=c.candidate_id, score=next(scores) / 1e6 if c.text in text_row else None)
         for c in edited

@@ -1,9 +1,9 @@
 """The most and the least similar questions of every picture by CLIP score, exact, in tiles.
 
 A float32 matrix product is fast, but its last bits depend on the shape of the tile and the number of threads. So
-it serves as a filter only: what passes a threshold guessed from a random sample is scored again, pair by pair in
-float64, and rounded to millionths. Questions are ordered by that score, ties by question id. A row is finished when
-its k-th survivor lies above everything that the filter can have left out, given the largest error of a float32
+it serves as a filter only: what passes a threshold guessed from a random sample is scored again, pair by pair
+(`exact_scores`), and rounded to millionths. Questions are ordered by that score, ties by question id. A row is finished
+when its k-th survivor lies above everything that the filter can have left out, given the largest error of a float32
 product of this length; otherwise it is done again with a lower threshold. Each distinct text is scored once.
 Memory: the vectors, the result and one block of rows a thread, however many questions there are.
 """
@@ -14,17 +14,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from threadpoolctl import threadpool_limits
 
-from pipeline.core.parallel import threads
+from pipeline.core.engine import threads
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
+from pipeline.ranking.exact_scores import NOTHING, append_passing, unpack
 from pipeline.ranking.rank_inputs import QuestionTable
 
-ROWS, TEXTS = 512, 2048  # pictures in a block, texts in a tile: 4 MB of products, about what the caches hold
-TOP = 1 << 21  # above any score in millionths: a sort key is (TOP - score, question), packed in 54 bits
-REVERSED, NOTHING = 1 << 55, 1 << 62
+ROWS, TEXTS = 512, 1024  # pictures in a block, texts in a tile, at most: 2 MB of products
 BUFFER = 1 << 23  # survivors' keys that a block may hold for each end (64 MB)
 
 
@@ -66,27 +64,24 @@ def ends(
         rows, tile: pictures and texts of one matrix product; they change the speed, never the result.
     """
     (n, dimension), questions = pictures.shape, len(table.questions)
-    sizes = min(best, questions), min(last, questions)
+    pictures, sizes = np.ascontiguousarray(pictures), (min(best, questions), min(last, questions))
     both = [End(np.full((n, k), -1, np.int32), np.zeros((n, k), np.int32)) for k in sizes]
     sample = generator(0, "rank", "sample").permutation(questions)[: int(np.clip(questions // 16, 512, 4096))]
     sampled = texts[table.text_rows[sample]].T
+    rows = block_rows(n, rows)
 
     def block(start: int) -> int:
         """Fill in the rows of one block; return how many were done again."""
         todo, depth, redone = np.arange(start, min(start + rows, n)), 1.0, 0
         while len(todo):  # the depth grows until everything passes, so this ends
-            guess = pictures[todo] @ sampled
-            upper, high_room = _threshold(guess, sizes[0], questions, depth)
-            lower, low_room = _threshold(-guess, sizes[1], questions, depth)
-            limits, rooms = np.stack([upper, lower]), (high_room, low_room)
+            limits, rooms = _thresholds(pictures[todo] @ sampled, sizes, questions, depth)
             at_once, complete = max(1, BUFFER // max(1, *rooms)), np.ones(len(todo), bool)
             for part in np.split(np.arange(len(todo)), range(at_once, len(todo), at_once)):
                 here = todo[part]
                 keys = _survivors(pictures[here], texts, table, here, limits[:, part], rooms, tile)
-                for number, (end, k) in enumerate(zip(both, sizes, strict=True)):
-                    first = _first(keys[number], k, limits[number, part], number, dimension)
-                    end.places[here], end.scores[here], sure = first
-                    complete[part] &= sure
+                for number, end in enumerate(both):
+                    unpack(keys[number], bool(number), end.places, end.scores, here)
+                    complete[part] &= _sure(end, here, limits[number, part], number, dimension)
             redone += int((~complete).sum()) if depth == 1 else 0
             todo, depth = todo[~complete], 4 * depth
         return redone
@@ -98,34 +93,38 @@ def ends(
     return Ends(both[0], both[1], redone)
 
 
-@njit(cache=True)
-def scores_of(
-    pictures: np.ndarray, texts: np.ndarray, picture_rows: np.ndarray, text_rows: np.ndarray
-) -> np.ndarray:
-    """Score single pairs by the same rule as `ends`: int32 [pairs], cosine in millionths."""
-    scores = np.empty(picture_rows.size, np.int32)
-    for pair in range(picture_rows.size):
-        text = text_rows[pair]
-        scores[pair] = np.rint(
-            1e6 * _four(pictures[picture_rows[pair]].astype(np.float64), texts, text, text, text, text)[0]
-        )
-    return scores
+def block_rows(pictures: int, most: int = ROWS) -> int:
+    """How many pictures make a block: at most so many, and as many blocks for one thread as for another."""
+    rounds = -(-pictures // (most * threads()))
+    return max(1, -(-pictures // (rounds * threads())) if rounds else most)
 
 
-def _threshold(guess: np.ndarray, k: int, questions: int, depth: float) -> tuple[np.ndarray, int]:
-    """A threshold [rows] that somewhat more than k questions pass, from the sample's scores, and room for them.
+def _thresholds(
+    guess: np.ndarray, sizes: tuple[int, int], questions: int, depth: float
+) -> tuple[np.ndarray, tuple[int, int]]:
+    """Thresholds [2, rows] that somewhat more questions pass than are wanted of the best and of the last, and room for
+    them, from the sample's scores [rows, sample].
 
     The j-th best of the sample, j three and a half standard deviations above what the k best questions put into it."""
     size = guess.shape[1]
-    if k == 0:
-        return np.full(len(guess), np.inf, np.float32), 0
-    expected = size * k / questions
-    j = int(depth * (expected + 3.5 * expected**0.5 + 3))
-    if j >= size:
-        return np.full(len(guess), -np.inf, np.float32), questions
-    return np.partition(guess, size - j, axis=1)[:, size - j].copy(), min(
-        questions, 2 * j * questions // size + 1024
-    )
+    limits, rooms, ranks = np.empty((2, len(guess)), np.float32), [0, 0], [0, 0]
+    for end, (k, nothing) in enumerate(zip(sizes, (np.inf, -np.inf), strict=True)):
+        expected = size * k / questions
+        ranks[end] = j = int(depth * (expected + 3.5 * expected**0.5 + 3))
+        limits[end] = nothing if k == 0 else -nothing
+        rooms[end] = (
+            0 if k == 0 else questions if j >= size else min(questions, 2 * j * questions // size + 1024)
+        )
+    places = {
+        end: place
+        for end, place in enumerate((size - ranks[0], ranks[1] - 1))
+        if sizes[end] and ranks[end] < size
+    }
+    if places:
+        ordered = np.partition(guess, sorted(set(places.values())), axis=1)
+        for end, place in places.items():
+            limits[end] = ordered[:, place]
+    return limits, (rooms[0], rooms[1])
 
 
 def _survivors(
@@ -139,101 +138,34 @@ def _survivors(
 ) -> list[np.ndarray]:
     """Sorted keys of the questions that pass the threshold of either end: int64 [rows, most survivors]; a row with
     more of them than there is room for comes out empty."""
-    keys = tuple(np.full((len(rows), room), NOTHING, np.int64) for room in rooms)
+    keys = np.empty((len(rows), rooms[0]), np.int64), np.empty((len(rows), rooms[1]), np.int64)
     counts = np.zeros((2, len(rows)), np.int64)
     of_text, of_picture = ((group.indptr, group.indices) for group in (table.of_text, table.asked))
+    tile = -(-min(tile, len(texts)) // 4) * 4
     product = np.empty((len(rows), tile), np.float32)
     for first in range(0, len(texts), tile):
-        part = np.asarray(texts[first : first + tile])
-        whole = product if len(part) == tile else product[:, : len(part)].copy()
-        np.matmul(pictures, part.T, out=whole)
-        _compact(whole, first, limits, pictures, part, rows, of_text, of_picture, keys, counts)
-    for end, count, room in zip(keys, counts, rooms, strict=True):
-        end[count > room] = NOTHING
-    return [np.sort(end[:, : count.max()], axis=1) for end, count in zip(keys, counts, strict=True)]
+        part = np.ascontiguousarray(texts[first : first + tile])
+        np.matmul(pictures, part.T, out=product[:, : len(part)])
+        append_passing(product, first, limits, pictures, part, rows, of_text, of_picture, keys, counts)
+    return [_sorted(*every) for every in zip(keys, counts, rooms, strict=True)]
 
 
-def _first(
-    keys: np.ndarray, k: int, threshold: np.ndarray, end: int, dimension: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The k first questions of each row, their scores, and whether the row is sure to be complete."""
-    place, score = np.full((len(keys), k), -1, np.int32), np.zeros((len(keys), k), np.int32)
-    if k == 0:
-        return place, score, np.ones(len(keys), bool)
-    keys = keys[:, :k]
-    known = keys < NOTHING
-    keys = np.where(known, REVERSED - keys if end else keys, 0)
-    place[:, : keys.shape[1]] = np.where(known, keys & 0xFFFFFFFF, -1)
-    score[:, : keys.shape[1]] = np.where(known, TOP - (keys >> 32), 0)
+def _sorted(keys: np.ndarray, counts: np.ndarray, room: int) -> np.ndarray:
+    """The first `counts` keys of each row in order, in place; a row with more of them than `room` comes out empty."""
+    counts[counts > room] = 0
+    keys = keys[:, : counts.max()]
+    keys[np.arange(keys.shape[1]) >= counts[:, None]] = NOTHING
+    keys.sort(axis=1)
+    return keys
+
+
+def _sure(end: End, rows: np.ndarray, limits: np.ndarray, last: int, dimension: int) -> np.ndarray:
+    """Whether the filter can have left out none of the first k questions: bool [rows]."""
+    if not end.places.shape[1]:
+        return np.ones(len(rows), bool)
     # |float32 product - true| <= d 2**-24 |p||t| in any order of summation (twice that, to be safe); the last term
     # covers the rounding to millionths.
     error = dimension * 2.0**-23 + 2e-6
-    worst = np.where(place[:, -1] >= 0, (-score if end else score)[:, -1] * 1e-6, -np.inf)
-    return place, score, (worst > threshold + error) | np.isneginf(threshold)
-
-
-# Four at a time, as the picture's numbers then serve four products: half the time of one at a time. The sums may be
-# taken in the order that suits the machine; it is the same for all pairs, as every pair goes through this function.
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _four(
-    picture: np.ndarray, texts: np.ndarray, a: int, b: int, c: int, d: int
-) -> tuple[float, float, float, float]:
-    """Products of a picture, float64 [d], with four of the texts, float32 [m, d]."""
-    ab = bb = cb = db = 0.0
-    for i in range(picture.size):
-        x = picture[i]
-        ab += x * np.float64(texts[a, i])
-        bb += x * np.float64(texts[b, i])
-        cb += x * np.float64(texts[c, i])
-        db += x * np.float64(texts[d, i])
-    return ab, bb, cb, db
-
-
-@njit(nogil=True, cache=True)
-def _compact(
-    products: np.ndarray,
-    first: int,
-    limits: np.ndarray,
-    pictures: np.ndarray,
-    texts: np.ndarray,
-    rows: np.ndarray,
-    of_text: tuple[np.ndarray, np.ndarray],
-    of_picture: tuple[np.ndarray, np.ndarray],
-    keys: tuple[np.ndarray, ...],
-    counts: np.ndarray,
-) -> None:
-    """Append the keys of the questions whose text passes a limit to their row's list, as far as there is room. Texts
-    asked of the picture itself are passed over."""
-    (text_start, questions), (asked_start, asked), (best, last) = of_text, of_picture, keys
-    width = products.shape[1]
-    passed, score = np.zeros(width + 4, np.int64), np.empty(width + 4)
-    picture = np.empty(pictures.shape[1])
-    for row in range(products.shape[0]):
-        for i in range(asked_start[rows[row]], asked_start[rows[row] + 1]):
-            if first <= asked[i] < first + width:
-                products[row, asked[i] - first] = np.nan  # compares false
-        up, down, many = limits[0, row], -limits[1, row], 0
-        for column in range(width):  # without a branch: three times faster than with one
-            passed[many] = column
-            many += (products[row, column] >= up) | (products[row, column] <= down)
-        passed[many : many + 4] = 0
-        picture[:] = pictures[row]
-        for i in range(0, many, 4):
-            score[i], score[i + 1], score[i + 2], score[i + 3] = _four(
-                picture, texts, passed[i], passed[i + 1], passed[i + 2], passed[i + 3]
-            )
-        high, low = counts[0, row], counts[1, row]
-        for i in range(many):
-            text, product = first + passed[i], products[row, passed[i]]
-            place = TOP - np.int64(np.rint(1e6 * score[i]))
-            for j in range(text_start[text], text_start[text + 1]):
-                key = (place << 32) | questions[j]
-                if product >= up:
-                    if high < best.shape[1]:
-                        best[row, high] = key
-                    high += 1
-                if product <= down:
-                    if low < last.shape[1]:
-                        last[row, low] = REVERSED - key
-                    low += 1
-        counts[0, row], counts[1, row] = high, low
+    sign = -1 if last else 1
+    worst = np.where(end.places[rows, -1] >= 0, sign * end.scores[rows, -1] * 1e-6, -np.inf)
+    return (worst > sign * limits + error) | np.isneginf(sign * limits)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from pipeline.core.records import SUBSETS, Item
+from pipeline.core.records import SUBSETS, Item, Subset
+from pipeline.core.upright import upright
 
 WIDTH, HEIGHT, GAP = 300, 225, 20  # of a panel's picture, in pixels
 TEXT = 17  # height of letters
@@ -16,14 +17,14 @@ Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 INK, UQ, AQ = "#1b1f24", "#b3440a", "#1f6fb4"
 
 
-def card_picture(items: Sequence[Item], pictures: Mapping[str, Path]) -> bytes:
+def card_picture(items: Collection[Item], pictures: Mapping[str, Path]) -> bytes:
     """A PNG; the same items give the same bytes.
 
     Args:
         items: in release order, whose first UQ of each subset is shown. pictures: files by id; where one is not there,
             an empty frame says so.
     """
-    shown = [pair for subset in SUBSETS if (pair := _pair([i for i in items if i.subset == subset]))]
+    shown = [pair for subset in SUBSETS if (pair := _pair(subset, items))]
     font, line = ImageFont.load_default(TEXT), round(1.3 * TEXT)
     texts = [list(_lines(uq, aq, font)) for uq, aq in shown]
     below = line * max(map(len, texts), default=0)
@@ -40,12 +41,13 @@ def card_picture(items: Sequence[Item], pictures: Mapping[str, Path]) -> bytes:
     return file.getvalue()
 
 
-def _pair(items: Sequence[Item]) -> tuple[Item, Item | None] | None:
-    """The first UQ and the first AQ of its picture."""
-    uq = next((item for item in items if item.unanswerable), None)
+def _pair(subset: Subset, items: Collection[Item]) -> tuple[Item, Item | None] | None:
+    """The first UQ of a subset and the first AQ of its picture there."""
+    uq = next((item for item in items if item.unanswerable and item.subset == subset), None)
     if uq is None:
         return None
-    return uq, next((i for i in items if not i.unanswerable and i.picture_id == uq.picture_id), None)
+    aqs = (item for item in items if not item.unanswerable and item.subset == subset)
+    return uq, next((item for item in aqs if item.picture_id == uq.picture_id), None)
 
 
 def _lines(uq: Item, aq: Item | None, font: Font) -> Iterator[tuple[str, str]]:
@@ -61,8 +63,7 @@ def _framed(path: Path | None, font: Font) -> Image.Image:
     if path is None:
         ImageDraw.Draw(panel).text((GAP, HEIGHT // 2), "picture not in this release", INK, font)
         return panel
-    with Image.open(path) as picture:
-        small = picture.convert("RGB")
+    small = upright(path)
     scale = min(WIDTH / small.width, HEIGHT / small.height)
     small = small.resize((max(1, round(small.width * scale)), max(1, round(small.height * scale))))
     panel.paste(small, ((WIDTH - small.width) // 2, (HEIGHT - small.height) // 2))

@@ -84,7 +84,7 @@ def check_release(folder: Path) -> str:
     compared = 0
     for subset, members in items.items():
         rows = read_json(folder / "rgqa" / f"{subset}.json", list[RgqaRow])
-        if rows != rgqa_rows(members, rows[0].canary if rows else ""):
+        if rows != list(rgqa_rows(members, rows[0].canary if rows else "")):
             problems.add(f"rgqa/{subset}.json", "its rows are not those of provenance.jsonl")
         stated = read_json(folder / "sanity" / subset / "expected.json", dict[str, SanityScores])
         for name, expected in stated.items():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from pipeline.core.files import write_text
 from pipeline.core.records import Item
+from pipeline.core.rows import Kept
 from pipeline.releasing.harness_tasks import write_tasks
 from pipeline.releasing.vlmevalkit_table import write_table
 
@@ -60,7 +61,7 @@ The pictures are not in this release. For lmms-eval, `RGQA_PICTURES` names their
 
 
 def write_pack(
-    home: Path, items: Sequence[Item], pictures: Mapping[str, str], version: str, embed: bool
+    home: Path, items: Collection[Item], pictures: Mapping[str, str], version: str, embed: bool
 ) -> None:
     """Write `harness/` of the release at `home`, whose tables are there.
 
@@ -71,7 +72,7 @@ def write_pack(
     write_tasks(home, version)
     folder = home / "harness"
     for part, name in (("test", "rgqa"), ("dev", "rgqa_dev")):
-        if members := [item for item in items if item.part == part]:
+        if members := Kept(items, lambda item, part=part: item.part == part):
             write_table(folder / "vlmevalkit" / f"{name}.tsv", members, pictures, embed)
     write_text(folder / "inspect/rgqa.py", INSPECT)
     write_text(folder / "README.md", README + ("" if embed else APART))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from pipeline.core.files import read_jsonl
@@ -38,7 +38,7 @@ def canary(dataset: str, version: str, simulated: bool = False, rehearsal: bool 
 
 
 def provenance(
-    items: Sequence[Item], questions: Mapping[str, Question], verified: Mapping[str, Verified]
+    items: Iterable[Item], questions: Mapping[str, Question], verified: Mapping[str, Verified]
 ) -> Iterator[Provenance]:
     """Join every item with its source question and, for a UQ, its candidate, evidence and votes."""
     for item in items:

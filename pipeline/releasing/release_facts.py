@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from pipeline.core.records import SUBSETS, Item, Record, Subset
+from pipeline.core.rows import Kept
 from pipeline.releasing.errata import Erratum
 from pipeline.releasing.release_params import ReleaseParams
 
@@ -47,6 +49,7 @@ class VoteCounts(Record):
         votes: votes that count -> UQs that they decided, with so many. by_expert: UQs that an expert decided.
         agreement: Krippendorff's alpha and Gwet's AC1, as they are told, each with its interval.
         wrong: the share expected to have an answer after all, as it is told; "" where no probabilities are known.
+        invalid_filters: answers that count to filter questions known to be unanswerable.
     """
 
     annotators: int
@@ -55,6 +58,7 @@ class VoteCounts(Record):
     agreement: str
     wrong: str = ""
     by_expert: int = 0
+    invalid_filters: int = 0
 
     @property
     def mean(self) -> float:
@@ -114,34 +118,49 @@ class ReleaseFacts(Record):
         return sum(subset.uqs + subset.aqs for subset in self.subsets)
 
 
-def counts_of(items: Sequence[Item]) -> dict[str, Any]:
+def counts_of(items: Collection[Item]) -> dict[str, Any]:
     """The fields of `ReleaseFacts` that are told from the items alone, by name."""
+    simulated = rehearsal = False
+    tables, ids, pictures = set[tuple[Subset, str]](), set[str](), set[str]()
+    for item in items:
+        simulated, rehearsal = simulated or item.simulated, rehearsal or item.rehearsal
+        tables.add((item.subset, item.part))
+        ids.add(item.item_id)
+        pictures.add(item.picture_id)
+    there = {subset for subset, _ in tables}
     return {
-        "simulated": any(item.simulated for item in items),
-        "rehearsal": any(item.rehearsal for item in items),
-        "tables": tuple(sorted({(item.subset, item.part) for item in items})),
-        "subsets": tuple(counted(name, items) for name in SUBSETS if any(i.subset == name for i in items)),
-        "items": len({item.item_id for item in items}),
-        "pictures": len({item.picture_id for item in items}),
+        "simulated": simulated,
+        "rehearsal": rehearsal,
+        "tables": tuple(sorted(tables)),
+        "subsets": tuple(counted(name, items) for name in SUBSETS if name in there),
+        "items": len(ids),
+        "pictures": len(pictures),
     }
 
 
-def counted(subset: Subset, items: Iterable[Item]) -> SubsetCounts:
+def counted(subset: Subset, items: Collection[Item]) -> SubsetCounts:
     """Counts of those items that are of the subset."""
-    members = [item for item in items if item.subset == subset]
-    uqs = [item for item in members if item.unanswerable]
+    labels, difficulties = Counter[bool](), Counter[str]()
+    texts, pictures = set[str](), set[str]()
+    for item in Kept(items, lambda item: item.subset == subset):
+        labels[item.unanswerable] += 1
+        pictures.add(item.picture_id)
+        if item.unanswerable:
+            texts.add(item.text)
+            difficulties.update([item.difficulty] if item.difficulty else ())
     return SubsetCounts(
         name=subset,
         how=HOW[subset],
-        uqs=len(uqs),
-        aqs=len(members) - len(uqs),
-        texts=len({item.text for item in uqs}),
-        words=mean_words(uqs),
-        pictures=len({item.picture_id for item in members}),
-        difficulties=Counter(item.difficulty for item in uqs if item.difficulty),
+        uqs=labels[True],
+        aqs=labels[False],
+        texts=len(texts),
+        words=mean_words(Kept(items, lambda item: item.unanswerable and item.subset == subset)),
+        pictures=len(pictures),
+        difficulties=difficulties,
     )
 
 
-def mean_words(items: Collection[Item]) -> float:
+def mean_words(items: Iterable[Item]) -> float:
     """Mean number of words, as split by blanks. (The RGQA paper does not say how it counts.)"""
-    return sum(len(item.text.split()) for item in items) / len(items) if items else 0.0
+    lengths = array("I", (len(item.text.split()) for item in items))
+    return sum(lengths) / len(lengths) if lengths else 0.0

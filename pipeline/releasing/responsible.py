@@ -49,6 +49,10 @@ def limits(f: ReleaseFacts) -> list[str]:
         told.append(
             f"Of the UQs {f.judged.wrong} are expected to have an answer after all, by the probabilities that decided."
         )
+    if not f.judged.invalid_filters:
+        told.append(
+            "No filter question was known to be unanswerable: an annotator who called every question valid would have passed."
+        )
     told.append(
         "AQs and their answers are the source's. Annotators saw only some of them, as filter questions."
     )

@@ -33,11 +33,11 @@ def pictures(row: Mapping[str, Any]) -> list[Any]:
     """
     if "image" in row:
         return [row["image"].convert("RGB")]
-    from PIL import Image
+    from PIL import Image, ImageOps
 
     folder = Path(os.environ.get(PICTURES, "."))
     for path in sorted(folder.glob(f"{row['picture_id']}.*")):
-        return [Image.open(path).convert("RGB")]
+        return [ImageOps.exif_transpose(Image.open(path)).convert("RGB")]
     raise FileNotFoundError(
         f"no picture {row['picture_id']} in {folder.resolve()}; set {PICTURES} to their folder"
     )

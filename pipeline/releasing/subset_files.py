@@ -1,25 +1,21 @@
-"""The files of one subset of a release: RGQA's own JSON, which other people's tools read; Parquet tables that
-`datasets.load_dataset(folder, subset)` opens offline, pictures included; sanity predictions with their scores."""
+"""The files of one subset of a release: RGQA's own JSON, which other people's tools read; Parquet tables
+(`subset_table`); sanity predictions with their scores."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from pipeline.core.files import replacing, write_json, write_text
+from pipeline.core.files import replacing, write_json
 from pipeline.core.records import Item, Picture, Record, Subset
 from pipeline.releasing.release_params import ReleaseParams
+from pipeline.releasing.subset_table import write_subset_table
 from pipeline.scorers import auaf, auroc, facc, ff95
-
-# Columns that are named as fields of an item are these; the others are in FIELDS.
-FIELDS = {"question": "text", "label": "unanswerable", "clip_score": "score", "clip_rank": "rank"}
-# One dictionary page holds every picture of a file, so that a picture shown in many rows is stored once.
-DICTIONARY_BYTES = 1 << 30
 
 
 class RgqaRow(Record):
@@ -51,9 +47,10 @@ class SanityScores(Record):
     uqs: int
 
 
-def in_release_order(items: Iterable[Item], version: str) -> list[Item]:
-    """Items by a hash of version and id: wherever a file is cut off, what stands before is a fair small sample of it."""
-    return sorted(items, key=lambda item: sha256(f"{version}\x1f{item.item_id}".encode()).digest())
+def release_order(version: str) -> Callable[[Item], bytes]:
+    """What items are sorted by, a hash of version and id: wherever a file is cut off, what stands before is a fair small
+    sample of it."""
+    return lambda item: sha256(f"{version}\x1f{item.item_id}".encode()).digest()
 
 
 def write_subset(
@@ -65,11 +62,15 @@ def write_subset(
     p: ReleaseParams,
 ) -> None:
     """Write the files of a subset that has items."""
-    rows = ",\n".join(msgspec.json.encode(row).decode() for row in rgqa_rows(items, canary))
-    write_text(home / "rgqa" / f"{subset}.json", f"[\n{rows}\n]\n")
+    with replacing(home / "rgqa" / f"{subset}.json") as file:
+        for number, row in enumerate(rgqa_rows(items, canary)):
+            file.write((b",\n" if number else b"[\n") + msgspec.json.encode(row))
+        file.write(b"\n]\n")
     for part in ("dev", "test"):
         if members := [item for item in items if item.part == part]:
-            write_table(home / "data" / f"{subset}-{part}.parquet", members, pictures, canary, p.pictures)
+            write_subset_table(
+                home / "data" / f"{subset}-{part}.parquet", members, pictures, canary, p.pictures
+            )
     expected = {}
     for name, predictions in sanity_predictions(items, p.folds, p.seed).items():
         write_json(home / "sanity" / subset / f"{name}.json", predictions)
@@ -77,59 +78,15 @@ def write_subset(
     write_json(home / "sanity" / subset / "expected.json", expected)
 
 
-def rgqa_rows(items: Sequence[Item], canary: str) -> list[RgqaRow]:
+def rgqa_rows(items: Iterable[Item], canary: str) -> Iterator[RgqaRow]:
     """The rows of one subset, in the order of the items."""
-    return [
-        RgqaRow(
+    for item in items:
+        yield RgqaRow(
             img_id=item.picture_id,
             question_id=item.item_id,
             sent=item.text,
             label={"UQ" if item.unanswerable else item.answer: 1.0},
             canary=canary,
-        )
-        for item in items
-    ]
-
-
-def write_table(
-    path: Path, items: Sequence[Item], pictures: Mapping[str, Picture], canary: str, embed: bool
-) -> None:
-    """Write the rows of one subset and part. Without `embed` the table names pictures by id only.
-
-    Same items, same bytes: rows keep their order and no time is recorded.
-    """
-    import pyarrow
-    import pyarrow.parquet
-    from datasets import ClassLabel, Features, Image, List, Value
-
-    text, number, flag = Value("string"), Value("int32"), Value("bool")
-    features = {
-        **dict.fromkeys(("item_id", "picture_id", "question_id", "question"), text),
-        "label": ClassLabel(names=["answerable", "unanswerable"]),
-        **dict.fromkeys(("answer", "pair_id", "structural", "semantic", "detailed"), text),
-        **dict.fromkeys(("category", "difficulty"), text),
-        "edits": List({"start": number, "end": number, "kind": text, "old": text, "new": text}),
-        "clip_score": Value("float64"),
-        "clip_rank": number,
-        "simulated": flag,
-        "weak": flag,
-        "source_text": text,
-    }
-    rows = [msgspec.to_builtins(item) for item in items]
-    columns: dict[str, list] = {name: [row[FIELDS.get(name, name)] for row in rows] for name in features}
-    columns["label"] = [int(label) for label in columns["label"]]
-    features["canary"], columns["canary"] = text, [canary] * len(items)
-    if embed:
-        places = {item.picture_id: Path(pictures[item.picture_id].path) for item in items}
-        images = {key: {"bytes": place.read_bytes(), "path": place.name} for key, place in places.items()}
-        features["image"], columns["image"] = Image(), [images[item.picture_id] for item in items]
-    with replacing(path) as file:
-        pyarrow.parquet.write_table(
-            pyarrow.Table.from_pydict(columns, schema=Features(features).arrow_schema),
-            file,
-            compression="zstd",
-            row_group_size=max(len(items), 1),
-            dictionary_pagesize_limit=DICTIONARY_BYTES,
         )
 
 

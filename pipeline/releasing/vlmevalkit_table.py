@@ -9,7 +9,7 @@ import csv
 import io
 from base64 import b64encode
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from pipeline.core.files import replacing
@@ -20,7 +20,7 @@ from pipeline.scorers.running.prompts import PROMPTS
 COLUMNS = ("index", "question", "answer", "category", "image_path", "image")
 
 
-def write_table(path: Path, items: Sequence[Item], pictures: Mapping[str, str], embed: bool) -> None:
+def write_table(path: Path, items: Collection[Item], pictures: Mapping[str, str], embed: bool) -> None:
     """Write each of the items once though several subsets have it, which `category` names; how to refuse is
     said with the question, since VLMEvalKit adds nothing to it. A picture stands in its first row, later rows have that one's index; without `embed`
     there is no column `image`. Only one picture is in memory at a time."""
@@ -33,7 +33,7 @@ def write_table(path: Path, items: Sequence[Item], pictures: Mapping[str, str], 
         text.detach()
 
 
-def _rows(items: Sequence[Item], pictures: Mapping[str, str], embed: bool) -> Iterator[tuple[str, ...]]:
+def _rows(items: Collection[Item], pictures: Mapping[str, str], embed: bool) -> Iterator[tuple[str, ...]]:
     subsets: dict[str, list[str]] = defaultdict(list)
     for item in items:
         subsets[item.item_id].append(item.subset)

@@ -30,15 +30,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-import pandas as pd
 
 from pipeline.core.errors import OUTSIDE, Problems
 from pipeline.core.records import Question, Record, Split, Step
 from pipeline.sources.json_members import UNREADABLE, fault, repeated
 from pipeline.sources.picture_files import ENDINGS
+
+if TYPE_CHECKING:
+    import pandas as pd  # loaded where a table needs it, as GQA's files do not: half of what ingest has to load
 
 FILES = ("questions.jsonl", "questions.csv", "questions.xlsx", "questions.parquet")
 BEYOND = "(beyond the header)"
@@ -133,6 +135,8 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Where a row stands, and its cells by column; counted as a spreadsheet counts them: the header is row 1 (in Parquet,
     which has none, the first row is)."""
     if path.suffix == ".parquet":
+        import pandas as pd
+
         table = pd.read_parquet(path, dtype_backend="pyarrow")
         rows = [list(table.columns), *_cells(table)]
     else:
@@ -174,6 +178,8 @@ def _column(name: object) -> str:
 def _sheet(path: Path) -> pd.DataFrame:
     """The one sheet of a workbook that is not empty."""
     cells: dict[str, Any] = {"dtype": object, "keep_default_na": False, "na_values": [""]}
+    import pandas as pd
+
     sheets = pd.read_excel(path, sheet_name=None, header=None, engine="openpyxl", **cells)
     filled = [sheet for sheet in sheets.values() if len(sheet)]
     if len(filled) != 1:

@@ -19,10 +19,10 @@ from pipeline.auditing.screen_check import known_truth, screen_against_truth
 from pipeline.auditing.subset_audit import AuditParams, AuditReport, audit_items, warnings
 from pipeline.core import params
 from pipeline.core.errors import run
-from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
 from pipeline.core.randomness import generator
-from pipeline.core.records import Item, Question
+from pipeline.core.records import Question
 
 STAGES = ("rank", "perturb", "screen", "estimate", "batch", "collect", "balance")  # whose yields are told
 
@@ -32,10 +32,9 @@ def main() -> None:
     ids = read_json(folders.stage("embed") / "picture_ids.json", list[str])
     pictures = dict(zip(ids, np.load(folders.stage("embed") / "pictures.npy"), strict=True))
     known = known_questions(folders.rows(Question))
-    benchmarks = [
-        list(read_jsonl(folders.stage(stage) / "items.jsonl", Item)) for stage in ("balance", "paper")
-    ]
-    ours, theirs = audit_items(benchmarks, pictures, p, known)
+    files = [folders.stage(stage) / "items.jsonl" for stage in ("balance", "paper")]
+    ours, theirs = audit_items(files, pictures, p, known)
+    del known, pictures
     truth = known_truth(folders)
     rng = generator(p.seed, "audit", "agreement")
     report = AuditReport(

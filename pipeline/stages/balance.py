@@ -15,14 +15,16 @@ Writes  items.jsonl      Item: the UQs and AQs of each subset
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
 
 from pipeline.auditing.margins import margin
 from pipeline.balancing.balance_subset import BalanceParams, balance
 from pipeline.balancing.item_rows import items
 from pipeline.core.errors import Problems, run
-from pipeline.core.files import read_json
+from pipeline.core.files import lines, read_json, replacing
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.records import (
@@ -34,11 +36,12 @@ from pipeline.core.records import (
     Item,
     OwnScore,
     Question,
+    Subset,
     Verified,
 )
 
 
-def figures(rows: Sequence[Item], verified: int, left: Sequence[tuple[Verified, str]]) -> dict[str, object]:
+def figures(rows: Sequence[Item], verified: int, left: Sequence[tuple[Verified, str]]) -> dict[str, Any]:
     """What one subset came to: kept = verified - left out. Margins are the largest differences |UQs - AQs| of any
     text and of any picture, over all and within each part."""
     scopes = {"all": rows} | {part: [row for row in rows if row.part == part] for part in ("dev", "test")}
@@ -62,11 +65,30 @@ def figures(rows: Sequence[Item], verified: int, left: Sequence[tuple[Verified, 
     }
 
 
-def _checked(uqs: Sequence[Verified], questions: Mapping[str, Question], part: Mapping[str, str]) -> None:
+def asked(folders: Folders, part: Mapping[str, str]) -> dict[str, Question]:
+    """The questions on the pictures by id, sorted, without what no item tells: programs and annotations, most of their size."""
+    none = {"program": (), "annotations": {}, "full_answer_annotations": {}, "entailed": (), "equivalent": ()}
+    rows = (msgspec.structs.replace(row, **none) for row in folders.asked(part))
+    return {row.question_id: row for row in sorted(rows, key=lambda row: row.question_id)}
+
+
+def verified_of(folders: Folders, subset: Subset) -> list[Verified]:
+    """The verified UQs of a subset, sorted by id, without their programs."""
+    rows = (row for row in folders.rows(Verified) if row.status == "unanswerable")
+    lean = (
+        msgspec.structs.replace(row, candidate=msgspec.structs.replace(row.candidate, program=()))
+        for row in rows
+        if row.candidate.subset == subset
+    )
+    return sorted(lean, key=lambda row: row.candidate.candidate_id)
+
+
+def check(verified: Iterable[Verified], questions: Container[str], part: Container[str]) -> None:
+    """Raise a UserError that lists the UQs among the verified whose question or picture is not in the data set."""
     problems = Problems(
         "verified candidates that do not fit the data set (were verdicts collected for another one?)"
     )
-    for c in (uq.candidate for uq in uqs):
+    for c in (row.candidate for row in verified if row.status == "unanswerable"):
         if c.question_id not in questions:
             problems.add(c.candidate_id, f"no question {c.question_id}")
         if c.picture_id not in part:
@@ -80,27 +102,24 @@ def main() -> None:
     scores: dict[str, float | None] = {row.question_id: row.score for row in folders.rows(OwnScore)}
     scores |= {row.candidate_id: row.score for row in folders.rows(EditScore)}
     estimates = {row.candidate_id: row for row in folders.rows(Estimate)}
-    questions = {q.question_id: q for q in sorted(folders.asked(part), key=lambda q: q.question_id)}
     refuted = {check.question_id for check in folders.rows(AqCheck) if check.status == "refuted"}
-    verified = [row for row in folders.rows(Verified) if row.status == "unanswerable"]
-    verified.sort(key=lambda row: row.candidate.candidate_id)
-    _checked(verified, questions, part)
+    questions = asked(folders, part)
+    check(folders.rows(Verified), questions, part)
 
-    released: list[Item] = []
     unpaired: list[Dropped] = []
     subsets = {}
-    for subset in SUBSETS:
-        uqs = [row for row in verified if row.candidate.subset == subset]
-        pairs, left = balance(subset, uqs, questions, refuted, part, p, estimates)
-        rows = items(subset, pairs, questions, scores, part, estimates)
-        subsets[subset] = figures(rows, len(uqs), left)
-        released += rows
-        unpaired += [uq.candidate.dropped("balance", reason) for uq, reason in left]
+    with replacing(folders.file(Item)) as file:  # a subset at a time
+        for subset in SUBSETS:
+            uqs = verified_of(folders, subset)
+            pairs, left = balance(subset, uqs, questions, refuted, part, p, estimates)
+            rows = items(subset, pairs, questions, scores, part, estimates)
+            subsets[subset] = figures(rows, len(uqs), left)
+            file.write(lines(rows))
+            unpaired += [uq.candidate.dropped("balance", reason) for uq, reason in left]
     report = {"rule": p.rule, "refuted_questions": len(refuted), "subsets": subsets}
-    uqs = sum(item.unanswerable for item in released)
-    what = f"{len(released):,} items, {uqs:,} unanswerable; {len(unpaired):,} left out"
-    files = {"items.jsonl": released, "unpaired.jsonl": unpaired, "balance.json": report}
-    folders.finish("balance", what, files)
+    uqs, aqs = (sum(told["all"][kind] for told in subsets.values()) for kind in ("uqs", "aqs"))
+    what = f"{uqs + aqs:,} items, {uqs:,} unanswerable; {len(unpaired):,} left out"
+    folders.finish("balance", what, {"unpaired.jsonl": unpaired, "balance.json": report})
 
 
 if __name__ == "__main__":

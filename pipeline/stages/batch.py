@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -28,16 +28,17 @@ from annotation.study.asking import Asking, AskingRules
 from annotation.study.asking_params import as_asked
 from annotation.study.betrayal import MOST_TOLD, Betrayal, betrayals, shown_questions, worst
 from annotation.study.forecast import simulated_stream
-from pipeline.batching.filter_questions import by_name, foreign, of_the_picture, templates
-from pipeline.batching.tasks import make_tasks, shown
+from pipeline.batching.companions import Offered
+from pipeline.batching.filter_questions import Naming, foreign, of_the_picture, templates
+from pipeline.batching.tasks import make_tasks, shown, whole
 from pipeline.core.errors import UserError, run
-from pipeline.core.files import read_jsonl
+from pipeline.core.files import read_jsonl, write_json_list, write_jsonl
 from pipeline.core.params import Params, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
-from pipeline.core.records import Estimate, Picture, Screened, Task, Verified
-from pipeline.core.rows import grouped
+from pipeline.core.records import Estimate, Picture, Question, Screened, Step, Task, TaskQuestion, Verified
+from pipeline.core.rows import Groups, PutAside, Singles, grouped
 from pipeline.counting.evidence import evidence_files
 
 PEOPLE = 8  # simulated, to measure what tells filters
@@ -56,25 +57,38 @@ class BatchParams(Params):
     foreign_tries: Annotated[int, msgspec.Meta(ge=0)] = 100
 
 
-def betrayed(tasks: Sequence[Task], estimates: Mapping[str, float], seed: int) -> list[Betrayal]:
+def betrayed(tasks: Iterable[Task], estimates: Mapping[str, float], seed: int) -> list[Betrayal]:
     """What tells filters from candidates in the streams of simulated people who share the tasks as `Asking` gives them."""
     rules = AskingRules(budget=MOST_MEASURED, seed=seed)
-    asking = Asking([as_asked(task) for task in tasks], estimates, rules)
+    # The blocks that so many judgements can reach: a judgement begins one task at most, and waves are begun in order.
+    reached: list[Task] = []
+    for task in tasks:
+        if len(reached) >= MOST_MEASURED + rules.wave and task.block != reached[-1].block:
+            break
+        reached.append(task)
+    asking = Asking([as_asked(task) for task in reached], estimates, rules)
     stream = simulated_stream(asking, [f"person {number}" for number in range(PEOPLE)], seed)
-    return betrayals(shown_questions(stream, {task.task_id: task for task in tasks}), seed)
+    return betrayals(shown_questions(stream, {task.task_id: task for task in reached}), seed)
 
 
-def report(tasks: Sequence[Task], betrayals: Sequence[Betrayal]) -> dict[str, Any]:
+def report(tasks: Iterable[Task], betrayals: Sequence[Betrayal]) -> dict[str, Any]:
     """Tasks per subset, filters per source and expected verdict, repeats, and what tells filters."""
-    filters = [row for task in tasks for row in (task.first, task.second) if row.role == "filter"]
-    expected = Counter(question.expected for question in filters)
+    subsets, filters, expected = Counter[str](), Counter[str](), Counter[str | None]()
+    candidate_first = 0
+    for task in tasks:
+        subsets[task.subset] += 1
+        candidate_first += task.first.role == "candidate"
+        for row in (task.first, task.second):
+            if row.role == "filter":
+                filters[f"{row.source}, {row.expected}"] += 1
+                expected[row.expected] += 1
     return {
-        "tasks": Counter(task.subset for task in tasks),
-        "filters": Counter(f"{question.source}, {question.expected}" for question in filters),
+        "tasks": subsets,
+        "filters": filters,
         "filters_valid": expected["valid"],
         "filters_invalid": expected["invalid"],
-        "repeats": len(tasks) - len(filters),
-        "candidate_first": sum(task.first.role == "candidate" for task in tasks),
+        "repeats": subsets.total() - filters.total(),
+        "candidate_first": candidate_first,
         "filters_told_by": betrayals,
     }
 
@@ -95,40 +109,63 @@ def warn(figures: Mapping[str, Any]) -> None:
         )
 
 
+def offers(
+    folders: Folders, members: Mapping[str, Sequence[str]], screened: Mapping[str, Screened], p: BatchParams
+) -> Iterator[tuple[str, Offered]]:
+    """The filter questions that each picture offers.
+
+    Args:
+        members: picture id -> ids of its candidates, which `screened` has.
+    """
+    earlier = folders.annotations / "known.jsonl"
+    verified = read_jsonl(earlier, Verified) if earlier.exists() else ()
+    known = grouped(verified, lambda row: row.candidate.picture_id)
+    own = Groups(folders.file(Question), Question, "picture_id")
+    pictures = {row.picture_id for row in folders.rows(Picture)}
+    naming = Naming(Singles(folders.file(Question), Question, "question_id"), pictures)
+    vocabulary = folders.vocabulary()
+    facts_of = evidence_files(folders, vocabulary)
+    for key in track(sorted(members), "batch: filters", unit="picture"):
+        rng, facts = generator(p.seed, "batch", "pool", key), facts_of(key)
+        candidates = (screened[candidate] for candidate in members[key])
+        filters = [
+            *of_the_picture(own.get(key, ()), candidates, known.get(key, ())),
+            *foreign(key, naming, facts, p.foreign_tries, rng),
+            *templates(vocabulary, facts, rng),
+        ]
+        yield key, Offered.of(filters)
+
+
 def main() -> None:
     folders, p = Folders(), load("batch", BatchParams)
-    screened = list(folders.rows(Screened))
-    if not screened:
+    out = folders.stage("batch")
+    # What is long, their programs, is read again when a task is written.
+    candidates = [
+        msgspec.structs.replace(row.candidate, program=(), edits=()) for row in folders.rows(Screened)
+    ]
+    if not candidates:
         raise UserError(
             f"{folders.file(Screened)}: no candidate is left to be judged; give more pictures and questions, or names of things "
             "(scene graphs, functional programs), and look at rank.json, perturb.json and screen.json for what became of them"
         )
-    pictures = {row.picture_id: row for row in folders.rows(Picture)}
-    questions = list(folders.asked(pictures))
-    earlier = folders.annotations / "known.jsonl"
-    verified = read_jsonl(earlier, Verified) if earlier.exists() else ()
-    own = grouped(questions, lambda question: question.picture_id)
-    candidates = grouped(screened, lambda row: row.candidate.picture_id)
-    known = grouped(verified, lambda row: row.candidate.picture_id)
-
-    vocabulary = folders.vocabulary()
-    facts_of = evidence_files(folders, vocabulary)
-    naming = by_name(questions)
-    filters = {}
-    for key in track(sorted(candidates), "batch: filters", unit="picture"):
-        rng, facts = generator(p.seed, "batch", "pool", key), facts_of(key)
-        filters[key] = [
-            *of_the_picture(own[key], candidates[key], known[key]),
-            *foreign(key, naming, facts, p.foreign_tries, rng),
-            *templates(vocabulary, facts, rng),
-        ]
+    screened = Singles(folders.file(Screened), Screened, "candidate.candidate_id")
+    members = grouped(candidates, lambda row: row.picture_id)
+    ids = {key: [row.candidate_id for row in rows] for key, rows in members.items()}
+    offered = PutAside(out, Offered, offers(folders, ids, screened, p))
     estimates = {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
-    tasks = make_tasks(screened, filters, p.template_share, p.filter_share, p.seed, estimates)
-    seen = [shown(task, pictures[task.picture_id]) for task in tasks]
-    figures = report(tasks, betrayed(tasks, estimates, p.seed))
+    made = make_tasks(candidates, offered, p.template_share, p.filter_share, p.seed, estimates)
+    write_jsonl(out / "tasks.jsonl", (whole(task, lambda row: _program(row, screened)) for task in made))
+
+    pictures = {row.picture_id: row for row in folders.rows(Picture)}
+    seen = (shown(task, pictures[task.picture_id]) for task in folders.rows(Task))
+    write_json_list(out / "label_studio_tasks.json", seen)
+    figures = report(folders.rows(Task), betrayed(folders.rows(Task), estimates, p.seed))
     warn(figures)
-    files = {"tasks.jsonl": tasks, "label_studio_tasks.json": seen, "batch.json": figures}
-    folders.finish("batch", f"{len(tasks):,} annotation tasks", files)
+    folders.finish("batch", f"{len(candidates):,} annotation tasks", {"batch.json": figures})
+
+
+def _program(asked: TaskQuestion, screened: Mapping[str, Screened]) -> tuple[Step, ...]:
+    return screened[asked.candidate_id or ""].candidate.program
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ Writes  verdicts.jsonl    Verdict: all of them, under pseudonyms, simulated ones
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from annotation.study.asking import drawn
 from annotation.study.asking_params import AnnotateParams
@@ -31,9 +31,11 @@ from annotation.study.quality_page import page
 from pipeline.collecting.collected import Collected, CollectParams, collect, report
 from pipeline.collecting.simulated_verdicts import rehearsed, simulated
 from pipeline.core.errors import UserError, run
+from pipeline.core.files import write_jsonl
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
-from pipeline.core.records import Estimate, Picture, Screened, Task, Verdict
+from pipeline.core.records import Estimate, Picture, Screened, Task, Verdict, Verified
+from pipeline.core.rows import PutAside, Singles
 
 
 def verdicts_given(
@@ -60,9 +62,9 @@ def verdicts_given(
             f"incomplete graphs taken as complete ({folders.dataset}.collect.simulate: rehearsal)",
             file=sys.stderr,
         )
-        verdicts = rehearsed(folders, list(tasks.values()), params.votes, params.seed)
+        verdicts = rehearsed(folders, tasks.values(), params.votes, params.seed)
     elif params.simulate:
-        verdicts = simulated(folders, list(tasks.values()), params.votes, params.seed)
+        verdicts = simulated(folders, tasks.values(), params.votes, params.seed)
     elif pulled.exists():
         verdicts, counts = verdicts_in(pulled, tasks)
     if not verdicts:
@@ -105,25 +107,33 @@ def main() -> None:
             f"collect.min_votes is {params.min_votes}, more than collect.votes, {params.votes}: "
             "nothing could be verified"
         )
-    tasks = {task.task_id: task for task in folders.rows(Task)}
+    out = folders.stage("collect")
+    tasks = Singles(folders.file(Task), Task, "task_id")
     verdicts, exported = verdicts_given(folders, tasks, params)
+    write_jsonl(out / "verdicts.jsonl", verdicts)
+    given = len(verdicts)
+    del verdicts
     answerable = {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
     rules = load("annotate", AnnotateParams).rules()
-    own = [row for key, task in tasks.items() if drawn(key, rules) for row in (task.first, task.second)]
+    own = (row for key in tasks if drawn(key, rules) for row in (tasks[key].first, tasks[key].second))
     overlap = {row.candidate_id for row in own if row.role == "candidate" and row.candidate_id}
-    screened, judged = list(folders.rows(Screened)), judged_questions(tasks, verdicts)
-    collected = collect(screened, judged, params, answerable, overlap)
+    screened = Singles(folders.file(Screened), Screened, "candidate.candidate_id")
+
+    def keep(rows: Iterable[Verified]) -> Collection[Verified]:
+        return PutAside(out, Verified, ((row.candidate.candidate_id, row) for row in rows)).values()
+
+    judged = judged_questions(tasks, folders.rows(Verdict))
+    collected = collect(screened, judged, params, answerable, overlap, keep)
     check_votes(collected, params)
     for alarm in collected.quality.alarms:
         print(f"collect: ALARM: {alarm}", file=sys.stderr)
     pictures = {row.picture_id: row.path for row in folders.rows(Picture)}
     folders.finish(
         "collect",
-        f"{collected.quality.unanswerable:,} of {len(collected.verified):,} candidates unanswerable by {len(verdicts):,} verdicts",
+        f"{collected.quality.unanswerable:,} of {len(collected.verified):,} candidates unanswerable by {given:,} verdicts",
         {
-            "verdicts.jsonl": verdicts,
-            "set_aside.jsonl": collected.set_aside,
             "verified.jsonl": collected.verified,
+            "set_aside.jsonl": collected.set_aside,
             "aq_checks.jsonl": collected.aq_checks,
             "posteriors.jsonl": collected.posteriors,
             "quality.json": collected.quality,

@@ -81,8 +81,9 @@ def judged(
     tasks = {task.task_id: task for task in asked}
     verdicts = simulated(folders, list(tasks.values()), p.votes, p.seed)
     unknown = records.Judgement(answerability="unknown")
-    screened = [Screened(candidate=candidate, judgement=unknown) for candidate in candidates]
-    return verify(screened, judged_questions(tasks, verdicts), CollectRules(rule="majority", min_votes=1))
+    screened = {row.candidate_id: Screened(candidate=row, judgement=unknown) for row in candidates}
+    answers, rules = judged_questions(tasks, verdicts), CollectRules(rule="majority", min_votes=1)
+    return list(verify(screened, answers, rules))
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ Writes  data/release/<data set>/<version>/   see its README.md for every file
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from annotation.study.quality_figures import Quality
@@ -19,19 +19,20 @@ from pipeline.core.files import copy_file, read_json, replacing, write_json, wri
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import SUBSETS, Item, Picture, Question, Verdict, Verified
+from pipeline.core.rows import InOrder, Singles
 from pipeline.encoders.embedding import EmbedReport
 from pipeline.releasing.card import card
 from pipeline.releasing.card_picture import card_picture
 from pipeline.releasing.check_release import write_checksums
 from pipeline.releasing.croissant import croissant
 from pipeline.releasing.errata import FILE as ERRATA
-from pipeline.releasing.errata import errata_of, errata_text
+from pipeline.releasing.errata import Erratum, errata_of, errata_text
 from pipeline.releasing.harness_pack import write_pack
 from pipeline.releasing.licences import licence_text
 from pipeline.releasing.provenance import all_dropped, canary, provenance
 from pipeline.releasing.release_facts import PAIRING, ReleaseFacts, VoteCounts, counts_of
 from pipeline.releasing.release_params import ReleaseParams
-from pipeline.releasing.subset_files import in_release_order, write_subset
+from pipeline.releasing.subset_files import release_order, write_subset
 from pipeline.releasing.wheel import build_wheel
 
 LATER = {"leaderboard"}  # stages after this one: what they do with a release does not change it
@@ -40,8 +41,8 @@ COPIED = ("audit/audit.json", "audit/audit.md", "collect/set_aside.jsonl")
 
 def main() -> None:
     folders, p, version = Folders(), params.load("release", ReleaseParams), params.version()
-    items = in_release_order(folders.rows(Item), version)
-    if not items:
+    items = InOrder(folders.file(Item), Item, release_order(version))
+    if not len(items):
         raise UserError("no items to release: balance kept none; see its report and the verdicts collected")
     facts = facts_of(items, folders, p, version)
     check_version(version, facts.rehearsal)
@@ -56,7 +57,8 @@ def main() -> None:
     pictures = {row.picture_id: row.path for row in folders.rows(Picture)}
     write_pack(home, items, pictures, version, p.pictures)
     write_checksums(home)
-    done("release", f"{len(items):,} items, {sum(i.unanswerable for i in items):,} unanswerable", home)
+    uqs = sum(subset.uqs for subset in facts.subsets)
+    done("release", f"{len(items):,} items, {uqs:,} unanswerable", home)
 
 
 def check_version(version: str, rehearsal: bool) -> None:
@@ -69,26 +71,29 @@ def check_version(version: str, rehearsal: bool) -> None:
         )
 
 
-def write_items(home: Path, items: Sequence[Item], folders: Folders, mark: str, p: ReleaseParams) -> None:
+def write_items(home: Path, items: Collection[Item], folders: Folders, mark: str, p: ReleaseParams) -> None:
     """The items of each subset, and the stories of all of them and of what was dropped."""
-    questions = {row.question_id: row for row in folders.rows(Question)}
     pictures = {row.picture_id: row for row in folders.rows(Picture)}
-    verified = {row.candidate.candidate_id: row for row in folders.rows(Verified)}
     for subset in track(SUBSETS, "release", unit="subset"):
         if members := [item for item in items if item.subset == subset]:
             write_subset(home, subset, members, pictures, mark, p)
+    questions = Singles(folders.file(Question), Question, "question_id")
+    verified = Singles(folders.file(Verified), Verified, "candidate.candidate_id")
     write_jsonl(home / "provenance.jsonl", provenance(items, questions, verified))
     write_jsonl(home / "verdicts.jsonl", folders.rows(Verdict))
-    dropped = all_dropped(folders, verified.values())
+    dropped = all_dropped(folders, folders.rows(Verified))
     in_order = sorted(dropped, key=lambda row: (row.stage, row.subset, row.candidate_id))
     write_jsonl(home / "dropped.jsonl", in_order)
 
 
-def vote_counts(items: Sequence[Item], verified: Iterable[Verified], quality: Quality) -> VoteCounts:
+def vote_counts(items: Iterable[Item], verified: Iterable[Verified], quality: Quality) -> VoteCounts:
     """What the UQs among the items rest on."""
     uqs = {item.item_id for item in items if item.unanswerable}
-    rows = [row for row in verified if row.candidate.candidate_id in uqs]
-    votes = Counter(row.votes_invalid + row.votes_valid for row in rows if row.decided_by == "votes")
+    votes, decided_by = Counter[int](), Counter[str]()
+    for row in verified:
+        if row.candidate.candidate_id in uqs:
+            decided_by[row.decided_by] += 1
+            votes.update([row.votes_invalid + row.votes_valid] if row.decided_by == "votes" else ())
     agreed, wrong = quality.agreement[0], quality.wrong
     people = [row for row in quality.annotators if not row.expert]
     told = (
@@ -99,21 +104,22 @@ def vote_counts(items: Sequence[Item], verified: Iterable[Verified], quality: Qu
         annotators=len(people),
         excluded=sum(bool(row.excluded) for row in people),
         votes=dict(votes),
-        by_expert=sum(row.decided_by == "expert" for row in rows),
+        by_expert=decided_by["expert"],
         agreement=told
         if agreed.candidates
         else "No candidate drawn by lot was judged twice: nothing is known of agreement.",
+        invalid_filters=quality.invalid_filters,
         wrong="" if wrong.value is None else f"{wrong.value:.2%} ({wrong.low:.2%} to {wrong.high:.2%})",
     )
 
 
-def facts_of(items: Sequence[Item], folders: Folders, p: ReleaseParams, version: str) -> ReleaseFacts:
+def facts_of(items: Collection[Item], folders: Folders, p: ReleaseParams, version: str) -> ReleaseFacts:
     """What card, licences and croissant.json tell, from the reports of the stages."""
     audit = read_json(folders.stage("audit") / "audit.json", AuditReport)
     model = read_json(folders.stage("embed") / "embed.json", EmbedReport).model
     quality = read_json(folders.stage("collect") / "quality.json", Quality)
-    counts, errata, ids = counts_of(items), errata_of(folders), {item.item_id for item in items}
-    there = {item.subset for item in items}
+    counts, errata = counts_of(items), errata_of(folders)
+    there, ids = {subset.name for subset in counts["subsets"]}, faulty(items, errata)
     missing = [
         f"`{subset}` has no item: none of its candidates was verified and could be balanced."
         for subset in SUBSETS
@@ -137,7 +143,13 @@ def facts_of(items: Sequence[Item], folders: Folders, p: ReleaseParams, version:
     )
 
 
-def write_texts(home: Path, items: Sequence[Item], folders: Folders, facts: ReleaseFacts) -> None:
+def faulty(items: Iterable[Item], errata: Sequence[Erratum]) -> set[str]:
+    """The ids of the items of which there is an erratum."""
+    noted = {row.item_id for row in errata}
+    return {item.item_id for item in items if item.item_id in noted} if noted else set()
+
+
+def write_texts(home: Path, items: Collection[Item], folders: Folders, facts: ReleaseFacts) -> None:
     """Card with its picture, licences, description, errata and the quality report (with pictures only if they are in the
     release)."""
     pictures = {row.picture_id: row.path for row in folders.rows(Picture)} if facts.p.pictures else {}
@@ -150,7 +162,7 @@ def write_texts(home: Path, items: Sequence[Item], folders: Folders, facts: Rele
     write_text(home / "README.md", card(facts, home))
     write_text(home / "LICENSE", licence_text(title, facts.p))
     write_json(home / "croissant.json", croissant(home, facts))
-    write_text(home / "ERRATA.md", errata_text(title, facts.errata, {item.item_id for item in items}))
+    write_text(home / "ERRATA.md", errata_text(title, facts.errata, faulty(items, facts.errata)))
     write_json(home / ERRATA, facts.errata)
 
 

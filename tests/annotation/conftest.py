@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from annotation.client.consent import keep_terms
-from annotation.client.credentials import SECRETS, Secrets, write_private
+from annotation.client.credentials import SECRETS, Secrets
+from annotation.study.private import write_private
 from annotation.study.roster import Annotator, write_roster
 from pipeline.batching.tasks import shown
 from pipeline.core.files import write_json, write_jsonl

@@ -36,7 +36,9 @@ class Blip(AnswerNet):
             by_length[min(len(ids), most)].append(place)
         replies: dict[int, NetAnswer] = {}
         for length, places in by_length.items():
-            pixels = self.processor.image_processor([opened(shown[p]) for p in places], return_tensors="pt")
+            pixels = self.processor.image_processor(
+                [opened(shown[p].picture) for p in places], return_tensors="pt"
+            )
             ids = torch.tensor(
                 [(*tokens[p][: length - 1], tokens[p][-1]) for p in places], device=self.device
             )

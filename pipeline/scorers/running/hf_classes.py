@@ -27,7 +27,7 @@ class Vilt(AnswerNet):
         texts, most = [one.question for one in shown], self.config.max_position_embeddings
         cut = [len(ids) > most for ids in self.processor.tokenizer(texts).input_ids]
         told = {"padding": True, "truncation": True, "max_length": most, "return_tensors": "pt"}
-        inputs = self.processor(images=[opened(one) for one in shown], text=texts, **told)
+        inputs = self.processor(images=[opened(one.picture) for one in shown], text=texts, **told)
         # ViLT puts the patches in a random order on every call, in eval mode too: the same one each time.
         with torch.inference_mode(), torch.random.fork_rng():
             torch.manual_seed(0)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import transformers
-from PIL import Image
+from PIL import Image, ImageOps
 
 from ..validation import InputError
 
@@ -94,14 +94,14 @@ class AnswerNet:
         ]
 
 
-def opened(shown: ShownQuestion) -> Image.Image:
-    """The picture.
+def opened(picture: bytes) -> Image.Image:
+    """A picture in RGB, turned as its EXIF says, which is how annotators saw it.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: it cannot be read, or browsers do not show its format.
     """
-    with Image.open(BytesIO(shown.picture)) as image:
-        return image.convert("RGB")
+    with Image.open(BytesIO(picture), formats=("JPEG", "PNG", "WEBP", "GIF", "BMP")) as image:
+        return ImageOps.exif_transpose(image).convert("RGB")
 
 
 def answers_of(settings: NetSettings, config: Any, count: int) -> tuple[str, ...]:

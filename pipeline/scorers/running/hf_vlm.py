@@ -7,7 +7,6 @@ such as vLLM's is faster, where one can be had.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,11 +27,10 @@ from inspect_ai.model import (
     TopLogprob,
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
-from PIL import Image
 
 from ..validation import InputError
 from .batched import Batches, picture_bytes
-from .hf_nets import weights_hash, why_not_loaded
+from .hf_nets import opened, weights_hash, why_not_loaded
 
 TOKENS = 64  # of a reply, unless the request says
 LEAST = -9999.0  # a log probability; -inf is no JSON
@@ -168,8 +166,7 @@ def _template_message(message: ChatMessage) -> dict[str, Any]:
     parts: list[dict[str, Any]] = []
     for part in message.content:
         if isinstance(part, ContentImage):
-            with Image.open(BytesIO(picture_bytes(part.image))) as image:
-                parts.append({"type": "image", "image": image.convert("RGB")})
+            parts.append({"type": "image", "image": opened(picture_bytes(part.image))})
         elif part.type == "text":
             parts.append({"type": "text", "text": part.text})
     return {"role": message.role, "content": parts}

@@ -1,6 +1,7 @@
 import pytest
 
-from annotation.client.credentials import HOME, SECRETS, Secrets, connection, read_secrets, write_private
+from annotation.client.credentials import HOME, SECRETS, Secrets, connection, read_secrets
+from annotation.study.private import write_private
 from pipeline.core.errors import UserError
 
 OURS = Secrets(url="http://127.0.0.1:8080", email="admin@rgqa.local", password="a", token="admin's")
@@ -32,13 +33,6 @@ def test_secrets_that_others_may_read_are_refused():
         UserError, match="others on this machine may read it; run: chmod 600 data/label-studio/secrets.json"
     ):
         read_secrets()
-
-
-def test_what_stands_there_already_is_not_written_again():
-    write_private(SECRETS, OURS)
-    before = SECRETS.stat().st_mtime_ns
-    write_private(SECRETS, OURS)
-    assert SECRETS.stat().st_mtime_ns == before
 
 
 def test_on_our_server_the_administrators_token_opens_the_tasks():

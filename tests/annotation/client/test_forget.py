@@ -3,11 +3,11 @@ import threading
 
 import pytest
 
-from annotation.client.credentials import write_private
 from annotation.client.forget import forget
 from annotation.client.pull import pull
 from annotation.client.push import push
 from annotation.server.accounts import join
+from annotation.study.private import write_private
 from annotation.study.roster import Annotator, forgotten, read_roster, write_roster
 from pipeline.core.alone import alone
 from pipeline.core.errors import UserError

@@ -7,6 +7,7 @@ from annotation.client.pull import pull
 from annotation.client.push import push
 from annotation.client.status import status
 from annotation.study.exports import pseudonym
+from annotation.study.private import salt
 from annotation.study.roster import write_roster
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, write_json
@@ -128,7 +129,7 @@ def test_somebody_who_is_not_in_the_roster_is_told_apart(pushed):
     answer(pushed, ANN, 0)
     answer(pushed, 1, 1)
     pull()
-    assert sorted(row[1] for row in rows()) == sorted(["annotator-01", pseudonym(1)])
+    assert sorted(row[1] for row in rows()) == sorted(["annotator-01", pseudonym(1, salt(Folders()))])
 
 
 def test_without_a_roster_people_get_pseudonyms_of_their_numbers(study):
@@ -137,7 +138,9 @@ def test_without_a_roster_people_get_pseudonyms_of_their_numbers(study):
     answer(study, 7, 0)
     answer(study, 8, 0)
     pull()
-    assert sorted(row[1] for row in rows()) == sorted([pseudonym(7), pseudonym(8)])
+    assert sorted(row[1] for row in rows()) == sorted(
+        [pseudonym(7, salt(Folders())), pseudonym(8, salt(Folders()))]
+    )
 
 
 def test_two_verdicts_on_a_task_are_one_row(pushed):
@@ -257,7 +260,7 @@ def test_a_label_that_was_renamed_by_hand_is_told_and_kept(pushed):
 
 
 def test_answers_of_whoever_was_forgotten_do_not_come_back(pushed):
-    gone = pseudonym(1)  # not in the roster: the server still has what they gave
+    gone = pseudonym(1, salt(Folders()))  # not in the roster: the server still has what they gave
     write_json(Folders().study / "forgotten.json", {gone: "2026-01-01"})
     pushed.annotate(pushed.in_project(TITLE)[0], person=1)
     pull()

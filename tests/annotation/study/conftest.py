@@ -41,6 +41,11 @@ def screened(key, subset="clip-hard"):
     return Screened(candidate=candidate, judgement=Judgement(answerability="unknown"))
 
 
+def candidates(keys):
+    """Screened candidates c<key> by id, in the order of the keys."""
+    return {f"c{key}": screened(key) for key in keys}
+
+
 def crowd(people, count, candidate=lambda n: X, **more):
     """`count` tasks, filters of which are valid and invalid in turn, and everybody's verdicts on all of them in this order.
 
@@ -70,7 +75,7 @@ def quality(ann="ann", text="filter", simulated=False, seconds=None):
             said = X if key in "ab" else V
             verdicts.append(verdict(key, who, said, known, n, seconds=seconds, simulated=simulated))
     weighed = weigh(judged_questions(tasks, verdicts), RULES)
-    verified = verify([screened(key) for key in keys], weighed.judged, RULES)
+    verified = list(verify(candidates(keys), weighed.judged, RULES))
     return summary(
         weighed, verified, {}, Figure(), [], msgspec.structs.asdict(RULES), {f"c{key}" for key in keys}
     )

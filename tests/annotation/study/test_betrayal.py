@@ -6,9 +6,10 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from annotation.study.betrayal import Betrayal, betrayals, shown_questions, within, worst
+from pipeline.batching.companions import Offered
 from pipeline.batching.filter_questions import Filter
 from pipeline.batching.tasks import make_tasks, task_of
-from pipeline.core.records import Candidate, Judgement, Screened
+from pipeline.core.records import Candidate
 
 CUES = {
     "repetition": "the text came before",
@@ -161,6 +162,6 @@ def test_a_filter_beside_every_candidate_betrays_itself_by_repetition_and_compan
         and old["repetition"].tells
         and old["here"].tells
     )
-    screened = [Screened(candidate=row, judgement=Judgement(answerability="unknown")) for row in CANDIDATES]
-    made = whole(make_tasks(screened, KNOWN, 0.0, 0.4, seed=0))
+    offered = {key: Offered.of(rows) for key, rows in KNOWN.items()}
+    made = whole(list(make_tasks(CANDIDATES, offered, 0.0, 0.4, seed=0)))
     assert not made["repetition"].tells and not made["here"].tells

@@ -9,6 +9,7 @@ from annotation.study.exports import (
     REASONS,
     ExportedAnnotation,
     ExportedTask,
+    Person,
     conflicts,
     keep,
     pairs,
@@ -18,6 +19,7 @@ from annotation.study.exports import (
     verdicts_of,
     write_pulled,
 )
+from annotation.study.importing import pseudonymised
 from pipeline.core.errors import UserError
 from pipeline.core.records import Task, TaskQuestion
 
@@ -83,9 +85,9 @@ def exported(key, *annotations):
 
 def read(tmp_path, *files):
     """What all of these files hold together, as one."""
-    path = tmp_path / "pulled.json"
-    path.write_text(json.dumps([row for rows in files for row in rows]))
-    return verdicts_in(path, TASKS)
+    given = pairs(msgspec.convert([row for rows in files for row in rows], list[ExportedTask]))
+    write_pulled(tmp_path / "pulled.json", pseudonymised(given, {}, {}, "salt"))
+    return verdicts_in(tmp_path / "pulled.json", TASKS)
 
 
 def test_an_annotation_becomes_a_verdict_under_a_pseudonym(tmp_path):
@@ -101,14 +103,14 @@ def test_an_annotation_becomes_a_verdict_under_a_pseudonym(tmp_path):
         "invalid",
         "missing object",
     )
-    assert (verdict.annotator, verdict.seconds, verdict.simulated) == (pseudonym(3), 3.5, False)
+    assert (verdict.annotator, verdict.seconds, verdict.simulated) == (pseudonym(3, "salt"), 3.5, False)
     assert counts == {"complete": 1}
 
 
 def test_a_person_is_the_same_whether_told_by_number_or_object_and_the_address_is_not_kept(tmp_path):
     person = {"id": 3, "email": "anna@example.org", "first_name": "Anna", "last_name": "A"}
     verdicts, _ = read(tmp_path, [exported("t1", annotation(1, 3)), exported("t2", annotation(2, person))])
-    assert {v.annotator for v in verdicts} == {pseudonym(3)}
+    assert {v.annotator for v in verdicts} == {pseudonym(3, "salt")}
     (verdict,), _ = read(tmp_path, [exported("t1", annotation(1, {"email": "anna@example.org"}))])
     assert "anna" not in repr(verdict)
     assert verdict.annotator.startswith("annotator-")
@@ -121,12 +123,12 @@ def test_the_place_in_which_a_person_answered_follows_the_time_not_the_file(tmp_
         exported("t3", annotation(5, 1)),
     ]
     verdicts, _ = read(tmp_path, rows)
-    assert {v.task_id: v.order for v in verdicts if v.annotator == pseudonym(1)} == {
+    assert {v.task_id: v.order for v in verdicts if v.annotator == pseudonym(1, "salt")} == {
         "t2": 0,
         "t3": 1,
         "t1": 2,
     }
-    assert [v.order for v in verdicts if v.annotator == pseudonym(2)] == [0]
+    assert [v.order for v in verdicts if v.annotator == pseudonym(2, "salt")] == [0]
 
 
 def test_skipped_empty_and_incomplete_annotations_are_no_verdicts_and_are_counted(tmp_path):
@@ -142,7 +144,7 @@ def test_skipped_empty_and_incomplete_annotations_are_no_verdicts_and_are_counte
         exported("t3"),
     ]
     verdicts, counts = read(tmp_path, rows)
-    assert [(v.task_id, v.annotator) for v in verdicts] == [("t1", pseudonym(3))]
+    assert [(v.task_id, v.annotator) for v in verdicts] == [("t1", pseudonym(3, "salt"))]
     assert counts == {"complete": 1, "empty": 1, "incomplete": 1, "of another batch": 1, "skipped": 1}
 
 
@@ -176,8 +178,10 @@ def pulled(key, *annotations):
 
 
 def test_pseudonyms_stay_as_they_are(tmp_path):
-    verdicts, _ = read(tmp_path, [pulled("t1", annotation(1, "annotator-02"), annotation(2, pseudonym(7)))])
-    assert {verdict.annotator for verdict in verdicts} == {"annotator-02", pseudonym(7)}
+    verdicts, _ = read(
+        tmp_path, [pulled("t1", annotation(1, "annotator-02"), annotation(2, pseudonym(7, "salt")))]
+    )
+    assert {verdict.annotator for verdict in verdicts} == {"annotator-02", pseudonym(7, "salt")}
 
 
 @pytest.mark.parametrize(
@@ -185,7 +189,7 @@ def test_pseudonyms_stay_as_they_are(tmp_path):
 )
 def test_what_only_looks_like_a_pseudonym_becomes_one(tmp_path, name):
     (verdict,), _ = read(tmp_path, [pulled("t1", annotation(1, name))])
-    assert verdict.annotator == pseudonym(name) != name
+    assert verdict.annotator == pseudonym(name, "salt") != name
 
 
 def test_of_an_annotation_that_was_corrected_the_last_version_counts(tmp_path):
@@ -221,7 +225,10 @@ def test_a_renamed_control_or_label_is_told_once_with_its_count(tmp_path, result
 
 
 def test_what_lies_in_memory_gives_the_same_verdicts_as_a_file(tmp_path):
-    rows = [exported("t1", annotation(1, 3)), exported("t2", annotation(2, 3, result=[]))]
+    rows = [
+        exported("t1", annotation(1, "annotator-03")),
+        exported("t2", annotation(2, "annotator-03", result=[])),
+    ]
     assert verdicts_of(keep(pairs(msgspec.convert(rows, list[ExportedTask]))), TASKS) == read(tmp_path, rows)
 
 
@@ -313,7 +320,7 @@ def test_a_gap_is_the_time_since_the_persons_submission_before_where_both_can_be
     ]
     verdicts, _ = read(tmp_path, rows)
     gaps = {(row.task_id, row.annotator): row.gap for row in verdicts}
-    assert gaps["t2", pseudonym(1)] == 8  # 1 and 9 seconds past
+    assert gaps["t2", pseudonym(1, "salt")] == 8  # 1 and 9 seconds past
     assert [gap for gap in gaps.values() if gap is not None] == [8]
 
 
@@ -324,3 +331,29 @@ def test_a_time_without_a_zone_is_in_utc(tmp_path):
     ]
     verdicts, _ = read(tmp_path, rows)
     assert [row.gap for row in verdicts if row.gap is not None] == [4]
+
+
+def test_a_pseudonym_cannot_be_found_by_trying_numbers_without_the_salt():
+    assert pseudonym(3, "one") != pseudonym(3, "another")
+    assert pseudonym(3, "one") == pseudonym(Person(id=3, email="anna@example.org"), "one")
+
+
+@pytest.mark.parametrize("who", [3, {"id": 3, "email": "anna@example.org"}, "anna@example.org"])
+def test_a_pulled_file_that_names_people_is_refused(tmp_path, who):
+    path = tmp_path / "pulled.json"
+    path.write_text(json.dumps([exported("t1", annotation(1, who))]))
+    with pytest.raises(
+        UserError, match="1 annotations call people by other names than pseudonyms; .*rgqa annotate import"
+    ):
+        read_pulled(path)
+
+
+@pytest.mark.parametrize("twice", [["valid", "invalid"], ["valid", "valid"]])
+def test_two_choices_where_the_screen_lets_choose_one_are_refused(tmp_path, twice):
+    both = {**chosen("first", ""), "value": {"choices": twice}}
+    for result in (
+        [both, chosen("second", "valid")],
+        [*(chosen("first", one) for one in twice), chosen("second", "valid")],
+    ):
+        with pytest.raises(UserError, match=f"say `first`: '{twice[0]} and {twice[1]}'"):
+            read(tmp_path, [exported("t1", annotation(1, 3, result=result))])

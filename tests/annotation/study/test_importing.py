@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from annotation.study.exports import pseudonym, read_pulled, verdicts_in
 from annotation.study.importing import import_exports
+from annotation.study.private import salt
 from annotation.study.roster import Annotator, write_roster
 from pipeline.core.errors import UserError
 from pipeline.core.files import write_json, write_jsonl
@@ -43,8 +44,8 @@ def test_exports_and_snapshots_are_taken_in_once_under_pseudonyms(batched, tmp_p
     )
     take_in(tmp_path, *rows)
     assert verdicts(batched) == {
-        ("t1", pseudonym(3)): ("valid", "invalid"),
-        ("t2", pseudonym(4)): ("unsure", "invalid"),
+        ("t1", pseudonym(3, salt(Folders()))): ("valid", "invalid"),
+        ("t2", pseudonym(4, salt(Folders()))): ("unsure", "invalid"),
     }
     assert (
         "anna" not in batched.read_text() and "import: 2 new annotations, 2 in all" in capsys.readouterr().out
@@ -59,7 +60,7 @@ def test_who_is_known_keeps_the_pseudonym_of_the_roster(batched, tmp_path):
     take_in(
         tmp_path, [exported("t1", annotation(1, {"id": 3, "email": "anna@Example.org"}), annotation(2, 4))]
     )
-    assert {who for _, who in verdicts(batched)} == {"annotator-02", pseudonym(4)}
+    assert {who for _, who in verdicts(batched)} == {"annotator-02", pseudonym(4, salt(Folders()))}
 
 
 def test_who_was_pulled_before_is_the_same_in_an_export_that_knows_a_number_alone(batched, tmp_path):
@@ -135,11 +136,14 @@ def test_whoever_was_pulled_without_a_name_lends_nobody_one(batched, tmp_path):
     batched.parent.mkdir(parents=True, exist_ok=True)
     batched.write_text(json.dumps([pulled("t1", annotation(1, None))]))
     take_in(tmp_path, [exported("t1", annotation(1, 3)), exported("t2", annotation(2, 3))])
-    assert verdicts(batched).keys() == {("t1", "unknown"), ("t2", pseudonym(3))}
+    assert verdicts(batched).keys() == {("t1", "unknown"), ("t2", pseudonym(3, salt(Folders())))}
 
 
 def test_a_backup_brings_back_nobody_who_was_forgotten(batched, tmp_path, capsys):
-    write_json(Folders().study / "forgotten.json", {"annotator-01": "2026-01-01", pseudonym(3): "2026-01-01"})
+    write_json(
+        Folders().study / "forgotten.json",
+        {"annotator-01": "2026-01-01", pseudonym(3, salt(Folders())): "2026-01-01"},
+    )
     backup = exported("t1", annotation(1, "annotator-01"), annotation(2, "annotator-02"), annotation(3, 3))
     take_in(tmp_path, [backup])
     assert [row.completed_by for row in read_pulled(batched).values()] == ["annotator-02"]

@@ -5,7 +5,18 @@ from annotation.study.judged import CollectRules, judged_questions
 from annotation.study.quality_figures import Quality, summary
 from annotation.study.votes import verify
 from annotation.study.weighing import rate, weigh
-from tests.annotation.study.conftest import RULES, U, V, X, crowd, quality, repeating, screened, task, verdict
+from tests.annotation.study.conftest import (
+    RULES,
+    U,
+    V,
+    X,
+    candidates,
+    crowd,
+    quality,
+    repeating,
+    task,
+    verdict,
+)
 
 OTHER = {V: X, X: V}
 
@@ -53,7 +64,7 @@ def told(people, count, said=lambda n: X, posteriors=None):
     """The report of such a crowd."""
     tasks, judged = crowd(people, count, said)
     weighed = weigh(judged, RULES)
-    verified = verify([screened(key) for key in tasks], weighed.judged, RULES)
+    verified = list(verify(candidates(tasks), weighed.judged, RULES))
     settings = msgspec.structs.asdict(CollectRules())
     return summary(weighed, verified, posteriors or {}, Figure(), [], settings, {f"c{key}" for key in tasks})
 
@@ -94,7 +105,7 @@ def test_what_filters_can_be_known_by_is_told_and_an_alarm():
 
 def small(tasks, verdicts, overlap):
     weighed = weigh(judged_questions(tasks, verdicts), RULES)
-    verified = verify([screened(key) for key in tasks], weighed.judged, RULES)
+    verified = list(verify(candidates(tasks), weighed.judged, RULES))
     return summary(weighed, verified, {}, Figure(), [], msgspec.structs.asdict(CollectRules()), overlap)
 
 
@@ -114,3 +125,17 @@ def test_what_nobody_dares_to_say_is_in_doubt_however_the_shares_are():
     said = [verdict(key, who, U if key == "a" else V, V) for key in tasks for who in "xyz"]
     found = small(tasks, said, set())
     assert found.doubtful == {"ca": 0.0} and [row.candidate_id for row in found.worst] == ["ca"]
+
+
+def test_when_no_filter_is_known_to_be_unanswerable_it_is_an_alarm():
+    tasks = {key: task(key, V) for key in "abc"}
+    verdicts = [verdict(key, who, V, V, n) for n, key in enumerate(tasks) for who in ("ann", "ben")]
+    found = small(tasks, verdicts, {f"c{key}" for key in tasks})
+    assert found.invalid_filters == 0 and quality().invalid_filters == 21
+    assert "no filter question that was answered is known to be unanswerable" in alarms(found)[0]
+
+
+def test_when_nothing_is_unanswerable_it_is_an_alarm():
+    human = {f"human {n}": lambda key, known: known for n in range(3)}
+    assert "none of 30 judged candidates is unanswerable" in alarms(told(human, 30, said=lambda n: V))[0]
+    assert not any("none of" in alarm for alarm in alarms(told(human, 30, said=lambda n: X if n else V)))

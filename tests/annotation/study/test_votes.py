@@ -4,7 +4,7 @@ import pytest
 
 from annotation.study.judged import CollectRules, judged_questions
 from annotation.study.votes import check_aqs, commonest, status, verify, votes_on
-from tests.annotation.study.conftest import RULES, U, V, X, repeating, screened, task, verdict
+from tests.annotation.study.conftest import RULES, U, V, X, candidates, repeating, task, verdict
 
 
 def came_to(choices, rules, posterior=0.5):
@@ -66,7 +66,7 @@ def test_every_candidate_gets_one_status_and_votes_add_up():
     given = {"ax": X, "ay": X, "az": U, "bx": V, "by": X, "bz": V}
     judged = judged_questions(tasks, [verdict(key[0], key[1], said, V) for key, said in given.items()])
     judged.loc[(judged["verdict_id"] == "by") & (judged["role"] == "candidate"), "aside"] = "filter failed"
-    rows = verify([screened(key) for key in "cba"], judged, CollectRules(rule="majority"))
+    rows = list(verify(candidates("cba"), judged, CollectRules(rule="majority")))
     assert [
         (r.candidate.candidate_id, r.status, r.votes_invalid, r.votes_valid, r.votes_set_aside) for r in rows
     ] == [("ca", "unanswerable", 2, 1, 0), ("cb", "answerable", 0, 2, 1), ("cc", "unjudged", 0, 0, 0)]
@@ -77,7 +77,7 @@ def test_every_candidate_gets_one_status_and_votes_add_up():
 def test_a_repeat_is_a_vote_like_any_other():
     tasks = {"a": task("a"), "b": repeating("b", "a")}
     judged = judged_questions(tasks, [verdict("a", "x", X, V), verdict("b", "y", V, X, simulated=True)])
-    a, b = verify([screened("a"), screened("b")], judged, CollectRules(rule="majority"))
+    a, b = verify(candidates("ab"), judged, CollectRules(rule="majority"))
     assert (a.status, a.votes_invalid, a.verdict_ids, a.simulated) == ("unanswerable", 2, ("ax", "by"), True)
     assert (b.status, b.votes_valid) == ("unjudged", 1)
 
@@ -86,7 +86,7 @@ def test_by_probability_each_candidate_is_decided_by_its_own():
     tasks = {key: task(key) for key in "ab"}
     judged = judged_questions(tasks, [verdict(key, who, X, V) for key in "ab" for who in "xy"])
     rules = CollectRules(rule="dawid-skene", min_posterior=0.9)
-    rows = verify([screened(key) for key in "ab"], judged, rules, {"ca": 0.95, "cb": 0.6})
+    rows = list(verify(candidates("ab"), judged, rules, {"ca": 0.95, "cb": 0.6}))
     assert [row.status for row in rows] == ["unanswerable", "doubtful"]
 
 
@@ -122,7 +122,7 @@ def test_the_reason_is_that_of_the_votes_that_count():
     verdicts = [verdict("a", who, X, V, first_reason=why) for who, why in said.items()]
     judged = judged_questions({"a": task("a")}, verdicts)
     judged.loc[judged["annotator"].isin(["x", "y"]), "aside"] = "annotator excluded"
-    (row,) = verify([screened("a")], judged, CollectRules(rule="majority", min_votes=1))
+    (row,) = verify(candidates("a"), judged, CollectRules(rule="majority", min_votes=1))
     assert row.reason == "missing object"
 
 
@@ -139,5 +139,12 @@ def test_a_reason_that_was_left_at_a_valid_answer_is_none():
         verdict("a", "y", V, V, first_reason="missing object"),
         verdict("a", "z", V, V, first_reason="missing object"),
     ]
-    (row,) = verify([screened("a")], judged_questions(tasks, said), RULES)
+    (row,) = verify(candidates("a"), judged_questions(tasks, said), RULES)
     assert row.reason == "wrong relation"
+
+
+def test_two_votes_decide_an_own_question_and_one_does_not():
+    tasks = {"a": task("a"), "b": task("b"), "c": task("c")}
+    given = {"ax": V, "ay": V, "bx": X, "by": X, "cx": X}
+    judged = judged_questions(tasks, [verdict(key[0], key[1], X, said) for key, said in given.items()])
+    assert [row.status for row in check_aqs(judged)] == ["verified", "refuted", "open"]

@@ -266,3 +266,13 @@ def test_of_two_answers_alike_the_first_given_counts_wherever_it_stands():
     )  # the repeat came first
     rows = set_aside(judged, {})
     assert rows[rows["aside"] == "judged before"]["verdict_id"].tolist() == ["ax"]
+
+
+def test_a_filter_falls_while_one_of_four_gave_what_was_known_and_not_while_one_of_three_did():
+    # 1 / 4 is just as much as may have given it; 1 / 3 is more.
+    def doubts(n, expected):
+        return OTHER[expected] if n == 4 else expected
+
+    for doubting, falls in (("abc", True), ("ab", False)):
+        _, judged = crowd(dict.fromkeys(doubting, doubts) | {"d": right}, 14)
+        assert fallen(judged, 0.03).any() == falls

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.dummy import DummyClassifier
 from sklearn.metrics import roc_auc_score
 
 from pipeline.auditing.attackers import Folds, attack, aurocs_of_resampled, by_vectors, text_groups
@@ -88,3 +89,12 @@ def test_intervals_hold_chance_about_as_often_as_they_say_where_there_is_nothing
             held[learned] += found.low <= 0.5 <= found.high
     # 95 % of 80 are 76; fewer than 70 would come less than once in 100 times (binomial). Unwidened they are too narrow.
     assert held[True] >= 70 > held[False]
+
+
+def test_what_folds_have_to_learn_from_differs_and_tells_nothing():
+    # Without features each fold is guessed by the share of UQs among what it learns from. Of 4 UQs three are one group, so
+    # those shares differ; left in, they would rank the folds by how few UQs they have, a signal that is none.
+    labels, groups = np.array([1, 1, 1, 1] + [0] * 8), np.array([0, 0, 0, *range(1, 10)])
+    folds = Folds(labels, groups, 3, 0)
+    assert len({labels[learnt].mean() for learnt, _ in folds.splits()}) > 1
+    assert folds.scores(np.zeros((12, 1)), DummyClassifier(strategy="prior")).tolist() == [0.0] * 12

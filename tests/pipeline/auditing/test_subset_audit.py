@@ -15,6 +15,7 @@ from pipeline.auditing.subset_audit import (
     warnings,
 )
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS
+from pipeline.core.files import write_jsonl
 from pipeline.core.randomness import generator
 from pipeline.core.records import Item
 
@@ -83,9 +84,12 @@ def test_an_item_without_a_score_leaves_no_attack_by_it_rather_than_a_wrong_one(
     assert found.attacks["CLIP score"].auroc is None
 
 
-def test_the_subsets_are_audited_in_their_order_and_only_those_that_have_items():
+def test_the_subsets_of_files_are_audited_in_their_order_and_only_those_that_have_items(tmp_path):
     hard = [msgspec.structs.replace(item, subset="pt-hard") for item in items("unicorn")]
-    [audits, none] = audit_items([[*hard, *items("cup")], []], PICTURES, P)
+    files = [tmp_path / "some.jsonl", tmp_path / "none.jsonl"]
+    for file, rows in zip(files, ([*hard, *items("cup")], []), strict=True):
+        write_jsonl(file, rows)
+    [audits, none] = audit_items(files, PICTURES, P)
     assert list(audits) == ["pt-easy", "pt-hard"]
     assert audits["pt-hard"] == audit_subset(hard, PICTURES, P) and none == {}
 

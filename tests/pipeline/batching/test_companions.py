@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from pipeline.batching.companions import Companions, Onlooker, filters_for
+from pipeline.batching.companions import Companions, Offered, Onlooker, filters_for
 from pipeline.batching.filter_questions import Filter
 from pipeline.core.records import Candidate
 
@@ -31,7 +31,7 @@ def rng():
 
 
 def companions(offered, members=(ASKED,), share=1.0):
-    return Companions("p", members, offered, share, rng())
+    return Companions("p", members, {"p": Offered.of(offered)}, share, rng())
 
 
 def draw(pool, wanted="valid", templates=False, shown=None, host=ASKED):

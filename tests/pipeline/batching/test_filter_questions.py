@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from pipeline.batching.filter_questions import (
+    Naming,
     absent_object,
-    by_name,
     existence,
     foreign,
     of_the_picture,
@@ -119,13 +119,17 @@ CUP = color_of(6, "there", "cup")
 FACTS = evidence_for("here", {}, graphs({"here": [NO_DOG, TABLE]}, LEXICON), LEXICON)
 
 
+def naming_of(*questions):
+    return Naming({row.question_id: row for row in questions}, {"here", "there"})
+
+
 def test_own_questions_are_offered_but_for_those_on_existence():
     (filters,) = of_the_picture([NO_DOG, TABLE], [], [])
     assert (filters.text, filters.expected, filters.question_id) == ("What color is the table?", "valid", "2")
 
 
 def test_a_foreign_question_is_offered_only_where_something_it_names_is_known_to_be_absent():
-    naming = by_name([NO_DOG, TABLE, *DOGS, CUP])
+    naming = naming_of(NO_DOG, TABLE, *DOGS, CUP)
     rng = np.random.default_rng(0)
     filters = foreign("here", naming, FACTS, 10, rng)
     assert sorted(row.question_id for row in filters) == ["3", "4", "5"]  # of a cup nobody knows
@@ -135,9 +139,28 @@ def test_a_foreign_question_is_offered_only_where_something_it_names_is_known_to
     assert foreign("here", naming, None, 10, rng) == []
 
 
+def test_questions_are_found_by_the_names_they_say_on_other_pictures_alone_whatever_their_order():
+    naming = naming_of(*DOGS[::-1], CUP, TABLE, NO_DOG)
+    assert {name: places.tolist() for name, places in naming.names.items()} == {
+        "table": [0],
+        "dog": [1, 2, 3],
+        "cup": [4],
+    }  # of "2" to "6": the one on existence is left out
+    drawn = naming.drawn(["dog", "cup", "table", "cow"], "here", 9, np.random.default_rng(0))
+    assert sorted(row.question_id for row in drawn) == ["3", "4", "5", "6"]
+    again = naming_of(CUP, *DOGS).drawn(["cup", "dog"], "here", 9, np.random.default_rng(0))
+    assert again == drawn
+    # The lot is that of a list of their ids.
+    assert [row.question_id for row in drawn] == np.random.default_rng(0).permutation(
+        ["3", "4", "5", "6"]
+    ).tolist()
+    elsewhere = Naming({row.question_id: row for row in (*DOGS, CUP)}, {"here"})
+    assert elsewhere.names == {} and elsewhere.drawn(["dog"], "here", 9, np.random.default_rng(0)) == []
+
+
 def test_by_a_graph_that_leaves_little_out_what_it_does_not_list_is_absent():
     listed = {"here": notation.scene("table 1", "cup 2", complete=False)}
-    naming = by_name([TABLE, *DOGS, CUP])
+    naming = naming_of(TABLE, *DOGS, CUP)
 
     def offered(left_out):
         facts = evidence_for("here", listed, {}, LEXICON, unlisted=Gaps(left_out))

@@ -5,21 +5,21 @@ import msgspec
 import numpy as np
 import pytest
 
+from pipeline.batching.companions import Offered
 from pipeline.batching.filter_questions import Filter
-from pipeline.batching.tasks import blocks, make_tasks, shown
+from pipeline.batching.tasks import blocks, make_tasks, shown, whole
 from pipeline.core.errors import UserError
-from pipeline.core.records import Candidate, Judgement, Picture, Screened
+from pipeline.core.records import Candidate, Picture, Step
 
 
 def candidate(number, text="What is it?", question_id=None):
-    row = Candidate(
+    return Candidate(
         candidate_id=f"cliphard_n1+{number}",
         subset="clip-hard",
         picture_id="n1",
         question_id=question_id or str(number),
         text=text,
     )
-    return Screened(candidate=row, judgement=Judgement(answerability="unknown"))
 
 
 def valid(text, source="own question", question_id=None):
@@ -44,8 +44,13 @@ def roles(task):
     return asked, next(q for q in (task.first, task.second) if q is not asked)
 
 
+def tasks_of(candidates, filters, *args, **named):
+    offered = {key: Offered.of(rows) for key, rows in filters.items()}
+    return list(make_tasks(candidates, offered, *args, **named))
+
+
 def made(filter_share=0.5, template_share=0.1, seed=3, candidates=CANDIDATES, filters=FILTERS):
-    return make_tasks(candidates, {"n1": filters}, template_share, filter_share, seed)
+    return tasks_of(candidates, {"n1": filters}, template_share, filter_share, seed)
 
 
 MANY = [
@@ -57,9 +62,7 @@ MANY = [
 
 def test_every_candidate_is_under_judgement_once_beside_one_companion():
     tasks = made()
-    assert sorted(roles(t)[0].candidate_id for t in tasks) == sorted(
-        row.candidate.candidate_id for row in CANDIDATES
-    )
+    assert sorted(roles(t)[0].candidate_id for t in tasks) == sorted(row.candidate_id for row in CANDIDATES)
     assert {roles(t)[1].role for t in tasks} == {"filter", "repeat"}
     assert len({t.task_id for t in tasks}) == 200
     assert [t.task_id for t in tasks] == sorted(t.task_id for t in tasks)
@@ -91,7 +94,7 @@ def test_half_of_the_filters_are_invalid_and_some_are_templates_and_either_comes
 
 
 def test_a_repeat_is_the_candidate_of_another_task_and_carries_no_verdict():
-    texts = {row.candidate.candidate_id: row.candidate.text for row in CANDIDATES}
+    texts = {row.candidate_id: row.text for row in CANDIDATES}
     for task in made():
         asked, beside = roles(task)
         if beside.role == "repeat":
@@ -110,9 +113,9 @@ def test_a_filter_says_why_it_is_one():
 
 
 def test_the_order_does_not_depend_on_the_order_of_the_candidates():
-    a = make_tasks(CANDIDATES, {"n1": FILTERS}, 0.1, 0.5, seed=3)
-    assert make_tasks(CANDIDATES[::-1], {"n1": FILTERS}, 0.1, 0.5, seed=3) == a
-    assert make_tasks(CANDIDATES, {"n1": FILTERS}, 0.1, 0.5, seed=4) != a
+    a = tasks_of(CANDIDATES, {"n1": FILTERS}, 0.1, 0.5, seed=3)
+    assert tasks_of(CANDIDATES[::-1], {"n1": FILTERS}, 0.1, 0.5, seed=3) == a
+    assert tasks_of(CANDIDATES, {"n1": FILTERS}, 0.1, 0.5, seed=4) != a
 
 
 def test_a_filter_is_never_the_candidate_itself_nor_what_it_was_made_from():
@@ -121,22 +124,22 @@ def test_a_filter_is_never_the_candidate_itself_nor_what_it_was_made_from():
         valid("What was it?", question_id="7"),
         valid("Is it red?", question_id="9"),
     ]
-    (task,) = make_tasks([candidate(1, "What is it?", question_id="7")], {"n1": pool}, 0, 0.5, seed=0)
+    (task,) = tasks_of([candidate(1, "What is it?", question_id="7")], {"n1": pool}, 0, 0.5, seed=0)
     assert roles(task)[1].text == "Is it red?"
 
 
 def test_without_evidence_of_absence_every_filter_is_valid():
-    tasks = make_tasks(CANDIDATES[:10], {"n1": [valid("valid")]}, 0, 0.5, seed=0)
+    tasks = tasks_of(CANDIDATES[:10], {"n1": [valid("valid")]}, 0, 0.5, seed=0)
     assert {roles(t)[1].expected for t in tasks} == {"valid", None}
 
 
 def test_a_picture_without_any_filter_is_told():
     with pytest.raises(UserError, match="no filter question for candidate cliphard_n1\\+0"):
-        make_tasks(CANDIDATES[:1], {"n1": []}, 0, 0.5, seed=0)
+        tasks_of(CANDIDATES[:1], {"n1": []}, 0, 0.5, seed=0)
 
 
 def test_the_browser_gets_a_key_a_picture_and_two_texts_and_nothing_else():
-    (task,) = make_tasks(
+    (task,) = tasks_of(
         [candidate(1, "What is the dog on?")], {"n1": [invalid("Where is the cat?")]}, 0, 0.5, seed=0
     )
     picture = Picture(
@@ -157,7 +160,7 @@ def test_the_browser_gets_a_key_a_picture_and_two_texts_and_nothing_else():
 
 def rows(subset, many):
     ids = [f"{subset}{number:03}" for number in range(many)]
-    return [msgspec.structs.replace(CANDIDATES[0].candidate, candidate_id=key, subset=subset) for key in ids]
+    return [msgspec.structs.replace(CANDIDATES[0], candidate_id=key, subset=subset) for key in ids]
 
 
 def test_the_surest_of_each_subset_go_out_first_and_no_block_lacks_a_subset():
@@ -171,8 +174,8 @@ def test_the_surest_of_each_subset_go_out_first_and_no_block_lacks_a_subset():
 
 
 def test_within_a_block_the_order_tells_nothing_of_the_estimate():
-    estimates = {row.candidate.candidate_id: i / 1000 for i, row in enumerate(CANDIDATES)}
-    tasks = make_tasks(CANDIDATES, {"n1": FILTERS}, 0.1, 0.5, 3, estimates)
+    estimates = {row.candidate_id: i / 1000 for i, row in enumerate(CANDIDATES)}
+    tasks = tasks_of(CANDIDATES, {"n1": FILTERS}, 0.1, 0.5, 3, estimates)
     assert {task.block for task in tasks} == {0}
     order = [estimates[roles(task)[0].candidate_id] for task in tasks]
     # Of 200 in order of a hash: a rank correlation of 0.28 is four standard deviations (1 / sqrt(199)) from none.
@@ -180,9 +183,44 @@ def test_within_a_block_the_order_tells_nothing_of_the_estimate():
 
 
 def test_tasks_stand_block_by_block():
-    estimates = {row.candidate.candidate_id: 0.5 for row in CANDIDATES}
+    estimates = {row.candidate_id: 0.5 for row in CANDIDATES}
     more = [candidate(f"x{i}", f"Where is {i}?") for i in range(200)]
-    estimates |= {row.candidate.candidate_id: 0.1 for row in more}
-    tasks = make_tasks([*CANDIDATES, *more], {"n1": FILTERS}, 0.1, 0.5, 3, estimates)
+    estimates |= {row.candidate_id: 0.1 for row in more}
+    tasks = tasks_of([*CANDIDATES, *more], {"n1": FILTERS}, 0.1, 0.5, 3, estimates)
     assert [task.block for task in tasks] == [0] * 200 + [1] * 200
     assert all("+x" in roles(task)[0].candidate_id for task in tasks[:200])
+
+
+def test_tasks_are_made_a_block_at_a_time():
+    estimates = {row.candidate_id: i / 1000 for i, row in enumerate(CANDIDATES)}
+    more = [candidate(f"x{i}", f"Where is {i}?") for i in range(200)]
+    estimates |= {row.candidate_id: 0.9 for row in more}
+    looked_up = []
+
+    class Watched(dict):
+        def __getitem__(self, key):
+            looked_up.append(key)
+            return super().__getitem__(key)
+
+    watched = Watched(n1=Offered.of(FILTERS))
+    tasks = make_tasks([*CANDIDATES, *more], watched, 0.1, 0.5, 3, estimates)
+    assert next(tasks).block == 0
+    before = len(looked_up)
+    assert [next(tasks).block for _ in range(199)] == [0] * 199 and len(looked_up) == before
+    assert next(tasks).block == 1 and len(looked_up) > before
+
+
+def test_programs_are_put_back_into_what_is_under_judgement_and_not_into_filters():
+    program = (Step(operation="select", argument="cup (1)", dependencies=()),)
+    asked = set()
+
+    def programs(row):
+        asked.add(row.candidate_id)
+        return program
+
+    for task in made():
+        done = whole(task, programs)
+        for row, before in ((done.first, task.first), (done.second, task.second)):
+            assert row.program == (before.program if row.role == "filter" else program)
+            assert msgspec.structs.replace(row, program=before.program) == before
+    assert asked == {row.candidate_id for row in CANDIDATES}

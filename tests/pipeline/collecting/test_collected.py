@@ -1,3 +1,4 @@
+import msgspec
 import numpy as np
 import pytest
 
@@ -23,7 +24,13 @@ def collected(prior=None, given=GIVEN, overlap=("ca", "cb", "cc", "cd"), **param
         for who, (known, candidate) in row.items()
     ]
     params, rows = CollectParams(simulate=True, **params), [screened(key) for key in given]
-    return collect(rows, judged_questions(tasks, verdicts), params, prior or {}, overlap)
+    return collect(
+        {row.candidate.candidate_id: row for row in rows},
+        judged_questions(tasks, verdicts),
+        params,
+        prior or {},
+        overlap,
+    )
 
 
 def test_votes_are_counted_after_failed_filters_are_set_aside():
@@ -129,7 +136,7 @@ def test_agreement_is_told_of_the_overlap_alone_and_of_annotators():
 
 
 def test_what_is_expected_to_be_wrong_is_what_the_probabilities_say():
-    found = expected_wrong(np.array([0.9, 1.0]), np.array([[0.9, 1.0], [0.8, 1.0]]))
+    found = expected_wrong(np.array([0.9, 1.0]), np.array([[900_000, 1_000_000], [800_000, 1_000_000]]))
     assert (found.value, found.low, found.high) == pytest.approx((0.05, 0.05125, 0.09875))
     assert expected_wrong(np.array([]), np.empty((2, 0))).value is None
 
@@ -145,3 +152,26 @@ def test_the_parameters_of_the_simulation_are_told_only_if_it_ran(simulate, ther
 def test_where_no_answer_counts_nothing_is_estimated_and_nothing_is_judged():
     result = collected(given={"a": {"x": (X, X)}})  # beside a failed filter
     assert [row.status for row in result.verified] == ["unjudged"] and result.posteriors == []
+
+
+def test_verified_candidates_are_kept_where_one_says_as_they_are_made():
+    made = iter(())
+
+    def keep(rows):
+        nonlocal made
+        made = rows
+        return tuple(rows)
+
+    rows = {f"c{key}": screened(key) for key in GIVEN}
+    tasks = {key: task(key) for key in GIVEN}
+    verdicts = [
+        verdict(key, who, said, known)
+        for key, all_said in GIVEN.items()
+        for who, (known, said) in all_said.items()
+    ]
+    found = collect(rows, judged_questions(tasks, verdicts), CollectParams(), keep=keep)
+    assert iter(made) is made  # one at a time, not a list
+    assert isinstance(found.verified, tuple)
+    assert found == msgspec.structs.replace(
+        collect(rows, judged_questions(tasks, verdicts), CollectParams()), verified=found.verified
+    )

@@ -13,6 +13,7 @@ from pipeline.core.files import (
     replacing,
     sha256_file,
     write_json,
+    write_json_list,
     write_jsonl,
     write_text,
 )
@@ -104,3 +105,12 @@ def test_sha256_is_that_of_the_standard(tmp_path):
 
 def test_a_content_key_depends_on_where_its_parts_are_divided():
     assert content_key("ab", "c") != content_key("a", "bc")
+
+
+@pytest.mark.parametrize(
+    "values", [[], [1], ["a\nb", {"b": [1, {"a": "ä\u2028"}], "a": {}}, [], [[]]], [PICTURE, PICTURE]]
+)
+def test_a_list_written_one_value_at_a_time_has_the_bytes_of_one_written_at_once(values, tmp_path):
+    write_json(tmp_path / "whole.json", values)
+    write_json_list(tmp_path / "parts.json", iter(values))
+    assert (tmp_path / "parts.json").read_bytes() == (tmp_path / "whole.json").read_bytes()

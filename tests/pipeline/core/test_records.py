@@ -84,3 +84,34 @@ def test_a_candidate_that_is_dropped_keeps_its_ids_and_text():
     for name in ("candidate_id", "subset", "picture_id", "question_id", "text"):
         assert getattr(dropped, name) == getattr(CANDIDATE, name)
     assert (dropped.stage, dropped.reason, dropped.detail) == ("screen", "repeated", "of another one")
+
+
+WORDS = {  # what files of data/ may say; "twins" of a drawn world alone
+    "Split": "testdev, train, val, test",
+    "Subset": "clip-easy, clip-hard, pt-easy, pt-hard, twins",
+    "EditKind": "object, attribute, relation",
+    "Category": "missing object, wrong attribute, wrong relation, no valid answer, underspecified",
+    "Answerability": "answerable, unanswerable, unknown",
+    "Choice": "valid, invalid, unsure",
+    "WordClass": "object, attribute, relation, frame, other",
+    "Difficulty": "random, popular, adversarial",
+    "EvidenceSource": "truth, scene graph, other questions, none",
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_file_may_say_these_words_and_no_others(name):
+    kind = getattr(records, name)
+    for word in WORDS[name].split(", "):
+        assert msgspec.convert(word, kind) == word
+    assert len(kind.__args__) == len(WORDS[name].split(", "))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_text_that_is_not_given_is_empty(kind):
+    defaults = {
+        field.name: field.default
+        for field in msgspec.structs.fields(kind)
+        if field.type is str and field.default is not msgspec.NODEFAULT
+    }
+    assert defaults == dict.fromkeys(defaults, "")

@@ -6,8 +6,8 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import write_jsonl
-from pipeline.core.records import Question
-from pipeline.core.rows import Groups, Singles, grouped
+from pipeline.core.records import Candidate, Judgement, Question, Screened
+from pipeline.core.rows import Groups, InOrder, Kept, PutAside, Singles, grouped
 
 ASKED = [
     ("03", "n2"),
@@ -109,3 +109,61 @@ def test_a_missing_file_is_told(tmp_path):
 def test_rows_in_memory_are_grouped_in_their_order_and_an_unknown_key_has_none():
     groups = grouped(["b1", "a1", "b2"], lambda row: row[0])
     assert (groups["b"], groups["a"], groups["c"]) == (["b1", "b2"], ["a1"], [])
+
+
+def test_records_can_be_asked_for_by_a_field_of_a_record_in_them(tmp_path):
+    rows = [
+        Screened(
+            candidate=Candidate(
+                candidate_id=key, subset="pt-easy", picture_id="n1", question_id="q", text="Ä"
+            ),
+            judgement=Judgement(answerability="unknown"),
+        )
+        for key in ("b", "a")
+    ]
+    write_jsonl(tmp_path / "s.jsonl", rows)
+    found = Singles(tmp_path / "s.jsonl", Screened, "candidate.candidate_id")
+    assert (list(found), found["a"], found["b"]) == (["b", "a"], rows[1], rows[0])
+
+
+def test_a_file_is_read_in_another_order_as_often_as_one_likes_and_equal_keys_as_they_stand(file):
+    rows = InOrder(file, Question, lambda row: row.picture_id.encode())
+    expected = [question(*pair) for pair in (("01", "n1"), ("03", "n2"), ("02", "n2"), ("04", "é/1"))]
+    assert (list(rows), len(rows)) == (expected, 4)
+    assert list(rows) == expected
+    assert expected[2] in rows and question("05", "n1") not in rows
+
+
+def test_an_order_needs_every_line_to_be_such_a_record(file):
+    with file.open("ab") as more:
+        more.write(b'{"colour": 1}\n')
+    with pytest.raises(UserError, match=r"q\.jsonl, line 5: not a Question"):
+        InOrder(file, Question, lambda row: row.question_id.encode())
+
+
+def test_two_who_read_an_order_at_once_do_not_disturb_each_other(file):
+    rows = InOrder(file, Question, lambda row: row.question_id.encode())
+    assert [(a.question_id, b.question_id) for a, b in zip(rows, rows, strict=True)] == [
+        (key, key) for key in ("01", "02", "03", "04")
+    ]
+
+
+def test_rows_that_fulfil_a_condition_are_looked_for_anew_each_time():
+    rows = [1, 2, 3]
+    odd = Kept(rows, lambda row: row % 2 == 1)
+    assert (list(odd), len(odd), 3 in odd, 2 in odd) == ([1, 3], 2, True, False)
+    rows.append(5)
+    assert list(odd) == [1, 3, 5]
+    assert not Kept(rows, lambda row: row > 9)
+
+
+def test_what_was_put_aside_is_found_by_its_key_and_leaves_no_file(tmp_path):
+    made = (question(*pair) for pair in ASKED)
+    aside = PutAside(tmp_path / "new", Question, ((row.question_id, row) for row in made))
+    assert (list(aside), len(aside)) == (["03", "01", "02", "04"], 4)
+    assert [aside[key] for key in ("04", "03", "04")] == [
+        question("04", "é/1"),
+        question("03", "n2"),
+        question("04", "é/1"),
+    ]
+    assert list((tmp_path / "new").iterdir()) == [] and aside.get("05") is None

@@ -113,3 +113,15 @@ def test_bytes_are_read_like_files_and_nothing_is_told(tmp_path):
     assert upright((tmp_path / "a.png").read_bytes()).getpixel((0, 0)) == RED
     with pytest.raises(ValueError, match="the file is empty"):
         upright(b"")
+
+
+@pytest.mark.parametrize(("height", "opens"), [(2, True), (3, False), (5, False)])
+def test_what_pillow_only_warns_of_is_refused_as_too_large(monkeypatch, tmp_path, height, opens):
+    # Pillow warns above its limit, here 12 pixels, and raises above twice as many: 12, 18 and 30 pixels.
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 12)
+    Image.new("RGB", (6, height)).save(tmp_path / "a.png")
+    if opens:
+        assert upright(tmp_path / "a.png").size == (6, height)
+    else:
+        with pytest.raises(ValueError, match="too large to open: Image size"):
+            upright(tmp_path / "a.png")

@@ -85,12 +85,14 @@ def test_text_in_quotes_and_plain_words_are_never_refused():
         ("a: {b: 1, c: 2, b: 3}\n", "line 1: the key b is there twice; keep one"),
         ("true: 1\n", "line 1: the key true is no text; put it in quotes"),
         ("7: 1\n", "line 1: the key 7 is no text; put it in quotes"),
-        ("? [a, b]\n: 1\n", "line 1: the key"),
+        ("? [a, b]\n: 1\n", "line 1: the key in brackets is no text"),
+        ("{a: 1}: 1\n", "line 1: the key in brackets is no text"),
     ],
 )
 def test_keys_are_texts_and_stand_there_once(text, fault):
     with pytest.raises(UserError) as caught:
         read_yaml(text, "params.yaml")
+    assert caught.value.problems[0] == "params.yaml: 1 problem"
     assert caught.value.problems[1].startswith(fault)
 
 
@@ -98,6 +100,7 @@ def test_everything_is_told_at_once():
     with pytest.raises(UserError) as caught:
         read_yaml("seed: 010\non: {x: 1, x: 2}\nlate: 1e3\n", "params.yaml")
     # `on` is a truth value to YAML 1.1 and a text to 1.2
+    assert caught.value.problems[0] == "params.yaml: 4 problems"
     assert [line.split(":")[0] for line in caught.value.problems] == [
         "params.yaml",
         "line 1",

@@ -64,14 +64,14 @@ def vocabulary(
     return Vocabulary(
         objects={name: entry(name, looks, seen) for name in names},
         attributes=dict.fromkeys((*LOOKS, *CHOICES), 5),
-        attribute_types=LOOKS,
+        attribute_types=dict(LOOKS),
         relations=dict.fromkeys(
             (*RELATIONS, "to the left of", "to the right of", "above", "below", "in front of", "behind"), 10
         ),
         categories=kinds or {},
         places={},
         weathers={},
-        alternatives=CHOICES,
+        alternatives=dict(CHOICES),
         described=dict.fromkeys(OPPOSITES, 10**9),
     )
 

@@ -40,3 +40,13 @@ def test_a_question_without_a_program_is_edited_in_its_definite_phrases_only():
     assert (easy.text, hard.text) == ("What is the red kite made of?", "What is the blue cup made of?")
     assert easy.program == () and easy.edits[0].step == -1
     assert made("pt-easy", "Is there a cup?", "", words).reason == "names no object"
+
+
+def test_each_thing_for_which_there_is_another_gives_way_and_the_others_stay():
+    asked = "select: cup (1)->relate: furniture,near,s (2) [0]->query: name [1]"
+    words = vocabulary("cup", "kite", "chair", kinds={"furniture": ("chair",)})  # no other kind to ask for
+    row = made("pt-easy", "What kind of furniture is near the cup?", asked, words, preset="paper")
+    assert [edit.old for edit in row.edits] == ["cup"]
+    both = "select: kite (1)->relate: cup,near,s (2) [0]->exist: ? [1]"
+    row = made("pt-easy", "Is the cup near the kite?", both, vocabulary("cup", "kite", "hat"), preset="paper")
+    assert [edit.old for edit in row.edits] == ["cup", "kite"]

@@ -25,3 +25,23 @@ def test_what_questions_ask_for_is_drawn_and_what_is_only_shown_more_seldom():
     table = ObjectTable(words)
     # Shares of questions plus 0.02 times shares of what is shown: 3/4 + 0.02/3, 1/4 + 0.02/3, 0.02/3
     assert [round(float(weight), 4) for weight in table.weight] == [0.7567, 0.2567, 0.0067]
+
+
+def test_neither_a_person_nor_a_place_is_asked_for_by_that_name():
+    kinds = {"person": ("man",), "place": ("street",), "furniture": ("chair",)}
+    table = ObjectTable(vocabulary("man", "street", "chair", kinds=kinds))
+    singular = frozenset({"singular", "mass"})
+    assert chosen(table, table.said_as(singular, True)) == {"furniture"}
+    assert chosen(table, table.said_as(singular, False)) == {"man", "street", "chair", "person"}
+
+
+def test_words_for_men_are_never_the_same_person_as_words_for_women():
+    men, women = (
+        ["man", "boy", "guy", "gentleman", "father", "men", "boys"],
+        ["woman", "girl", "lady", "mother", "daughter", "women", "girls"],
+    )
+    table = ObjectTable(vocabulary(*men, *women, kinds={"person": (*men, *women)}))
+    for own, other in ((men, women), (women, men)):
+        for name in own:
+            assert not chosen(table, table.confusable(name)) & set(other), name
+            assert chosen(table, table.confusable(name)) >= {"person", name}

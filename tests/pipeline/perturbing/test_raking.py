@@ -48,3 +48,17 @@ def test_a_common_context_has_factors_of_its_own_and_rare_ones_share():
     # Nobody wears a table (2): there it weighs at most a thousandth of the others, elsewhere not.
     worn, other = found["thing", "wearing o"], found["thing", ""]
     assert worn[2] < 0.001 * worn[:2].min() and other[2] > 0.1 * other[1]
+
+
+def test_rare_contexts_make_up_for_half_of_what_a_common_one_falls_short_of():
+    # What is worn gives up word 0 twelve times and may take 1 or 2 alone: 12, -6 and -6 fewer than wanted are put in.
+    worn = [Offer(("thing", "wearing o"), 0, np.array([1, 2]), np.ones(2))] * 12
+    # Elsewhere each is taken out 8 times, and may be put in anywhere: 8 + 12 / 2, 8 - 6 / 2, 8 - 6 / 2 times.
+    elsewhere = [
+        Offer(("thing", f"{place} o"), word, np.arange(3), np.ones(3))
+        for place in ("on", "in", "near")
+        for word in (0, 1, 2)
+        for _ in range(3 if place != "near" else 2)
+    ]
+    found = factors([*worn, *elsewhere], {"thing": 3})["thing", ""]
+    assert found / found[1] == pytest.approx([14 / 5, 1, 1], abs=1e-6)

@@ -48,6 +48,8 @@ def test_the_papers_easy_draw_takes_the_last():
     drawn = draw_by_the_paper("clip-easy", PLACES, ["a", "b"], 5, 0)
     assert drawn.picture.tolist() == [0] * 4 + [1] * 5
     assert drawn.place.tolist() == [0, 1, 2, 3, 0, 1, 2, 3, 4]
+    fewer = draw_by_the_paper("clip-easy", PLACES, ["a", "b"], 2, 0)  # of more places the first ones
+    assert fewer.place.tolist() == [0, 1, 0, 1]
 
 
 def world(pictures=12, each=6):

@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -8,7 +11,7 @@ from hypothesis import strategies as st
 from pipeline.core.records import Question
 from pipeline.ranking import topk
 from pipeline.ranking.rank_inputs import question_table
-from pipeline.ranking.topk import ends, scores_of
+from pipeline.ranking.topk import ends
 
 
 def table_of(owners, texts_of, pictures, texts):
@@ -114,15 +117,16 @@ def test_a_threshold_that_lets_too_few_or_too_many_pass_is_noticed_and_the_row_d
     a, b, owners, texts_of, table = random_world(6, 4000, 24)
     right = ends(a, b, table, 100, 30)
     assert right.redone == 0
-    threshold = topk._threshold
+    thresholds = topk._thresholds
 
-    def spoilt(guess, k, questions, depth):
-        limit, room = threshold(guess, k, questions, depth)
+    def spoilt(guess, sizes, questions, depth):
+        limits, rooms = thresholds(guess, sizes, questions, depth)
         if depth > 1:
-            return limit, room
-        return (limit + np.float32(0.2), room) if fault == "too high" else (limit, k + 5)
+            return limits, rooms
+        stricter = np.array([[0.2], [-0.2]], np.float32)
+        return (limits + stricter, rooms) if fault == "too high" else (limits, (sizes[0] + 5, sizes[1] + 5))
 
-    monkeypatch.setattr(topk, "_threshold", spoilt)
+    monkeypatch.setattr(topk, "_thresholds", spoilt)
     again = ends(a, b, table, 100, 30)
     assert again.redone == 6
     for end, right_end in ((again.best, right.best), (again.last, right.last)):
@@ -140,12 +144,26 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
     assert len({b"".join(a.tobytes() for end in (r.best, r.last) for a in end) for r in results}) == 1
 
 
-def test_single_pairs_are_scored_as_in_the_ranking():
-    a, b, _, texts_of, table = random_world(6, 4000, 24)
-    found = ends(a, b, table, 300, 300)
-    rows = np.repeat(np.arange(6), 300)
-    for places, scores in (found.best, found.last):
-        assert (scores_of(a, b, rows, texts_of[places.ravel()].astype(np.int64)) == scores.ravel()).all()
+@pytest.mark.parametrize(
+    "processor",
+    [{"OPENBLAS_CORETYPE": "Nehalem"}, {"OPENBLAS_CORETYPE": "Haswell"}]
+    + [{"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": ""} for name in ("generic", "nehalem")],
+    ids=lambda processor: next(iter(processor.values())),
+)
+def test_the_bytes_are_the_same_on_every_processor(processor):
+    # One process ranks and sums pairs with all instructions of this machine, one with those of an older one only.
+    ours, theirs = (
+        subprocess.run(
+            [sys.executable, "-m", "tests.pipeline.ranking.ranked_elsewhere"],
+            env=os.environ | {"OMP_NUM_THREADS": "1"} | more,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for more in ({}, processor)
+    )
+    assert ours == theirs
+    assert len(ours.split()) == 2
 
 
 def test_memory_does_not_grow_with_the_number_of_questions():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pipeline.releasing.release_facts import PAIRING, ReleaseFacts, VoteCounts, counts_of
 from pipeline.releasing.release_params import ReleaseParams
-from pipeline.releasing.subset_files import write_table
+from pipeline.releasing.subset_table import write_subset_table
 
 P = ReleaseParams(
     title="Tiny",
@@ -16,7 +16,12 @@ P = ReleaseParams(
     pictures=True,
 )
 JUDGED = VoteCounts(
-    annotators=8, excluded=1, votes={1: 2, 2: 5, 3: 13}, agreement="Alpha is high.", by_expert=7
+    annotators=8,
+    excluded=1,
+    votes={1: 2, 2: 5, 3: 13},
+    agreement="Alpha is high.",
+    by_expert=7,
+    invalid_filters=40,
 )
 
 
@@ -44,5 +49,5 @@ def tables(home: Path, items) -> Path:
     """Tables of these items, without pictures, as a release has them; the release's folder."""
     for subset, part in {(item.subset, item.part) for item in items}:
         members = [item for item in items if (item.subset, item.part) == (subset, part)]
-        write_table(home / f"data/{subset}-{part}.parquet", members, {}, "canary", False)
+        write_subset_table(home / f"data/{subset}-{part}.parquet", members, {}, "canary", False)
     return home

@@ -72,3 +72,9 @@ def test_limits_have_warnings_errata_and_what_the_data_set_says_of_itself(items)
         assert part in text
     assert "heart" not in text  # nothing is edited in clip-hard
     assert "Europe." in biases(facts(items, p=replace(P, biases=("Europe.",))))
+
+
+def test_a_card_says_when_no_filter_could_catch_who_calls_everything_valid(items):
+    told = "No filter question was known to be unanswerable"
+    unchecked = facts(items, judged=replace(JUDGED, invalid_filters=0))
+    assert told in " ".join(limits(unchecked)) and told not in " ".join(limits(facts(items)))

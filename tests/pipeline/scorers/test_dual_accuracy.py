@@ -1,4 +1,5 @@
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -75,3 +76,9 @@ def test_without_dev_items_the_fixed_threshold_serves():
 def test_a_benchmark_that_names_no_pairs_has_no_dual_accuracy():
     rows = [(*row[:3], "", *row[4:]) for row in ROWS]
     assert "which AQ and UQ belong together" in pairs_group(answered(rows), Options())["absent"]
+
+
+def test_without_a_pair_dual_accuracy_is_undefined_and_numpy_does_not_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(dual_accuracy([0.9, 0.1], [1, 0], [True, False], ["a", "b"]))

@@ -192,3 +192,18 @@ def test_entailed_questions_are_answered_in_the_same_file_of_predictions():
     found = gqa_group(joined, Options(all_questions={"other": question("yes")}))
     assert found["accuracy"]["value"] == 1.0 and found["consistency"] == {"value": 0.0, "items": 1}
     assert "needs GQA's questions file" in gqa_group(answered(), Options())["absent"]
+
+
+def test_what_is_absent_says_which_file_it_needs():
+    def grounding_of(**given):
+        return gqa_diagnostics({"a": question("red")}, {"a": "red"}, **given)["grounding"]
+
+    assert grounding_of() == {
+        "absent": "needs the model's attention over the picture (--extra attention=FILE)"
+    }
+    assert grounding_of(attention={"a": [[1.0]]}) == {
+        "absent": "needs scene graphs, which GQA gives for train and val only (--extra scenes=FILE)"
+    }
+    assert grounding_of(attention={}, scenes={}) == {
+        "absent": "1 of 1 questions have no attention or no scene graph"
+    }

@@ -153,3 +153,22 @@ def test_a_batchs_answer_that_was_cut_off_is_a_failure():
     body = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": said}
     row = {"custom_id": "a1", "response": {"status_code": 200, "body": body}}
     assert HARNESSES["OpenAI batch"].sample(row).failure == "truncated"
+
+
+@pytest.mark.parametrize(
+    ("harness", "row"),
+    [
+        ("lmms-eval", {"doc_id": 0, "resps": []}),
+        ("lmms-eval", {"doc_id": 0, "filtered_resps": []}),
+        ("inspect_ai", {"epoch": 1, "output": {}}),
+        ("OpenAI batch", {"custom_id": "a1", "response": {}}),
+        ("OpenAI batch", {"custom_id": "a1", "error": {}}),
+        ("VLMEvalKit", {"index": "a1", "question": "?", "prediction": "red"}),
+    ],
+)
+def test_a_harness_is_known_by_these_keys_and_by_none_of_them_fewer(harness, row):
+    assert [name for name in HARNESSES if HARNESSES[name].writes(row)] == [harness]
+    for key in row:
+        assert not any(
+            known.writes({name: row[name] for name in row if name != key}) for known in HARNESSES.values()
+        )

@@ -142,3 +142,9 @@ def test_confidence_equal_to_tau_is_rejected():
 def test_a_single_kind_is_refused():
     with pytest.raises(ValueError, match="only AQs"):
         published_scores([0.5], [True], [True])
+
+
+@pytest.mark.parametrize(("answerable", "kind"), [([True, True], "AQs"), ([False, False], "UQs")])
+def test_the_published_script_needs_both_kinds(answerable, kind):
+    with pytest.raises(ValueError, match=f"needs AQs and UQs; there are only {kind}"):
+        published_scores([0.9, 0.1], [True, False], answerable)

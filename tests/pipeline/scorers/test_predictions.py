@@ -193,3 +193,52 @@ def test_rows_may_name_their_columns_differently(tmp_path):
 def test_one_faulty_row_after_many_good_ones_is_found(tmp_path, row, fault):
     rows = [{"id": i, "answer": "red", "confidence": i / 2000} for i in range(2000)]
     assert read_predictions(write(tmp_path / "m.json", [*rows, row])).faults[1:] == (fault,)
+
+
+# What logs and tables of models call a model's words, and the right answer.
+BESIDE = [
+    "response",
+    "responses",
+    "resps",
+    "filtered_resps",
+    "output",
+    "outputs",
+    "pred",
+    "predicted",
+    "model_answer",
+    "model_output",
+    "model_response",
+    "generated",
+    "generation",
+    "completion",
+    "target",
+    "targets",
+    "label",
+    "labels",
+    "gold",
+    "gold_answer",
+    "gt",
+    "gt_answer",
+    "ground_truth",
+    "reference",
+]
+
+
+@pytest.mark.parametrize("key", BESIDE)
+def test_an_answer_beside_a_column_that_may_be_the_answer_is_asked_about(tmp_path, key):
+    path = write(tmp_path / "m.json", [{"question_id": "a", "answer": "red", key: "blue"}])
+    assert (
+        f"1 rows, from row 1 on, have `answer` beside {key}: is it the model's"
+        in read_predictions(path).faults[1]
+    )
+
+
+def test_labels_of_a_file_that_comes_in_parts_are_all_kept(tmp_path):
+    # Parquet is read in stretches of rows; a label stands in the first and in the last of 70,000.
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    said = [True, *[None] * 69_998, False]
+    columns = {"id": [str(i) for i in range(70_000)], "answer": ["red"] * 70_000, "abstained": said}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "m.parquet")
+    assert read_predictions(tmp_path / "m.parquet").labels == {"0": 0.0, "69999": 1.0}

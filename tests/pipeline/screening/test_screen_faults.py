@@ -5,6 +5,7 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.core.records import Candidate, Edit
+from pipeline.programs.operations import parse
 from pipeline.screening import screen_faults as faults
 from pipeline.screening import screen_rules as rules
 from pipeline.screening.screen_faults import ScreenCase
@@ -122,6 +123,15 @@ def test_a_question_that_has_an_answer_at_every_picture_is_no_candidate():
         assert [d.reason for d in dropped] == [rules.ALWAYS_ANSWERABLE]
     which = ("Is this a park or a farm?", "select: scene->choose place: park|farm [0]", "park")
     assert kept_or_why(which, scenes=(), subset="clip-easy") == rules.ALREADY_ASKED  # of n1 itself
+
+
+def test_what_takes_something_for_granted_has_no_answer_at_every_picture():
+    for semantic in (
+        "select: table (1)->relate: cup,on,s (-) [0]->exist: ? [1]",  # a table
+        "select: cup (1)->verify color: red [0]->select: pig (-)->exist: ? [2]->and: [1, 3]",  # the first half, a cup
+        "select: cup (1)->query: color [0]",
+    ):
+        assert not faults.always_answerable(parse(steps(semantic)))
 
 
 def test_a_text_already_asked_of_the_picture_goes_whatever_its_capitals_and_blanks():

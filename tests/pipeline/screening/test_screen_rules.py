@@ -262,3 +262,9 @@ def test_the_papers_filter_looks_at_the_question_alone():
     named = candidate("What is the cup called?", "select: cup (1)->query: name [0]")
     place = candidate("What place is this?", "select: scene->query: place [0]")
     assert rules.pass_conflict_filter([black, slip, twice, named, place], VOCABULARY) == [slip, named, place]
+
+
+def test_the_rules_that_claim_an_answer_are_those_that_the_truth_can_grade():
+    # An edit without effect leaves the picture's own question; what was asked there has its answer; the last two say so.
+    claims = {rule.reason for rule in rules.RULES if rule.of_picture}
+    assert claims == {rules.WITHOUT_EFFECT, rules.ALREADY_ASKED, rules.ALWAYS_ANSWERABLE, rules.BY_EVIDENCE}

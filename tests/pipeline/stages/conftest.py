@@ -8,7 +8,7 @@ BEGIN = datetime(2025, 1, 1, tzinfo=UTC)
 
 
 def export(tasks, choose):
-    """A Label Studio export in which persons 1, 2 and 3 answered everything as `choose(person, question)` says."""
+    """What was pulled if annotators 1, 2 and 3 answered everything as `choose(person, question)` says."""
 
     def result(name, choice):
         return {"from_name": name, "to_name": "image", "type": "choices", "value": {"choices": [choice]}}
@@ -20,7 +20,7 @@ def export(tasks, choose):
             "annotations": [
                 {
                     "id": 10 * i + who,
-                    "completed_by": who,
+                    "completed_by": f"annotator-{who:02}",
                     "was_cancelled": False,
                     "created_at": (BEGIN + timedelta(seconds=20 * i)).isoformat(),
                     "result": [

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from annotation.study.betrayal import Betrayal
+from annotation.study.asking import Asking, AskingRules
+from annotation.study.asking_params import as_asked
+from annotation.study.betrayal import Betrayal, betrayals, shown_questions
+from annotation.study.forecast import simulated_stream
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, read_jsonl, write_jsonl
 from pipeline.core.records import Screened, Task, TaskQuestion, Verified
@@ -185,3 +188,30 @@ def test_where_no_candidate_is_left_nobody_is_sent_to_judge_none(screened):
         UserError, match="no candidate is left to be judged; give more pictures and questions"
     ):
         batch.main()
+
+
+def test_what_tells_filters_is_measured_on_the_blocks_that_its_judgements_reach(monkeypatch):
+    def row(number):
+        block = number // 50
+        asked = TaskQuestion(key="c", text=f"candidate {number}", role="candidate", candidate_id=f"c{number}")
+        known = TaskQuestion(key="f", text=f"filter {number}", role="filter", expected="valid")
+        return Task(
+            task_id=f"{number:04}",
+            picture_id=f"n{number % 9}",
+            subset="clip-hard",
+            first=asked,
+            second=known,
+            block=block,
+        )
+
+    made = [row(number) for number in range(1000)]
+    estimates = {f"c{number}": 0.2 for number in range(1000)}
+    monkeypatch.setattr(batch, "MOST_MEASURED", 120)
+    left = iter(made)
+    found = batch.betrayed(left, estimates, seed=0)
+    # 120 judgements and a wave of 100 reach into the fifth block of 50; the first task of the sixth ends it.
+    assert next(left).task_id == "0251"
+    everything = Asking([as_asked(task) for task in made], estimates, AskingRules(budget=120, seed=0))
+    stream = simulated_stream(everything, [f"person {number}" for number in range(batch.PEOPLE)], 0)
+    assert len(stream) == 120
+    assert found == betrayals(shown_questions(stream, {task.task_id: task for task in made}), 0)

@@ -247,7 +247,7 @@ def test_who_answers_too_fast_is_set_aside_unless_that_is_only_told(batched, set
     rows = export(tasks, answer)
     for row in rows:
         for annotation in row["annotations"]:
-            annotation["lead_time"] = 1.0 if annotation["completed_by"] == 3 else 12.0
+            annotation["lead_time"] = 1.0 if annotation["completed_by"] == "annotator-03" else 12.0
     pulled(rows)
     set_params("collect", simulate=False)
     collect.main()

@@ -19,7 +19,7 @@ from pipeline.releasing.provenance import Provenance, canary
 from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.without_errata import without_errata
 from pipeline.stages import release as release_stage
-from tests.annotation.study.conftest import screened, task, verdict
+from tests.annotation.study.conftest import candidates, task, verdict
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_what_rests_on_an_experts_word_is_counted_apart_and_experts_are_no_annot
     verdicts = [
         verdict(key, who, choice, "valid") for key, row in said.items() for who, choice in row.items()
     ]
-    rows, params = [screened(key) for key in said], CollectParams(rule="majority")
+    rows, params = candidates(said), CollectParams(rule="majority")
     result = collect(rows, judged_questions(tasks, verdicts), params, {}, {"ca", "cb"})
     uqs = [
         Item(

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from pipeline.core import by_picture as core_candidates
+from pipeline.core.engine import ordered_map
 from pipeline.core.files import read_jsonl, write_jsonl
-from pipeline.core.parallel import ordered_map
 from pipeline.core.records import Candidate, Picture, Question, Screened, Tagged
 from pipeline.counting import vocabulary_counts
 from pipeline.judge.reconstruct import Reconstructed

@@ -19,11 +19,12 @@ async function step(body, tried = 0) {
   if (busy && !tried) return;
   busy = true;
   lock();
+  let fault = "No connection";
   try {
     const reply = await fetch("/desk/step", { method: "POST", credentials: "same-origin", redirect: "manual",
       headers: { "Content-Type": "application/json", "X-CSRFToken": document.body.dataset.csrf }, body: JSON.stringify(body) });
     if (reply.type === "opaqueredirect" || reply.status === 401 || reply.status === 403) return stop("You are logged out here. Open your own link again; what you chose is kept.", "Load again", () => location.assign("/desk/"));
-    if (reply.status >= 500) throw new Error(reply.status);
+    if (reply.status >= 500) throw new Error(fault = `The server has a fault (${reply.status})`);
     const told = await reply.json();
     if (!reply.ok) return stop(told.detail || "The server did not take this.", "Load again", () => location.reload());
     say("");
@@ -32,7 +33,7 @@ async function step(body, tried = 0) {
     show(told);
   } catch {
     const wait = Math.min(2 ** tried, 20);
-    say(`No connection. What you chose is kept; trying again in ${wait} s.`, "Try now", () => { clearTimeout(timer); step(body, tried + 1); });
+    say(`${fault}. What you chose is kept; trying again in ${wait} s.`, "Try now", () => { clearTimeout(timer); step(body, tried + 1); });
     const timer = setTimeout(() => step(body, tried + 1), wait * 1000);
   }
 }

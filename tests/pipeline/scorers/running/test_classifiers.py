@@ -152,3 +152,6 @@ def test_probabilities_near_nothing_have_a_logarithm(vilt, monkeypatch):
 
     told = model.api._logprobs(NetAnswer("yes", 0.0, np.array([0.0, 0.0, 0.0, 0.0, 0.0])), 2)
     assert all(math.isfinite(token.logprob) for token in [told.content[0], *told.content[0].top_logprobs])
+    assert [token.bytes for token in told.content] == [
+        [ord(letter) for letter in "yes"]
+    ]  # as OpenAI's form has it

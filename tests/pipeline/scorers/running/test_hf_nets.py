@@ -1,9 +1,11 @@
 """What the models of transformers share: names of answers, hashes, pictures."""
 
 import hashlib
+from io import BytesIO
 from types import SimpleNamespace
 
 import pytest
+from PIL import Image
 
 from pipeline.scorers.validation import InputError
 
@@ -11,11 +13,11 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 from pipeline.scorers.running.hf_nets import (
     NetSettings,
-    ShownQuestion,
     answers_of,
     file_hash,
     opened,
     weights_hash,
+    why_not_loaded,
 )
 from tests.pipeline.scorers.running.tiny_models import picture
 
@@ -40,5 +42,31 @@ def test_a_folder_is_known_by_all_its_weights(tmp_path):
 
 
 def test_pictures_are_opened_in_colour():
-    image = opened(ShownQuestion("", picture(0, (8, 4))))
+    image = opened(picture(0, (8, 4)))
     assert (image.mode, image.size) == ("RGB", (8, 4))
+
+
+def test_pictures_are_turned_as_browsers_turn_them_and_only_of_formats_that_they_show():
+    turned, tiff = BytesIO(), BytesIO()
+    exif = Image.Exif()
+    exif[0x0112] = 6  # EXIF's orientation: a quarter turn clockwise when shown
+    Image.new("RGB", (8, 4)).save(turned, "JPEG", exif=exif)
+    assert opened(turned.getvalue()).size == (4, 8)
+    Image.new("RGB", (8, 4)).save(tiff, "TIFF")
+    with pytest.raises(OSError, match="cannot identify"):
+        opened(tiff.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [("1", True), ("true", True), ("YES", True), ("on", True), ("0", False), ("", False), ("no", False)],
+)
+def test_that_nothing_is_fetched_is_told_where_the_hub_is_switched_off(monkeypatch, tmp_path, value, told):
+    # What huggingface_hub takes for true (its constants.ENV_VARS_TRUE_VALUES: 1, ON, YES, TRUE).
+    monkeypatch.setenv("HF_HUB_OFFLINE", value)
+    why = why_not_loaded("hf-vqa/a/b", "a/b", OSError("no such file\nmore"))
+    assert (
+        why
+        == f"hf-vqa/a/b cannot be loaded{' (HF_HUB_OFFLINE is set: nothing is fetched)' * told}: no such file"
+    )
+    assert "OFFLINE" not in why_not_loaded("m", str(tmp_path), OSError("damaged"))  # a folder is not fetched

@@ -1,4 +1,4 @@
-"""Work on several processes. What they are given to do are functions of this module."""
+"""Work on several processes, by either engine. What they are given to do are functions of this module."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from pipeline.core import engine
+from pipeline.core.engine import WAITING, networks, ordered_map, processes, threads
 from pipeline.core.errors import UserError
-from pipeline.core.parallel import WAITING, ordered_map, processes, threads
 
 ROOT = Path(__file__).parents[3]
 
@@ -34,12 +35,6 @@ def added(state: tuple[int, int], item: int) -> tuple[int, int]:
 def refused(state: object, item: int) -> int:
     if item == 7:
         raise UserError(f"item {item}: no good")
-    return item
-
-
-def killed(state: object, item: int) -> int:
-    if item == 5:
-        os.kill(os.getpid(), signal.SIGKILL)
     return item
 
 
@@ -84,11 +79,6 @@ def test_a_users_mistake_reaches_the_user_whole(number, set_up, work, lines):
     assert caught.value.problems == lines
 
 
-def test_a_process_that_is_killed_is_told_and_what_to_do():
-    with pytest.raises(UserError, match="was killed.*OMP_NUM_THREADS=1"):
-        list(ordered_map(killed, range(20), partial(tables, 0), 2, piece=1))
-
-
 def test_few_items_are_not_worth_a_process_and_the_user_says_how_many_at_most(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     assert [processes(items, each=100) for items in (0, 99, 199, 200, 300, 9000)] == [1, 1, 1, 2, 3, 3]
@@ -98,11 +88,57 @@ def test_few_items_are_not_worth_a_process_and_the_user_says_how_many_at_most(mo
     assert threads() == len(os.sched_getaffinity(0))
 
 
+def test_an_engine_that_is_none_is_told_with_those_there_are(monkeypatch):
+    monkeypatch.setenv("RGQA_ENGINE", "rya")
+    for ask in (lambda: processes(1), lambda: networks(1), lambda: list(ordered_map(added, [1], broken, 2))):
+        with pytest.raises(UserError, match="no engine 'rya'; choose from local, ray"):
+            ask()
+
+
+def test_a_cluster_is_worth_as_many_processes_as_it_has_processors(monkeypatch):
+    monkeypatch.setenv("RGQA_ENGINE", "ray")
+    monkeypatch.setattr(engine, "_resource", {"CPU": 96, "GPU": 8}.__getitem__)
+    assert [processes(items, each=100) for items in (0, 199, 300, 90_000)] == [1, 1, 3, 96]
+
+
+@pytest.mark.parametrize(
+    "share, batches, gpu, copies",
+    [
+        ("", 1000, True, (8, 1.0)),  # one for each of 8 GPUs
+        ("0.25", 1000, True, (32, 0.25)),
+        (".3", 1000, True, (24, 0.3)),  # three fit on a GPU, as none is split between two
+        ("0.25", 5, True, (5, 0.25)),  # no more than there are batches
+        ("", 80, False, (10, 0.0)),  # by processors: one for each 8 batches,
+        ("", 8000, False, (96, 0.0)),  # and no more than there are
+        ("", 0, True, (1, 0.0)),
+    ],
+)
+def test_copies_of_a_network_share_the_gpus_of_a_cluster(share, batches, gpu, copies, monkeypatch):
+    monkeypatch.setenv("RGQA_ENGINE", "ray")
+    monkeypatch.setenv("RGQA_GPU_SHARE", share)
+    monkeypatch.setattr(engine, "_resource", {"CPU": 96, "GPU": 8}.__getitem__)
+    assert networks(batches, gpu=gpu) == copies
+
+
+def test_on_this_machine_there_is_one_network(monkeypatch):
+    monkeypatch.delenv("RGQA_ENGINE", raising=False)
+    assert networks(1000) == (1, 0.0)
+
+
+@pytest.mark.parametrize("share", ["0", "2", "1.5", "half", "-0.5", ".0"])
+def test_a_share_of_a_gpu_is_above_0_and_at_most_1(share, monkeypatch):
+    monkeypatch.setenv("RGQA_ENGINE", "ray")
+    monkeypatch.setenv("RGQA_GPU_SHARE", share)
+    monkeypatch.setattr(engine, "_resource", {"CPU": 96, "GPU": 8}.__getitem__)
+    with pytest.raises(UserError, match="RGQA_GPU_SHARE: expected a share of a GPU, above 0 and up to 1"):
+        networks(100)
+
+
 ENDLESS = """
 from functools import partial
 from pipeline.core.errors import run
-from pipeline.core.parallel import ordered_map
-from tests.pipeline.core.test_parallel import added, tables
+from pipeline.core.engine import ordered_map
+from tests.pipeline.core.test_engine import added, tables
 
 def main():
     for value, process in ordered_map(added, range(10**9), partial(tables, 0), 2, piece=1):

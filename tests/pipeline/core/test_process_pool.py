@@ -1,0 +1,58 @@
+"""Processes of this machine that are killed. What they are given to do are functions of this module."""
+
+from __future__ import annotations
+
+import os
+import signal
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.engine import ordered_map
+from pipeline.core.errors import UserError
+from pipeline.core.process_pool import AGAIN, ProcessPool, killed
+
+
+def killed_once(folder: Path, item: int) -> int:
+    """The first process that comes to each seventh item is killed."""
+    trace = folder / str(item)
+    if item % 7 == 3 and not trace.exists():
+        trace.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item * item
+
+
+def always_killed(folder: Path, item: int) -> int:
+    if item == 5:
+        with (folder / "tries").open("a") as file:
+            file.write(".")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item
+
+
+def test_what_a_killed_process_had_is_done_again_and_nothing_is_lost(tmp_path):
+    results = ordered_map(killed_once, range(20), partial(Path, tmp_path), 2, piece=2)
+    assert list(results) == [item * item for item in range(20)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["10", "17", "3"]
+
+
+def test_work_that_kills_every_process_is_told_and_what_to_do(tmp_path):
+    with pytest.raises(UserError, match="was killed.*3 times.*OMP_NUM_THREADS=1"):
+        list(ordered_map(always_killed, range(20), partial(Path, tmp_path), 2, piece=1))
+    assert (tmp_path / "tries").read_text() == "." * (1 + AGAIN)
+
+
+def test_a_piece_given_to_a_pool_that_has_just_broken_is_done_all_the_same(tmp_path):
+    pool = ProcessPool(killed_once, partial(Path, tmp_path), 1)
+    first = pool.give([3])
+    with pytest.raises(Exception, match="terminated abruptly"):
+        pool._out[first][1].result()
+    then = pool.give([4])
+    assert (pool.take(then), pool.take(first)) == ([16], [9])
+    pool.end()
+
+
+def test_the_reason_is_told_in_one_line():
+    assert killed("one\ntwo").problems[0].endswith("(one)")
+    assert killed(KeyError()).problems[0].endswith("(KeyError)")

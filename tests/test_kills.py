@@ -1,0 +1,82 @@
+import signal
+import subprocess
+import sys
+import time
+from itertools import islice
+
+import pytest
+
+from tests import kills
+from tests.kills import Done, differing, killed, moments, sums
+
+
+def test_every_stage_comes_once_before_any_comes_again_and_the_draw_is_the_same_each_time():
+    drawn = list(islice(moments(["a", "b", "c"]), 7))
+    assert [sorted(stage for stage, _ in drawn[i : i + 3]) for i in (0, 3)] == [["a", "b", "c"]] * 2
+    assert drawn == list(islice(moments(["a", "b", "c"]), 7))
+    assert len({share for _, share in drawn}) == 7 and all(0 <= share < 1 for _, share in drawn)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A clone with one file that a stage wrote."""
+    (tmp_path / "data/x/interim/rank").mkdir(parents=True)
+    (tmp_path / "build").mkdir()
+    (tmp_path / ".gitignore").write_text("interim\nbuild\n")
+    (tmp_path / "data/x/interim/rank/rank.json").write_text("1")
+    for command in ("init", "add .", "-c user.name=n -c user.email=e commit -m c"):
+        subprocess.run(["git", *command.split()], cwd=tmp_path, check=True, capture_output=True)
+    return tmp_path
+
+
+def test_a_byte_more_or_a_file_left_behind_is_seen(tree):
+    before = sums(tree)
+    assert list(before) == ["data/x/interim/rank/rank.json"] and differing(tree, before) == []
+    (tree / "data/x/interim/rank/rank.json").write_text("2")
+    (tree / "data/x/interim/rank/.rank.json.tmp").write_text("1")
+    (tree / "dvc.lock").write_text("")
+    assert differing(tree, before) == [
+        "data/x/interim/rank/.rank.json.tmp",
+        "data/x/interim/rank/rank.json",
+        "?? dvc.lock",
+    ]
+
+
+def test_a_run_is_killed_with_all_that_it_started(tree, monkeypatch):
+    # A run of a minute that starts another one, which writes on and on; it is killed after 0.04 of 50 s, once and for all.
+    begun, beats = [], tree / "build/beats"
+    beating = f"import time\nfor _ in range(600): open({str(beats)!r}, 'a').write('x'), time.sleep(0.1)"
+    starting = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {beating!r}])"
+
+    def repro(tree, *options):
+        begun.append(subprocess.Popen([sys.executable, "-c", starting], start_new_session=True))
+        while not beats.exists():
+            time.sleep(0.01)
+        return begun[-1]
+
+    monkeypatch.setattr(kills, "repro", repro)
+    assert killed(tree, "rank", 0.04, Done(seconds={"rank": 50.0})) == 2.0
+    assert [run.returncode for run in begun] == [-signal.SIGKILL]
+    written = beats.stat().st_size
+    time.sleep(0.5)
+    assert beats.stat().st_size == written > 0
+
+
+@pytest.mark.parametrize(
+    ("lock", "well", "said"), [("whole", False, ""), ("ha", True, "git checkout dvc.lock")]
+)
+def test_a_lock_that_was_cut_off_is_gits_again_and_nothing_else_is_forgiven(
+    tree, monkeypatch, capsys, lock, well, said
+):
+    (tree / "dvc.lock").write_text("whole")
+    for command in ("add .", "-c user.name=n -c user.email=e commit -m c"):
+        subprocess.run(["git", *command.split()], cwd=tree, check=True, capture_output=True)
+    (tree / "dvc.lock").write_text(lock)
+
+    def repro(tree, *options):  # fails where the lock is cut off; or always, for another reason
+        fails = not well or (tree / "dvc.lock").read_text() != "whole"
+        return subprocess.Popen([sys.executable, "-c", f"raise SystemExit({int(fails)})"])
+
+    monkeypatch.setattr(kills, "repro", repro)
+    assert kills.goes_on(tree) == well
+    assert (said in capsys.readouterr().out) and (tree / "dvc.lock").read_text() == "whole"

@@ -1,0 +1,85 @@
+import subprocess
+from pathlib import Path
+
+import libcst as cst
+import pytest
+
+from tests import closure, mutant_runs, mutants
+from tests.mutant_runs import outcomes
+from tests.mutants import Changes, drawn
+
+
+def changed(text: str) -> set[str]:
+    """A line of code with each of its changes."""
+    module = cst.parse_module(text)
+    module.visit(changes := Changes())
+    return {
+        cst.ensure_type(module.deep_replace(node, other), cst.Module).code.strip()
+        for node, other in changes.found
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "faults"),
+    [
+        ("x = a < b", {"x = a <= b"}),
+        ("x = a + 1", {"x = a - 1", "x = a + 2"}),
+        ("any(rows)", {"all(rows)", "pass"}),
+        ("copy.chmod(0o444)", {"pass", "copy.chmod(293)"}),  # 0o444 + 1
+        ("x = f(a, key=b)", {"x = f(a, )"}),
+        ('x: Literal["a"] = T', set()),
+        ("x = a if b else c", {"x = a if (b) and False else c", "x = a if (b) or True else c"}),
+    ],
+)
+def test_a_line_is_changed_in_each_way_that_is_a_fault(line, faults):
+    assert changed(line) == faults
+
+
+def test_a_draw_is_the_same_each_time_and_begins_with_any_shorter_one():
+    module = Path("pipeline/perturbing/raking.py")
+    ten = drawn([module], 10)
+    assert [mutant.place for mutant in drawn([module], 4)] == [mutant.place for mutant in ten[:4]]
+    assert len({mutant.place for mutant in ten}) == 10
+    for mutant in ten:
+        before, after = (mutants.ROOT / module).read_text().splitlines(), mutant.text.splitlines()
+        differ = [n for n, (old, new) in enumerate(zip(before, after, strict=True), 1) if old != new]
+        assert differ == [mutant.line]
+
+
+@pytest.fixture
+def one(tmp_path, monkeypatch):
+    """A project of one module, f(x) = x + 0, whose test asks for f(1) == 1."""
+    module, test = tmp_path / "pipeline/core/one.py", tmp_path / "tests/pipeline/core/test_one.py"
+    for path, text in {
+        module: "def f(x):\n    return x + 0\n",
+        test: "from pipeline.core.one import f\n\n\ndef test_one():\n    assert f(1) == 1\n",
+        tmp_path / "pipeline/__init__.py": "",
+        tmp_path / "pipeline/core/__init__.py": "",
+        tmp_path / "pyproject.toml": "",
+    }.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    for where in (closure, mutants, mutant_runs):
+        monkeypatch.setattr(where, "ROOT", tmp_path)
+    monkeypatch.setattr(mutant_runs, "LIBRARIES", ())
+    monkeypatch.setattr(mutant_runs, "PACKAGES", ("pipeline",))
+    return module
+
+
+def test_a_fault_that_a_test_sees_is_killed_and_one_that_none_can_see_survives(one):
+    # 1 - 0 is 1 as well; 1 + 1 is not.
+    found = mutants.mutants(Path("pipeline/core/one.py"))
+    said = {mutant.became: (said, by) for mutant, said, by in outcomes(list(found), 1)}
+    assert said == {
+        "return x - 0": ("survived", ""),
+        "return x + 1": ("killed", "tests/pipeline/core/test_one.py::test_one"),
+    }
+    assert one.read_text() == "def f(x):\n    return x + 0\n"  # spoilt is a copy
+
+
+def test_a_module_whose_tests_fail_as_it_is_tells_nothing(one):
+    one.write_text("def f(x):\n    return x + 5\n")
+    mutant = next(mutants.mutants(Path("pipeline/core/one.py")))
+    ((_, said, why),) = outcomes([mutant], 1)
+    assert said == "untested" and why.startswith("tests/pipeline/core/test_one.py failed unspoilt")
