@@ -4,7 +4,7 @@ import re
 import pytest
 
 from pipeline.scorers.answered import FILES, Options
-from pipeline.scorers.options import OPTIONS, options_of, parser
+from pipeline.scorers.options import OPTIONS, WANTED, options_of, parser
 from pipeline.scorers.validation import InputError
 
 EVERY = [option for group in OPTIONS.values() for option in group]
@@ -63,3 +63,18 @@ def test_what_cannot_be_is_refused(words, expected):
         options_of(words)
     (problem,) = caught.value.problems
     assert problem.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("mode", ("strict", "parity")),
+        ("part", ("test", "dev", "all")),
+        ("match", ("exact", "vqa", "squad")),
+        ("missing", ("refuse", "wrong", "drop")),
+    ],
+)
+def test_what_a_message_offers_is_taken_and_nothing_else(name, values):
+    wanted, fits = WANTED[name]
+    assert wanted == " or ".join((", ".join(values[:-1]), values[-1]))
+    assert all(fits(value) for value in values) and not any(fits(value.upper()) for value in values)
