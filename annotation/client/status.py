@@ -10,7 +10,7 @@ from typing import Any
 from annotation.client.credentials import connection
 from annotation.client.pull import answers
 from annotation.client.volunteers import welcome
-from annotation.study.exports import keep, verdicts_of
+from annotation.study.exports import keep, person_of, verdicts_of
 from annotation.study.forecast import IDLE
 from annotation.study.judged import judged_questions
 from annotation.study.roster import Annotator, read_roster
@@ -38,7 +38,7 @@ def status() -> None:
     gaps = defaultdict[str, list[float | None]](list)
     for row in verdicts:
         gaps[row.annotator].append(row.gap)
-    skipped = Counter(str(row.completed_by) for row in given.values() if row.was_cancelled)
+    skipped = Counter(person_of(row) for row in given.values() if row.was_cancelled)
     speeds = {name: pace(own) for name, own in gaps.items()}
     print_table(
         (
