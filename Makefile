@@ -32,11 +32,13 @@ check: setup
 	$(BIN)/python -m pytest --doctest-modules $(CODE) --ignore annotation/server/studio
 	$(BIN)/python -m pytest tests/test_documents.py tests/test_contract.py tests/test_rooms.py
 
-# 20,000 spoilt inputs through the readers (minutes), and dvc repro killed at 60 moments over all stages (an hour), in build/kills.
+# 20,000 spoilt inputs through the readers (minutes), dvc repro killed at 60 moments over all stages (an hour or two), in build/kills,
+# and at 20 under Ray.
 # Stopped, it goes on where it was. rm -r build/mutations.json build/kills: anew.
 endurance: setup
 	$(IN_VENV) $(BIN)/python -m tests.mutations
 	$(IN_VENV) $(BIN)/python -m tests.kills
+	$(IN_VENV) $(BIN)/python -m tests.actor_kills
 
 # 500 faults planted in the code, one at a time: which of them do tests see? What none sees is listed. Stopped, it goes on.
 mutants: setup

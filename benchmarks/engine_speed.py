@@ -3,11 +3,12 @@
     OMP_NUM_THREADS=2 python -m benchmarks.engine_speed                     two of each
     OMP_NUM_THREADS=2 python -m benchmarks.engine_speed --questions 60000
 
-embed runs on the sample (its pictures and texts, by its own CLIP, nothing kept from before), the others on a stand-in for GQA's
-questions (benchmarks/standin.py). What a stage writes must be the same bytes. Each stage is a command of its own, so each begins
-a Ray and ends it; on a cluster that is there already (RAY_ADDRESS) that time falls away. `first` is what the command's own process
-uses of it, which no cluster shares: all of it over that is how many times faster a stage can get. Printed beside it: what it takes to
-begin a Ray, a million empty items through either engine, and what embed's own process can plan and keep in a second.
+embed runs on the sample (its pictures and texts, by its own CLIP, nothing kept from before), perturb and screen on a stand-in for
+GQA's questions (benchmarks/standin.py), the ranking of `rank` on random vectors (--ranked FOLDER is what is started for that).
+What a stage writes must be the same bytes. Each stage is a command of its own, so each begins a Ray and ends it; on a cluster that
+is there already (RAY_ADDRESS) that time falls away. `first` is what the command's own process uses of it, which no cluster
+shares: all of it over that is how many times faster a stage can get. Printed beside it: what it takes to begin a Ray, a million
+empty items through either engine, what embed's own process can plan and keep in a second, and rank's own read and number.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import os
 import shutil
 import sys
 import time
+import tracemalloc
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from functools import partial
 from itertools import repeat
@@ -30,16 +33,22 @@ import psutil
 from benchmarks import standin
 from benchmarks.embed_speed import write_model
 from benchmarks.harness import command, timed
-from benchmarks.perturb_speed import ROOT, make_project
+from benchmarks.rank_speed import BEST, LAST, table, vectors
+from benchmarks.standin import ROOT
 from pipeline.core.engine import ENGINES, ordered_map, threads
-from pipeline.core.files import read_json
+from pipeline.core.files import read_json, read_jsonl, write_jsonl
 from pipeline.core.ray_actors import cluster
+from pipeline.core.records import Question
 from pipeline.core.upright import upright
 from pipeline.encoders import clip
 from pipeline.encoders.embedding import Cache
+from pipeline.ranking.rank_inputs import question_table
+from pipeline.ranking.topk import ends
 
 ITEMS = 1_000_000
 BATCH = 128  # texts, as in params.yaml
+TURNS = 10
+VECTORS = {"pictures": 8_192, "texts": 264_124}  # enough pairs to be worth two actors
 
 
 def watched(arguments: list[str], folder: Path) -> tuple[float, float, float, float]:
@@ -65,13 +74,13 @@ def sum_of(folder: Path) -> str:
     return hashlib.sha256(b"".join(path.name.encode() + path.read_bytes() for path in files)).hexdigest()
 
 
-def compare(folder: Path, interim: Path, stage: str) -> None:
-    """Run a stage by each engine and print what it costs."""
+def compare(folder: Path, interim: Path, stage: str, *, by: Sequence[str] = ()) -> None:
+    """Run a stage, or what stands for it, by each engine and print what it costs."""
     sums = set()
     for engine in ENGINES:
         os.environ["RGQA_ENGINE"] = engine
         shutil.rmtree(folder / "data/cache", ignore_errors=True)  # the vectors that embed kept
-        clock, used, first, memory = watched(["-m", f"pipeline.stages.{stage}"], folder)
+        clock, used, first, memory = watched(["-m", *(by or [f"pipeline.stages.{stage}"])], folder)
         print(f"{stage:<10} {engine:<6} {clock:8.1f} {used:14.1f} {first:8.1f} {memory:8.2f}", flush=True)
         sums.add(sum_of(interim / stage))
     if len(sums) > 1:
@@ -110,13 +119,13 @@ def plan_and_keep() -> None:
     texts = [f"{number} big cups on the table to the left of the red plate?" for number in range(40_000)]
     _, (clock, used) = timed(encoder._tokens, texts)
     print(f"texts to tokens: {len(texts) / clock:,.0f} a second, {len(texts) / used:,.0f} of one processor")
-    vectors = np.ones((BATCH, 512), np.float32)
+    ones = np.ones((BATCH, 512), np.float32)
     with TemporaryDirectory() as folder, closing(Cache(Path(folder) / "vectors.sqlite", 512)) as cache:
         batches = [
             [(place + row).to_bytes(32, "big") for row in range(BATCH)]
             for place in range(0, len(texts), BATCH)
         ]
-        _, (clock, used) = timed(lambda: [cache.put(keys, vectors) for keys in batches])
+        _, (clock, used) = timed(lambda: [cache.put(keys, ones) for keys in batches])
         print(f"vectors kept: {len(texts) / clock:,.0f} a second, {len(texts) / used:,.0f} of one processor")
 
 
@@ -131,16 +140,56 @@ def of_sample(folder: Path) -> None:
         (folder / "data/sample" / part).symlink_to(ROOT / "data/sample" / part)
     shutil.copy(ROOT / "params.yaml", folder)
     watched(["-m", "pipeline.stages.ingest"], folder)
-    compare(folder, folder / "data/sample/interim", "embed")
+    interim = folder / "data/sample/interim"
+    compare(folder, interim, "embed")
+    asked_in_rank(interim / "ingest/questions.jsonl")
+
+
+def asked_in_rank(path: Path) -> None:
+    """What rank's own process does with the questions whatever the engine: read, hold and number them."""
+    tracemalloc.start()
+    questions = list(read_jsonl(path, Question))
+    held = tracemalloc.get_traced_memory()[0] / len(questions)
+    tracemalloc.stop()
+    pictures, texts = sorted({q.picture_id for q in questions}), sorted({q.text for q in questions})
+    _, (_, reading) = timed(lambda: [sum(1 for _ in read_jsonl(path, Question)) for _ in range(TURNS)])
+    _, (_, numbering) = timed(lambda: [question_table(questions, pictures, texts) for _ in range(TURNS)])
+    read, numbered = (TURNS * len(questions) / used for used in (reading, numbering))
+    print(
+        f"rank's questions: {read:,.0f} read, {numbered:,.0f} numbered a second of one processor, {held:,.0f} bytes each"
+    )
 
 
 def of_standin(folder: Path, questions: int) -> None:
     """perturb and screen of a stand-in for so many questions."""
-    interim = make_project(folder, standin.SAMPLE, "testdev", questions)
+    interim = folder / "data/standin/interim"
+    standin.make_project(folder, "standin", standin.SAMPLE, "testdev", questions, {})
+    write_jsonl(
+        interim / "rank/candidates.jsonl", ()
+    )  # CLIP proposes nothing: this is about perturbed questions
     for stage in ("ingest", "vocabulary", "tag"):
         watched(["-m", f"pipeline.stages.{stage}"], folder)
     for stage in ("perturb", "screen"):
         compare(folder, interim, stage)
+
+
+def of_random(folder: Path) -> None:
+    """The ranking of random vectors that lie in files."""
+    (folder / "rank").mkdir()
+    rng = np.random.default_rng(0)
+    for name, count in VECTORS.items():
+        np.save(folder / f"{name}.npy", vectors(rng, count, None))
+    compare(folder, folder, "rank", by=["benchmarks.engine_speed", "--ranked", str(folder)])
+
+
+def rank_them(folder: Path) -> None:
+    """Rank the vectors of a folder, as stage rank does."""
+    files = folder / "pictures.npy", folder / "texts.npy"
+    pictures, texts = np.load(files[0]), np.load(files[1], mmap_mode="r")
+    asked = table(np.random.default_rng(0), len(pictures), len(texts), len(texts))
+    found = ends(pictures, texts, asked, BEST, LAST, files=files)
+    for name, end in (("best", found.best), ("last", found.last)):
+        np.save(folder / f"rank/{name}.npy", np.stack(end))
 
 
 def empty_items() -> None:
@@ -158,7 +207,10 @@ def empty_items() -> None:
         )
 
 
-def main(questions: int = standin.QUESTIONS // 36) -> None:
+def main(questions: int = standin.QUESTIONS // 36, ranked: Path | None = None) -> None:
+    if ranked:
+        rank_them(ranked)
+        return
     os.environ["RGQA_ENGINE"] = "local"
     print(f"{threads()} processes; load average before {os.getloadavg()[0]:.1f}", flush=True)
     empty_items()
@@ -171,6 +223,8 @@ def main(questions: int = standin.QUESTIONS // 36) -> None:
     os.environ["RGQA_ENGINE"] = "local"
     with TemporaryDirectory() as name:
         of_standin(Path(name), questions)
+    with TemporaryDirectory() as name:
+        of_random(Path(name))
 
 
 if __name__ == "__main__":

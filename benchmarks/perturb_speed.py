@@ -23,14 +23,12 @@ from typing import Annotated
 import numpy as np
 import psutil
 import typer
-import yaml
 
 from benchmarks import standin
 from benchmarks.harness import command, timed
 from pipeline.core.files import read_jsonl, write_jsonl
 from pipeline.core.records import Candidate, Dropped, Question, Screened, Split, Tagged
 
-ROOT = Path(__file__).parent.parent
 STAGES = ("ingest", "vocabulary", "tag", "perturb", "screen")
 LIMIT = 2_000  # questions a second on two cores
 ROWS = {  # of perturb and screen
@@ -47,7 +45,7 @@ def watched(arguments: list[str], folder: Path) -> np.ndarray:
     """Run a Python program in a folder and watch it and the processes that it starts: seconds on the clock and of all
     processors, and the most memory of all processes together, in GB."""
     before, start, peak = os.times(), time.perf_counter(), 0
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(standin.ROOT)}
     process = psutil.Popen([sys.executable, *arguments], cwd=folder, env=environment)
     while process.poll() is None:
         with suppress(psutil.Error):  # one has just ended
@@ -59,19 +57,6 @@ def watched(arguments: list[str], folder: Path) -> np.ndarray:
     after = os.times()
     used = after.children_user + after.children_system - before.children_user - before.children_system
     return np.array([time.perf_counter() - start, used, peak / 1e9])
-
-
-def make_project(folder: Path, like: Path, split: Split, questions: int) -> Path:
-    """A project whose data set is a stand-in of so many questions; returns the folder of what its stages write."""
-    standin.make(like, split, questions, folder / "data/standin/source")
-    parameters = yaml.safe_load((ROOT / "params.yaml").read_text())["gqa"]
-    parameters["ingest"] = {"split": "train", "question_splits": ["train"], "graph_splits": []}
-    whole = {"dataset": "standin", "version": "1.0.0", "standin": parameters}
-    (folder / "params.yaml").write_text(yaml.safe_dump(whole))
-    interim = folder / "data/standin/interim"
-    (interim / "rank").mkdir(parents=True, exist_ok=True)
-    (interim / "rank/candidates.jsonl").touch()  # CLIP proposes nothing: this is about perturbed questions
-    return interim
 
 
 def measure(folder: Path, interim: Path, questions: int) -> None:
@@ -104,7 +89,11 @@ def main(
 ) -> None:
     questions = standin.QUESTIONS if full else standin.QUESTIONS // 50
     with TemporaryDirectory() as folder:
-        measure(Path(folder), make_project(Path(folder), like, split, questions), questions)
+        interim = Path(folder) / "data/standin/interim"
+        standin.make_project(Path(folder), "standin", like, split, questions, {})
+        # CLIP proposes nothing: this is about perturbed questions
+        write_jsonl(interim / "rank/candidates.jsonl", ())
+        measure(Path(folder), interim, questions)
 
 
 if __name__ == "__main__":

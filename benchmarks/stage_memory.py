@@ -3,11 +3,13 @@
     python -m benchmarks.stage_memory --scale 16 --out FOLDER                  source, then every stage, to the release
     python -m benchmarks.stage_memory --scale 16 --out FOLDER --again batch    batch anew, and whatever is not measured yet
     python -m benchmarks.stage_memory --scale 16 --out FOLDER --again batch --last batch     batch alone
+    python -m benchmarks.stage_memory --questions 943000 --out FOLDER --last batch           as many as in GQA's train split
 
 Drawn anew are the testdev pictures, 160 times the scale, with their 13 questions each; the graphs of train and val are as
-many as in the sample. Pictures and texts get stand-ins for CLIP's vectors, as CLIP would take hours and is not what is
-measured: a text the sum of its words' random vectors and one of its own as long, a picture the sum of its questions' and one of
-its own as long. Verdicts are simulated.
+many as in the sample. With `--questions` the questions are a stand-in for GQA's (benchmarks/standin.py), without graphs, on
+pictures as many as there are for so many, and rank draws 14 for each picture: a million of 72,140. Pictures and texts get stand-ins
+for CLIP's vectors, as CLIP would take hours and is not what is measured: a text the sum of its words' random vectors, a picture
+the sum of its questions' and one of its own as long, of 256 numbers as the sample's CLIP has. Verdicts are simulated.
 
 Each stage runs by itself. Its memory is that of its processes together, at the worst moment seen (each twentieth of a
 second): `peak` counts what is theirs alone (RssAnon, RssShmem), `with files` mapped pages of files as well, which the system takes
@@ -30,6 +32,7 @@ import numpy as np
 import psutil
 import yaml
 
+from benchmarks import standin
 from benchmarks.harness import command
 from pipeline.core import params
 from pipeline.core.errors import UserError
@@ -57,20 +60,33 @@ class Cost(msgspec.Struct):
     with_files_mb: float
 
 
+# Of params.yaml, for the stand-in of GQA's questions: from pools as deep as GQA's, for what is drawn from them.
+DRAWS = {"hard_draw": 8, "hard_pool": 240, "easy_last": 6, "easy_pool": 300}
+
+
 def main(
-    scale: int = 4, out: Path = Path("scaled"), again: list[str] | None = None, last: str = "release"
+    scale: int = 4,
+    questions: int = 0,
+    out: Path = Path("scaled"),
+    again: list[str] | None = None,
+    last: str = "release",
 ) -> None:
     stages = list(yaml.safe_load(Path("dvc.yaml").read_text(encoding="utf-8"))["stages"])
     if unknown := {*(again or ()), last} - set(stages):
         raise UserError(f"{', '.join(sorted(unknown))}: no such stage; there are {', '.join(stages)}")
     code, home = Path.cwd(), out.absolute()
+    drawn = {"questions": questions} if questions else {"scale": scale}
     if not (home / RESULTS).exists():
-        write_world(home, NAME, SEED, f"of seed {SEED}", scale)
-        write_json(home / RESULTS, {"scale": scale, "stages": {}})
+        if questions:
+            _write_standin(home, questions)
+        else:
+            write_world(home, NAME, SEED, f"of seed {SEED}", scale)
+        write_json(home / RESULTS, {**drawn, "stages": {}})
     measured = read_json(home / RESULTS)
-    if measured["scale"] != scale:
-        raise UserError(f"{home}: drawn at scale {measured['scale']}; give another --out")
+    if {**measured, **drawn} != measured:
+        raise UserError(f"{home}: drawn otherwise (see {RESULTS} there); give another --out")
     costs = {name: msgspec.convert(cost, Cost) for name, cost in measured["stages"].items()}
+    asked = questions or scale * SPLIT_SIZES["testdev"] * QUESTIONS
     os.chdir(home)  # laid out like the project
     for stage in stages[: stages.index(last) + 1]:
         if stage in costs and stage not in (again or ()):
@@ -78,21 +94,27 @@ def main(
         if stage in ("embed", "similarity"):
             stand_in(stage)
         costs[stage] = cost_of(stage, code)
-        write_json(home / RESULTS, {"scale": scale, "stages": costs})
-        print(row(stage, costs[stage], scale), flush=True)
-    print(f"\n{scale * SPLIT_SIZES['testdev']:,} pictures, {questions(scale):,} questions\n")
-    print("| stage | seconds | of processors | peak MB | with files MB | seconds per 1,000 questions |")
+        write_json(home / RESULTS, {**drawn, "stages": costs})
+        print(row(stage, costs[stage], asked), flush=True)
+    print(f"\n{asked:,} questions\n")
+    print(
+        "| stage | seconds | of processors | peak MB | with files MB | of processors, per 1,000 questions |"
+    )
     print("|---|---|---|---|---|---|")
-    print("\n".join(row(stage, costs[stage], scale) for stage in stages if stage in costs))
+    print("\n".join(row(stage, costs[stage], asked) for stage in stages if stage in costs))
 
 
-def questions(scale: int) -> int:
-    return scale * SPLIT_SIZES["testdev"] * QUESTIONS
+def _write_standin(home: Path, questions: int) -> None:
+    clip = Folders("sample").clip
+    target = home / "data" / NAME / clip.name
+    changes = {"embed": {"model": f"local-dir:data/{NAME}/{clip.name}", "pretrained": ""}, "rank": DRAWS}
+    standin.make_project(home, NAME, standin.SAMPLE, "testdev", questions, changes)
+    shutil.copytree(clip, target, dirs_exist_ok=True)
 
 
-def row(stage: str, cost: Cost, scale: int) -> str:
+def row(stage: str, cost: Cost, questions: int) -> str:
     """A row of the table."""
-    each = 1000 * cost.seconds / questions(scale)
+    each = 1000 * cost.processors / questions
     cells = (
         f"{cost.seconds:.1f}",
         f"{cost.processors:.1f}",

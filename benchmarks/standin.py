@@ -4,12 +4,11 @@ What is kept of the small set: its sentences, programs and annotations, which qu
 often a name is said beside others. What is made up: names and attributes are put for others of the same number and
 type, of which some are coined words, until there are as many as in GQA (1,703 objects, 617 attributes). All questions
 of a picture change in the same way, one of so many ways that texts repeat on different pictures, some far oftener
-than others. Nothing in it is true of any picture: each is the same grey square.
+than others. Nothing in it is true of any picture: each is a grey square.
 """
 
 from __future__ import annotations
 
-import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,10 +18,11 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import yaml
 from PIL import Image
 
 from pipeline.core.errors import Problems
-from pipeline.core.files import read_json, replacing
+from pipeline.core.files import read_json, replacing, write_text
 from pipeline.core.progress import track
 from pipeline.core.records import Question, Split
 from pipeline.core.rows import grouped
@@ -32,6 +32,7 @@ from pipeline.sources import gqa_files
 from pipeline.words.nouns import article, number_of, plural, singular
 from pipeline.words.word_tables import FRAME_NOUNS, PRONOUNS, words
 
+ROOT = Path(__file__).parent.parent
 SAMPLE = Path("data/sample/source")
 MOST = {"object": 1_703, "attribute": 617}  # different ones in GQA's scene graphs
 QUESTIONS, PICTURES = 943_000, 72_140  # of GQA's balanced train split
@@ -178,12 +179,28 @@ def make(source: Path, split: Split, questions: int, folder: Path) -> None:
                 file.write(b",\n" * (done > 0) + encode(f"{done:08d}") + b":" + encode(row))
                 done += 1
         file.write(b"}\n")
-    grey = io.BytesIO()
-    Image.new("RGB", (8, 8), "grey").save(grey, "JPEG")
+    grey = Image.new("RGB", (8, 8), "grey")
     (folder / "images").mkdir(parents=True, exist_ok=True)
-    for picture in range(pictures):
-        (folder / f"images/{2_000_000 + picture}.jpg").write_bytes(grey.getvalue())
+    for picture in range(2_000_000, 2_000_000 + pictures):
+        grey.save(folder / f"images/{picture}.jpg", comment=str(picture))  # each has vectors of its own
     print(
         f"{done:,} questions, {len(texts):,} distinct texts, {pictures:,} pictures, "
         f"{len(ways):,} ways to vary {sum(map(len, pools.own.values())):,} words"
     )
+
+
+def make_project(
+    home: Path, name: str, like: Path, split: Split, questions: int, changes: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """A project with one data set, a stand-in of so many questions, with GQA's parameters.
+
+    Args:
+        like, split: as `make` takes them. changes: to the parameters, by section.
+    """
+    make(like, split, questions, home / f"data/{name}/source")
+    sections = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["gqa"]
+    sections["ingest"] = {"split": "train", "question_splits": ["train"], "graph_splits": []}
+    for section, changed_ones in changes.items():
+        sections[section] = {**sections[section], **changed_ones}
+    whole = {"dataset": name, "version": "1.0.0", name: sections}
+    write_text(home / "params.yaml", yaml.safe_dump(whole))

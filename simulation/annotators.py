@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.core.files import content_key
-from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Choice, Scene, Task, TaskQuestion, Verdict
 from simulation.sight import Unclear, obstacle
@@ -70,7 +69,7 @@ def annotate(
     """
     answered: Counter[str] = Counter()
     verdicts = []
-    for task in track(tasks, "collect: simulated annotators", unit="task"):
+    for task in tasks:
         views = [
             "" if question.text in ANSWERED_BY_EVERY_PHOTO else look(question, task.picture_id)
             for question in (task.first, task.second)

@@ -27,7 +27,7 @@ from pipeline.core.records import (
     TaskQuestion,
     Verified,
 )
-from pipeline.ranking.propose import RankParams, propose
+from pipeline.ranking.propose import RankParams, propose, with_programs
 from pipeline.ranking.rank_inputs import read_vectors
 from simulation.annotators import view
 from simulation.word_senses import WordSenses
@@ -93,7 +93,8 @@ def cap_sets(folders: Folders) -> dict[tuple[str, str, int], RankedSet]:
     for cap in track(CAPS, "cap", unit="cap"):
         p = structs.replace(load("rank", RankParams), cap=cap)
         candidates, _ = propose(questions, vectors, given.part, p)
-        uqs = [verified_of(one) for one in candidates if _lacks(see, one)]
+        whole = with_programs(candidates, given.questions)
+        uqs = [verified_of(one) for one in whole if _lacks(see, one)]
         for subset in SUBSETS[:2]:
             rows = [row for row in uqs if row.candidate.subset == subset]
             found |= {(subset, series, cap): given.paired(subset, rows, series) for series in (OURS, PAPER)}

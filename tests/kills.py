@@ -1,8 +1,9 @@
 """Killed at any moment, a run goes on to the same bytes: `dvc repro` of one stage is killed with SIGKILL, with all that it
-started, at a moment drawn by a stated seed, and the next `dvc repro` must give what an undisturbed run gave.
+started, at a moment drawn by a stated seed, and the stage, run again, must give what an undisturbed run gave.
 
     python -m tests.kills                         60 moments over all stages, in a clone of its own (make endurance)
     python -m tests.kills --times 3 --tree CLONE  three, in a clone in which dvc repro has run
+    python -m tests.kills --stages "rank tag"     of these alone
 
 What is done is kept in build/kills.json of the clone and not done again; stopped, it goes on.
 """
@@ -17,7 +18,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -28,6 +29,7 @@ from tests.closure import ROOT
 
 TIMES, SEED = 60, 1
 WRITTEN = ("interim", "release")  # folders below data/ whose bytes must stay
+AT_ONCE = Path("build/at_once")  # of a clone: what tests/actor_kills.py has each process begin with
 
 
 class Done(msgspec.Struct):
@@ -36,6 +38,9 @@ class Done(msgspec.Struct):
     seconds: dict[str, float] = {}
     moments: int = 0
     bytes: dict[str, str] = {}
+
+
+Kill = Callable[[Path, str, float, Done], float]
 
 
 def moments(stages: list[str], seed: int = SEED) -> Iterator[tuple[str, float]]:
@@ -58,7 +63,7 @@ def sums(tree: Path) -> dict[str, str]:
 
 def repro(tree: Path, *options: str) -> subprocess.Popen[bytes]:
     """`dvc repro` as the leader of a group; what it says goes into build/kills.log."""
-    environment = os.environ | {"PYTHONPATH": str(tree)}
+    environment = os.environ | {"PYTHONPATH": f"{tree / AT_ONCE}:{tree}"}
     with (tree / "build/kills.log").open("ab") as log:
         return subprocess.Popen(
             ["dvc", "repro", *options],
@@ -95,18 +100,23 @@ def killed(tree: Path, stage: str, share: float, done: Done) -> float:
         after /= 2
 
 
-def goes_on(tree: Path) -> bool:
-    """Whether the next `dvc repro` ends well. DVC writes dvc.lock in place, so half of it may be there: DVC then says so and
-    does nothing, and git has the whole."""
-    anew = "--no-run-cache"  # what was killed is run again, not looked up
-    if not repro(tree, anew).wait():
+def goes_on(tree: Path, stage: str) -> bool:
+    """Whether the stage, run again, ends well, and then all of it. It must be run: where nothing but its files has changed, DVC
+    takes them out of its cache."""
+    return all(ends_well(tree, *options) for options in (("--force", "--single-item", stage), ()))
+
+
+def ends_well(tree: Path, *options: str) -> bool:
+    """Whether `dvc repro` does. DVC writes dvc.lock in place, so half of it may be there: DVC then says so and does nothing, and
+    git has the whole."""
+    if not repro(tree, *options).wait():
         return True
     lock = ["git", "diff", "--quiet", "--", "dvc.lock"]
     if not subprocess.run(lock, cwd=tree, check=False).returncode:
         return False
     print("kills: DVC was writing dvc.lock: git checkout dvc.lock", flush=True)
     subprocess.run(["git", "checkout", "--quiet", "--", "dvc.lock"], cwd=tree, check=True)
-    return not repro(tree, anew).wait()
+    return not repro(tree, *options).wait()
 
 
 def differing(tree: Path, wanted: dict[str, str]) -> list[str]:
@@ -118,45 +128,65 @@ def differing(tree: Path, wanted: dict[str, str]) -> list[str]:
     return files + changed.stdout.splitlines()
 
 
-def main() -> None:
+def arguments(description: str, times: int) -> argparse.Namespace:
+    """How many moments, the clone, and which stages."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--times", type=int, default=TIMES)
+    parser.add_argument("--times", type=int, default=times)
     parser.add_argument(
         "--tree",
         type=Path,
         help="a clone in which dvc repro has run; else build/kills, made anew where it is none",
     )
-    arguments = parser.parse_args()
-    tree = (arguments.tree or ROOT / "build/kills").resolve()
+    parser.add_argument("--stages", type=str.split, help="names of stages; else all")
+    return parser.parse_args()
+
+
+def clone(given: Path | None) -> Path:
+    """The clone in which runs are killed."""
+    tree = (given or ROOT / "build/kills").resolve()
     if not (tree / ".git").exists():
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(tree)], check=True)
-    state = tree / "build/kills.json"
-    state.parent.mkdir(exist_ok=True)
+    (tree / "build").mkdir(exist_ok=True)
+    return tree
+
+
+def endure(tree: Path, state: Path, times: int, names: list[str], kill: Kill) -> None:
+    """Kill runs at so many moments (those in `state` are done) and go on with each, to the same bytes.
+
+    Args:
+        names: what `kill` is told to kill, each once before any comes again; a stage, and perhaps more.
+        kill: runs a stage and kills it; returns the seconds after which it did.
+    """
     done = msgspec.json.decode(state.read_bytes(), type=Done) if state.exists() else Done()
     if not done.bytes:
         if repro(tree).wait():
             fail(tree, "dvc repro fails undisturbed")
         done.bytes = sums(tree)
-    stages = list(yaml.safe_load((tree / "dvc.yaml").read_text())["stages"])
-    for number, (stage, share) in enumerate(moments(stages), 1):
-        if number > arguments.times:
+    for number, (name, share) in enumerate(moments(names), 1):
+        if number > times:
             break
         if number <= done.moments:
             continue
-        after = killed(tree, stage, share, done)
-        if not goes_on(tree):
-            fail(tree, f"dvc repro does not go on after {stage} was killed {after:.2f} s from its start")
+        after = kill(tree, name, share, done)
+        if not goes_on(tree, name.split()[0]):
+            fail(tree, f"dvc repro does not go on after {name} was killed {after:.2f} s from its start")
         if wrong := differing(tree, done.bytes):
-            fail(tree, f"other bytes after {stage} was killed {after:.2f} s from its start: {wrong[:10]}")
+            fail(tree, f"other bytes after {name} was killed {after:.2f} s from its start: {wrong[:10]}")
         done.moments = number
         state.write_bytes(msgspec.json.encode(done))
         print(
-            f"kills: {number} of {arguments.times}: {stage} after {after:.2f} of {done.seconds[stage]:.2f} s",
-            flush=True,
+            f"kills: {number} of {times}: {name} after {after:.2f} of {done.seconds[name]:.2f} s", flush=True
         )
     print(f"kills: {done.moments} moments, each time the same {len(done.bytes)} files -> {state}")
+
+
+def main() -> None:
+    given = arguments(__doc__ or "", TIMES)
+    tree = clone(given.tree)
+    stages = given.stages or list(yaml.safe_load((tree / "dvc.yaml").read_text())["stages"])
+    endure(tree, tree / "build/kills.json", given.times, stages, killed)
 
 
 if __name__ == "__main__":

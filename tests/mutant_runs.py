@@ -25,6 +25,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import psutil
 import pytest
 
 from tests.closure import PACKAGES, ROOT, imports, modules
@@ -32,6 +33,7 @@ from tests.closure import PACKAGES, ROOT, imports, modules
 # Seconds of processor time. A module's own tests hang if they take so much more than five times what they take unspoilt; tests
 # of the modules that import it are begun for so long; no run may take longer.
 HANGING, OTHERS, LONG = 10, 20, 600
+STILL = 240  # seconds on the clock in which a run that does not hang uses one of a processor
 LIBRARIES = (
     "hypothesis", "numpy", "pandas", "scipy.stats", "sklearn.linear_model", "msgspec", "PIL.Image", "yaml", "typer", "rich", "numba",
     "pyarrow.parquet", "openpyxl", "altair", "torch", "torchvision", "transformers", "open_clip", "spacy", "inspect_ai", "inflect",
@@ -94,7 +96,8 @@ def _run(tests: list[str], cpu: float, begun: float = LONG) -> tuple[str, str, f
     """In a process of its own in the working directory: "passed", "failed" or "hung", which failed, and seconds of processor time.
 
     Args:
-        cpu: seconds of processor time after which it hangs, however busy the machine is; also at ten times LONG by the clock.
+        cpu: seconds of processor time after which it hangs, however busy the machine is; also when it has used next to
+            none for STILL seconds, as one that waits for what will not come.
         begun: seconds of processor time after which no test is begun any more.
     """
     with tempfile.TemporaryFile("w+") as said:
@@ -112,9 +115,13 @@ def _run(tests: list[str], cpu: float, begun: float = LONG) -> tuple[str, str, f
             said.write(until.failed or "late" * until.late)
             said.flush()
             os._exit(code)
-        end, code, took = time.monotonic() + 10 * LONG, None, 0.0
-        while code is None and time.monotonic() < end:
+        looked, before, code, took = time.monotonic(), 0.0, None, 0.0
+        while code is None:
             time.sleep(0.05)
+            if time.monotonic() > looked + STILL:
+                if (now := _processor_time(child)) < before + 1:
+                    break
+                looked, before = time.monotonic(), now
             done, status, used = os.wait4(child, os.WNOHANG)
             if done:
                 code, took = os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
@@ -127,6 +134,17 @@ def _run(tests: list[str], cpu: float, begun: float = LONG) -> tuple[str, str, f
         if code in (None, -signal.SIGXCPU):
             return "hung", "", cpu
         return ("passed" if code == 0 or failed == "late" else "failed"), failed, took
+
+
+def _processor_time(process: int) -> float:
+    """Seconds that a process and all that it started and that still runs have used."""
+    total = 0.0
+    with contextlib.suppress(psutil.Error):
+        first = psutil.Process(process)
+        for one in (first, *first.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                total += sum(one.cpu_times()[:4])  # of itself and of what it has seen end
+    return total
 
 
 def _end_with_parent() -> None:

@@ -184,6 +184,10 @@ def main() -> None:
         return result is not None and result.of == holds(mutant, result.said)
 
     todo = [mutant for mutant in chosen if not is_known(mutant)]
+    for (
+        mutant
+    ) in todo:  # the files as they are now (see @cache of digest): tests may be edited while the copies run
+        holds(mutant, "killed"), holds(mutant, "survived")
     begun = time.monotonic()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that copies and processes go, too
     arguments.state.parent.mkdir(parents=True, exist_ok=True)

@@ -180,6 +180,12 @@ def test_what_the_machine_refuses_is_told_and_the_old_file_stays(tmp_path, monke
     assert Path("x.json").read_text() == "old" and [path.name for path in tmp_path.iterdir()] == ["x.json"]
 
 
+def test_a_folder_where_a_file_is_to_be_written_is_named(tmp_path, capsys):
+    (tmp_path / "out.json").mkdir()
+    said = told(capsys, lambda: files.write_text(tmp_path / "out.json", "x"))
+    assert f"a folder where a file was expected ({tmp_path / 'out.json'})" in said
+
+
 def test_a_lack_of_memory_and_a_steering_name_are_told_in_plain_words(capsys):
     def hungry() -> None:
         raise MemoryError

@@ -113,10 +113,11 @@ def test_the_checker_of_the_sample_shares_no_code_with_its_generator():
 def test_heavy_libraries_have_one_door_each(library):
     doors = {
         "spacy": {"pipeline/words", "pipeline/scorers"},
-        # scorers/running: models of transformers on this machine, an extra
+        # scorers/running: models of transformers on this machine, an extra; ranking: a product in bfloat16
         "torch": {
             "pipeline/encoders",
             "pipeline/models",
+            "pipeline/ranking",
             "pipeline/seeing",
             "pipeline/scorers/running",
             "studies",

@@ -78,5 +78,11 @@ def test_a_lock_that_was_cut_off_is_gits_again_and_nothing_else_is_forgiven(
         return subprocess.Popen([sys.executable, "-c", f"raise SystemExit({int(fails)})"])
 
     monkeypatch.setattr(kills, "repro", repro)
-    assert kills.goes_on(tree) == well
+    assert kills.goes_on(tree, "rank") == well
     assert (said in capsys.readouterr().out) and (tree / "dvc.lock").read_text() == "whole"
+
+
+def test_what_was_killed_is_run_again_and_not_taken_out_of_a_cache(tree, monkeypatch):
+    asked = []
+    monkeypatch.setattr(kills, "ends_well", lambda tree, *options: asked.append(options) or True)
+    assert kills.goes_on(tree, "rank") and asked == [("--force", "--single-item", "rank"), ()]

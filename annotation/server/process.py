@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -58,7 +59,7 @@ def start(python: Path, port: int) -> Server:
         child = subprocess.Popen(
             [python.absolute(), "-m", INSIDE, "serve", str(port)],
             env=variables(),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
             start_new_session=True,
@@ -66,6 +67,9 @@ def start(python: Path, port: int) -> Server:
         )
     server = Server(pid=child.pid, created=psutil.Process(child.pid).create_time(), port=port)
     write_json(SERVER, server)
+    assert child.stdin is not None
+    with suppress(BrokenPipeError), child.stdin:  # it may have ended
+        child.stdin.write(b"known\n")  # were we killed before this, it would end
     print(f"serve: starting Label Studio on {server.url}", end="", flush=True)
     begun, seconds = time.monotonic(), 0.0
     while child.poll() is None and seconds <= START_SECONDS:

@@ -62,7 +62,9 @@ def agreement(votes: pd.DataFrame) -> list[SubsetAgreement]:
 
 def retest(answers: pd.DataFrame) -> Retest:
     """Of answers on candidates by people that are not excluded, repeats among them."""
-    rows = answers.assign(invalid=answers["choice"] == "invalid").groupby(["annotator", "candidate_id"])
+    rows = answers.assign(invalid=answers["choice"] == "invalid").groupby(
+        ["annotator", "candidate_id"], observed=True
+    )
     given = rows["invalid"].agg(["size", "mean"]).assign(at=rows["picture_id"].first())
     both = given[given["size"] > 1]
     sums = np.stack([both["mean"].isin([0, 1]), np.ones(len(both))], axis=1).astype(float)
@@ -133,7 +135,7 @@ def ac1(sums: np.ndarray) -> np.ndarray:
 
 def _agreement(subset: Subset | None, rows: pd.DataFrame) -> SubsetAgreement:
     invalid = (rows["choice"] == "invalid").to_numpy(int)
-    table = rows.assign(valid=1 - invalid, invalid=invalid).groupby("candidate_id")
+    table = rows.assign(valid=1 - invalid, invalid=invalid).groupby("candidate_id", observed=True)
     counts = table[["valid", "invalid"]].sum().to_numpy()
     pictures = table["picture_id"].first().to_numpy()
     several = counts.sum(axis=1) >= 2

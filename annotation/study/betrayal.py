@@ -57,10 +57,12 @@ def betrayals(shown: pd.DataFrame, seed: int = 0) -> list[Betrayal]:
             picture, text, role ("filter", or one under judgement: "candidate", "repeat").
     """
     shown = shown.sort_values(["person", "order", "position"]).reset_index(drop=True)
-    of_person = shown.groupby("person")["order"]
+    of_person = shown.groupby("person", observed=True)["order"]
     values = {
-        "the text came before": shown.groupby(["person", "text"]).cumcount(),
-        "the text came before at this picture": shown.groupby(["person", "picture", "text"]).cumcount(),
+        "the text came before": shown.groupby(["person", "text"], observed=True).cumcount(),
+        "the text came before at this picture": shown.groupby(
+            ["person", "picture", "text"], observed=True
+        ).cumcount(),
         "words, learnt on other texts": _by_words(shown, "text", seed),
         "words, learnt on other pictures": _by_words(shown, "picture", seed),
         "position in the task": shown["position"],

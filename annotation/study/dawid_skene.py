@@ -169,25 +169,29 @@ def posteriors(
     known, word = filters(judged), words(judged)
     rows = pd.concat([votes(judged), known[(known["aside"] == "") & ~known["expert"]]])
     anchor = (rows["role"] == "filter").to_numpy()
-    # Candidates come first, sorted; a filter question is a text at a picture.
-    named = np.where(anchor, "~" + rows["picture_id"] + "\n" + rows["text"], rows["candidate_id"])
-    order = np.lexsort((named, anchor))
-    rows, named, anchor = rows.iloc[order], named[order], anchor[order]
-    item, keys = pd.factorize(named)
-    once = np.unique(item, return_index=True)[1]
-    truth = np.where(anchor, rows["expected"] == "invalid", pd.Series(named).map(word)).astype(float)
-    thought = np.clip([1 - answerable.get(key, 0.5) for key in named], 1 - MOST_SURE, MOST_SURE)
-    prior = np.where(np.isnan(truth), thought, truth)[once]
+    # Candidates come first, sorted; a filter question is a text at a picture. Their categories are in order.
+    at, text, key = (rows[name].cat.codes.to_numpy() for name in ("picture_id", "text", "candidate_id"))
+    name, more = np.where(anchor, at, key), np.where(anchor, text, 0)
+    order = np.lexsort((more, name, anchor))
+    rows, anchor, named = rows.iloc[order], anchor[order], np.stack([anchor, name, more])[:, order]
+    new = np.r_[True, (named[:, 1:] != named[:, :-1]).any(axis=0)]
+    once, item = np.flatnonzero(new), np.cumsum(new) - 1
+    first, fixed = rows.iloc[once], anchor[once]
+    keys = first["candidate_id"].astype(object).to_numpy()[~fixed]
+    decided = pd.Series(keys).map(word).to_numpy(float)
+    truth = np.r_[decided, (first["expected"] == "invalid").to_numpy(float)[fixed]]
+    thought = [*(1 - answerable.get(key, 0.5) for key in keys), *[0.5] * int(fixed.sum())]
+    prior = np.where(np.isnan(truth), np.clip(thought, 1 - MOST_SURE, MOST_SURE), truth)
     subset = np.where(anchor, FILTERS, pd.Categorical(rows["subset"], SUBSETS).codes)
     who, people = pd.factorize(rows["annotator"], sort=True)
     table, place = np.unique(subset * len(people) + who, return_inverse=True)
     response = pd.Categorical(rows["choice"], CHOICES).codes
     given = Votes.of(item, place, response, table % len(people), prior, subset[once])
     fit = dawid_skene(given)
-    pictures, number = np.unique(rows["picture_id"].to_numpy()[once], return_inverse=True)
+    pictures, number = np.unique(first["picture_id"].cat.codes, return_inverse=True)
     rng = generator(0, "dawid-skene", "pictures")
     drawn = rng.multinomial(len(pictures), np.full(len(pictures), 1 / len(pictures)), RESAMPLES)
-    candidates = int((~anchor[once]).sum())
+    candidates = len(keys)
     resampled, again = np.empty((RESAMPLES, candidates), np.int32), list[np.ndarray]()
     for chosen, millionths in zip(drawn, resampled, strict=True):
         weights = chosen[number].astype(float)
@@ -202,7 +206,7 @@ def posteriors(
     columns = (array.round(6).tolist() for array in (fit.posterior[:candidates], low, high))
     probable = [
         Posterior(candidate_id=key, invalid=value, low=least, high=most)
-        for key, value, least, most in zip(keys[:candidates], *columns, strict=True)
+        for key, value, least, most in zip(keys, *columns, strict=True)
     ]
     return probable, _told(table, people, np.bincount(place), [fit.tables, *again]), resampled
 

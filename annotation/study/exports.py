@@ -63,7 +63,8 @@ class ExportedAnnotation(msgspec.Struct):
         chosen = dict[str, str]()
         for result in self.result:
             match result:
-                case {"value": {"choices": [_, *_] as choices}}:
+                case {"value": {"choices": str() | [_, *_] as choices}}:
+                    choices = [choices] if isinstance(choices, str) else choices
                     name = str(result.get("from_name", ""))
                     # Several, where the screen lets choose one, are none of its labels, so that they are told.
                     chosen[name] = " and ".join(

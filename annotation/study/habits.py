@@ -27,8 +27,9 @@ class Pace(Record):
 
 def paces(judged: pd.DataFrame, rules: CollectRules) -> dict[str, Pace]:
     """Annotator -> pace, sorted by name."""
-    tasks = judged.drop_duplicates("verdict_id").groupby("annotator")["seconds"]
-    return {str(name): pace(seconds, rules.fast_seconds) for name, seconds in tasks}
+    tasks = judged[["verdict_id", "annotator", "seconds"]].drop_duplicates("verdict_id")
+    of_person = tasks.groupby("annotator", observed=True)["seconds"]
+    return {str(name): pace(seconds, rules.fast_seconds) for name, seconds in of_person}
 
 
 def pace(seconds: pd.Series, fast_seconds: float) -> Pace:

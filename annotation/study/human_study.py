@@ -192,7 +192,7 @@ def table(judgements: pd.DataFrame) -> str:
         return f"{right / total:.1%} [{low:.1%}, {high:.1%}]" if total else "undefined"
 
     rows = {}
-    for subset, of in judgements.groupby("subset"):
+    for subset, of in judgements.groupby("subset", observed=True):
         aq, accepted = of["answerable"], of["accepted"]
         rows[subset] = {
             "people": of["annotator"].nunique(),

@@ -10,13 +10,15 @@ Columns: of the verdict `verdict_id`, `task_id`, `annotator`, `order`, `seconds`
     expert               whether whoever said it is an expert, whose word decides
     fallen               whether the filter question is taken to be wrong itself, once weighed
     aside, detail        why the answer does not count, and the figures, once weighed; else ""
+
+Texts repeat, so they are categories in the order of the alphabet: each is held once, a row has its number.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from math import inf, nan
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -28,9 +30,11 @@ from pipeline.core.params import Params
 from pipeline.core.records import Choice, Record, Task, TaskQuestion, Verdict
 
 R = TypeVar("R", bound=Record)
-BLOCK = 1 << 14  # rows made together
-# Columns that some verdicts may leave empty, and that are texts all the same.
-TEXTS = ("candidate_id", "question_id", "expected", "source", "why")
+BLOCK = 1 << 14  # records made together
+OF_VERDICT = ("verdict_id", "task_id", "annotator")
+OF_QUESTION = ("role", "candidate_id", "question_id", "text", "source", "expected")
+# Why an answer does not count; "" where it does.
+REASONS = ("", "annotator excluded", "filter failed", "judged before", "contradicts themselves")
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Fault = Literal["sensitivity", "specificity", "drift", "speed"]
 
@@ -61,6 +65,33 @@ def answers(task: Task, verdict: Verdict) -> tuple[tuple[TaskQuestion, Choice, s
     )
 
 
+class TextColumn:
+    """A column of texts that repeat, as it grows."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._rows = array("i")
+
+    def append(self, text: str | None) -> None:
+        self._rows.append(-1 if text is None else self._numbers.setdefault(text, len(self._numbers)))
+
+    def column(self) -> pd.Categorical:
+        """The whole column, None as missing."""
+        texts = sorted(self._numbers)
+        places = np.full(len(texts) + 1, -1, np.int32)  # the last one of what is missing
+        places[[self._numbers[text] for text in texts]] = np.arange(len(texts))
+        return categorical(places[np.asarray(self._rows)], texts, ordered=True)
+
+
+def categorical(numbers: np.ndarray, texts: Sequence[str], ordered: bool = False) -> pd.Categorical:
+    """A column of texts by their number; -1 is missing."""
+    # The strings themselves: a type of pandas' own would hold them twice.
+    as_they_are: dict[str, Any] = {"dtype": object}
+    index: Any = pd.Index(texts, **as_they_are)
+    column: Any = pd.Categorical.from_codes(numbers, index, ordered=ordered)
+    return column
+
+
 def judged_questions(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> pd.DataFrame:
     """The table of all verdicts, one or more, in their order; tasks are given by id, and looked up a verdict at a time."""
     subset = {
@@ -69,45 +100,51 @@ def judged_questions(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> 
         for asked in (task.first, task.second)
         if asked.role == "candidate"
     }
-    rows, blocks = iter(verdicts), list[pd.DataFrame]()
-    while some := list(islice(rows, BLOCK)):  # tables take a fifth of the memory that their rows would
-        blocks.append(_answered(tasks, some, subset))
-    judged = pd.concat(blocks, ignore_index=True)
-    clocks = judged[["seconds", "gap"]]
+    texts = {
+        name: TextColumn() for name in (*OF_VERDICT, *OF_QUESTION, "picture_id", "subset", "choice", "why")
+    }
+    numbers = {"order": array("q"), "place": array("b"), "seconds": array("d")}
+    marks = {"simulated": bytearray(), "rehearsal": bytearray()}
+    for verdict in verdicts:
+        task = tasks[verdict.task_id]
+        seconds = _shorter(verdict)
+        for place, (asked, choice, why) in enumerate(answers(task, verdict)):
+            for record, names in ((verdict, OF_VERDICT), (asked, OF_QUESTION)):
+                for name in names:
+                    texts[name].append(getattr(record, name))
+            own = subset.get(asked.candidate_id, task.subset) if asked.candidate_id else task.subset
+            for name, text in (
+                ("picture_id", task.picture_id),
+                ("subset", own),
+                ("choice", choice),
+                ("why", why),
+            ):
+                texts[name].append(text)
+            for name, number in (("order", verdict.order), ("place", place), ("seconds", seconds)):
+                numbers[name].append(number)
+            for name, mark in marks.items():
+                mark.append(getattr(verdict, name))
+    del subset
+    # One after the other, as each takes twice its room while it is made.
+    columns: dict[str, Any] = {name: texts.pop(name).column() for name in [*texts]}
+    columns |= {name: np.array(numbers.pop(name)) for name in [*numbers]}
+    columns |= {name: np.array(mark, bool) for name, mark in marks.items()}
+    judged = pd.DataFrame(columns, copy=False)
     right = (judged["choice"] == "invalid") == (judged["expected"] == "invalid")
-    return judged.drop(columns="gap").assign(
-        seconds=clocks.where((clocks > 0) & np.isfinite(clocks)).min(axis=1),
+    none = np.zeros(len(judged), np.int8)
+    return judged.assign(
         right=right & (judged["role"] == "filter"),
         fallen=False,
-        expert=judged["annotator"].str.startswith(EXPERT),
-        aside="",
-        detail="",
+        expert=judged["annotator"].map(lambda name: str(name).startswith(EXPERT)).astype(bool),
+        aside=categorical(none, REASONS),
+        detail=categorical(none, [""]),
     )
 
 
-def _answered(
-    tasks: Mapping[str, Task], verdicts: Sequence[Verdict], subset: Mapping[str | None, str]
-) -> pd.DataFrame:
-    """A row for each question of some verdicts, `subset` telling that of each candidate."""
-    columns: dict[str, list[Any]] = defaultdict(list)
-    of_verdict = ("verdict_id", "task_id", "annotator", "order", "seconds", "gap", "simulated", "rehearsal")
-    of_question = ("role", "candidate_id", "question_id", "text", "source", "expected")
-    for verdict in verdicts:
-        task = tasks[verdict.task_id]
-        for place, (asked, choice, why) in enumerate(answers(task, verdict)):
-            for name in of_verdict:
-                columns[name].append(getattr(verdict, name))
-            for name in of_question:
-                columns[name].append(getattr(asked, name))
-            own = subset.get(asked.candidate_id, task.subset) if asked.candidate_id else task.subset
-            for name, value in zip(
-                ("place", "picture_id", "subset", "choice", "why"),
-                (place, task.picture_id, own, choice, why),
-                strict=True,
-            ):
-                columns[name].append(value)
-    numbers = {"seconds": float, "gap": float}
-    return pd.DataFrame(columns).astype(numbers | dict.fromkeys(TEXTS, "str"))
+def _shorter(verdict: Verdict) -> float:
+    """Of its two clocks that say something; NaN if none does."""
+    clocks = (verdict.seconds, verdict.gap)
+    return min((clock for clock in clocks if clock is not None and 0 < clock < inf), default=nan)
 
 
 def filters(judged: pd.DataFrame) -> pd.DataFrame:
@@ -123,8 +160,8 @@ def votes(judged: pd.DataFrame) -> pd.DataFrame:
 def words(judged: pd.DataFrame) -> pd.Series:
     """Candidate id -> whether experts say that it is invalid; not of those on which as many say the one as the other."""
     given = judged[(judged["role"] != "filter") & (judged["aside"] == "") & judged["expert"]]
-    share = (given["choice"] == "invalid").groupby(given["candidate_id"]).mean()
-    return share[share != 0.5] > 0.5
+    share = (given["choice"] == "invalid").groupby(given["candidate_id"], observed=True).mean()
+    return share[share != 0.5].rename(str) > 0.5
 
 
 def records(table: pd.DataFrame, kind: type[R]) -> list[R]:

@@ -229,7 +229,7 @@ def _alarms(quality: Quality) -> list[str]:
 
 def _annotators(weighed: Weighed) -> list[AnnotatorRow]:
     judged = weighed.judged
-    given = judged.groupby("annotator")["verdict_id"].nunique()
+    given = judged.groupby("annotator", observed=True)["verdict_id"].nunique()
     failed = Counter(judged.loc[judged["aside"] == "filter failed", "annotator"])
     return [
         AnnotatorRow(
@@ -248,12 +248,12 @@ def _annotators(weighed: Weighed) -> list[AnnotatorRow]:
 
 def _filters(judged: pd.DataFrame) -> list[FilterRow]:
     rows = filters(judged)
-    right = rows[rows["aside"] == ""].groupby(["source", "expected"])["right"]
+    right = rows[rows["aside"] == ""].groupby(["source", "expected"], observed=True)["right"]
     return records(right.agg(answered="size", right="sum").reset_index(), FilterRow)
 
 
 def _fallen(judged: pd.DataFrame) -> list[FallenFilter]:
-    question = judged[judged["fallen"]].groupby(["picture_id", "text", "expected"])
+    question = judged[judged["fallen"]].groupby(["picture_id", "text", "expected"], observed=True)
     rows = question.agg(
         choices=("choice", lambda said: dict(sorted(Counter(said).items()))),
         tasks=("task_id", lambda keys: tuple(sorted(set(keys)))),

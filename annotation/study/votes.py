@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
+from itertools import chain, groupby
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
@@ -12,7 +12,7 @@ import pandas as pd
 
 from annotation.study import judged as table
 from annotation.study.exports import CHOICES
-from annotation.study.judged import CollectRules, records
+from annotation.study.judged import BLOCK, CollectRules, records
 from pipeline.core.records import AqCheck, Category, Screened, Verified
 
 Status = Literal["unanswerable", "answerable", "doubtful", "unjudged"]
@@ -21,8 +21,8 @@ Status = Literal["unanswerable", "answerable", "doubtful", "unjudged"]
 def votes_on(judged: pd.DataFrame, candidates: list[str]) -> pd.DataFrame:
     """How many answers that count say valid, invalid, unsure (the columns) of each candidate (the rows)."""
     told = judged[["candidate_id", "choice", "role", "aside", "expert"]]
-    said = table.votes(told).groupby(["candidate_id", "choice"]).size().unstack(fill_value=0)
-    return said.reindex(index=candidates, columns=CHOICES, fill_value=0)
+    said = table.votes(told).groupby(["candidate_id", "choice"], observed=True).size().unstack(fill_value=0)
+    return said.rename(str).rename(columns=str).reindex(index=candidates, columns=CHOICES, fill_value=0)
 
 
 def status(votes: pd.DataFrame, rules: CollectRules, posterior: pd.Series | float = 0.5) -> np.ndarray:
@@ -88,7 +88,9 @@ def _given(judged: pd.DataFrame, keys: list[str]) -> Iterator[tuple[str, list[An
     fields = ["candidate_id", "verdict_id", "simulated", "rehearsal", "aside", "why"]
     answers = judged.loc[judged["role"] != "filter", fields]
     answers = answers.sort_values(["candidate_id", "verdict_id"], kind="stable")
-    groups = groupby(answers.itertuples(index=False), lambda answer: str(answer.candidate_id))
+    blocks = (answers.iloc[start : start + BLOCK] for start in range(0, len(answers), BLOCK))
+    rows = chain.from_iterable(block.itertuples(index=False) for block in blocks)
+    groups = groupby(rows, lambda answer: str(answer.candidate_id))
     about, given = next(groups, ("", ()))
     for key in keys:
         while about and about < key:
@@ -114,7 +116,7 @@ def check_aqs(judged: pd.DataFrame) -> list[AqCheck]:
     asked = asked.sort_values("order", kind="stable").drop_duplicates(["annotator", *question])
     votes = (
         (asked["choice"] == "invalid")
-        .groupby([asked[name] for name in question])
+        .groupby([asked[name] for name in question], observed=True)
         .agg(given="size", votes_invalid="sum")
     )
     invalid, valid = votes["votes_invalid"], votes["given"] - votes["votes_invalid"]

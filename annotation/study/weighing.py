@@ -17,7 +17,7 @@ from scipy.special import bdtr  # scipy.stats has it, too, but takes half a seco
 
 from annotation.study.asking import wilson
 from annotation.study.habits import Pace, paces, too_fast
-from annotation.study.judged import CollectRules, Fault, filters, records
+from annotation.study.judged import REASONS, CollectRules, Fault, categorical, filters, records
 from pipeline.core.errors import Problems
 from pipeline.core.records import Choice, Record
 
@@ -142,12 +142,12 @@ def fallen(judged: pd.DataFrame, most: float) -> pd.Series:
     good = pd.Series(True, given.index)
     for kind in KINDS:
         own = given["expected"] == kind
-        of = given["right"].where(own).groupby(given["annotator"])
+        of = given["right"].where(own).groupby(given["annotator"], observed=True)
         others = of.transform("count") - own
         good &= (others >= FEWEST_OTHERS) & (of.transform("sum") - (own & given["right"]) >= GOOD * others)
-    by_question = given[good].groupby(question)["right"].agg(["size", "mean"])
+    by_question = given[good].groupby(question, observed=True)["right"].agg(["size", "mean"])
     fell = by_question.index[(by_question["size"] >= FEWEST_PEOPLE) & (by_question["mean"] <= MOST_PASSED)]
-    asked = given.drop_duplicates(question).set_index(question)["source"]
+    asked = given.drop_duplicates(question).set_index(question)["source"].astype(str)
     counts = pd.DataFrame({"asked": asked.value_counts(), "fell": asked[fell].value_counts()}).fillna(0)
     problems = Problems("filter questions contradicted by people who answer the others well")
     for source, row in counts[counts["fell"] > np.maximum(1, most * counts["asked"])].iterrows():
@@ -158,7 +158,8 @@ def fallen(judged: pd.DataFrame, most: float) -> pd.Series:
             f"is wrong (look at them, mend it, and batch anew, or raise collect.max_fallen) or the crowd is (ask other people): {texts}",
         )
     problems.raise_if_any()
-    known = judged.loc[judged["role"] == "filter", question]
+    texts = fell.get_level_values("text")
+    known = judged.loc[(judged["role"] == "filter") & judged["text"].isin(texts), question]
     result = pd.Series(False, judged.index)
     result[known.index[pd.MultiIndex.from_frame(known).isin(fell)]] = True
     return result
@@ -167,7 +168,7 @@ def fallen(judged: pd.DataFrame, most: float) -> pd.Series:
 def skills(judged: pd.DataFrame) -> dict[str, Skill]:
     """Annotator -> skill on the filter questions that have not fallen, sorted by name."""
     sound = filters(judged)
-    table = sound.groupby(["annotator", "expected"])["right"].agg(["sum", "size"])
+    table = sound.groupby(["annotator", "expected"], observed=True)["right"].agg(["sum", "size"])
     counts = {key: (int(right), int(asked)) for key, right, asked in table.itertuples()}
     return {
         name: Skill(**{fault: rate(*counts.get((name, kind), (0, 0))) for kind, fault in KINDS.items()})
@@ -245,22 +246,24 @@ def set_aside(judged: pd.DataFrame, excluded: Mapping[str, Exclusion]) -> pd.Dat
     """The table with the reasons for which answers do not count: of excluded annotators; with a failed filter that has not
     fallen beside them; and of somebody's two answers on one candidate the later if both say the same, so that every vote is a
     first look, both if they contradict each other."""
-    since = judged["annotator"].map({name: float(row.since) for name, row in excluded.items()})
-    reasons = {name: "; ".join(row.reasons) for name, row in excluded.items()}
     known = filters(judged)
     failed = known[~known["right"]].drop_duplicates("verdict_id").set_index("verdict_id")
+    since = judged["annotator"].map({name: float(row.since) for name, row in excluded.items()}).astype(float)
     candidate, out = judged["role"] != "filter", judged["order"] >= since
     beside = candidate & judged["verdict_id"].isin(failed.index) & ~out
-    aside = np.select([out, beside], ["annotator excluded", "filter failed"], "")
-    detail = np.full(len(judged), "", object)  # most stay empty
-    detail[out] = judged.loc[out, "annotator"].map(reasons)
-    said = "said " + failed["choice"] + ", " + failed["expected"] + " was expected"
-    detail[beside] = judged.loc[beside, "verdict_id"].map(said)
-    judged = judged.assign(aside=aside, detail=detail)
+    aside = np.select([out, beside], [REASONS.index("annotator excluded"), REASONS.index("filter failed")], 0)
+    of_person = {name: "; ".join(row.reasons) for name, row in excluded.items()}
+    said = "said " + failed["choice"].astype(str) + ", " + failed["expected"].astype(str) + " was expected"
+    details = ["", *sorted({*of_person.values(), *said})]
+    number = {text: place for place, text in enumerate(details)}
+    by_person = judged["annotator"].map({name: number[text] for name, text in of_person.items()})
+    by_verdict = judged["verdict_id"].map(said.map(number))
+    detail = np.select([out, beside], [by_person.astype(float), by_verdict.astype(float)], 0).astype(int)
+    judged = judged.assign(aside=categorical(aside, REASONS), detail=categorical(detail, details))
     looks = judged[["order", "place", "annotator", "candidate_id", "choice"]]
-    counting = looks[candidate & (aside == "")].sort_values(["order", "place"], kind="stable")
+    counting = looks[candidate & (aside == 0)].sort_values(["order", "place"], kind="stable")
     own = [counting["annotator"], counting["candidate_id"]]
-    differ = (counting["choice"] == "invalid").groupby(own).transform("nunique") > 1
+    differ = (counting["choice"] == "invalid").groupby(own, observed=True).transform("nunique") > 1
     judged.loc[counting.index[counting.duplicated(["annotator", "candidate_id"])], "aside"] = "judged before"
     judged.loc[counting.index[differ], "aside"] = "contradicts themselves"
     return judged

@@ -8,10 +8,11 @@ something is not listed counts at other pictures alone, as whoever asks of the o
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import lru_cache
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from pipeline.core.files import read_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Answerability, EvidenceSource, Question, Record, Scene
-from pipeline.core.rows import grouped
+from pipeline.core.rows import Groups, OnDemand, Singles
 from pipeline.counting.unlisted import LeftOut
 from pipeline.judge.facts import Facts, facts_of
 from pipeline.judge.judgement import Outcome, execute
@@ -29,6 +30,8 @@ from pipeline.programs.operations import Operation, parse
 from pipeline.screening.screen_faults import always_answerable
 from pipeline.words.lexicon import Lexicon
 from pipeline.words.likeness import same_answer
+
+KEPT = 4096  # pictures whose facts are kept, some 20 KB each: they are drawn again and again
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,20 @@ class Trial:
         if "unknown" in (self.outcome.answerability, self.truth):
             return None
         return self.outcome.answerability == self.truth and self.answer is not False
+
+    @property
+    def told(self) -> Told:
+        return Told(self.own, self.verdict, self.truth, self.answer, self.right)
+
+
+class Told(NamedTuple):
+    """All of a trial that is counted."""
+
+    own: bool
+    verdict: Answerability
+    truth: Answerability
+    answer: bool | None
+    right: bool | None
 
 
 class AgreementCounts(Record):
@@ -104,13 +121,15 @@ class Agreement(Record):
 
 
 def agreement(trials: Iterable[Trial]) -> Agreement:
-    """Count trials by evidence and by type of question."""
-    found: defaultdict[EvidenceSource, defaultdict[str, list[Trial]]] = defaultdict(lambda: defaultdict(list))
+    """Count trials by evidence and by type of question; none is held."""
+    found: defaultdict[EvidenceSource, defaultdict[str, Counter[Told]]] = defaultdict(
+        lambda: defaultdict(Counter)
+    )
     for trial in trials:
         structural, semantic = trial.question.structural, trial.question.semantic
         for kind in ("all", structural and f"structural: {structural}", semantic and f"semantic: {semantic}"):
             if kind:
-                found[trial.evidence][kind].append(trial)
+                found[trial.evidence][kind][trial.told] += 1
 
     def order(kind: str) -> tuple[bool, bool, str]:
         return kind != "all", kind.startswith("semantic"), kind
@@ -123,30 +142,34 @@ def agreement(trials: Iterable[Trial]) -> Agreement:
     )
 
 
-def count(trials: Sequence[Trial]) -> AgreementCounts:
-    """The figures of some trials."""
-    own, foreign = [t for t in trials if t.own], [t for t in trials if not t.own]
-    judged = [t for t in own if t.dared]
-    own_right = sum(t.right is True for t in judged)
-    elsewhere = Counter(t.verdict for t in foreign)
-    known = [t for t in trials if t.truth != "unknown"]
-    said, true = Counter(t.verdict for t in known), Counter(t.truth for t in known)
-    both = Counter(t.truth for t in known if t.verdict == t.truth)
-    truth_is_known = any(not t.own for t in known)
+def count(trials: Mapping[Told, int]) -> AgreementCounts:
+    """The figures of some trials, each with how often it was made."""
+
+    def number(condition: Callable[[Told], bool]) -> int:
+        return sum(times for told, times in trials.items() if condition(told))
+
     sides: tuple[Answerability, ...] = ("answerable", "unanswerable")
+    own, foreign = number(lambda t: t.own), number(lambda t: not t.own)
+    own_judged = number(lambda t: t.own and t.verdict != "unknown")
+    own_right = number(lambda t: t.own and t.verdict != "unknown" and t.right is True)
+    elsewhere = {side: number(lambda t, side=side: not t.own and t.verdict == side) for side in sides}
+    said = {side: number(lambda t, side=side: t.truth != "unknown" and t.verdict == side) for side in sides}
+    true = {side: number(lambda t, side=side: t.truth == side) for side in sides}
+    both = {side: number(lambda t, side=side: t.truth == t.verdict == side) for side in sides}
+    truth_is_known = number(lambda t: not t.own and t.truth != "unknown") > 0
     return AgreementCounts(
-        own=len(own),
-        own_judged=len(judged),
+        own=own,
+        own_judged=own_judged,
         own_right=own_right,
-        answers=sum(t.answer is not None for t in own),
-        answers_right=sum(t.answer is True for t in own),
-        foreign=len(foreign),
+        answers=number(lambda t: t.own and t.answer is not None),
+        answers_right=number(lambda t: t.own and t.answer is True),
+        foreign=foreign,
         judged_unanswerable=elsewhere["unanswerable"],
         judged_answerable=elsewhere["answerable"],
-        foreign_known=sum(t.right is not None for t in foreign),
-        foreign_right=sum(t.right is True for t in foreign) if truth_is_known else None,
-        coverage=share(len(judged), len(own)),
-        agreement=share(own_right, len(judged)),
+        foreign_known=number(lambda t: not t.own and t.right is not None),
+        foreign_right=number(lambda t: not t.own and t.right is True) if truth_is_known else None,
+        coverage=share(own_judged, own),
+        agreement=share(own_right, own_judged),
         precision={side: share(both[side], said[side]) if truth_is_known else None for side in sides},
         recall={side: share(both[side], true[side]) for side in sides},
     )
@@ -184,20 +207,24 @@ def read_source(folders: Folders, truth: Mapping[str, Scene]) -> Source:
     """
     vocabulary = folders.vocabulary()
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    rows = folders.rows(Question)
-    tried = (row for row in rows if row.split != "train" and row.program and row.answer)
-    asked = grouped(tried, lambda row: row.picture_id)
-    graphs = read_jsonl(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed)
+    pictures = dict.fromkeys(row.picture_id for row in folders.rows(Question) if _tried(row))
+    by_picture = Groups(folders.file(Question), Question, "picture_id")
+    graphs = Singles(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed, "picture_id")
+    scenes = Singles(folders.file(Scene), Scene, "picture_id")
     unbalanced = read_jsonl(folders.stage("ingest") / "unbalanced.jsonl", Question)
     return Source(
-        asked=asked,
-        related=relatives(chain(chain.from_iterable(asked.values()), unbalanced)),
-        graphs={graph.picture_id: graph for graph in graphs if graph.picture_id in asked},
-        scenes={scene.picture_id: scene for scene in folders.rows(Scene) if scene.picture_id in asked},
-        truth={picture_id: facts_of(scene, lexicon) for picture_id, scene in truth.items()},
+        asked=OnDemand(pictures, lambda key: [row for row in by_picture[key] if _tried(row)], 1),
+        related=relatives(chain(filter(_tried, folders.rows(Question)), unbalanced)),
+        graphs=OnDemand(filter(pictures.__contains__, graphs), graphs.__getitem__, KEPT),
+        scenes=OnDemand(filter(pictures.__contains__, scenes), scenes.__getitem__, KEPT),
+        truth=OnDemand(truth, lambda key: facts_of(truth[key], lexicon), KEPT),
         lexicon=lexicon,
         unlisted=LeftOut(vocabulary) if vocabulary.listed else None,
     )
+
+
+def _tried(question: Question) -> bool:
+    return question.split != "train" and bool(question.program) and bool(question.answer)
 
 
 def relatives(questions: Iterable[Question]) -> dict[str, frozenset[str]]:
@@ -225,7 +252,7 @@ def trials(source: Source, foreign: int, rng: np.random.Generator) -> Iterator[T
         "scene graph": sorted(source.scenes.keys() & source.asked.keys()),
     }
 
-    @cache
+    @lru_cache(KEPT)
     def facts(picture_id: str) -> Facts:
         scene = source.scenes.get(picture_id)
         if scene is None:

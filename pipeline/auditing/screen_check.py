@@ -5,7 +5,9 @@ Not the judge says what is true, whose work is graded here, but the independent 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Set
+from typing import NamedTuple
 
 from pipeline.auditing.judge_agreement import share
 from pipeline.core.files import read_jsonl
@@ -57,16 +59,15 @@ def screen_against_truth(folders: Folders, truth: Mapping[str, Scene]) -> dict[S
         return {}
     vocabulary = folders.vocabulary()
     words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
-    candidates = [
+    candidates = (
         candidate
         for stage in ("rank", "perturb")
         for candidate in read_jsonl(folders.stage(stage) / "candidates.jsonl", Candidate)
         if candidate.program
-    ]
+    )
     dropped = read_jsonl(folders.stage("screen") / "dropped.jsonl", Dropped)
     return screening(
-        candidates,
-        {c.candidate_id: what_is_so(c.program, truth[c.picture_id], words) for c in candidates},
+        ((c, what_is_so(c.program, truth[c.picture_id], words)) for c in candidates),
         {row.candidate.candidate_id for row in folders.rows(Screened)},
         {row.candidate_id for row in dropped if row.reason in HELD_ANSWERABLE},
     )
@@ -81,32 +82,48 @@ def what_is_so(program: tuple[Step, ...], scene: Scene, words: WordSenses) -> An
 
 
 def screening(
-    candidates: Sequence[Candidate],
-    truth: Mapping[str, Answerability],
-    kept: Set[str],
-    held_answerable: Set[str],
+    candidates: Iterable[tuple[Candidate, Answerability]], kept: Set[str], held_answerable: Set[str]
 ) -> dict[Subset, Screening]:
     """Compare screen's decisions with the truth.
 
     Args:
-        candidates: all that went into screen. truth: candidate id -> what is true of it.
-        kept: ids that stayed. held_answerable: ids dropped because the question was held to have an answer
-            (other reasons, such as a text that gives its answer away, are no claim on the picture).
+        candidates: all that went into screen, each with what is true of it. kept: ids that stayed. held_answerable: ids
+            dropped because the question was held to have an answer (other reasons, such as a text that gives its answer
+            away, are no claim on the picture).
     """
-    result = {}
-    for subset in sorted({candidate.subset for candidate in candidates}):
-        ids = {candidate.candidate_id for candidate in candidates if candidate.subset == subset}
-        clear = {key for key in ids if truth[key] != "unknown"}
-        unanswerable = {key for key in ids if truth[key] == "unanswerable"}
-        stayed, held = ids & kept, ids & held_answerable
-        result[subset] = Screening(
-            kept=len(stayed),
-            dropped=len(ids - stayed),
-            unclear=len(ids - clear),
-            unanswerable=len(unanswerable),
-            held_answerable=len(held),
-            precision=share(len(stayed & unanswerable), len(stayed & clear)),
-            recall=share(len(stayed & unanswerable), len(unanswerable)),
-            false_drop_rate=share(len(held & unanswerable), len(held & clear)),
-        )
-    return result
+    found: defaultdict[Subset, Counter[_Decided]] = defaultdict(Counter)
+    for row, truth in candidates:
+        key = row.candidate_id
+        found[row.subset][_Decided(truth, key in kept, key in held_answerable)] += 1
+    return {subset: _screening(found[subset]) for subset in sorted(found)}
+
+
+class _Decided(NamedTuple):
+    """What is true of a candidate, and what screen did with it."""
+
+    truth: Answerability
+    stayed: bool
+    held: bool
+
+
+def _screening(rows: Counter[_Decided]) -> Screening:
+    def number(condition: Callable[[_Decided], bool]) -> int:
+        return sum(times for row, times in rows.items() if condition(row))
+
+    lacking = "unanswerable"
+    return Screening(
+        kept=number(lambda row: row.stayed),
+        dropped=number(lambda row: not row.stayed),
+        unclear=number(lambda row: row.truth == "unknown"),
+        unanswerable=(unanswerable := number(lambda row: row.truth == lacking)),
+        held_answerable=number(lambda row: row.held),
+        precision=share(
+            found := number(lambda row: row.stayed and row.truth == lacking),
+            number(lambda row: row.stayed and row.truth != "unknown"),
+        ),
+        recall=share(found, unanswerable),
+        false_drop_rate=share(
+            number(lambda row: row.held and row.truth == lacking),
+            number(lambda row: row.held and row.truth != "unknown"),
+        ),
+    )

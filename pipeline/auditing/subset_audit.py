@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -28,6 +29,7 @@ from pipeline.core.records import SUBSETS, Item, Record, Subset
 from pipeline.scorers import auaf
 
 BINS = 50  # of a histogram
+AT_ONCE = 150_000  # items that are audited side by side: attackers take some 6 KB for each
 POWER = 2.80  # two-sided 5 % test with 80 % power: 1.96 + 0.84 standard errors
 
 
@@ -106,21 +108,22 @@ def audit_items(
     p: AuditParams,
     known: KnownQuestions | None = None,
 ) -> list[dict[Subset, SubsetAudit]]:
-    """Audit each subset that has items, of each of several files of items: as many at a time as there are cores.
+    """Audit each subset that has items, of each of several files of items: as many at a time as there are cores, and no more
+    than come to AT_ONCE items.
 
     Args:
         pictures: vectors [d] by id. known: the source's questions, if attackers know them.
     """
-    there = [{row.subset for row in read_jsonl(path, _OfSubset)} for path in files]
+    there = [Counter(row.subset for row in read_jsonl(path, _OfSubset)) for path in files]
     present: list[tuple[Path, Subset]] = [
         (path, subset)
-        for path, subsets in zip(files, there, strict=True)
+        for path, counts in zip(files, there, strict=True)
         for subset in SUBSETS
-        if subset in subsets
+        if subset in counts
     ]
-    results = ordered_map(
-        _audit, present, partial(_Known, pictures, p, known), min(threads(), len(present) or 1), 1
-    )
+    largest = max(chain.from_iterable(counts.values() for counts in there), default=1)
+    side_by_side = max(1, min(threads(), len(present), AT_ONCE // largest))
+    results = ordered_map(_audit, present, partial(_Known, pictures, p, known), side_by_side, 1)
     audits = dict(zip(present, track(results, "audit", len(present), "subset"), strict=True))
     return [
         {subset: audits[path, subset] for subset in SUBSETS if (path, subset) in audits} for path in files
@@ -196,11 +199,11 @@ def _guesses(
     groups = text_groups(texts, [item.question_id for item in items])
     by_text = Folds(labels, groups, p.folds, p.seed, known)
     by_picture = Folds(labels, np.array([item.picture_id for item in items]), p.folds, p.seed)
-    vectors = np.array([pictures[item.picture_id] for item in items])
     scores = [np.nan if item.score is None else item.score for item in items]
+    by_vector = by_vectors(np.array([pictures[item.picture_id] for item in items]), by_picture)
     return {
         **{name: (guess(texts, by_text), by_text) for name, guess in (TEXT_ATTACKERS | TOLD_APART).items()},
-        "picture": (by_vectors(vectors, by_picture), by_picture),
+        "picture": (by_vector, by_picture),
         "CLIP score": (np.array(scores, float), by_picture),
     }
 

@@ -62,7 +62,7 @@ def likelihood(texts: Sequence[str], folds: Folds) -> np.ndarray:
 
 def first_words(texts: Sequence[str], folds: Folds) -> np.ndarray:
     """The first one, two and three words, each start a feature, with logistic regression."""
-    starts = [{" ".join(text.lower().split()[:n]): 1 for n in (1, 2, 3)} for text in texts]
+    starts = ({" ".join(text.lower().split()[:n]): 1 for n in (1, 2, 3)} for text in texts)
     return folds.scores(DictVectorizer().fit_transform(starts), LogisticRegression(max_iter=500))
 
 
@@ -113,5 +113,5 @@ TOLD_APART: dict[str, Attacker] = {
 def _pairs(texts: Sequence[str]) -> Any:
     """A sparse matrix [n, features] of the words in each text and of the pairs of those that say something."""
     words = map(words_of, texts)
-    rows = [dict.fromkeys([*row, *(" ".join(pair) for pair in word_pairs(row))], 1.0) for row in words]
+    rows = (dict.fromkeys([*row, *(" ".join(pair) for pair in word_pairs(row))], 1.0) for row in words)
     return DictVectorizer().fit_transform(rows)

@@ -7,14 +7,16 @@ tasks so far) what filters look like: what looks like one is drawn the less.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from math import floor, log
 from typing import Self
 
 import numpy as np
 
 from pipeline.batching.filter_questions import Filter, Known
+from pipeline.batching.text_counts import TextCounts, text_number
 from pipeline.core.records import Candidate, Record
 
 MOST_USES = 2  # of a text at a picture
@@ -26,8 +28,8 @@ class Onlooker:
     in how many filters and in how many candidates (or repeats) each sign was."""
 
     def __init__(self) -> None:
-        self.here: Counter[tuple[str, str]] = Counter()
-        self.anywhere: Counter[str] = Counter()
+        self.here: defaultdict[str, TextCounts] = defaultdict(TextCounts)  # by picture
+        self.anywhere: Counter[int] = Counter()  # by the text's number
         self.signs = {is_filter: Counter[str]() for is_filter in (True, False)}
         self.questions = {True: 1, False: 1}
 
@@ -35,8 +37,8 @@ class Onlooker:
         """A question is shown."""
         self.signs[is_filter].update(self._signs(picture_id, text))
         self.questions[is_filter] += 1
-        self.here[picture_id, text] += 1
-        self.anywhere[text] += 1
+        self.here[picture_id].add(text)
+        self.anywhere[text_number(text)] += 1
 
     def told(self, picture_id: str, text: str) -> float:
         """Log odds of being a filter, naive Bayes on the question's signs."""
@@ -50,7 +52,7 @@ class Onlooker:
 
     def _signs(self, picture_id: str, text: str) -> list[str]:
         """Its words, and how often its text came before, at this picture and anywhere."""
-        here, anywhere = self.here[picture_id, text], self.anywhere[text]
+        here, anywhere = self.here[picture_id][text], self.anywhere[text_number(text)]
         return [*sorted(set(text.lower().split())), f"#here {here}", f"#anywhere {anywhere}"]
 
 
@@ -68,48 +70,64 @@ class Offered(Record):
 
 
 class Companions:
-    """What one picture offers as companions: filters and repeats, each text at most twice, with what its tasks use up.
+    """What one picture offers as companions: filters and repeats, each text at most twice, with what its tasks use up. Held are
+    numbers alone: a data set has a hundred thousand pictures, and all have tasks in every block.
 
     Args:
-        members: its candidates. offered: its filters, by picture; they are looked up whenever they are needed, and not held.
+        members: its candidates, by number. candidate: number -> candidate, also later.
+        offered: its filters, by picture; they are looked up whenever they are needed, and not held.
         share: how many tasks have a filter, at most.
     """
 
     def __init__(
         self,
         picture_id: str,
-        members: Sequence[Candidate],
+        members: Mapping[int, Candidate],
+        candidate: Callable[[int], Candidate],
         offered: Mapping[str, Offered],
         share: float,
         rng: np.random.Generator,
     ) -> None:
-        self.picture_id, self.offered = picture_id, offered
-        self.uses = Counter(row.text for row in members)
+        self.picture_id, self.offered, self._candidate = picture_id, offered, candidate
+        self.uses = TextCounts(row.text for row in members.values())
         texts = {row.text for row in self.filters if row.source != "template"}
-        drawn = [members[i] for i in rng.permutation(len(members)).tolist()]
-        self.left = sorted(
-            drawn, key=lambda row: row.text in texts
-        )  # not yet repeated; what is a filter too comes last
+        numbers = list(members)
+        drawn = [numbers[i] for i in rng.permutation(len(numbers)).tolist()]
+        # Not yet repeated; what is a filter too comes last.
+        self.left = array("I", sorted(drawn, key=lambda number: members[number].text in texts))
         repeated = len(members) - filters_for(len(members), len(texts), share)
-        hosts = [members[i] for i in rng.permutation(len(members)).tolist()]
-        self.repeats: dict[
-            str, Candidate
-        ] = {}  # id of the candidate under judgement -> what stands beside it
-        for host in hosts:
-            if len(self.repeats) < repeated and (other := self.repeat(host)):
-                self.repeats[host.candidate_id] = other
+        # Of those with a repeat: the candidates under judgement, and what stands beside them.
+        self._hosts, self._repeats = array("I"), array("I")
+        for number in (numbers[i] for i in rng.permutation(len(numbers)).tolist()):
+            other = self._take(members[number], members) if len(self._hosts) < repeated else None
+            if other is not None:
+                self._hosts.append(number)
+                self._repeats.append(other)
 
     @property
     def filters(self) -> tuple[Filter, ...]:
         """What the picture offers, used up or not."""
         return self.offered[self.picture_id].filters
 
+    def planned(self, number: int) -> Candidate | None:
+        """The repeat that stands beside a candidate, if it is to have one."""
+        if number not in self._hosts:
+            return None
+        return self._candidate(self._repeats[self._hosts.index(number)])
+
     def repeat(self, host: Candidate) -> Candidate | None:
         """Another candidate once more, by lot; not of the same text, and made from another question if there is such."""
-        fit = [row for row in self.left if row.text != host.text and self.uses[row.text] < MOST_USES]
-        if other := next((row for row in fit if _differ(row, host)), next(iter(fit), None)):
+        rows = {number: self._candidate(number) for number in self.left}
+        other = self._take(host, rows)
+        return None if other is None else rows[other]
+
+    def _take(self, host: Candidate, rows: Mapping[int, Candidate]) -> int | None:
+        """The number of a repeat, which is no more left then."""
+        fit = [n for n in self.left if rows[n].text != host.text and self.uses[rows[n].text] < MOST_USES]
+        other = next((n for n in fit if _differ(rows[n], host)), next(iter(fit), None))
+        if other is not None:
             self.left.remove(other)
-            self.uses[other.text] += 1
+            self.uses.add(rows[other].text)
         return other
 
     def has(self, expected: Known) -> bool:
@@ -138,7 +156,7 @@ class Companions:
         # In inverse proportion to its odds of being a filter; to take the least would overshoot.
         told = np.array([onlooker.told(self.picture_id, row.text) for row in fit])
         drawn = fit[int(np.argmin(told - rng.gumbel(size=len(fit))))]
-        self.uses[drawn.text] += 1
+        self.uses.add(drawn.text)
         return drawn
 
 

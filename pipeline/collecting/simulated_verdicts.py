@@ -7,16 +7,19 @@ from collections.abc import Iterable
 from functools import cache, partial
 
 from pipeline.core.paths import Folders
+from pipeline.core.progress import track
 from pipeline.core.records import Picture, Task, TaskQuestion, Verdict
 from pipeline.counting.evidence import evidence_files
 from pipeline.judge.judgement import judge
 from pipeline.sources import gqa_files
-from simulation.annotators import annotate, view
+from simulation.annotators import Look, annotate, view
 from simulation.word_senses import WordSenses
 
+SHOWN = "collect: simulated annotators"
 
-def simulated(folders: Folders, tasks: Iterable[Task], votes: int, seed: int) -> list[Verdict]:
-    """Verdicts from the complete truth.
+
+def faultless(folders: Folders) -> Look:
+    """What is to be seen in the complete truth.
 
     Raises:
         UserError: there is none.
@@ -24,7 +27,12 @@ def simulated(folders: Folders, tasks: Iterable[Task], votes: int, seed: int) ->
     truth = gqa_files.truth(folders.truth, (row.split for row in folders.rows(Picture)))
     vocabulary = folders.vocabulary()
     words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
-    return annotate(tasks, partial(view, truth, words), votes, seed)
+    return partial(view, truth, words)
+
+
+def simulated(folders: Folders, tasks: Iterable[Task], votes: int, seed: int) -> list[Verdict]:
+    """Verdicts from the complete truth; see `faultless`."""
+    return annotate(track(tasks, SHOWN, unit="task"), faultless(folders), votes, seed)
 
 
 def rehearsed(folders: Folders, tasks: Iterable[Task], votes: int, seed: int) -> list[Verdict]:
@@ -37,4 +45,4 @@ def rehearsed(folders: Folders, tasks: Iterable[Task], votes: int, seed: int) ->
             return ""
         return "unclear" if judgement.answerability == "unknown" else judgement.category or "unclear"
 
-    return annotate(tasks, look, votes, seed, rehearsal=True)
+    return annotate(track(tasks, SHOWN, unit="task"), look, votes, seed, rehearsal=True)

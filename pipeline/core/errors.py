@@ -78,7 +78,9 @@ def run(main: Callable[[], object]) -> None:
     except OSError as error:
         if error.errno not in OUTSIDE:
             raise
-        said = OUTSIDE[error.errno].format(file=error.filename or "no file named", error=error)
+        # Of two names the second is the place that was to be taken.
+        file = error.filename2 or error.filename or "no file named"
+        said = OUTSIDE[error.errno].format(file=file, error=error)
         first, rest = said, []
     more = [f"... and {len(rest) - SHOWN} more"] if len(rest) > SHOWN else []
     print(_CONTROLS.sub("?", "\n  ".join([f"error: {first}", *rest[:SHOWN], *more])), file=sys.stderr)

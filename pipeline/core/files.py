@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import stat
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
@@ -112,7 +113,7 @@ def read_json(path: Path | str, kind: type[T] | Any = Any) -> T:
     """
     try:
         with opened(path) as file:
-            return msgspec.json.decode(file.read(), type=kind)
+            return msgspec.json.decode(file.read().removeprefix(BOM_UTF8), type=kind)
     except msgspec.ValidationError as error:
         raise UserError(f"{path}: not what is expected here: {error}") from error
     except RecursionError as error:

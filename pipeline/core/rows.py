@@ -11,10 +11,11 @@ from array import array
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -50,6 +51,36 @@ class Kept(Collection[T]):
 
     def __contains__(self, row: object) -> bool:
         return any(row == other for other in self)
+
+
+class Lines(Sequence[T]):
+    """What is taken of the records of a file, by the number of their line.
+
+    Args:
+        take: makes of a record what is wanted of it.
+
+    Raises:
+        UserError: the file is missing, or a line is not such a record (file and line are named).
+    """
+
+    def __init__(self, path: Path, kind: type[R], take: Callable[[R], T]) -> None:
+        self._path, self._file, self._places, end = path, opened(path), array("Q"), 0
+        decode = msgspec.json.Decoder(kind).decode
+        self._taken = lambda line: take(decode(line))
+        for _, line in zip(read_jsonl(path, kind), self._file, strict=True):
+            self._places.append(end)
+            end += len(line)
+
+    def __getitem__(self, number: Any) -> Any:
+        self._file.seek(self._places[number])
+        return self._taken(self._file.readline())
+
+    def __iter__(self) -> Iterator[T]:
+        with opened(self._path) as file:
+            yield from map(self._taken, file)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 class InOrder(Collection[T]):
@@ -155,6 +186,35 @@ class Singles(_Rows[T, T, int]):
 
     def _put(self, key: str, place: int) -> None:
         self._places[key] = place
+
+
+class OnDemand(Mapping[str, V]):
+    """Key -> what is made for it, when it is asked for; the last few are kept.
+
+    >>> squares = OnDemand(["2", "3"], lambda key: int(key) ** 2, 1)
+    >>> squares["3"], list(squares)
+    (9, ['2', '3'])
+
+    Args:
+        keys: in their order, each once. kept: how many.
+    """
+
+    def __init__(self, keys: Iterable[str], make: Callable[[str], V], kept: int) -> None:
+        self._keys, self._make = dict.fromkeys(keys), lru_cache(kept)(make)
+
+    def __getitem__(self, key: str) -> V:
+        if key not in self._keys:
+            raise KeyError(key)
+        return self._make(key)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
 
 
 class PutAside(Mapping[str, T]):

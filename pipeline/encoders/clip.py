@@ -17,16 +17,25 @@ import numpy as np
 
 from pipeline.core.engine import networks, ordered_map
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import content_key, sha256_file
+from pipeline.core.files import content_key, read_json, sha256_file
 from pipeline.core.records import Record
 from pipeline.core.upright import upright
-from pipeline.encoders.weights import weighted
+from pipeline.encoders.weights import CONFIG, LOCAL, local_weights, weighted
 
 if TYPE_CHECKING:
     import torch
     from PIL import Image
 
 CUT_TOLERANCE = 1e-5  # largest difference of any component of a vector between a cut text and full context
+PREPROCESSING = {
+    "size",
+    "mode",
+    "mean",
+    "std",
+    "interpolation",
+    "resize_mode",
+    "fill_color",
+}  # open_clip's, all of it
 TOKENIZED = 4096  # texts turned into tokens at a time
 Device = Literal["auto", "cpu", "cuda"]
 Batch = TypeVar("Batch")
@@ -48,6 +57,47 @@ class ModelRecord(Record):
     context_length: int
     open_clip: str
     torch: str
+
+
+def _record(
+    model: str,
+    pretrained: str,
+    config: dict[str, Any],
+    checkpoint: Path,
+    preprocessing: dict[str, Any],
+    context: int,
+) -> ModelRecord:
+    sha256 = sha256_file(checkpoint)
+    return ModelRecord(
+        model=model,
+        pretrained=pretrained,
+        weights_sha256=sha256,
+        fingerprint=content_key(sha256, json.dumps(config, sort_keys=True), str(context)),
+        preprocessing=json.dumps(preprocessing, sort_keys=True),
+        quick_gelu=bool(config.get("quick_gelu", False)),
+        dimension=int(config["embed_dim"]),
+        context_length=context,
+        open_clip=version("open_clip_torch"),
+        torch=version("torch"),
+    )
+
+
+def written_record(model: str, pretrained: str = "") -> ModelRecord | None:
+    """The `record` of an `Encoder` by the model's folder alone, with nothing loaded; None unless the folder says all that
+    open_clip would otherwise fill in by itself: a model by name, a folder with something missing or wrong."""
+    folder = Path(model.removeprefix(LOCAL))
+    if not model.startswith(LOCAL) or pretrained or not (folder / CONFIG).is_file():
+        return None
+    try:
+        checkpoint, written = local_weights(folder), read_json(folder / CONFIG, dict[str, Any])
+        config, preprocessing = written["model_cfg"], written["preprocess_cfg"]
+        size, text = config["vision_cfg"]["image_size"], config["text_cfg"]
+        said = set(preprocessing) == PREPROCESSING and preprocessing["size"] == size and len(size) == 2
+        if not said or any(key.startswith(("hf_", "tokenizer")) for key in text):
+            return None
+        return _record(model, pretrained, config, checkpoint, preprocessing, int(text["context_length"]))
+    except (KeyError, TypeError, ValueError, UserError):  # whatever is wrong, `Encoder` says it
+        return None
 
 
 class Encoder:
@@ -90,19 +140,7 @@ class Encoder:
         self._mask: torch.Tensor | None = getattr(self._tower, "attn_mask", None)
         self._cut: bool | None = None  # whether cut texts give the same vectors; None until checked
         context = int(self._tokenizer([""]).shape[1])
-        sha256 = sha256_file(checkpoint)
-        self.record = ModelRecord(
-            model=model,
-            pretrained=pretrained,
-            weights_sha256=sha256,
-            fingerprint=content_key(sha256, json.dumps(config, sort_keys=True), str(context)),
-            preprocessing=json.dumps(preprocessing, sort_keys=True),
-            quick_gelu=bool(config.get("quick_gelu", False)),
-            dimension=int(config["embed_dim"]),
-            context_length=context,
-            open_clip=version("open_clip_torch"),
-            torch=version("torch"),
-        )
+        self.record = _record(model, pretrained, config, checkpoint, preprocessing, context)
 
     def pictures(self, paths: Sequence[Path | str], batch: int) -> Batches:
         """Yield (indices into `paths`, vectors [len(indices), dimension]) batch by batch.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import open_clip
 
 LOCAL, HUB = "local-dir:", "hf-hub:"  # open_clip's own prefixes of model names
+CONFIG = "open_clip_config.json"  # in a model's folder
 ENDINGS = (".safetensors", ".bin", ".pt", ".pth")
 
 
@@ -70,7 +71,7 @@ def _checkpoint(model: str, pretrained: str) -> Path:
             f"model {model!r} brings its own weights; leave `pretrained` empty (got {pretrained!r})"
         )
     if model.startswith(LOCAL):
-        return _local(Path(model.removeprefix(LOCAL)))
+        return local_weights(Path(model.removeprefix(LOCAL)))
     if model.startswith(HUB):
         repository = model.removeprefix(HUB)
         return _fetched(lambda: open_clip.pretrained.download_pretrained_from_hf(repository), model)
@@ -94,8 +95,13 @@ def _checkpoint(model: str, pretrained: str) -> Path:
     return _fetched(lambda: open_clip.download_pretrained(tag), f"{model} {pretrained}")
 
 
-def _local(folder: Path) -> Path:
-    config = folder / "open_clip_config.json"
+def local_weights(folder: Path) -> Path:
+    """The one weights file of a folder.
+
+    Raises:
+        UserError: none or several, or no configuration beside it.
+    """
+    config = folder / CONFIG
     if "model_cfg" not in read_json(config, dict[str, Any]):
         raise UserError(f"{config}: no `model_cfg` in it; take the file as open_clip publishes it")
     files = sorted(path for path in folder.iterdir() if path.suffix in ENDINGS)

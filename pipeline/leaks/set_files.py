@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import io
 from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
-from pipeline.core.errors import UserError
+from pipeline.core.errors import OUTSIDE, UserError
 from pipeline.core.files import opened, replacing
+from pipeline.scorers.validation import Repeated, loads
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
+PACKED = (b"PK", b"\x1f\x8b")  # how a workbook, a .zip and a .gz begin
+AT_ONCE = 500  # rows
 
 
 class Rows(Protocol):
@@ -46,9 +50,9 @@ def open_rows(source: str, config: str | None = None, split: str | None = None) 
         return DatasetRows(source, config, split)
     if config or split:
         raise UserError(f"{source}: a file; --config and --split choose from a data set by name")
-    if path.suffix == ".parquet":
+    if path.suffix.lower() == ".parquet":
         return ParquetRows(path)
-    if path.suffix in SEPARATORS:
+    if path.suffix.lower() in SEPARATORS:
         return TableRows(path)
     return JsonRows(path)
 
@@ -60,6 +64,8 @@ class JsonRows:
     def __init__(self, path: Path) -> None:
         with opened(path) as file:
             data = file.read().removeprefix(BOM_UTF8)
+        if data.startswith(PACKED):
+            raise UserError(f"{path}: a workbook or packed; save the sheet as CSV, or unpack what is in it")
         self._around: dict[str, msgspec.Raw] | None = None  # what stands beside the list
         self._place = ""  # its key there
         self._keys: list[str] | None = None  # of the rows, if they are an object by id
@@ -67,6 +73,10 @@ class JsonRows:
         try:
             self._raw = self._split(data)
             self._rows = [msgspec.json.decode(raw, type=dict[str, Any]) for raw in self._raw]
+            for start in range(0, len(self._raw), AT_ONCE):
+                loads(b"[%b]" % b",".join(map(bytes, self._raw[start : start + AT_ONCE])))
+        except Repeated as error:
+            raise UserError(f"{path}: {error}") from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UserError(
                 f"{path}: wanted a list of JSON objects, an object that holds one, or an object in each line: {error}"
@@ -119,19 +129,36 @@ class JsonRows:
 
 
 class TableRows:
-    """CSV or TSV with a head, each value a text; an empty cell is none."""
+    """CSV or TSV with a head, each value a text; an empty cell is none. Rows of empty cells, as Excel leaves them, count as none.
+    What stands between the cells is what the ending says, or, where the head has none of that, what it has most of."""
 
     def __init__(self, path: Path) -> None:
         import pandas as pd
 
-        self._separator = SEPARATORS[path.suffix]
         try:
-            self._table = pd.read_csv(
-                path, sep=self._separator, dtype=str, keep_default_na=False, encoding="utf-8-sig"
+            with opened(path) as file:
+                head = file.readline().decode("utf-8-sig")
+            own = SEPARATORS[path.suffix.lower()]
+            self._separator = own if own in head else max((own, *",;\t"), key=head.count)
+            # The head as a row among others: as a head, pandas renames what is there twice, and shifts it beside longer rows.
+            table = pd.read_csv(
+                path,
+                sep=self._separator,
+                header=None,
+                dtype=str,
+                keep_default_na=False,
+                encoding="utf-8-sig",
             )
-        except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:
+            raise UserError(f"{path}: not UTF-8 ({error}); save the table as UTF-8") from error
+        except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
             raise UserError(f"{path}: no table with a head: {error}") from error
-        self.columns = [str(name) for name in self._table.columns]
+        self.columns = [str(name).strip() for name in table.iloc[0]]
+        if twice := [name for name, count in Counter(self.columns).items() if count > 1 and name]:
+            raise UserError(f"{path}: the head names {', '.join(twice)} more than once; keep one")
+        table.columns = self.columns
+        rows = table.iloc[1:].fillna("")  # of a row that ends early
+        self._table = rows[(rows != "").any(axis=1)]
 
     def __len__(self) -> int:
         return len(self._table)
@@ -154,8 +181,10 @@ class ParquetRows:
 
         try:
             self._file = pq.ParquetFile(path)
-        except pa.ArrowInvalid as error:
-            raise UserError(f"{path}: no Parquet file: {error}") from error
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, OSError) and error.errno in OUTSIDE:
+                raise
+            raise UserError(f"{path}: no Parquet file, or cut off: {error}") from error
         self.columns = self._file.schema_arrow.names
 
     def __len__(self) -> int:

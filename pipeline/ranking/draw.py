@@ -11,7 +11,7 @@ choice is a circulation through pictures and texts, the cheapest by
     FILLED for every pair not made, REUSED x (k - 1) for a text's k-th use, and each pair's own cost in [0, 1).
 
 `exactly` solves it as a linear program; `one_by_one` goes over the pictures in rounds, in memory that the pools
-alone decide, for data sets with more pairs than EXACT_PAIRS.
+alone decide, for networks of more arcs than EXACT_ARCS.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from pipeline.ranking.rank_inputs import QuestionTable
 
 FILLED, REUSED = 64.0, 4.0
 REUSES = 8  # from the ninth use of a text on, the price stays at REUSED x REUSES, which is less than FILLED
-EXACT_PAIRS = 1_000_000  # the 540,000 to 680,000 pairs of GQA testdev take HiGHS half a minute to a minute
+# GQA testdev, of 540,000 to 680,000 pairs, takes HiGHS half a minute to a minute, and some 1.3 kB for each arc.
+EXACT_ARCS = 800_000
 
 
 class Drawn(NamedTuple):
@@ -63,6 +64,10 @@ class PairPool:
     given: np.ndarray
     pictures: int
     texts: int
+
+    def arcs(self) -> int:
+        """How many arcs the network has in which `exactly` finds the cheapest circulation."""
+        return len(self.picture) + len(self.giver) + self.pictures + (REUSES + 1) * self.texts
 
     def bound(self, per_picture: int, cap: int) -> int:
         """More pairs than this nobody can choose: a picture is asked no more than `per_picture`, than it can give,
@@ -103,6 +108,7 @@ def draw_evenly(
     per_picture: int,
     cap: int,
     seed: int,
+    exact_arcs: int = EXACT_ARCS,
 ) -> Drawn:
     """Draw up to `per_picture` questions for each picture so that it is asked as many as it gives to others and no
     question is used more than `cap` times (see `choose`). Questions pass only between pictures of the same part.
@@ -110,7 +116,7 @@ def draw_evenly(
     CLIP-Hard draws at random within these limits, CLIP-Easy prefers the places nearest to the end.
 
     Args:
-        dev: bool [pictures], which part each picture belongs to.
+        dev: bool [pictures], which part each picture belongs to. exact_arcs: as `choose` takes it.
     """
 
     def cost(row: int, columns: np.ndarray) -> np.ndarray:
@@ -124,7 +130,7 @@ def draw_evenly(
         if not len(rows):
             continue
         pool = pair_pool(places, table, rows, questions, cost)
-        choice = choose(pool, per_picture, cap)
+        choice = choose(pool, per_picture, cap, exact_arcs)
         methods.add(choice.method)
         bound += pool.bound(per_picture, cap)
         ends = np.searchsorted(pool.picture[choice.pair], np.arange(1, len(rows)))
@@ -150,23 +156,27 @@ def pair_pool(
     giver_row[rows] = np.arange(len(rows))
     repeats = table.repeats()
     given = np.bincount(table.text_rows[questions], minlength=len(repeats)) > 0
-    columns: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    most = int(np.count_nonzero(places[rows] >= 0))
+    picture, text, costs = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most)
+    end = 0
     for number, row in enumerate(rows.tolist()):
         here = places[row][places[row] >= 0]
         texts, first, count = np.unique(table.text_rows[here], return_index=True, return_counts=True)
         # A text of which only some questions reach into the pool stands at its very edge: left out, so that the
         # place of whichever question is used is known.
         usable = given[texts] & (count == repeats[texts])
-        costs = cost(row, first[usable])
-        columns.append((np.full(len(costs), number, np.int32), texts[usable], costs))
-    picture, text, costs = map(np.concatenate, zip(*columns, strict=True))
+        start, end = end, end + int(usable.sum())
+        picture[start:end], text[start:end] = number, texts[usable]
+        costs[start:end] = cost(row, first[usable])
     givers = giver_row[table.picture_rows[questions]]
-    return PairPool(picture, text, costs, givers, table.text_rows[questions], len(rows), len(given))
+    return PairPool(
+        picture[:end], text[:end], costs[:end], givers, table.text_rows[questions], len(rows), len(given)
+    )
 
 
-def choose(pool: PairPool, per_picture: int, cap: int, exact_pairs: int = EXACT_PAIRS) -> ChosenPairs:
-    """Choose pairs, `exactly` from up to so many."""
-    exact = len(pool.picture) <= exact_pairs
+def choose(pool: PairPool, per_picture: int, cap: int, exact_arcs: int = EXACT_ARCS) -> ChosenPairs:
+    """Choose pairs, `exactly` in a network of up to so many arcs."""
+    exact = pool.arcs() <= exact_arcs
     pair, uses = (exactly if exact else one_by_one)(pool, per_picture, cap)
     # Deal the questions, each as often as it is used, to the pairs of the same text, both in ascending order.
     dealt, question = np.repeat(np.arange(len(uses)), uses), np.empty(len(pair), np.int64)

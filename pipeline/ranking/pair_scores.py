@@ -22,11 +22,9 @@ def quantiles(scores: Sequence[float] | np.ndarray) -> dict[str, float]:
 
 def own_scores(questions: Iterable[Question], vectors: Vectors) -> list[OwnScore]:
     """The score of every question with its own picture, sorted by question id."""
-    own, pictures, texts = numbered(questions, vectors.picture_ids, vectors.text_list)
-    scores = score_pairs(vectors.pictures, vectors.texts, pictures, texts).tolist()
-    return [
-        OwnScore(question_id=q.question_id, score=score / 1e6) for q, score in zip(own, scores, strict=True)
-    ]
+    own = numbered(questions, vectors.picture_ids, vectors.text_list)
+    scores = score_pairs(vectors.pictures, vectors.texts, own.pictures, own.texts).tolist()
+    return [OwnScore(question_id=key, score=score / 1e6) for key, score in zip(own.ids, scores, strict=True)]
 
 
 def edit_scores(edited: Sequence[Candidate], vectors: Vectors) -> list[EditScore]:

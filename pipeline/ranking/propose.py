@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -53,10 +53,11 @@ def parts(picture_ids: Iterable[str], dev_share: float, seed: int) -> dict[str, 
 
 
 def propose(
-    questions: Sequence[Question], vectors: Vectors, part: Mapping[str, str], p: RankParams
+    questions: Iterable[Question], vectors: Vectors, part: Mapping[str, str], p: RankParams
 ) -> tuple[list[Candidate], dict[str, object]]:
     """Rank all pairs and draw the candidates of both subsets; also what the report says of them: `pictures`, `pairs`
-    (`pair_counts`), `subsets` (`spread` of each). `part` maps pictures to dev and test.
+    (`pair_counts`), `subsets` (`spread` of each). `part` maps pictures to dev and test. The candidates are without programs
+    (`with_programs`).
 
     Raises:
         UserError: there is no question to propose.
@@ -68,7 +69,7 @@ def propose(
         )
     paper = p.preset == "paper" or p.cap == 0
     easy_pool = p.easy_last if paper else p.easy_pool
-    best, last, _ = ends(vectors.pictures, vectors.texts, table, p.hard_pool, easy_pool)
+    best, last, _ = ends(vectors.pictures, vectors.texts, table, p.hard_pool, easy_pool, files=vectors.files)
     dev = np.array([part.get(picture) == "dev" for picture in table.picture_ids])
     wanted: dict[Subset, tuple[End, int]] = {
         "clip-easy": (last, p.easy_last),
@@ -81,30 +82,34 @@ def propose(
             drawn = draw_by_the_paper(subset, end.places, table.picture_ids, draw, p.seed)
         else:
             drawn = draw_evenly(subset, end.places, table, dev, draw, p.cap, p.seed)
-        proposed += _candidates(subset, drawn, end, table)
+        proposed += _candidates(subset, drawn, end, table, vectors.text_list)
         subsets[subset] = spread(drawn, end, table, draw)
     figures = {"pictures": len(table.picture_ids), "pairs": pair_counts(table), "subsets": subsets}
     return sorted(proposed, key=lambda candidate: candidate.candidate_id), figures
 
 
-def _candidates(subset: Subset, drawn: Drawn, end: End, table: QuestionTable) -> list[Candidate]:
+def _candidates(
+    subset: Subset, drawn: Drawn, end: End, table: QuestionTable, texts: Sequence[str]
+) -> Iterator[Candidate]:
     admissible = table.admissible()
-    candidates = []
-    for picture, place in np.column_stack([drawn.picture, drawn.place]).tolist():
-        question = table.questions[end.places[picture, place]]
-        picture_id = table.picture_ids[int(picture)]
-        candidate = Candidate(
-            candidate_id=candidate_id(subset, picture_id, question.question_id),
+    pairs: list[tuple[int, int]] = list(zip(drawn.picture.tolist(), drawn.place.tolist(), strict=True))
+    for picture, place in pairs:
+        number = int(end.places[picture, place])
+        picture_id, question_id = table.picture_ids[picture], table.questions[number]
+        yield Candidate(
+            candidate_id=candidate_id(subset, picture_id, question_id),
             subset=subset,
             picture_id=picture_id,
-            question_id=question.question_id,
-            text=question.text,
-            program=question.program,
+            question_id=question_id,
+            text=texts[int(table.text_rows[number])],
             score=int(end.scores[picture, place]) / 1e6,
             rank=int(admissible[picture]) - place if subset == "clip-easy" else place + 1,
         )
-        candidates.append(candidate)
-    return candidates
+
+
+def with_programs(proposed: Iterable[Candidate], questions: Mapping[str, Question]) -> Iterator[Candidate]:
+    """Proposed candidates with the programs of their questions, which are given by their ids."""
+    return (msgspec.structs.replace(row, program=questions[row.question_id].program) for row in proposed)
 
 
 def pair_counts(table: QuestionTable) -> dict[str, int]:

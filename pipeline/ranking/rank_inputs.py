@@ -6,8 +6,9 @@ and the picture's own questions; the text of an own question under another id co
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,12 +24,14 @@ AT_ONCE = 8192  # rows looked at together
 
 
 class Vectors(NamedTuple):
-    """float32 unit vectors [n, d] and [m, d], and what their rows stand for. `texts` is a memory map."""
+    """float32 unit vectors [n, d] and [m, d], and what their rows stand for. `texts` is a memory map. `files` are those of
+    both tables."""
 
     pictures: np.ndarray
     picture_ids: list[str]
     texts: np.ndarray
     text_list: list[str]
+    files: tuple[Path, Path] | None = None
 
 
 def read_vectors(embed: Path, texts: Path | None = None) -> Vectors:
@@ -41,14 +44,14 @@ def read_vectors(embed: Path, texts: Path | None = None) -> Vectors:
         UserError: lists everything that does not fit.
     """
     problems = Problems("vectors that cannot be used (run embed again)")
-    pictures, picture_ids = _read(embed / "pictures.npy", embed / "picture_ids.json", problems)
-    where = (texts or embed) / "texts.npy"
+    table, where = embed / "pictures.npy", (texts or embed) / "texts.npy"
+    pictures, picture_ids = _read(table, embed / "picture_ids.json", problems)
     of_texts, text_list = _read(where, where.with_suffix(".json"), problems)
     if pictures.ndim == of_texts.ndim == 2 and pictures.shape[1] != of_texts.shape[1]:
         what = f"of {pictures.shape[1]} and {of_texts.shape[1]} dimensions"
-        problems.add(f"{embed / 'pictures.npy'}, {where}", what)
+        problems.add(f"{table}, {where}", what)
     problems.raise_if_any()
-    return Vectors(np.array(pictures), picture_ids, of_texts, text_list)
+    return Vectors(np.array(pictures), picture_ids, of_texts, text_list, (table.absolute(), where.absolute()))
 
 
 def _read(table: Path, names: Path, problems: Problems) -> tuple[np.ndarray, list[str]]:
@@ -76,13 +79,14 @@ class QuestionTable:
 
     Attributes:
         picture_ids: of all pictures, in the order of their rows.
+        questions: their ids.
         text_rows, picture_rows: int32, row of the text's vector and of the question's own picture.
         of_text: bool [texts, questions], the questions of each text. asked: bool [pictures, texts], the texts asked of
             each picture (existence questions included): none of them may be proposed for it. Indices ascend.
         existence: how many questions were left out because they ask for existence.
     """
 
-    questions: tuple[Question, ...]
+    questions: Sequence[str]
     picture_ids: Sequence[str]
     text_rows: np.ndarray
     picture_rows: np.ndarray
@@ -98,41 +102,64 @@ class QuestionTable:
         """How many questions may be proposed for each picture: int [pictures]."""
         return np.asarray(len(self.questions) - self.asked @ self.repeats())
 
+    def bare(self) -> QuestionTable:
+        """The same without what only names questions and pictures: all that ranking needs, arrays that are sent fast."""
+        none = self.text_rows[:0]
+        return replace(self, questions=(), picture_ids=(), text_rows=none, picture_rows=none)
 
-def numbered(
-    questions: Iterable[Question], picture_ids: Sequence[str], texts: Sequence[str]
-) -> tuple[list[Question], np.ndarray, np.ndarray]:
-    """The questions asked of `picture_ids`, sorted by id, with the rows of their embedded pictures and texts: int32
-    [questions]. Questions of other pictures (other splits) are passed over.
+
+class Numbers(NamedTuple):
+    """Questions in the order of their ids, as `ids`.
+
+    Attributes:
+        pictures, texts: int32 [questions], rows of the embedded pictures and texts. existence: bool [questions].
+    """
+
+    ids: list[str]
+    pictures: np.ndarray
+    texts: np.ndarray
+    existence: np.ndarray
+
+
+def numbered(questions: Iterable[Question], picture_ids: Sequence[str], texts: Sequence[str]) -> Numbers:
+    """The questions asked of `picture_ids`. Those of other pictures (other splits) are passed over; of none more is held than
+    its numbers.
 
     Raises:
         UserError: questions whose text was not embedded.
     """
     picture_row = {picture: row for row, picture in enumerate(picture_ids)}
     text_row = {text: row for row, text in enumerate(texts)}
-    asked = sorted((q for q in questions if q.picture_id in picture_row), key=lambda q: q.question_id)
     problems = Problems("questions without a vector (run embed again)")
-    for question in asked:
-        if question.text not in text_row:
-            problems.add(question.question_id, f"its text {question.text!r} was not embedded")
+    ids, pictures, rows, existence = list[str](), array("i"), array("i"), bytearray()
+    for question in questions:
+        if question.picture_id in picture_row:
+            ids.append(question.question_id)
+            pictures.append(picture_row[question.picture_id])
+            rows.append(text_row.get(question.text, -1))
+            existence.append(is_existence(question))
+            if rows[-1] < 0:
+                problems.add(question.question_id, f"its text {question.text!r} was not embedded")
     problems.raise_if_any()
-    pictures = np.array([picture_row[q.picture_id] for q in asked], np.int32)
-    return asked, pictures, np.array([text_row[q.text] for q in asked], np.int32)
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    columns = np.array(pictures), np.array(rows), np.frombuffer(existence, bool)
+    return Numbers([ids[i] for i in order], *(column[order] for column in columns))
 
 
 def question_table(
     questions: Iterable[Question], picture_ids: Sequence[str], texts: Sequence[str]
 ) -> QuestionTable:
     """Number the questions asked of `picture_ids` by the rows of the embedded pictures and texts (see `numbered`)."""
-    asked, pictures, rows = numbered(questions, picture_ids, texts)
-    proposed = np.flatnonzero([not is_existence(question) for question in asked])
-    text_rows, places = rows[proposed], np.arange(len(proposed))
+    asked = numbered(questions, picture_ids, texts)
+    proposed = np.flatnonzero(~asked.existence)
+    text_rows, places = asked.texts[proposed], np.arange(len(proposed))
+    shape = len(picture_ids), len(texts)
     return QuestionTable(
-        questions=tuple(asked[number] for number in proposed),
+        questions=[asked.ids[number] for number in proposed],
         picture_ids=picture_ids,
         text_rows=text_rows,
-        picture_rows=pictures[proposed],
+        picture_rows=asked.pictures[proposed],
         of_text=csr_array((np.ones(len(proposed), bool), (text_rows, places)), (len(texts), len(proposed))),
-        asked=csr_array((np.ones(len(asked), bool), (pictures, rows)), (len(picture_ids), len(texts))),
-        existence=len(asked) - len(proposed),
+        asked=csr_array((np.ones(len(asked.ids), bool), (asked.pictures, asked.texts)), shape),
+        existence=len(asked.ids) - len(proposed),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +13,7 @@ import numpy as np
 
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, read_jsonl, sha256_file, write_text
-from pipeline.core.records import Item
-from pipeline.core.rows import grouped
+from pipeline.core.records import Item, Subset
 from pipeline.releasing.provenance import Provenance
 from pipeline.releasing.subset_files import Prediction, RgqaRow, SanityScores, rgqa_rows, score_predictions
 
@@ -80,9 +80,12 @@ def check_release(folder: Path) -> str:
     """
     files = check_checksums(folder)
     problems = Problems(f"{folder}: the release does not pass its sanity check")
-    items = grouped(released(folder), lambda item: item.subset)
-    compared = 0
-    for subset, members in items.items():
+    items, compared, rehearsal = Counter[Subset](), 0, False
+    for item in released(folder):
+        items[item.subset] += 1
+        rehearsal = rehearsal or item.rehearsal
+    for subset in items:  # of no more than one are the items held
+        members = [item for item in released(folder) if item.subset == subset]
         rows = read_json(folder / "rgqa" / f"{subset}.json", list[RgqaRow])
         if rows != list(rgqa_rows(members, rows[0].canary if rows else "")):
             problems.add(f"rgqa/{subset}.json", "its rows are not those of provenance.jsonl")
@@ -95,10 +98,9 @@ def check_release(folder: Path) -> str:
             if not np.allclose(*figures, rtol=0, atol=TOLERANCE, equal_nan=True):
                 problems.add(f"sanity/{subset}/{name}.json", f"scores are {scores}, stated are {expected}")
     problems.raise_if_any()
-    rehearsal = any(item.rehearsal for members in items.values() for item in members)
     return (
         f"{'a REHEARSAL, no benchmark: ' if rehearsal else ''}{files} files whole, "
-        f"{sum(map(len, items.values())):,} items agree, {compared} sanity predictions get their scores"
+        f"{items.total():,} items agree, {compared} sanity predictions get their scores"
     )
 
 

@@ -29,7 +29,7 @@ def replicates(
         numbers = range(first, options.bootstrap, threads)
         return [[scores(drawn) for scores in scores_of] for drawn in draws(count, numbers, options.seed)]
 
-    threads = 2 if max(map(len, places)) >= MANY and options.bootstrap > 1 else 1
+    threads = 2 if max(map(len, places)) >= MANY else 1
     with ThreadPoolExecutor(threads) as pool:  # numpy's loops over many items run beside each other
         shares = [*pool.map(share, range(threads))]
     rows = [shares[number % threads][number // threads] for number in range(options.bootstrap)]

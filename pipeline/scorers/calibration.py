@@ -44,7 +44,7 @@ def reliability_table(
     if bins < 1:
         raise ValueError(f"bins is {bins}, wanted 1 or more")
     if binning == "width":
-        place = np.clip(np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], confidence), 0, bins - 1)
+        place = np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], confidence)
     elif binning == "mass":
         order = np.argsort(confidence)
         confidence, correct = confidence[order], correct[order]

@@ -125,6 +125,6 @@ def wups_group(answered: Answered, options: Options) -> Scores:
         return {"absent": "needs WordNet's dict folder (--extra wordnet=FOLDER)"}
     columns = answered.said, answered.right, options.wordnet
     thresholds = (0.9, 0.0)
-    acm = {f"acm_{t}": mean_defined(wups(*columns, threshold=t, consensus="mean")) for t in thresholds}
+    acm = {f"acm_{t}": mean_defined(wups(*columns, threshold=t)) for t in thresholds}
     mcm = {f"mcm_{t}": mean_defined(wups(*columns, threshold=t, consensus="max")) for t in thresholds}
     return acm | mcm

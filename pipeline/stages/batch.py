@@ -20,6 +20,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Annotated, Any
 
 import msgspec
@@ -30,15 +31,15 @@ from annotation.study.betrayal import MOST_TOLD, Betrayal, betrayals, shown_ques
 from annotation.study.forecast import simulated_stream
 from pipeline.batching.companions import Offered
 from pipeline.batching.filter_questions import Naming, foreign, of_the_picture, templates
-from pipeline.batching.tasks import make_tasks, shown, whole
+from pipeline.batching.tasks import make_tasks, shown
 from pipeline.core.errors import UserError, run
 from pipeline.core.files import read_jsonl, write_json_list, write_jsonl
 from pipeline.core.params import Params, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
-from pipeline.core.records import Estimate, Picture, Question, Screened, Step, Task, TaskQuestion, Verified
-from pipeline.core.rows import Groups, PutAside, Singles, grouped
+from pipeline.core.records import Estimate, Picture, Question, Screened, Task, Verified
+from pipeline.core.rows import Groups, Lines, PutAside, Singles, grouped
 from pipeline.counting.evidence import evidence_files
 
 PEOPLE = 8  # simulated, to measure what tells filters
@@ -57,7 +58,7 @@ class BatchParams(Params):
     foreign_tries: Annotated[int, msgspec.Meta(ge=0)] = 100
 
 
-def betrayed(tasks: Iterable[Task], estimates: Mapping[str, float], seed: int) -> list[Betrayal]:
+def betrayed(tasks: Iterable[Task], estimates: Iterable[Estimate], seed: int) -> list[Betrayal]:
     """What tells filters from candidates in the streams of simulated people who share the tasks as `Asking` gives them."""
     rules = AskingRules(budget=MOST_MEASURED, seed=seed)
     # The blocks that so many judgements can reach: a judgement begins one task at most, and waves are begun in order.
@@ -66,7 +67,9 @@ def betrayed(tasks: Iterable[Task], estimates: Mapping[str, float], seed: int) -
         if len(reached) >= MOST_MEASURED + rules.wave and task.block != reached[-1].block:
             break
         reached.append(task)
-    asking = Asking([as_asked(task) for task in reached], estimates, rules)
+    ids = {row.candidate_id for task in reached for row in (task.first, task.second)}
+    known = {row.candidate_id: row.answerable for row in estimates if row.candidate_id in ids}
+    asking = Asking([as_asked(task) for task in reached], known, rules)
     stream = simulated_stream(asking, [f"person {number}" for number in range(PEOPLE)], seed)
     return betrayals(shown_questions(stream, {task.task_id: task for task in reached}), seed)
 
@@ -109,14 +112,9 @@ def warn(figures: Mapping[str, Any]) -> None:
         )
 
 
-def offers(
-    folders: Folders, members: Mapping[str, Sequence[str]], screened: Mapping[str, Screened], p: BatchParams
-) -> Iterator[tuple[str, Offered]]:
-    """The filter questions that each picture offers.
-
-    Args:
-        members: picture id -> ids of its candidates, which `screened` has.
-    """
+def offers(folders: Folders, p: BatchParams) -> Iterator[tuple[str, Offered]]:
+    """The filter questions that each picture with candidates offers."""
+    members = Groups(folders.file(Screened), Screened, "candidate.picture_id")
     earlier = folders.annotations / "known.jsonl"
     verified = read_jsonl(earlier, Verified) if earlier.exists() else ()
     known = grouped(verified, lambda row: row.candidate.picture_id)
@@ -127,9 +125,8 @@ def offers(
     facts_of = evidence_files(folders, vocabulary)
     for key in track(sorted(members), "batch: filters", unit="picture"):
         rng, facts = generator(p.seed, "batch", "pool", key), facts_of(key)
-        candidates = (screened[candidate] for candidate in members[key])
         filters = [
-            *of_the_picture(own.get(key, ()), candidates, known.get(key, ())),
+            *of_the_picture(own.get(key, ()), members[key], known.get(key, ())),
             *foreign(key, naming, facts, p.foreign_tries, rng),
             *templates(vocabulary, facts, rng),
         ]
@@ -139,33 +136,23 @@ def offers(
 def main() -> None:
     folders, p = Folders(), load("batch", BatchParams)
     out = folders.stage("batch")
-    # What is long, their programs, is read again when a task is written.
-    candidates = [
-        msgspec.structs.replace(row.candidate, program=(), edits=()) for row in folders.rows(Screened)
-    ]
+    candidates = Lines(folders.file(Screened), Screened, attrgetter("candidate"))
     if not candidates:
         raise UserError(
             f"{folders.file(Screened)}: no candidate is left to be judged; give more pictures and questions, or names of things "
             "(scene graphs, functional programs), and look at rank.json, perturb.json and screen.json for what became of them"
         )
-    screened = Singles(folders.file(Screened), Screened, "candidate.candidate_id")
-    members = grouped(candidates, lambda row: row.picture_id)
-    ids = {key: [row.candidate_id for row in rows] for key, rows in members.items()}
-    offered = PutAside(out, Offered, offers(folders, ids, screened, p))
-    estimates = {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
+    offered = PutAside(out, Offered, offers(folders, p))
+    estimates = ((row.candidate_id, row.answerable) for row in folders.rows(Estimate))
     made = make_tasks(candidates, offered, p.template_share, p.filter_share, p.seed, estimates)
-    write_jsonl(out / "tasks.jsonl", (whole(task, lambda row: _program(row, screened)) for task in made))
+    write_jsonl(out / "tasks.jsonl", made)
 
     pictures = {row.picture_id: row for row in folders.rows(Picture)}
     seen = (shown(task, pictures[task.picture_id]) for task in folders.rows(Task))
     write_json_list(out / "label_studio_tasks.json", seen)
-    figures = report(folders.rows(Task), betrayed(folders.rows(Task), estimates, p.seed))
+    figures = report(folders.rows(Task), betrayed(folders.rows(Task), folders.rows(Estimate), p.seed))
     warn(figures)
     folders.finish("batch", f"{len(candidates):,} annotation tasks", {"batch.json": figures})
-
-
-def _program(asked: TaskQuestion, screened: Mapping[str, Screened]) -> tuple[Step, ...]:
-    return screened[asked.candidate_id or ""].candidate.program
 
 
 if __name__ == "__main__":

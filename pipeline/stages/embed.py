@@ -4,12 +4,14 @@ Reads   ingest/pictures.jsonl, ingest/questions.jsonl, the picture files, vector
 Writes  pictures.npy, picture_ids.json   float32 [n, d]; row i is picture i, ids sorted
         texts.npy, texts.json            float32 [m, d]; row i is text i, texts sorted
         embed.json                       the model, how many of each
+
+The model is loaded only if there is a vector neither in the cache nor in `vectors/`, or its folder does not say all of it.
 """
 
 from __future__ import annotations
 
 from contextlib import closing
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from pipeline.core.errors import UserError, run
@@ -34,22 +36,37 @@ def main() -> None:
         )
 
     check_place(params, folders.clip)
-    encoder = clip.Encoder(params.model, params.pretrained, device=params.device)
-    model = encoder.record
+    encoder = cache(partial(loaded, params))
+    model = clip.written_record(params.model, params.pretrained) or encoder().record
     picture_keys = keys(model, "picture", (picture.sha256 for picture in pictures))
     text_keys = keys(model, "text", texts)
-    encode_texts = partial(encoder.texts, batch=params.text_batch)
-    encode_pictures = partial(encoder.pictures, batch=params.picture_batch)
-    with closing(Cache(CACHE, model.dimension, seed=folders.vectors / SEED)) as cache:
+    with closing(Cache(CACHE, model.dimension, seed=folders.vectors / SEED)) as kept:
         # texts first: one that is too long is then known before the pictures, which take most of the time
-        encoded = cache.fill(text_keys, texts, encode_texts, "texts")
+        encoded = kept.fill(text_keys, texts, lambda them: encoder().texts(them, params.text_batch), "texts")
         paths = [picture.path for picture in pictures]
-        encoded += cache.fill(picture_keys, paths, encode_pictures, "pictures")
-        cache.write(out / "pictures.npy", picture_keys)
-        cache.write(out / "texts.npy", text_keys)
+        encoded += kept.fill(
+            picture_keys, paths, lambda them: encoder().pictures(them, params.picture_batch), "pictures"
+        )
+        kept.write(out / "pictures.npy", picture_keys)
+        kept.write(out / "texts.npy", text_keys)
     report = EmbedReport(model=model, pictures=len(pictures), questions=len(asked), distinct_texts=len(texts))
     what = f"{len(pictures):,} pictures and {len(texts):,} texts ({encoded:,} newly encoded)"
     folders.finish("embed", what, {"picture_ids.json": ids, "texts.json": texts, "embed.json": report})
+
+
+def loaded(params: EmbedParams) -> clip.Encoder:
+    """The model, ready to encode.
+
+    Raises:
+        UserError: it cannot be loaded, or is not what its folder says.
+    """
+    encoder = clip.Encoder(params.model, params.pretrained, device=params.device)
+    if clip.written_record(params.model, params.pretrained) not in (None, encoder.record):
+        raise UserError(
+            f"embed: {params.model}: open_clip {encoder.record.open_clip} reads the folder otherwise than this pipeline, so "
+            "that vectors would be kept under a wrong name; install the release of open_clip that uv.lock names"
+        )
+    return encoder
 
 
 def check_place(params: EmbedParams, home: Path) -> None:

@@ -13,10 +13,14 @@ Where there is none, base rates must do: that all that a question takes for gran
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import groupby, islice
 from typing import Any
 
+from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import run
+from pipeline.core.files import opened, write_jsonl
 from pipeline.core.params import Params, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
@@ -36,6 +40,9 @@ from pipeline.estimating.answerable import (
 from pipeline.estimating.claims import Beliefs
 from pipeline.estimating.difficulty import Difficulties
 from pipeline.estimating.hidden_graphs import drawn_pictures, hidden_graphs
+
+TOGETHER = 256  # candidates that a process is given at once
+WORTH = 20_000  # candidates for which another process is worth its start
 
 
 class EstimateParams(Params):
@@ -70,60 +77,81 @@ def weights_of(folders: Folders, beliefs: Beliefs, seed: int) -> tuple[Weights |
     }
 
 
-def estimates(
-    folders: Folders, beliefs: Beliefs, weights: Weights | None
-) -> Iterator[tuple[Subset, Estimate]]:
-    """The estimates of all candidates, with their subsets."""
-    vocabulary = folders.vocabulary()
-    facts_of, difficulty = evidence_files(folders, vocabulary), Difficulties(vocabulary, beliefs)
-    picture, facts = "", None
-    for row in track(folders.rows(Screened), "estimate", unit="candidate"):
-        candidate = row.candidate
-        if candidate.picture_id != picture:
-            picture, facts = candidate.picture_id, facts_of(candidate.picture_id)
-        found = probable(claims_of(candidate), facts, beliefs)
-        refuted = row.judgement.answerability == "unanswerable"
-        if weights:
-            sure = answerable(features(found, refuted, bool(candidate.edits)), weights)
-        else:
-            sure = by_base_rates(found, refuted)
-        yield (
-            candidate.subset,
-            Estimate(
-                candidate_id=candidate.candidate_id,
-                answerable=sure,
-                difficulty=difficulty(candidate, found, names_known(facts)),
-            ),
-        )
+class Estimator:
+    """What candidates are estimated with; of the rows in files those of one picture at a time are in memory."""
+
+    def __init__(self, folders: Folders, weights: Weights | None) -> None:
+        vocabulary = folders.vocabulary()
+        self._beliefs, self._weights = Beliefs(vocabulary), weights
+        self._difficulty = Difficulties(vocabulary, self._beliefs)
+        self._facts_of = evidence_files(folders, vocabulary)
+
+    def estimates(self, rows: Sequence[Screened]) -> list[tuple[Subset, Estimate]]:
+        """The estimates of candidates, with their subsets."""
+        made = []
+        for picture, same in groupby(rows, lambda row: row.candidate.picture_id):
+            facts = self._facts_of(picture)
+            for row in same:
+                candidate, refuted = row.candidate, row.judgement.answerability == "unanswerable"
+                found = probable(claims_of(candidate), facts, self._beliefs)
+                if self._weights:
+                    sure = answerable(features(found, refuted, bool(candidate.edits)), self._weights)
+                else:
+                    sure = by_base_rates(found, refuted)
+                difficulty = self._difficulty(candidate, found, names_known(facts))
+                key = candidate.candidate_id
+                estimate = Estimate(candidate_id=key, answerable=sure, difficulty=difficulty)
+                made.append((candidate.subset, estimate))
+        return made
 
 
-def report(rows: Iterable[tuple[Subset, Estimate]]) -> dict[Subset, dict[str, Any]]:
-    """Per subset: candidates, how many are expected to have an answer, how many are of each difficulty."""
-    counts: defaultdict[Subset, Counter[str]] = defaultdict(Counter)
-    expected: defaultdict[Subset, float] = defaultdict(float)
-    for subset, row in rows:
-        counts[subset][row.difficulty] += 1
-        expected[subset] += row.answerable
-    return {
-        subset: {
-            "candidates": found.total(),
-            "expected_answerable": round(expected[subset], 1),
-            "difficulty": dict(sorted(found.items())),
+def estimates(folders: Folders, weights: Weights | None) -> Iterator[tuple[Subset, Estimate]]:
+    """The estimates of all candidates, with their subsets, in the order of screened.jsonl."""
+    with opened(folders.file(Screened)) as file:
+        candidates = sum(1 for _ in file)
+    rows = folders.rows(Screened)
+    parts = iter(lambda: list(islice(rows, TOGETHER)), [])
+    set_up, side_by_side = partial(Estimator, folders, weights), processes(candidates, WORTH)
+    done = ordered_map(Estimator.estimates, parts, set_up, side_by_side, 1)
+    for part in track(done, "estimate", -(-candidates // TOGETHER), f"{TOGETHER} candidates"):
+        yield from part
+
+
+class Expected:
+    """Counts estimates as they pass: how many there are, how many are expected to have an answer, of which difficulty."""
+
+    def __init__(self) -> None:
+        self._difficulty: defaultdict[Subset, Counter[str]] = defaultdict(Counter)
+        self.answerable: defaultdict[Subset, float] = defaultdict(float)
+
+    def passing(self, rows: Iterable[tuple[Subset, Estimate]]) -> Iterator[Estimate]:
+        for subset, row in rows:
+            self._difficulty[subset][row.difficulty] += 1
+            self.answerable[subset] += row.answerable
+            yield row
+
+    def report(self) -> dict[Subset, dict[str, Any]]:
+        """Per subset."""
+        return {
+            subset: {
+                "candidates": found.total(),
+                "expected_answerable": round(self.answerable[subset], 1),
+                "difficulty": dict(sorted(found.items())),
+            }
+            for subset, found in self._difficulty.items()
         }
-        for subset, found in counts.items()
-    }
 
 
 def main() -> None:
     folders, p = Folders(), load("estimate", EstimateParams)
-    beliefs = Beliefs(folders.vocabulary())
-    weights, fitted = weights_of(folders, beliefs, p.seed)
-    rows = list(estimates(folders, beliefs, weights))
-    expected = sum(row.answerable for _, row in rows)
-    what = f"{expected:,.0f} of {len(rows):,} candidates are expected to have an answer"
+    weights, fitted = weights_of(folders, Beliefs(folders.vocabulary()), p.seed)
+    expected = Expected()
+    write_jsonl(folders.file(Estimate), expected.passing(estimates(folders, weights)))
+    subsets = expected.report()
+    candidates = sum(figures["candidates"] for figures in subsets.values())
+    what = f"{sum(expected.answerable.values()):,.0f} of {candidates:,} candidates are expected to have an answer"
     what += "" if fitted["calibrated"] else " (not calibrated here: no graphs)"
-    figures = {"fitted": fitted, "subsets": report(rows)}
-    folders.finish("estimate", what, {"estimates.jsonl": [row for _, row in rows], "estimate.json": figures})
+    folders.finish("estimate", what, {"estimate.json": {"fitted": fitted, "subsets": subsets}})
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ Writes  items.jsonl   Item: those under the paper's rules; empty without a truth
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 import msgspec
@@ -23,20 +24,25 @@ from pipeline.balancing.balance_subset import BalanceParams, balance
 from pipeline.balancing.item_rows import items
 from pipeline.batching.filter_questions import existence
 from pipeline.batching.tasks import task_of
-from pipeline.collecting.simulated_verdicts import simulated
+from pipeline.collecting.simulated_verdicts import faultless
 from pipeline.core import records
 from pipeline.core.errors import run
 from pipeline.core.files import read_json
 from pipeline.core.params import Params, load
 from pipeline.core.paths import Folders
-from pipeline.core.records import SUBSETS, Candidate, Item, Screened, Verified, Vocabulary
+from pipeline.core.progress import track
+from pipeline.core.records import SUBSETS, Candidate, Item, Question, Screened, Subset, Verified, Vocabulary
+from pipeline.core.rows import Groups, PutAside, Singles, grouped
 from pipeline.perturbing.perturb_picture import perturb_by_the_paper
-from pipeline.ranking.propose import RankParams, propose
+from pipeline.ranking.propose import RankParams, propose, with_programs
 from pipeline.ranking.rank_inputs import read_vectors
 from pipeline.screening.screen_rules import pass_conflict_filter
-from simulation.annotators import ANNOTATORS
+from simulation.annotators import ANNOTATORS, Look, annotate
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
+AT_ONCE = (
+    100  # pictures: their candidates are made, judged and paired together, no other picture's among them
+)
 
 
 class PaperParams(Params):
@@ -54,24 +60,24 @@ class PaperParams(Params):
     seed: int = 0
 
 
-def propose_by_the_paper(
-    folders: Folders,
-    questions: Sequence[records.Question],
-    vocabulary: Vocabulary,
-    part: Mapping[str, str],
-    p: PaperParams,
-) -> list[Candidate]:
-    """Candidates of all four subsets by the paper's rules, without those that its conflict filter removes."""
+def asked(folders: Folders, part: Mapping[str, str]) -> dict[str, Question]:
+    """The questions on the pictures by id, without what neither ranking nor an item needs: half of their size."""
+    none = {"annotations": {}, "full_answer_annotations": {}, "entailed": (), "equivalent": ()}
+    return {row.question_id: msgspec.structs.replace(row, **none) for row in folders.asked(part)}
+
+
+def ranked_by_the_paper(
+    folders: Folders, questions: Sequence[Question], part: Mapping[str, str], p: PaperParams
+) -> Mapping[str, list[Candidate]]:
+    """Picture id -> candidates of the CLIP subsets by the paper's rules."""
     draws = {"hard_draw": p.hard_draw, "hard_pool": p.hard_pool, "easy_last": p.easy_last}
     rank_params = RankParams(preset="paper", cap=0, seed=p.seed, **draws)
     ranked, _ = propose(questions, read_vectors(folders.stage("embed")), part, rank_params)
-    tags = {row.text: row for row in folders.rows(records.Tagged)}
-    perturbed = perturb_by_the_paper(questions, tags, vocabulary, p.seed)
-    return pass_conflict_filter([*ranked, *perturbed], vocabulary)
+    return grouped(ranked, lambda row: row.picture_id)
 
 
 def judged(
-    folders: Folders, candidates: Sequence[Candidate], vocabulary: Vocabulary, p: PaperParams
+    candidates: Sequence[Candidate], vocabulary: Vocabulary, look: Look, p: PaperParams
 ) -> list[Verified]:
     """What the simulated annotators say of them, by majority. (Nobody is excluded: filters are a matter of `collect`.)"""
     if not candidates:
@@ -79,34 +85,54 @@ def judged(
     filter_question = existence(min(vocabulary.objects, default="thing"), "singular")
     asked = [task_of(candidate, filter_question, True) for candidate in candidates]
     tasks = {task.task_id: task for task in asked}
-    verdicts = simulated(folders, list(tasks.values()), p.votes, p.seed)
+    verdicts = annotate(tasks.values(), look, p.votes, p.seed)
     unknown = records.Judgement(answerability="unknown")
     screened = {row.candidate_id: Screened(candidate=row, judgement=unknown) for row in candidates}
     answers, rules = judged_questions(tasks, verdicts), CollectRules(rule="majority", min_votes=1)
     return list(verify(screened, answers, rules))
 
 
-def main() -> None:
-    folders, p = Folders(), load("paper", PaperParams)
-    released: list[Item] = []
-    subsets: dict[str, dict[str, int]] = {}
-    truth_known = any(folders.truth.glob("*.json"))
-    if truth_known:
-        part = read_json(folders.stage("rank") / "parts.json", dict[str, str])
-        questions = {q.question_id: q for q in folders.asked(part)}
-        vocabulary = folders.vocabulary()
-        own = {row.question_id: row.score for row in folders.rows(records.OwnScore)}
-        proposed = propose_by_the_paper(folders, list(questions.values()), vocabulary, part, p)
-        verified = judged(folders, proposed, vocabulary, p)
+def released(folders: Folders, p: PaperParams, counts: Counter[tuple[Subset, str]]) -> Iterator[Item]:
+    """The items under the paper's rules, some pictures at a time: none of these rules looks further than a picture once
+    questions are ranked. What there was is counted in `counts`, by subset."""
+    part = read_json(folders.stage("rank") / "parts.json", dict[str, str])
+    questions, vocabulary = asked(folders, part), folders.vocabulary()
+    scores = {row.question_id: row.score for row in folders.rows(records.OwnScore)}
+    ranked = ranked_by_the_paper(folders, list(questions.values()), part, p)
+    whole = Groups(folders.file(Question), Question, "picture_id")
+    tags = Singles(folders.file(records.Tagged), records.Tagged, "text")
+    rules, look, pictures = BalanceParams(rule="image", seed=p.seed), faultless(folders), sorted(part)
+    for start in track(range(0, len(pictures), AT_ONCE), "paper", unit=f"{AT_ONCE} pictures"):
+        some = pictures[start : start + AT_ONCE]
+        own = {row.question_id: row for key in some if key in whole for row in whole[key]}
+        edited = perturb_by_the_paper(own.values(), tags, vocabulary, p.seed)
+        asked_of = (row for key in some for row in ranked.get(key, ()))
+        proposed = [*with_programs(asked_of, questions), *edited]
+        verified = judged(pass_conflict_filter(proposed, vocabulary), vocabulary, look, p)
         for subset in SUBSETS:
             rows = [row for row in verified if row.candidate.subset == subset]
             uqs = [row for row in rows if row.status == "unanswerable"]
-            pairs, _ = balance(subset, uqs, questions, set(), part, BalanceParams(rule="image", seed=p.seed))
-            released += items(subset, pairs, questions, own, part)
-            subsets[subset] = {"candidates": len(rows), "unanswerable": len(uqs)}
-    what = f"{len(released):,} items" if truth_known else "no complete truth, so no comparison"
+            counts[subset, "candidates"] += len(rows)
+            counts[subset, "unanswerable"] += len(uqs)
+            pairs, _ = balance(subset, uqs, own, set(), part, rules)
+            yield from items(subset, pairs, questions, scores, part)
+
+
+def main() -> None:
+    folders, p = Folders(), load("paper", PaperParams)
+    counts, truth_known = Counter[tuple[Subset, str]](), any(folders.truth.glob("*.json"))
+    made = released(folders, p, counts) if truth_known else ()
+    by_subset = ((f"{SUBSETS.index(row.subset)} {row.item_id}", row) for row in made)
+    aside = PutAside(folders.stage("paper"), Item, by_subset)
+    subsets = {
+        subset: {name: counts[subset, name] for name in ("candidates", "unanswerable")}
+        for subset in SUBSETS
+        if truth_known
+    }
+    what = f"{len(aside):,} items" if truth_known else "no complete truth, so no comparison"
     report = {"truth_known": truth_known, "subsets": subsets}
-    folders.finish("paper", what, {"items.jsonl": released, "paper.json": report})
+    in_order = (aside[key] for key in sorted(aside))
+    folders.finish("paper", what, {"items.jsonl": in_order, "paper.json": report})
 
 
 if __name__ == "__main__":

@@ -18,8 +18,10 @@ from collections import Counter
 from pipeline.core.errors import Problems, run
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
+from pipeline.core.records import Question
+from pipeline.core.rows import Singles
 from pipeline.ranking.pair_scores import own_scores, quantiles
-from pipeline.ranking.propose import RankParams, parts, propose
+from pipeline.ranking.propose import RankParams, parts, propose, with_programs
 from pipeline.ranking.rank_inputs import read_vectors
 
 
@@ -36,12 +38,17 @@ def main() -> None:
     folders, p = Folders(), _checked(load("rank", RankParams))
     vectors = read_vectors(folders.stage("embed"))
     part = parts(vectors.picture_ids, p.dev_share, p.seed)
-    questions = list(folders.asked(part))
-    proposed, figures = propose(questions, vectors, part, p)
-    own = own_scores(questions, vectors)
+    proposed, figures = propose(folders.asked(part), vectors, part, p)
+    own = own_scores(folders.asked(part), vectors)
     in_parts, scores = Counter(part.values()), quantiles([row.score for row in own])
     report = {**figures, "parts": in_parts, "own_score_quantiles": scores}
-    files = {"candidates.jsonl": proposed, "own_scores.jsonl": own, "parts.json": part, "rank.json": report}
+    asked = Singles(folders.file(Question), Question, "question_id")
+    files = {
+        "candidates.jsonl": with_programs(proposed, asked),
+        "own_scores.jsonl": own,
+        "parts.json": part,
+        "rank.json": report,
+    }
     folders.finish("rank", f"{len(proposed):,} candidates", files)
 
 

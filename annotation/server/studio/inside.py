@@ -2,7 +2,8 @@
 
 database   reads {"email", "password", "token"} of the administrator from standard input, brings the database up to date, and
            writes a token that is good to standard output
-serve N    serves on port N of 127.0.0.1 until it is told to end
+serve N    waits for a line of standard input, then serves on port N of 127.0.0.1 until it is told to end; without one, as who
+           started it was killed before anybody could know of it, it ends
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ def serve(port: int) -> None:
 
 
 def main(command: str, port: str = "") -> None:
+    if command == "serve" and not sys.stdin.readline():
+        return
     # Label Studio prints to standard output while it starts: that goes to the log, the answer alone goes out.
     answer = os.dup(1)
     os.dup2(2, 1)

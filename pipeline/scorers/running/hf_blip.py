@@ -80,7 +80,7 @@ class Blip(AnswerNet):
     def _read(self, ids: torch.Tensor, pixels: torch.Tensor) -> torch.Tensor:
         """Questions after a look at their pictures, [n, L, d]."""
         seen = self.model.vision_model(pixel_values=pixels)[0]
-        return self.model.text_encoder(input_ids=ids, encoder_hidden_states=seen, return_dict=False)[0]
+        return self.model.text_encoder(input_ids=ids, encoder_hidden_states=seen)[0]
 
     def _log_likelihoods(self, read: torch.Tensor, answers: torch.Tensor) -> np.ndarray:
         """Of writing each answer [K, longest] to its end, after one question [1, L, d]: [K]."""

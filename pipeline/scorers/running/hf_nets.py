@@ -11,6 +11,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import huggingface_hub
 import numpy as np
 import torch
 import transformers
@@ -69,7 +70,7 @@ class AnswerNet:
         self.model: Any = kind.from_pretrained(name, **self.more).eval().to(self.device)
         self.about = {
             "class": kind.__name__,
-            "revision": getattr(config, "_commit_hash", None) or weights_hash(Path(name)),
+            "revision": weights_named(name, settings.revision),
             "device": self.device,
         }
 
@@ -139,6 +140,15 @@ def read_answers(path: Path) -> tuple[str, ...]:
             f"answers={path}: {len(names)} lines, {len(set(names))} of them different; wanted each answer once"
         )
     return names
+
+
+def weights_named(name: str, revision: str) -> str:
+    """Of a model that was loaded the hub's commit, or of a folder the hash of its weights. transformers 5 does not tell which
+    commit a branch was at, but where the hub keeps what it fetched the folder is called so."""
+    if Path(name).is_dir():
+        return weights_hash(Path(name))
+    kept = huggingface_hub.try_to_load_from_cache(name, "config.json", revision=revision or None)
+    return Path(kept).parent.name if isinstance(kept, str) else ""
 
 
 def weights_hash(folder: Path) -> str:

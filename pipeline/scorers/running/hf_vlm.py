@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -30,7 +29,7 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 
 from ..validation import InputError
 from .batched import Batches, picture_bytes
-from .hf_nets import opened, weights_hash, why_not_loaded
+from .hf_nets import opened, weights_named, why_not_loaded
 
 TOKENS = 64  # of a reply, unless the request says
 LEAST = -9999.0  # a log probability; -inf is no JSON
@@ -79,7 +78,7 @@ class HfVlm(ModelAPI):
             raise InputError(f"hf-vlm/{model_name} has no chat template, so it is not known how to ask it")
         self.about = {
             "class": type(self._model).__name__,
-            "revision": getattr(self._model.config, "_commit_hash", None) or weights_hash(Path(model_name)),
+            "revision": weights_named(model_name, revision),
             "device": self._device,
             "dtype": str(self._model.dtype).removeprefix("torch."),
         }

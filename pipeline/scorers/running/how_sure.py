@@ -104,8 +104,8 @@ def commonest(replies: Sequence[str], answers: Sequence[float]) -> int:
     1
     """
     pairs = zip(replies, answers, strict=True)
-    said = ["" if answer == ABSTAINS else normalize_answer(reply) for reply, answer in pairs]
-    counts = Counter(text for text, answer in zip(said, answers, strict=True) if answer != ABSTAINS)
+    said = [None if answer == ABSTAINS else normalize_answer(reply) for reply, answer in pairs]
+    counts = Counter(text for text in said if text is not None)
     return said.index(counts.most_common(1)[0][0]) if counts else 0
 
 

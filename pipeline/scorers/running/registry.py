@@ -30,7 +30,7 @@ TASKS: dict[str, Callable[..., Task]] = {
 def register(name: str, make: Callable[..., Task]) -> None:
     """Let inspect_ai know a task as `rgqa/<name>`."""
     params = [*signature(make).parameters]
-    info = RegistryInfo(type="task", name=f"rgqa/{name}", metadata={"attribs": {}, "params": params})
+    info = RegistryInfo(type="task", name=f"rgqa/{name}", metadata={"params": params})
 
     @wraps(make)
     def tagged(*args: object, **named: object) -> Task:

@@ -66,8 +66,9 @@ class Watch:
                 await self._tell()
         self.step(len(self.rows), len(self.failed))
 
-    def again(self, kind: str, status: int | None) -> None:
-        """A request failed and is tried again, which is told once for each kind of failure."""
+    def again(self, kind: str | None, status: int | None) -> None:
+        """A request failed and is tried again, which is told once for each kind of failure, if it has a name."""
+        kind = kind or "failure"
         what = f"{kind} ({status})" if status else kind
         if what not in self.retried:
             self.say(f"run: {what} from the server; such requests are tried again")
@@ -182,7 +183,7 @@ def _hook() -> None:
 
         async def on_model_retry(self, data: ModelRetry) -> None:
             if _Current.watch:
-                _Current.watch.again(data.exception_type or "failure", data.status_code)
+                _Current.watch.again(data.exception_type, data.status_code)
 
         async def on_sample_end(self, data: SampleEnd) -> None:
             if watch := _Current.watch:

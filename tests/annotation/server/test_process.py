@@ -111,6 +111,32 @@ def test_the_end_of_the_log_is_shown_when_the_server_does_not_start(home: Path) 
     assert process.running() is None
 
 
+@pytest.mark.parametrize(("killed", "log"), [(True, ""), (False, "No module named 'label_studio'")])
+def test_a_server_of_which_nothing_is_written_down_does_not_begin(home: Path, killed: bool, log: str) -> None:
+    # Our own Python has no Label Studio, so that a server that begins says so. Whoever starts it is killed as it writes server.json.
+    start = "process.start(Path(sys.executable), process.ensure_free(0))"
+    kill = "process.write_json = lambda _, server: (print(server.pid, flush=True), os.kill(os.getpid(), 9))"
+    script = f"""import os, sys
+from pathlib import Path
+from annotation.server import process
+{kill if killed else ""}
+{start}"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == (-signal.SIGKILL if killed else 1)
+    if killed:
+        child = int(done.stdout)
+        psutil.wait_procs([psutil.Process(child)] if psutil.pid_exists(child) else [], timeout=60)
+        assert not psutil.pid_exists(child)
+    said = (home / "server.log").read_text()
+    assert (log in said) if log else said == ""
+
+
 @pytest.mark.server
 def test_a_killed_server_is_recognised_and_starts_again_with_everything(studio: Studio) -> None:
     server = process.running()

@@ -66,6 +66,14 @@ def test_until_they_are_weighed_all_answers_count():
     assert len(votes(judged)) == len(filters(judged)) == 1
 
 
+def test_a_text_is_held_once_in_the_order_of_the_alphabet_and_what_is_missing_is_missing():
+    verdicts = [verdict("a", who, V, X) for who in ("y", "x", "y2")]
+    judged = judged_questions({"a": task("a")}, verdicts)
+    assert judged["annotator"].cat.categories.tolist() == ["x", "y", "y2"]
+    assert judged["annotator"].tolist() == ["y", "y", "x", "x", "y2", "y2"]
+    assert judged["expected"].isna().tolist() == [True, False] * 3  # nothing is expected of a candidate
+
+
 def test_rows_become_records():
     rows = judged_questions({"a": task("a")}, [verdict("a", "x", V, V)])
     table = rows[["question_id", "picture_id", "text"]].tail(1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 import numpy as np
 
@@ -105,7 +107,7 @@ def test_the_figures_add_up():
         for t in trials(source(*A, *B, truth=truth), 12, np.random.default_rng(0))
         if (t.question.question_id, t.picture_id) == ("a1", "b")
     ][:1]
-    row = count(found)
+    row = count(Counter(trial.told for trial in found))
     # Own: a1, a2, a3, b1, b2 and the lie; a1, a2 and the lie were dared (b1 says nothing), the lie is wrong.
     assert (row.own, row.own_judged, row.own_right, row.answers, row.answers_right) == (6, 3, 2, 3, 2)
     assert (row.coverage, row.agreement) == (0.5, 0.6667)
@@ -122,7 +124,7 @@ def test_the_figures_add_up():
 
 
 def test_where_nobody_knows_the_truth_nothing_is_claimed_of_other_pictures():
-    row = count(list(trials(source(*A, *B), 3, np.random.default_rng(0))))
+    row = count(Counter(t.told for t in trials(source(*A, *B), 3, np.random.default_rng(0))))
     assert row.foreign_right is None and row.precision == {"answerable": None, "unanswerable": None}
     assert row.recall["unanswerable"] is None and row.judged_unanswerable > 0
 

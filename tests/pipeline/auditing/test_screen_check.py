@@ -13,6 +13,10 @@ def candidate(program, key="a"):
     )
 
 
+def told(candidates, truth):
+    return [(row, truth[row.candidate_id]) for row in candidates]
+
+
 def test_the_reader_of_the_truth_says_what_is_answerable():
     table = scene("table 1: red")
     assert what_is_so(steps("select: table (1)->query: color [0]"), table, WORDS) == "answerable"
@@ -26,7 +30,7 @@ def test_what_even_the_truth_does_not_tell_is_counted_and_left_out_of_the_shares
     truth = dict(
         zip("abcde", ("unanswerable", "unanswerable", "answerable", "unknown", "unknown"), strict=True)
     )
-    row = screening(candidates, truth, kept=set("acd"), held_answerable=set("be"))["pt-easy"]
+    row = screening(told(candidates, truth), kept=set("acd"), held_answerable=set("be"))["pt-easy"]
     assert (row.kept, row.dropped, row.unclear, row.held_answerable) == (3, 2, 2, 2)
     assert (row.precision, row.recall, row.false_drop_rate) == (0.5, 0.5, 1.0)  # 1 of a, c; a of a, b; b of b
 
@@ -45,11 +49,11 @@ def test_precision_recall_and_false_drops_of_a_worked_example():
         Candidate(candidate_id=i, subset="pt-easy", picture_id="p", question_id=i, text="") for i in "abcdef"
     ]
     truth = dict.fromkeys("abcd", "unanswerable") | dict.fromkeys("ef", "answerable")
-    found = screening(candidates, truth, kept=set("abe"), held_answerable=set("cf"))["pt-easy"]
+    found = screening(told(candidates, truth), kept=set("abe"), held_answerable=set("cf"))["pt-easy"]
     assert (found.precision, found.recall, found.false_drop_rate) == (0.6667, 0.5, 0.5)
     assert (found.kept, found.dropped, found.unanswerable, found.held_answerable) == (3, 3, 4, 2)
 
 
 def test_a_subset_without_drops_has_no_false_drop_rate():
     candidates = [Candidate(candidate_id="a", subset="clip-easy", picture_id="p", question_id="a", text="")]
-    assert screening(candidates, {"a": "unanswerable"}, {"a"}, set())["clip-easy"].false_drop_rate is None
+    assert screening([(candidates[0], "unanswerable")], {"a"}, set())["clip-easy"].false_drop_rate is None

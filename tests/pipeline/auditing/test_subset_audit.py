@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.auditing import subset_audit
 from pipeline.auditing.known_questions import KnownQuestions
 from pipeline.auditing.subset_audit import (
     BINS,
@@ -92,6 +93,28 @@ def test_the_subsets_of_files_are_audited_in_their_order_and_only_those_that_hav
     [audits, none] = audit_items(files, PICTURES, P)
     assert list(audits) == ["pt-easy", "pt-hard"]
     assert audits["pt-hard"] == audit_subset(hard, PICTURES, P) and none == {}
+
+
+@pytest.mark.parametrize(
+    ("at_once", "processes"), [(1000, 2), (240, 2), (239, 1), (1, 1)]
+)  # each of both subsets has 120 items
+def test_no_more_items_are_audited_side_by_side_than_memory_is_meant_for(
+    at_once, processes, tmp_path, monkeypatch
+):
+    used = []
+
+    def one_by_one(work, given, set_up, count, piece):
+        used.append(count)
+        return (work(set_up(), each) for each in given)
+
+    monkeypatch.setattr(subset_audit, "ordered_map", one_by_one)
+    monkeypatch.setattr(subset_audit, "threads", lambda: 16)
+    monkeypatch.setattr(subset_audit, "AT_ONCE", at_once)
+    monkeypatch.setattr(subset_audit, "audit_subset", lambda rows, *_: len(rows))
+    hard = [msgspec.structs.replace(item, subset="pt-hard") for item in items("cup")]
+    write_jsonl(tmp_path / "some.jsonl", [*hard, *items("cup")])
+    assert audit_items([tmp_path / "some.jsonl"], PICTURES, P) == [{"pt-easy": 120, "pt-hard": 120}]
+    assert used == [processes]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 from collections import Counter
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -31,7 +30,16 @@ def rng():
 
 
 def companions(offered, members=(ASKED,), share=1.0):
-    return Companions("p", members, {"p": Offered.of(offered)}, share, rng())
+    return Companions(
+        "p", dict(enumerate(members)), members.__getitem__, {"p": Offered.of(offered)}, share, rng()
+    )
+
+
+def repeats(members):
+    """What stands beside each candidate that has a repeat, by id."""
+    pool = companions([], members)
+    beside = {row.candidate_id: pool.planned(number) for number, row in enumerate(members)}
+    return {key: row for key, row in beside.items() if row}
 
 
 def draw(pool, wanted="valid", templates=False, shown=None, host=ASKED):
@@ -122,7 +130,7 @@ def test_naive_bayes_on_nothing_tells_nothing():
 
 def test_repeats_are_other_candidates_each_once():
     members = [candidate(n) for n in range(10)]
-    found = companions([], members).repeats
+    found = repeats(members)
     assert len(found) >= 9  # the last may find nobody but themselves left
     assert len({row.candidate_id for row in found.values()}) == len(found)
     assert all(key != row.candidate_id for key, row in found.items())
@@ -131,16 +139,26 @@ def test_repeats_are_other_candidates_each_once():
 def test_a_repeat_is_made_from_another_question_where_there_is_such():
     members = [candidate(n, question_id=f"q{n % 2}") for n in range(8)]
     asked = {row.candidate_id: row.question_id for row in members}
-    found = companions([], members).repeats
+    found = repeats(members)
     assert (
         sum(asked[key] != row.question_id for key, row in found.items()) >= 6
     )  # the last pair may have no choice
-    assert companions([], [candidate(n, question_id="q") for n in range(2)]).repeats  # better than a template
+    assert repeats([candidate(n, question_id="q") for n in range(2)])  # better than a template
 
 
 def test_no_repeat_has_the_same_text_or_a_text_that_came_twice():
     members = [candidate(1, "same"), candidate(2, "same"), candidate(3, "other")]
-    pool = companions([], members)
-    texts = Counter([row.text for row in members] + [row.text for row in pool.repeats.values()])
+    found = repeats(members)
+    texts = Counter([row.text for row in members] + [row.text for row in found.values()])
     assert texts == {"same": 2, "other": 2}
-    assert msgspec.structs.asdict(pool.repeats["c1" if "c1" in pool.repeats else "c2"])["text"] == "other"
+    assert found["c1" if "c1" in found else "c2"].text == "other"
+
+
+def test_a_repeat_that_was_not_planned_is_one_of_those_left():
+    members = [candidate(n) for n in range(6)]
+    pool = companions(filters("a", "b", "c"), members)  # 2 * 3 * 6 / 9 = 4 have a filter, 2 a repeat
+    planned = [row for number in range(6) if (row := pool.planned(number))]
+    later = [pool.repeat(ASKED) for _ in range(5)]
+    assert len(planned) == 2 and later[-1] is None
+    given = [row.candidate_id for row in (*planned, *later) if row]
+    assert len(set(given)) == len(given) and set(given) >= {f"c{n}" for n in range(1, 6)}

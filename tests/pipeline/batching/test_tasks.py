@@ -1,15 +1,14 @@
 import json
 from collections import Counter
 
-import msgspec
 import numpy as np
 import pytest
 
 from pipeline.batching.companions import Offered
 from pipeline.batching.filter_questions import Filter
-from pipeline.batching.tasks import blocks, make_tasks, shown, whole
+from pipeline.batching.tasks import blocks, make_tasks, shown
 from pipeline.core.errors import UserError
-from pipeline.core.records import Candidate, Picture, Step
+from pipeline.core.records import Candidate, Picture
 
 
 def candidate(number, text="What is it?", question_id=None):
@@ -158,24 +157,28 @@ def test_the_browser_gets_a_key_a_picture_and_two_texts_and_nothing_else():
         assert secret not in json.dumps(row)
 
 
-def rows(subset, many):
-    ids = [f"{subset}{number:03}" for number in range(many)]
-    return [msgspec.structs.replace(CANDIDATES[0], candidate_id=key, subset=subset) for key in ids]
-
-
 def test_the_surest_of_each_subset_go_out_first_and_no_block_lacks_a_subset():
-    candidates = [*rows("pt-easy", 30), *rows("pt-hard", 10)]
-    estimates = {row.candidate_id: int(row.candidate_id[-3:]) / 100 for row in candidates}
-    block = blocks(candidates, estimates, size=8)
-    assert Counter(block.values()) == dict.fromkeys(range(5), 8)  # 6 of 30 and 2 of 10 in each of 5 blocks
-    for subset in ("pt-easy", "pt-hard"):
-        own = [block[row.candidate_id] for row in candidates if row.subset == subset]
+    subset = np.repeat([0, 1], [30, 10])
+    estimate = np.random.default_rng(0).random(40)
+    block = blocks(subset, estimate, np.arange(40), size=8)
+    assert Counter(block.tolist()) == dict.fromkeys(range(5), 8)  # 6 of 30 and 2 of 10 in each of 5 blocks
+    for each in (0, 1):
+        own = block[subset == each][np.argsort(estimate[subset == each])].tolist()
         assert own == sorted(own) and set(own) == set(range(5))
+
+
+def test_between_equals_the_lot_decides():
+    assert blocks(np.zeros(4, int), np.zeros(4), np.array([3, 0, 2, 1]), size=2).tolist() == [1, 0, 1, 0]
+
+
+def test_estimates_of_other_candidates_are_refused():
+    with pytest.raises(UserError, match="candidates without an estimate"):
+        tasks_of(CANDIDATES, {"n1": FILTERS}, 0.1, 0.5, 3, [("cliphard_n1+0", 0.5)])
 
 
 def test_within_a_block_the_order_tells_nothing_of_the_estimate():
     estimates = {row.candidate_id: i / 1000 for i, row in enumerate(CANDIDATES)}
-    tasks = tasks_of(CANDIDATES, {"n1": FILTERS}, 0.1, 0.5, 3, estimates)
+    tasks = tasks_of(CANDIDATES, {"n1": FILTERS}, 0.1, 0.5, 3, estimates.items())
     assert {task.block for task in tasks} == {0}
     order = [estimates[roles(task)[0].candidate_id] for task in tasks]
     # Of 200 in order of a hash: a rank correlation of 0.28 is four standard deviations (1 / sqrt(199)) from none.
@@ -186,7 +189,7 @@ def test_tasks_stand_block_by_block():
     estimates = {row.candidate_id: 0.5 for row in CANDIDATES}
     more = [candidate(f"x{i}", f"Where is {i}?") for i in range(200)]
     estimates |= {row.candidate_id: 0.1 for row in more}
-    tasks = tasks_of([*CANDIDATES, *more], {"n1": FILTERS}, 0.1, 0.5, 3, estimates)
+    tasks = tasks_of([*CANDIDATES, *more], {"n1": FILTERS}, 0.1, 0.5, 3, estimates.items())
     assert [task.block for task in tasks] == [0] * 200 + [1] * 200
     assert all("+x" in roles(task)[0].candidate_id for task in tasks[:200])
 
@@ -203,24 +206,8 @@ def test_tasks_are_made_a_block_at_a_time():
             return super().__getitem__(key)
 
     watched = Watched(n1=Offered.of(FILTERS))
-    tasks = make_tasks([*CANDIDATES, *more], watched, 0.1, 0.5, 3, estimates)
+    tasks = make_tasks([*CANDIDATES, *more], watched, 0.1, 0.5, 3, estimates.items())
     assert next(tasks).block == 0
     before = len(looked_up)
     assert [next(tasks).block for _ in range(199)] == [0] * 199 and len(looked_up) == before
     assert next(tasks).block == 1 and len(looked_up) > before
-
-
-def test_programs_are_put_back_into_what_is_under_judgement_and_not_into_filters():
-    program = (Step(operation="select", argument="cup (1)", dependencies=()),)
-    asked = set()
-
-    def programs(row):
-        asked.add(row.candidate_id)
-        return program
-
-    for task in made():
-        done = whole(task, programs)
-        for row, before in ((done.first, task.first), (done.second, task.second)):
-            assert row.program == (before.program if row.role == "filter" else program)
-            assert msgspec.structs.replace(row, program=before.program) == before
-    assert asked == {row.candidate_id for row in CANDIDATES}

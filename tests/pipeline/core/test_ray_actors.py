@@ -6,8 +6,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
@@ -18,10 +21,14 @@ from pipeline.core.errors import UserError
 from pipeline.core.ray_actors import cluster
 from pipeline.encoders import clip
 from pipeline.encoders.embedding import CACHE
-from pipeline.stages import embed, perturb, screen, tag, vocabulary
+from pipeline.ranking import topk
+from pipeline.ranking.topk import ends
+from pipeline.stages import embed, perturb, rank, screen, tag, vocabulary
 from tests.pipeline.core.test_engine import ENDLESS, ROOT, added, broken, refused, tables
 from tests.pipeline.core.test_process_pool import always_killed, killed_once
+from tests.pipeline.ranking.test_topk import near_ties, table_of
 from tests.pipeline.stages.test_embed import world, written  # noqa: F401  (a fixture)
+from tests.pipeline.stages.test_rank import project  # noqa: F401  (a fixture)
 from tests.pipeline.stages.test_streaming import in_processes, ingested  # noqa: F401  (a fixture)
 
 # Together in one process of pytest-xdist (--dist loadgroup), so that Ray is begun once.
@@ -96,6 +103,30 @@ def test_tag_perturb_and_screen_write_the_same_bytes(ingested, own_ray, monkeypa
     assert {"tags.jsonl", "candidates.jsonl", "screened.jsonl", "dropped.jsonl"} <= found[0].keys()
 
 
+def test_rank_writes_the_same_bytes_and_its_actors_map_the_vectors(project, own_ray, monkeypatch):  # noqa: F811
+    found, given = [], []
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    monkeypatch.setattr(topk, "ordered_map", lambda *a: given.append(a[2].args[0][:2]) or ordered_map(*a))
+    for engine, number in (("local", 1), ("ray", 2), ("ray", 4)):
+        monkeypatch.setenv("RGQA_ENGINE", engine)
+        monkeypatch.setattr(topk, "processes", lambda *_, number=number: number)
+        rank.main()
+        found.append({path.name: path.read_bytes() for path in (project / "rank").iterdir()})
+    assert found[0] == found[1] == found[2] and "candidates.jsonl" in found[0]
+    assert given == [(project / "embed/pictures.npy", project / "embed/texts.npy")] * 2
+
+
+def test_scores_closer_than_float32_are_ranked_alike_when_the_vectors_are_sent(by_ray, monkeypatch):
+    pictures, texts, owners, texts_of = near_ties()
+    table = table_of(owners, texts_of, len(pictures), len(texts))
+    found = []
+    for number in (1, 3):
+        monkeypatch.setattr(topk, "processes", lambda *_, number=number: number)
+        found.append(ends(pictures, texts, table, 200, 50))
+    here, there = ([array.tobytes() for end in one[:2] for array in end] for one in found)
+    assert here == there and found[0].redone == found[1].redone
+
+
 def test_embed_names_the_same_faults_keeps_the_rest_and_writes_the_same_bytes(world, own_ray, monkeypatch):  # noqa: F811
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
     embed.main()
@@ -126,6 +157,16 @@ def test_a_ray_of_this_machines_own_listens_on_the_loopback_address_alone(by_ray
         if connection.status == psutil.CONN_LISTEN
     ]
     assert listening and {ip for _, ip in listening} <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}, listening
+
+
+def test_its_folder_has_a_short_name_wherever_temporary_files_go(tmp_path, monkeypatch):
+    # Names of sockets have 107 bytes (unix(7)), of which Ray takes some 70 for what it puts behind the folder's.
+    begun: dict[str, Any] = {}
+    ray = SimpleNamespace(init=lambda *_, **options: begun.update(options), shutdown=lambda: None)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ray_actors._begin_own(ray, 2, {})
+    assert Path(begun["_temp_dir"]).is_dir() and len(begun["_temp_dir"]) < 37
+    Path(begun["_temp_dir"]).rmdir()
 
 
 def test_a_cluster_that_does_not_answer_is_told_at_once(monkeypatch):

@@ -4,10 +4,11 @@ import gc
 
 import pytest
 
+from pipeline.core import rows
 from pipeline.core.errors import UserError
 from pipeline.core.files import write_jsonl
 from pipeline.core.records import Candidate, Judgement, Question, Screened
-from pipeline.core.rows import Groups, InOrder, Kept, PutAside, Singles, grouped
+from pipeline.core.rows import Groups, InOrder, Kept, Lines, PutAside, Singles, grouped
 
 ASKED = [
     ("03", "n2"),
@@ -47,6 +48,21 @@ def test_records_of_a_key_come_in_the_order_of_the_file(file):
 
 def test_of_several_records_of_a_single_key_the_last_counts(file):
     assert Singles(file, Question, "picture_id")["n2"] == question("02", "n2")
+
+
+def test_what_is_made_on_demand_is_kept_for_the_last_keys_alone():
+    made = []
+    doubled = rows.OnDemand(["b", "a"], lambda key: made.append(key) or key * 2, 1)
+    assert (list(doubled), len(doubled), "a" in doubled, "c" in doubled, made) == (
+        ["b", "a"],
+        2,
+        True,
+        False,
+        [],
+    )
+    assert [doubled["a"], doubled["a"], doubled["b"], doubled["a"]] == ["aa", "aa", "bb", "aa"]
+    assert made == ["a", "b", "a"]  # the second time it was at hand
+    assert doubled.get("c") is None and made == ["a", "b", "a"]
 
 
 def test_an_empty_file_has_no_keys(tmp_path):
@@ -124,6 +140,16 @@ def test_records_can_be_asked_for_by_a_field_of_a_record_in_them(tmp_path):
     write_jsonl(tmp_path / "s.jsonl", rows)
     found = Singles(tmp_path / "s.jsonl", Screened, "candidate.candidate_id")
     assert (list(found), found["a"], found["b"]) == (["b", "a"], rows[1], rows[0])
+
+
+def test_what_is_taken_of_a_record_is_found_by_the_number_of_its_line(file):
+    ids = Lines(file, Question, lambda row: row.question_id)
+    both = zip(ids, ids, strict=True)
+    assert [ids[3], ids[0], *map(ids.__getitem__, range(len(ids)))] == ["04", "03", "03", "01", "02", "04"]
+    assert [(*pair, ids[1]) for pair in both] == [(key, key, "01") for key, _ in ASKED]
+    file.write_bytes(file.read_bytes() + b"{}\n")
+    with pytest.raises(UserError, match="line 5: not a Question"):
+        Lines(file, Question, str)
 
 
 def test_a_file_is_read_in_another_order_as_often_as_one_likes_and_equal_keys_as_they_stand(file):

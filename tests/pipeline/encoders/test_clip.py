@@ -210,3 +210,35 @@ def test_another_activation_is_another_model(make_clip: Make, tiny_clip: Path, t
     folder = make_clip(tmp_path, quick_gelu=True, weights={})
     one, other = clip.Encoder(f"local-dir:{tiny_clip}").record, clip.Encoder(f"local-dir:{folder}").record
     assert one.weights_sha256 == other.weights_sha256 and one.fingerprint != other.fingerprint
+
+
+def test_a_folder_that_says_everything_gives_the_record_of_the_loaded_model() -> None:
+    model = f"local-dir:{REPO / 'data/sample/clip'}"
+    assert clip.written_record(model) == clip.Encoder(model, device="cpu").record
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda config: config["preprocess_cfg"].pop("interpolation"),
+        lambda config: config["preprocess_cfg"].update(size=[192, 192]),
+        lambda config: config["model_cfg"]["text_cfg"].pop("context_length"),
+        lambda config: config["model_cfg"]["text_cfg"].update(hf_tokenizer_name="x"),
+        lambda config: config.pop("model_cfg"),
+    ],
+    ids=["a default", "two sizes", "no context", "another tokenizer", "no model"],
+)
+def test_a_folder_that_leaves_something_to_open_clip_gives_no_record(tmp_path: Path, change) -> None:
+    source = REPO / "data/sample/clip"
+    config = json.loads((source / "open_clip_config.json").read_text())
+    (tmp_path / "open_clip_model.safetensors").write_bytes(b"not read")
+    (tmp_path / "open_clip_config.json").write_text(json.dumps(config))
+    assert clip.written_record(f"local-dir:{tmp_path}") is not None
+    change(config)
+    (tmp_path / "open_clip_config.json").write_text(json.dumps(config))
+    assert clip.written_record(f"local-dir:{tmp_path}") is None
+
+
+def test_a_model_by_name_or_a_folder_that_is_not_there_gives_no_record(tmp_path: Path) -> None:
+    assert clip.written_record("ViT-B-32", "laion2b_s34b_b79k") is None
+    assert clip.written_record(f"local-dir:{tmp_path / 'none'}") is None

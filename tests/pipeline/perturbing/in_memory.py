@@ -63,7 +63,7 @@ def perturb(
 
 def case_of(text, semantic, words=(), random=0.0):
     """A question with its program, of a picture of which nothing is known; all its random numbers are alike."""
-    program = parse(steps(semantic))
+    program = parse(steps(semantic)) if semantic else ()
     sentence = align(text, program, {}, words)
     nothing = Replacements(NO_WORDS, PerturbParams())
     said = premises(program, sentence)

@@ -120,3 +120,10 @@ def test_things_of_which_nothing_is_known_fit_anything():
     one = Plausible(NO_WORDS, ["cup"])
     assert one.look("_", "red", "color") == 1
     assert np.isfinite(one.fits(Demands())).all()
+
+
+def test_a_look_that_no_table_knows_fits_what_was_seen_with_it():
+    # Common sense allows it of nothing, four names share 24 sightings, all of kites: (24 + 10 * 0) / (24 / 4 + 10) = 1.5.
+    one = model("kite", "cup", "couch", "car", looks={"kite": {"gizmoed": 24}})
+    assert fitting(one, Demands(attributes=(("gizmoed",),))) == {"kite"}
+    assert one.fits(Demands(attributes=(("gizmoed",),)))[one.row["kite"]] == pytest.approx(1.5)

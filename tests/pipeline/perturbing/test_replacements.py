@@ -71,3 +71,33 @@ def test_a_thing_is_drawn_by_how_probably_the_picture_does_not_show_it_and_never
     replacements.presence.given = lambda known: of_each
     absent = replacements.absent(None)
     assert [round(float(absent[rows[name]]), 6) for name in present] == [0.9, 0.42, 0.0]
+
+
+def test_a_context_too_rare_for_factors_of_its_own_has_those_of_its_sort():
+    words = vocabulary("cup")
+    numbers = Replacements(words, PerturbParams()).numbers["look"]
+    only = {look: np.eye(len(numbers))[numbers[look]] for look in ("blue", "metal")}
+    replacements = Replacements(
+        words, PerturbParams(), {("look", ""): only["blue"], ("look", "common"): only["metal"]}
+    )
+    for context, drawn in (("rare", "blue"), ("common", "metal")):
+        options = {"blue": 1.0, "metal": 1.0}
+        assert {replacements.either(("look", context), "red", options, r) for r in (0.1, 0.9)} == {drawn}
+
+
+def test_a_thing_gives_way_to_one_of_its_own_category_as_often_as_is_asked():
+    # Three others, of which one is of its category: in half of the draws that one, in the other half any; 60 * 2 / 3 = 40, with
+    # a standard deviation of 3.7.
+    kinds = {"furniture": ("table", "chair"), "animal": ("zebra", "giraffe")}
+    words = vocabulary("table", "chair", "zebra", "giraffe", kinds=kinds)
+    text = "What color is the table?"
+    asked = [
+        question(text, "select: table (1)->query: color [0]", "red", question_id=f"q{i}") for i in range(60)
+    ]
+
+    def chairs(share: float) -> int:
+        params = PerturbParams(even_words=False, same_category=share)
+        candidates, _ = perturb(asked, {text: ()}, words, params, anything_fits=True)
+        return sum(edit.new == "chair" for c in candidates if c.subset == "pt-easy" for edit in c.edits)
+
+    assert abs(chairs(0.0) - 20) < 12 and abs(chairs(0.5) - 40) < 12 and chairs(1.0) == 60

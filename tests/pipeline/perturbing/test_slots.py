@@ -2,7 +2,9 @@ import dataclasses
 
 import pytest
 
-from tests.pipeline.perturbing.in_memory import case_of
+from pipeline.perturbing.replacements import PerturbParams
+from tests.notation import question
+from tests.pipeline.perturbing.in_memory import case_of, perturb
 from tests.pipeline.perturbing.small_vocabulary import made, vocabulary
 
 
@@ -57,3 +59,14 @@ def test_a_kind_of_edit_can_change_nothing_of_what_the_next_one_sees():
     case = case_of("What color is the cup?", "select: cup (1)->query: color [0]")
     with pytest.raises(dataclasses.FrozenInstanceError):
         case.program = ()
+
+
+def test_why_no_relation_gives_way_is_told():
+    # Nothing of a cup and a vase was ever seen, and there is no other thing.
+    text = "What color is the cup above the vase?"
+    asked = question(text, "select: vase (1)->relate: cup,above,s (2) [0]->query: color [1]", "red")
+    _, dropped = perturb([asked], {text: ()}, vocabulary("cup", "vase", seen=()), PerturbParams())
+    assert {row.subset: row.reason for row in dropped} == {
+        "pt-easy": "no other object fits",
+        "pt-hard": "no other relation fits",
+    }

@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import msgspec
 import pytest
 
 from pipeline.core.records import Candidate
 from pipeline.perturbing.plausible import Demands, Plausible
-from pipeline.perturbing.replacements import PerturbParams
+from pipeline.perturbing.replacements import PerturbParams, Replacements
 from pipeline.perturbing.slots import thing_slots
 from pipeline.perturbing.thing_edits import demands, everything_said
 from pipeline.programs.operations import parse
@@ -598,3 +600,12 @@ def test_an_owner_of_parts_and_what_is_compared_give_way_to_their_own_kind(text,
     case = case_of(text, semantic)
     slots, _ = thing_slots(case)
     assert everything_said(case, slots[0], ()).kin is kin
+
+
+def test_without_a_program_a_look_that_is_asked_for_is_the_first_things():
+    text, words = "What color is the cup near the table?", vocabulary("cup", "table")
+    tags = ((0, 4, "WP"), (5, 10, "NN"), (11, 13, "VBZ"), (14, 17, "DT"), (18, 21, "NN"), (22, 26, "IN"), (27, 30, "DT"), (31, 36, "NN"))  # fmt: skip
+    case = case_of(text, "", WordClasses(words).classify(text, tags))
+    case = replace(case, replacements=Replacements(words, PerturbParams()))
+    asked_of = {slot.word: everything_said(case, slot, ()).types for slot in thing_slots(case)[0]}
+    assert asked_of == {"cup": ("color",), "table": ()}

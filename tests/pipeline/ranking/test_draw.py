@@ -127,7 +127,7 @@ def exactly(pool, per_picture, cap):
 
 
 def one_by_one(pool, per_picture, cap):
-    return choose(pool, per_picture, cap, exact_pairs=-1)
+    return choose(pool, per_picture, cap, exact_arcs=-1)
 
 
 def price(pool, choice, bound):
@@ -263,5 +263,5 @@ def test_the_rounds_come_close_to_the_optimum():
 
 def test_the_size_of_the_pool_decides_on_the_method():
     pool = make([(0, 1), (1, 0)], [(0, 0), (1, 1)], 2, 2)
-    assert choose(pool, 1, 1).method == choose(pool, 1, 1, exact_pairs=2).method == "exact"
-    assert choose(pool, 1, 1, exact_pairs=1).method == "one by one"
+    assert choose(pool, 1, 1).method == choose(pool, 1, 1, exact_arcs=pool.arcs()).method == "exact"
+    assert choose(pool, 1, 1, exact_arcs=pool.arcs() - 1).method == "one by one"

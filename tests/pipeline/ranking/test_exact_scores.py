@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pipeline.ranking.exact_scores import score_pairs, sum_pairs
+from pipeline.ranking.exact_scores import append_passing, score_pairs, sum_pairs
 from pipeline.ranking.topk import ends
 from tests.pipeline.ranking.test_topk import random_world
 
@@ -42,3 +42,20 @@ def test_a_score_halfway_between_two_millionths_is_rounded_to_the_even_one():
     # 2**-7 * 2**-6 * 1e6 = 122.0703125; 2**-7 * 1e6 = 7812.5, which is exactly between 7812 and 7813
     a, b = np.array([[2.0**-7]], np.float32), np.array([[2.0**-6], [1.0]], np.float32)
     assert score_pairs(a, b, np.zeros(2, int), np.arange(2)).tolist() == [122, 7812]
+
+
+def test_what_finds_no_room_in_its_row_is_counted_and_written_into_no_other():
+    # All eight questions, one a text, pass both limits of the first picture, none those of the second; there is room for three.
+    pictures, texts = np.eye(2, 4, dtype=np.float32), np.ones((8, 4), np.float32) / 2
+    limits = np.array([[-np.inf, np.inf], [np.inf, -np.inf]], np.float32)
+    one_each, none = (
+        (np.arange(9, dtype=np.int32), np.arange(8, dtype=np.int32)),
+        (np.zeros(3, np.int32), np.zeros(0, np.int32)),
+    )
+    best, last, counts = np.full((2, 3), -1), np.full((2, 3), -1), np.zeros((2, 2), np.int64)
+    append_passing(
+        pictures @ texts.T, 0, limits, pictures, texts, np.arange(2), one_each, none, (best, last), counts
+    )
+    assert counts.tolist() == [[8, 0], [8, 0]]
+    for keys in (best, last):
+        assert (keys[0] >= 0).all() and (keys[1] == -1).all()

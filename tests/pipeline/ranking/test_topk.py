@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.core.records import Question
 from pipeline.ranking import topk
+from pipeline.ranking.filter_product import Product
 from pipeline.ranking.rank_inputs import question_table
 from pipeline.ranking.topk import ends
 
@@ -133,6 +135,22 @@ def test_a_threshold_that_lets_too_few_or_too_many_pass_is_noticed_and_the_row_d
         assert (end.places == right_end.places).all() and (end.scores == right_end.scores).all()
     scores = np.rint(1e6 * (a.astype(float) @ b.astype(float).T)).astype(int)
     assert_equal_to_sorting(again, scores.tolist(), owners.tolist(), texts_of.tolist(), 100, 30)
+
+
+@pytest.mark.parametrize("error", [0.003, 0.03, 0.3])
+def test_a_filter_that_errs_as_much_as_it_says_changes_nothing(monkeypatch, error):
+    # Each product is moved by the whole error, up or down, never the same way twice.
+    a, b, owners, texts_of, table = random_world(6, 4000, 24)
+    rng = np.random.default_rng(0)
+
+    def multiply(one, other, out):
+        out[:] = one @ other.T + error * rng.choice([-0.99, 0.99], out.shape)
+
+    monkeypatch.setattr(topk, "filter_product", lambda *_: nullcontext(Product(multiply, error)))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # one generator
+    scores = np.rint(1e6 * (a.astype(float) @ b.astype(float).T)).astype(int)
+    found = ends(a, b, table, 100, 30, tile=300)
+    assert_equal_to_sorting(found, scores.tolist(), owners.tolist(), texts_of.tolist(), 100, 30)
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):

@@ -36,6 +36,8 @@ def test_without_people_answers_are_compared_with_the_label():
 def test_matching_is_worked_out_by_hand():
     assert exact_match(["Red", "red"], [["red"], ["blue", "red"]]).tolist() == [0, 1]
     assert exact_match(["The red!"], [["red"]], form="squad").tolist() == [1]
+    # VQA's evaluation writes digits, SQuAD's does not.
+    assert [exact_match(["two"], [["2"]], form=form).tolist() for form in ("official", "squad")] == [[1], [0]]
     # 2 of 4 words and 2 of 3: 2 x 2 / 7. Repeated words count as often as in both.
     assert token_f1(["man on red horse", "no no"], [["man with horse"], ["no"]]) == pytest.approx(
         [4 / 7, 2 / 3]

@@ -1,4 +1,4 @@
-from pipeline.scorers.answered import Options
+from pipeline.scorers.answered import Options, Reading
 from pipeline.scorers.items import BenchmarkItem, Items
 from pipeline.scorers.join import join
 from tests.pipeline.scorers.conftest import ROWS, answered, model, vqa_answered
@@ -15,3 +15,9 @@ def test_items_are_paired_where_each_names_its_pair():
     assert answered().paired[-1].tolist() == ["p1", "p1", "p2", "p2", "p3", "p3"]
     assert answered().has_pairs
     assert not answered([(*ROWS[0][:3], "", *ROWS[0][4:]), *ROWS[1:]]).has_pairs
+
+
+def test_how_a_file_was_read_says_which_fields_it_lacks():
+    (line,) = Reading("plain CSV", "id", "answer").lines()
+    assert line == "read as plain CSV: id from id, answer from answer, no confidence"
+    assert Reading().lines() == ["read as : no id, no answer, no confidence"]

@@ -107,6 +107,7 @@ CASES: list[tuple[str, str, str | bytes | Callable[[], bytes], str]] = [
     ("a list for an answer", "m.json", changed(prediction=["red"]), "the answer is ['red'], wanted a string"),
     ("true for a confidence", "m.json", changed(confidence=True), "confidence is True, wanted a number"),
     ("a text for a confidence", "m.json", changed(confidence="0.9"), "confidence is '0.9', wanted a number"),
+    ("texts for all confidences", "m.json", json.dumps([row | {"confidence": str(row["confidence"])} for row in ROWS]), "confidence is '0.9', wanted a number"),
     ("NaN", "m.json", changed(confidence=float("nan")), "confidence is nan, wanted a finite number"),
     ("infinity", "m.json", changed(confidence=1).replace('"confidence": 1,', '"confidence": 1e999,').replace('"confidence": 1}', '"confidence": 1e999}', 1), "confidence is inf, wanted a finite number"),
     ("a number of 400 digits", "m.json", changed(confidence=10**400), "wanted one that a float can hold"),

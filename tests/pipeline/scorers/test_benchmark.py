@@ -69,6 +69,17 @@ def test_faulty_labels_are_refused(tmp_path, labels, expected):
     assert caught.value.problems[0].endswith("b.json: 1 faults") and expected in caught.value.problems[1]
 
 
+def test_an_answer_may_be_worth_from_nothing_to_one(tmp_path):
+    label = {"maroon": 0.0, "dark red": 0.3, "red": 1}
+    rows = [{"question_id": str(i), "label": one} for i, one in enumerate((label, {"UQ": 1.0}))]
+    subset = read_benchmark(write(tmp_path / "b.json", rows)).subsets["b"]
+    assert [item.answers for item in subset] == [label, {}]
+    for worth in (-0.1, 1.1):
+        rows[0]["label"] = {"red": worth}
+        with pytest.raises(InputError, match="each worth 0 to 1"):
+            read_benchmark(write(tmp_path / "b.json", rows))
+
+
 def test_every_faulty_row_is_listed(tmp_path):
     rows = [
         {"question_id": "1", "label": {"red": 1}},

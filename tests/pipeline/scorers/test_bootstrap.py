@@ -44,10 +44,11 @@ def test_an_interval_needs_95_percent_of_the_repetitions():
     assert all(math.isnan(bound) for bound in interval(np.array([1.0, math.nan])))
 
 
-def test_two_threads_give_what_one_gives(monkeypatch):
+@pytest.mark.parametrize("repetitions", [1, 21])
+def test_two_threads_give_what_one_gives(monkeypatch, repetitions):
     joined = {"s": answered()}
     scoring = partial(resampled, groups=("realistic", "selective"))
-    options = Options(bootstrap=21)
+    options = Options(bootstrap=repetitions)
     alone = replicates(joined, scoring, options)
     monkeypatch.setattr(bootstrap, "MANY", 1)
     beside = replicates(joined, scoring, options)

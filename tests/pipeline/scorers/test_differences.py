@@ -67,6 +67,14 @@ def test_every_model_is_compared_with_every_one_before_it_on_the_same_draws():
     assert differences(models[:1]) == []
 
 
+@pytest.mark.parametrize(("name", "better"), [("auroc", 0.25), ("ff95", 0.5)])
+def test_the_share_in_which_a_model_is_better_leaves_out_what_is_equal(name, better):
+    # Against 0.5 in each of four repetitions: one is higher, one equal, two are lower.
+    models = [("a", {"x": {name: 0.5}}, {"x": {name: np.full(4, 0.5)}})]
+    models += [("b", {"x": {name: 0.5}}, {"x": {name: np.array([0.75, 0.5, 0.25, 0.0])}})]
+    assert differences(models)[0].scores["x"][name].share_better == better
+
+
 def test_without_repetitions_there_is_the_difference_alone():
     models = [("a", {"x": {"auaf": 0.5}}, {}), ("b", {"x": {"auaf": 0.75}}, {})]
     assert differences(models)[0].scores == {"x": {"auaf": Change(0.25)}}
@@ -140,6 +148,10 @@ def test_numbers_have_the_way_to_them_and_texts_are_left_out():
         (
             "x", "auroc", Change(0.01, (0.0003, 0.02)),
             "b is better than a: 1.0 points of AUROC on x, 95 % interval 0.03 to 2.0, pictures resampled",
+        ),
+        (  # 0.05 points read 0.1, less would read 0.0
+            "x", "auroc", Change(0.0004, (0.0003, 0.0005)),
+            "b is better than a: 0.04 points of AUROC on x, 95 % interval 0.03 to 0.1, pictures resampled",
         ),
         (
             "x", "auroc", Change(0.01),

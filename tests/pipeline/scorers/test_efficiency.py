@@ -18,6 +18,15 @@ def test_efficiency_is_worked_out_by_hand(tmp_path):
     assert log["items_per_second"] == 0.5 and math.isnan(log["peak_memory_bytes"]) and log["requests"] == 2
 
 
+def test_percentiles_of_the_seconds_are_named_and_straight_between_measured_ones():
+    found = efficiency(list(range(101)))  # of 0, 1, ..., 100 seconds p % lie below p
+    assert {name: value for name, value in found.items() if name.startswith("latency")} == {
+        "latency_p50": 50.0, "latency_p90": 90.0, "latency_p95": 95.0, "latency_p99": 99.0, "latency_mean": 50.0
+    }  # fmt: skip
+    # Of 1 and 2 seconds the 90th percentile is 1 + 0.9.
+    assert efficiency([1.0, 2.0])["latency_p90"] == pytest.approx(1.9)
+
+
 def test_a_broken_run_log_is_refused_line_by_line(tmp_path):
     (tmp_path / "log.jsonl").write_text(
         "\n".join(map(json.dumps, [{"seconds": 1}, {"second": 1}, {"seconds": -1}]))

@@ -145,6 +145,12 @@ def test_a_scorers_prediction_is_the_answer_whatever_was_said_after_it():
     assert sample.answer == ("scores.s.metadata.prediction", "red")
 
 
+def test_a_scorers_prediction_that_is_no_text_is_not_passed_over():
+    # A count of none: whoever reads it says that it should be a text, rather than to score the words beside it.
+    sample = inspect_sample("There are none.", scores={"s": {"value": {"prediction": 0}}})
+    assert sample.answer == ("scores.s.value.prediction", 0)
+
+
 def test_a_batchs_answer_that_was_cut_off_is_a_failure():
     row = rows()["OpenAI batch"]
     row["response"]["body"]["choices"][0]["finish_reason"] = "length"

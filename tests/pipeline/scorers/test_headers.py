@@ -17,6 +17,12 @@ FILE = Path("m.csv")
         ("question-id", "question_id"),
         (" PREDICTION ", "prediction"),
         ("Confidence", "confidence"),
+        ("ID", "id"),
+        ("Answer", "answer"),
+        ("P Answerable", "p_answerable"),
+        ("Abstained", "abstained"),
+        ("Benchmark-Version", "benchmark_version"),
+        ("VERSION", "version"),
         ("Colour", "Colour"),
     ],
 )

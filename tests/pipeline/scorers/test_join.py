@@ -110,6 +110,20 @@ def test_ids_of_subsets_not_chosen_and_of_the_unbalanced_file_are_known():
     assert [*faults(benchmark, said, Options(all_questions={"entailed": {}}))] == []
 
 
+def test_who_answered_whole_subsets_is_asked_whether_these_were_meant():
+    items = {name: Items.of([BenchmarkItem(name, "n", {})]) for name in ("x", "y", "z")}
+    benchmark = Benchmark("rgqa", "b", "", {}, items, frozenset(items))
+
+    def hint(*names):
+        (fault,) = faults(benchmark, model(dict.fromkeys(names, ("red", 0.5))), Options())
+        return fault.partition("leaves them out)")[2].partition(": ")[0]
+
+    assert hint("x") == "; did you mean --subset x?"
+    assert hint("x", "z") == "; did you mean --subset x --subset z?"
+    benchmark = benchmark._replace(subsets={"x": Items.of(BenchmarkItem(i, "n", {}) for i in "xy")})
+    assert hint("x") == ""  # no subset is whole
+
+
 def test_of_many_ids_twenty_are_shown():
     benchmark = Benchmark("rgqa", "b", "", {}, {"x": ITEMS}, frozenset({"a", "u"}))
     said = model({f"z{i:02}": ("red", 0.5) for i in range(23)})

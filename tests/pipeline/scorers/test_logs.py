@@ -83,6 +83,13 @@ def test_form_and_fields_are_said(release, tmp_path, capsys, name, expected):
     assert f"read as {form}: id from {name}, answer from {answer}, {confidence}\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("name", "form"), [("m", "plain JSON"), ("m.jsonl.gz", "plain JSONL"), ("m.1.csv", "plain CSV")]
+)
+def test_a_plain_files_form_is_its_ending(name, form):
+    assert recognised([{"id": "a", "answer": "red"}], Path(name), ("id",), ("answer",))[1].form == form
+
+
 def test_requests_that_failed_are_named_and_have_no_prediction(release, tmp_path, capsys):
     lines = [openai_line(row[0], row[-2]) for row in ROWS]
     lines[2] = openai_line("a2", None, error={"code": "rate_limit_exceeded", "message": "slow down"})

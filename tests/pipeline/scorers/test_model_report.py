@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from pipeline.scorers.answered import Options
+from pipeline.scorers.answered import Options, Reading
 from pipeline.scorers.items import Benchmark, BenchmarkItem, Items
 from pipeline.scorers.model_report import GROUPS, ModelReport, score
 from pipeline.scorers.validation import InputError
@@ -135,6 +135,21 @@ def test_a_benchmark_with_one_kind_of_question_is_refused(tmp_path, capsys, labe
 def test_two_files_of_one_name_are_refused(release, tmp_path, capsys):
     path = write(tmp_path / "m.json", predictions())
     assert "two predictions files have the same name: " in refused(capsys, release, path, path)
+
+
+@pytest.mark.parametrize(("ids", "told"), [(["0", "1"], True), (["a1", "1"], False)])
+def test_of_a_log_that_names_no_item_of_the_benchmark_what_to_do_is_told(ids, told):
+    subset = Items.of([BenchmarkItem("a1", "n", {"red": 1.0}), BenchmarkItem("u1", "n", {})])
+    benchmark = Benchmark("rgqa", "b", "", {}, {"x": subset}, frozenset({"a1", "u1"}))
+    log = model(dict.fromkeys(ids, ("red", 0.5)))._replace(
+        reading=Reading("VLMEvalKit", "index", "prediction")
+    )
+    with pytest.raises(InputError) as caught:
+        score(benchmark, [log], Options(bootstrap=0))
+    assert (
+        "m: read as VLMEvalKit: id from index, answer from prediction, no confidence" in caught.value.problems
+    )
+    assert any("VLMEvalKit's column index" in line for line in caught.value.problems) == told
 
 
 def test_uq_is_never_silently_an_answer(release, tmp_path, capsys):

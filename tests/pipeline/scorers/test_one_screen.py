@@ -95,6 +95,9 @@ def test_warnings_are_a_line_each_and_said_once():
     text = screen_of(score(of, [model], Options(bootstrap=0)))
     (warning,) = [line for line in text.splitlines() if "WARNING" in line]
     assert warning.startswith("WARNING clip-easy and 3 more: all confidences are 0.5") and len(warning) <= 100
+    of = benchmark(("x",))
+    model = predicted(dict.fromkeys(of.ids, ("red", 0.5)))
+    assert "\nWARNING x: all confidences are 0.5" in screen_of(score(of, [model], Options(bootstrap=0)))
 
 
 def test_warnings_that_differ_in_numbers_alone_are_said_once():
@@ -168,6 +171,15 @@ def test_a_plain_file_says_why_dual_accuracy_is_not_there():
     _, text = screen([("m",)], of)
     assert "dual accuracy: the benchmark does not say which AQ and UQ belong together" in text
     assert "mean" not in text
+
+
+def test_a_subset_without_pairs_has_a_dash_beside_one_with_them():
+    of = benchmark(("x", "y"))
+    of.subsets["y"] = of.subsets["y"].with_columns(pair=[""] * 40)
+    _, text = screen([("m",)], of)
+    (row,) = [line for line in text.splitlines() if line.startswith("y   10   10")]
+    assert row.split() == ["y", "10", "10", "10", *"----"]
+    assert text.count("dual accuracy: the benchmark does not say") == 1
 
 
 def test_a_benchmark_of_answers_shows_scores_of_answers(tmp_path, capsys):

@@ -69,6 +69,17 @@ def test_a_csv_has_numbers_as_text_and_may_begin_with_a_mark(tmp_path):
     assert "row 2 (2): confidence is 'high', wanted a number" in found.faults
 
 
+def test_confidences_written_as_text_are_numbers_in_a_table_alone(tmp_path):
+    (tmp_path / "m.csv").write_text("id,answer,confidence\na,red,0.25\nb,blue,0.75\n")
+    table = read_predictions(tmp_path / "m.csv")
+    assert table.confidence is not None and table.confidence.tolist() == [0.25, 0.75]
+    rows = [{"id": i, "answer": "red", "confidence": text} for i, text in (("a", "0.25"), ("b", "0.75"))]
+    assert read_predictions(write(tmp_path / "m.json", rows)).faults[1:] == (
+        "row 1 (a): confidence is '0.25', wanted a number",
+        "row 2 (b): confidence is '0.75', wanted a number",
+    )
+
+
 def test_the_version_may_stand_in_the_file_or_in_its_rows(tmp_path):
     row = {"id": 1, "answer": "red"}
     assert read_predictions(write(tmp_path / "m.json", [row])).version == ""

@@ -74,6 +74,15 @@ def test_pairs_are_drawn_with_their_pictures():
         assert scores(drawn) == pytest.approx({"dual_accuracy": dual, "dual_accuracy_at_threshold": dual})
 
 
+def test_of_pairs_that_are_answered_right_those_count_whose_uq_is_less_sure():
+    # p1: the AQ at 0.9, the UQ at 0.2; p2: at 0.6 and 0.7, so in the wrong order, and 0.5 accepts both.
+    rows = [("a1", "n1", "red", "p1", "", None, "red", 0.9), ("u1", "n1", "UQ", "p1", "", None, "", 0.2)]
+    rows += [("a2", "n2", "red", "p2", "", None, "red", 0.6), ("u2", "n2", "UQ", "p2", "", None, "", 0.7)]
+    scores = resampled(answered(rows), np.array([0, 0, 1, 1]), OPTIONS, ("pairs",))
+    for drawn, dual in (([1, 1], 1 / 2), ([2, 0], 1.0), ([0, 2], 0.0)):
+        assert scores(np.array(drawn)) == {"dual_accuracy": dual, "dual_accuracy_at_threshold": dual}
+
+
 def test_without_pairs_dev_or_probabilities_there_is_nothing_to_repeat():
     joined = answered([(i, p, a, "", "", c, said, 10 * s) for i, p, a, _, _, c, said, s in ROWS])
     found = resampled(joined, np.zeros(6, int), OPTIONS, ("realistic", "pairs", "selective", "calibration"))

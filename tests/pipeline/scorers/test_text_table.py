@@ -1,8 +1,10 @@
 import math
 
+import pytest
+
 from pipeline.scorers.differences import Change, Difference
 from pipeline.scorers.model_report import ModelReport, Report
-from pipeline.scorers.text_table import kinds_of, table, text_of
+from pipeline.scorers.text_table import benchmark_line, kinds_of, table, text_of
 
 
 def report(groups, **more):
@@ -81,6 +83,15 @@ def test_the_headline_names_what_was_not_answered_as_it_should_be():
 def slices(intervals, **counts):
     row = {"auaf": 0.5, "ff95": math.nan, "facc": 1.0, "auroc": 0.25, "aqs": 1000, "uqs": 20}
     return {"category": {"missing object": row | counts | {"intervals": intervals}}}
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "told"), [("b", "1.0.0", "b 1.0.0"), ("b", "", "b"), ("1.0.0", "1.0.0", "1.0.0")]
+)
+def test_a_benchmark_is_named_with_its_version_unless_that_is_its_name(name, version, told):
+    made = report({})
+    made = made._replace(benchmark=made.benchmark | {"name": name, "version": version})
+    assert benchmark_line(made) == f"benchmark {told}, mode strict, answers compared by vqa"
 
 
 def test_kinds_are_a_table_with_intervals():

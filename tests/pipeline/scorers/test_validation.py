@@ -61,7 +61,7 @@ def test_rows_are_made_one_by_one_and_every_fault_says_where():
 @pytest.mark.parametrize(
     ("predictions", "answers", "expected"),
     [
-        (["a"], ["a"], "answers holds a string"),
+        (["a"], ["a"], "^answers holds a string, wanted a list of answers for each prediction$"),
         (["a"], [[]], "1 empty lists"),
         ([1], [["a"]], "no strings"),
         (["a"], [["a", 2]], "answers has 1 values that are no strings"),
@@ -93,6 +93,16 @@ def test_lines_are_numbered_and_empty_ones_passed_over():
     assert list(parse_lines(b'1\n\n{"a": 2}\r\n  \n', "x.jsonl")) == [(1, 1), (3, {"a": 2})]
     with pytest.raises(InputError, match=r"x\.jsonl, line 2: not valid JSON"):
         list(parse_lines(b"1\n{", "x.jsonl"))
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": 1, "b": 2, "a": 1}', '[{"a": 1, "a": 2}]', '{"x": [{"a": {}, "a": 3}]}']
+)
+def test_a_key_that_stands_twice_in_an_object_is_refused(text):
+    with pytest.raises(InputError, match=r"^x\.json: an object has the key a twice; keep one$"):
+        parse_json(text.encode(), "x.json")
+    with pytest.raises(InputError, match=r"^x\.jsonl, line 2: an object has the key a twice; keep one$"):
+        list(parse_lines(f'{{"a": ["a", {{"a": 1}}]}}\n{text}'.encode(), "x.jsonl"))
 
 
 def test_a_file_that_should_map_ids_and_does_not_is_refused(tmp_path):

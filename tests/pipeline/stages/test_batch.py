@@ -10,7 +10,7 @@ from annotation.study.betrayal import Betrayal, betrayals, shown_questions
 from annotation.study.forecast import simulated_stream
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, read_jsonl, write_jsonl
-from pipeline.core.records import Screened, Task, TaskQuestion, Verified
+from pipeline.core.records import Estimate, Screened, Task, TaskQuestion, Verified
 from pipeline.sources import gqa_files
 from pipeline.stages import batch
 from pipeline.stages.batch import report, warn
@@ -206,9 +206,10 @@ def test_what_tells_filters_is_measured_on_the_blocks_that_its_judgements_reach(
 
     made = [row(number) for number in range(1000)]
     estimates = {f"c{number}": 0.2 for number in range(1000)}
+    rows = [Estimate(candidate_id=key, answerable=0.2, difficulty="random") for key in estimates]
     monkeypatch.setattr(batch, "MOST_MEASURED", 120)
     left = iter(made)
-    found = batch.betrayed(left, estimates, seed=0)
+    found = batch.betrayed(left, rows, seed=0)
     # 120 judgements and a wave of 100 reach into the fifth block of 50; the first task of the sixth ends it.
     assert next(left).task_id == "0251"
     everything = Asking([as_asked(task) for task in made], estimates, AskingRules(budget=120, seed=0))

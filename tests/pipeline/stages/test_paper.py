@@ -1,10 +1,13 @@
 import json
 import os
 
+import msgspec
 import pytest
 
+from pipeline.collecting.simulated_verdicts import faultless
 from pipeline.core.files import read_jsonl
-from pipeline.core.records import Item
+from pipeline.core.paths import Folders
+from pipeline.core.records import Item, Screened
 from pipeline.stages import paper
 
 
@@ -30,6 +33,16 @@ def test_an_aq_of_a_clip_subset_is_of_the_same_picture(tiny_run):
         assert {i.picture_id for i in items if i.subset == subset and not i.unanswerable} <= asked
 
 
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_how_many_pictures_are_taken_together_changes_no_byte(at_once, tiny_run, monkeypatch):
+    monkeypatch.chdir(tiny_run)
+    files = [tiny_run / "data/tiny/interim/paper" / name for name in ("items.jsonl", "paper.json")]
+    before = [file.read_bytes() for file in files]
+    monkeypatch.setattr(paper, "AT_ONCE", at_once)
+    paper.main()
+    assert [file.read_bytes() for file in files] == before
+
+
 @pytest.fixture
 def without_truth(tiny_run, monkeypatch):
     monkeypatch.chdir(tiny_run)
@@ -52,15 +65,10 @@ def test_where_nobody_knows_the_truth_there_is_nothing_to_compare(without_truth)
 
 
 def test_without_names_of_things_the_papers_rules_are_applied_all_the_same(screened, vocabulary):
-    import msgspec
-
-    from pipeline.core.paths import Folders
-    from pipeline.core.records import Screened
-    from pipeline.stages import paper
-
     nameless = msgspec.structs.replace(vocabulary, objects={})  # as of a bare table of questions
     candidates = [row.candidate for row in Folders().rows(Screened)][:2]
-    said = paper.judged(Folders(), candidates, nameless, paper.PaperParams(seed=1))
+    look = faultless(Folders())
+    said = paper.judged(candidates, nameless, look, paper.PaperParams(seed=1))
     assert {row.candidate.candidate_id for row in said} == {row.candidate_id for row in candidates}
     assert {row.votes_valid + row.votes_invalid for row in said} == {paper.PaperParams(seed=1).votes}
-    assert paper.judged(Folders(), [], nameless, paper.PaperParams(seed=1)) == []
+    assert paper.judged([], nameless, look, paper.PaperParams(seed=1)) == []

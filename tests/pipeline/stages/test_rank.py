@@ -41,6 +41,8 @@ def test_the_files_say_the_same_as_the_functions_and_are_the_same_bytes_each_tim
     assert first.keys() == {"candidates.jsonl", "own_scores.jsonl", "parts.json", "rank.json"}
     candidates = list(read_jsonl(project / "rank/candidates.jsonl", Candidate))
     assert [c.candidate_id for c in candidates] == sorted(c.candidate_id for c in candidates)
+    program_of = {q.question_id: q.program for q in questions}
+    assert all(c.program == program_of[c.question_id] and c.program for c in candidates)
     assert candidates[0].candidate_id == f"clipeasy_{candidates[0].picture_id}+{candidates[0].question_id}"
     assert len(list(read_jsonl(project / "rank/own_scores.jsonl", OwnScore))) == len(
         questions

@@ -26,6 +26,7 @@ class SmallServer(ThreadingHTTPServer):
     most_choices = 10
     words, mutter = "out of order", ""  # of an error; after each answer
     greedy = True  # several replies at temperature 0
+    several = True  # several replies at all
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -85,6 +86,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send(404, {"error": {"message": f"no model {request['model']}"}})
         elif not server.greedy and request.get("n", 1) > 1 and not request.get("temperature"):
             self.send(400, {"error": {"message": "n must be 1 when using greedy sampling"}})
+        elif not server.several and request.get("n", 1) > 1:
+            self.send(400, {"error": {"message": "n must be 1"}})
         elif number in server.failing or number >= server.dead_after:
             self.send(server.status, {"error": {"message": server.words}}, server.retry_after)
         else:

@@ -4,6 +4,7 @@ import base64
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 
@@ -131,19 +132,31 @@ def test_other_models_are_told_where_to_go(tmp_path):
         load_net(str(tmp_path), {})
 
 
-def test_offline_a_model_that_is_not_here_is_one_message():
+def test_offline_a_model_that_is_not_here_is_one_message_and_the_revision_asked_for_is_read(vilt, tmp_path):
+    # Where the hub keeps what it fetched: a model's newest revision is none of ours, an older one is.
+    kept = tmp_path / "models--nobody--kept"
+    newest, older = kept / "snapshots" / ("a" * 40), kept / "snapshots" / ("b" * 40)
+    newest.mkdir(parents=True)
+    (newest / "config.json").write_text(json.dumps({"model_type": "llava"}))
+    shutil.copytree(vilt, older)
+    (kept / "refs").mkdir()
+    (kept / "refs/main").write_text(newest.name)
+    (kept / "refs/first").write_text(older.name)
     code = (
         "from pipeline.scorers.running.classifiers import load_net\n"
         "from pipeline.scorers.validation import InputError\n"
-        "try: load_net('nobody/nosuch-vqa', {})\n"
-        "except InputError as error: print(error)"
+        "for name, more in ('nosuch', {}), ('kept', {}), ('kept', {'revision': 'first'}):\n"
+        "    try: print(load_net(f'nobody/{name}', more).about['revision'])\n"
+        "    except InputError as error: print(error)"
     )
     told = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
-        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path)},
     )  # fmt: skip
-    assert told.stdout.startswith("hf-vqa/nobody/nosuch-vqa cannot be loaded (HF_HUB_OFFLINE is set")
-    assert len(told.stdout.splitlines()) == 1
+    missing, of_newest, revision = told.stdout.splitlines()
+    assert missing.startswith("hf-vqa/nobody/nosuch cannot be loaded (HF_HUB_OFFLINE is set")
+    assert of_newest.startswith("nobody/kept is a model of the kind llava;")
+    assert revision == older.name
 
 
 def test_probabilities_near_nothing_have_a_logarithm(vilt, monkeypatch):

@@ -12,6 +12,15 @@ def test_a_forecast_is_the_use_so_far_times_what_is_left():
     )
 
 
+@pytest.mark.parametrize(
+    ("tokens_in", "tokens_out", "told"), [(0, 100, "0 tokens in, 100 out"), (100, 0, "100 tokens in, 0 out")]
+)
+def test_a_server_may_count_what_goes_one_way_alone(tokens_in, tokens_out, told):
+    assert f"about 10 s, {told}, cost 0.00 more" in forecast(
+        Usage(20, 10.0, tokens_in, tokens_out), 20, Prices(1.0, 1.0)
+    )
+
+
 def test_without_prices_no_cost_is_told():
     assert "cost" not in forecast(Usage(20, 10.0, 20_000, 100), 480, Prices())
 

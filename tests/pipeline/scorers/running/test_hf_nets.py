@@ -9,17 +9,32 @@ from PIL import Image
 
 from pipeline.scorers.validation import InputError
 
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
-from pipeline.scorers.running.hf_nets import (
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+from pipeline.scorers.running.classifiers import load_net  # noqa: E402
+from pipeline.scorers.running.hf_nets import (  # noqa: E402
     NetSettings,
     answers_of,
     file_hash,
     opened,
     weights_hash,
+    weights_named,
     why_not_loaded,
 )
-from tests.pipeline.scorers.running.tiny_models import picture
+from tests.pipeline.scorers.running.tiny_models import picture, tiny_vilt  # noqa: E402
+
+
+@pytest.mark.parametrize(
+    ("gpu", "wanted", "device"), [(True, "", "cuda"), (False, "", "cpu"), (True, "cpu", "cpu")]
+)
+def test_a_model_is_put_on_a_gpu_where_there_is_one_unless_told_otherwise(
+    monkeypatch, tmp_path, gpu, wanted, device
+):
+    put = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
+    monkeypatch.setattr(transformers.PreTrainedModel, "to", lambda model, place: put.append(place) or model)
+    net = load_net(str(tiny_vilt(tmp_path)), {"device": wanted})
+    assert put == [device] == [net.device] and net.about["device"] == device
 
 
 def test_answers_are_named_by_the_configuration_in_the_order_of_their_numbers():
@@ -39,6 +54,21 @@ def test_a_folder_is_known_by_all_its_weights(tmp_path):
     (tmp_path / "a.bin").write_bytes(b"a")
     both = hashlib.sha256(b"a").hexdigest() + one
     assert weights_hash(tmp_path) == "sha256:" + hashlib.sha256(both.encode()).hexdigest()
+
+
+def test_a_model_of_the_hub_is_known_by_the_commit_that_was_loaded(tmp_path, monkeypatch):
+    # As the hub keeps what it fetched: a branch names a commit, whose files lie in a folder of its name.
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    kept = tmp_path / "models--a--b"
+    (kept / "refs").mkdir(parents=True)
+    for branch, commit in (("main", "a" * 40), ("old", "b" * 40)):
+        (kept / "refs" / branch).write_text(commit)
+        (kept / "snapshots" / commit).mkdir(parents=True)
+        (kept / "snapshots" / commit / "config.json").write_text("{}")
+    asked = ("", "old", "b" * 40, "nosuch")
+    assert [weights_named("a/b", revision) for revision in asked] == ["a" * 40, "b" * 40, "b" * 40, ""]
+    (tmp_path / "w.bin").write_bytes(b"w")
+    assert weights_named(str(tmp_path), "old") == weights_hash(tmp_path) != ""
 
 
 def test_pictures_are_opened_in_colour():

@@ -108,6 +108,19 @@ def test_a_result_can_name_what_answered(model):
     )
 
 
+@pytest.mark.parametrize(
+    ("gpu", "wanted", "device"), [(True, "", "cuda"), (False, "", "cpu"), (True, "cpu", "cpu")]
+)
+def test_it_is_put_on_a_gpu_where_there_is_one_unless_told_otherwise(
+    monkeypatch, folder, gpu, wanted, device
+):
+    put = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
+    monkeypatch.setattr(transformers.PreTrainedModel, "to", lambda model, place: put.append(place) or model)
+    model = get_model(f"hf-vlm/{folder}", device=wanted, memoize=False)
+    assert put == [device] and model.api.about["device"] == device
+
+
 def test_what_cannot_be_asked_is_one_message(tmp_path):
     with pytest.raises(InputError, match="has no chat template"):
         get_model(f"hf-vlm/{tiny_llava(tmp_path / 'mute', template=None)}", device="cpu")

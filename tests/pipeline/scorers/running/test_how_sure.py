@@ -62,6 +62,8 @@ def test_p_true_is_yes_beside_no_however_they_are_written():
     before = tokens(("<think>", 1), ("no", 1), ("</think>", 1), ("\n", 1), ("**", 1), ("<s>", 1))
     assert p_true([*before, *said]) == pytest.approx(0.8)
     assert p_true(first_word("no", no=0.9)) == 0.0
+    # With marks in one token with the word: 0.6 / (0.6 + 0.2).
+    assert p_true(first_word("**Yes.", **{"**Yes.": 0.6, "'no'": 0.2})) == pytest.approx(0.75)
 
 
 def test_p_true_without_yes_or_no_at_the_first_word_is_none():
@@ -109,6 +111,11 @@ def test_agreement_counts_the_commonest_answer_in_all_replies():
     assert agreement(replies, answers) == 0.5 and commonest(replies, answers) == 1
     assert agreement(["unanswerable"] * 3, [0.0] * 3) == 0.0 and commonest(["unanswerable"], [0.0]) == 0
     assert agreement([], []) is None
+
+
+def test_an_answer_of_which_nothing_is_left_is_no_refusal():
+    # VQA leaves out articles and full stops.
+    assert commonest(["unanswerable", "The."], [0.0, 1.0]) == 1
 
 
 def test_yes_and_no_are_read_from_the_first_that_is_said():

@@ -24,8 +24,8 @@ class StatusError(Exception):
 class FakeModel:
     """Says the colour that it sees; `gives` are what it can: logprobs, top_logprobs, several."""
 
-    def __init__(self, gives=(), sees=True, refuses=None):
-        self.gives, self.sees, self.refuses, self.configs = gives, sees, refuses, []
+    def __init__(self, gives=(), sees=True, refuses=None, status=400):
+        self.gives, self.sees, self.refuses, self.configs, self.status = gives, sees, refuses, [], status
         self.api = SimpleNamespace(base_url="http://127.0.0.1:9/v1", api_key_vars=["NET_API_KEY"])
 
     def __str__(self):
@@ -34,11 +34,13 @@ class FakeModel:
     async def generate(self, messages, config):
         self.configs.append(config)
         if self.refuses and self.refuses(config):
-            raise StatusError(400)
+            raise StatusError(self.status)
         (picture,) = [part.image for part in messages[0].content if part.type == "image"]
         pixel = Image.open(io.BytesIO(base64.b64decode(picture.partition(",")[2]))).getpixel((0, 0))
         said = {RED: "Red", BLUE: "Blue"}[pixel] if self.sees else "Grey"
-        tops = [SimpleNamespace(token="x")] * (2 if "top_logprobs" in self.gives else 1)
+        tops = [SimpleNamespace(token="x")] * (
+            2 if "top_logprobs" in self.gives and config.top_logprobs else 1
+        )
         tokens = [SimpleNamespace(top_logprobs=tops)] if config.logprobs and "logprobs" in self.gives else []
         choice = SimpleNamespace(logprobs=SimpleNamespace(content=tokens) if tokens else None)
         count = (config.num_choices or 1) if "several" in self.gives else 1
@@ -92,6 +94,13 @@ def test_a_server_that_refuses_log_probabilities_is_told_from_one_that_refuses_e
     )
 
 
+@pytest.mark.parametrize("recipe", ["token-probability", "agreement", "refusal"])
+def test_an_error_that_no_wish_of_a_recipe_brings_about_is_told_at_once(recipe):
+    # 401: the key is wrong, whatever is asked for.
+    model = FakeModel(refuses=lambda _: True, status=401)
+    assert "log probabilities" not in problem(model, recipe) and len(model.configs) == 1
+
+
 @pytest.mark.parametrize(
     ("model", "at_once"),
     [
@@ -108,6 +117,7 @@ def test_several_replies_at_once_are_tried(model, at_once):
     ("model", "missing", "words"),
     [
         ("hf-vqa/x", "torch", '--model hf-vqa/x: torch is not installed: pip install "rgqa-scorers[hf]"'),
+        ("mistral/x", "mistralai", '--model mistral/x: mistralai is not installed: pip install "mistralai"'),
         (
             "anthropic/x",
             None,

@@ -1,5 +1,6 @@
 """inspect_ai finds what the entry point names."""
 
+import json
 from importlib.metadata import entry_points
 
 import pytest
@@ -20,6 +21,18 @@ def test_the_entry_point_names_the_registry():
 def test_models_are_known_by_their_names():
     entry_points(group="inspect_ai")["rgqa"].load()
     assert registry_lookup("modelapi", "hf-vqa") and registry_lookup("modelapi", "hf-vlm")
+
+
+@pytest.mark.parametrize("subset", ["clip-easy", "clip-hard", "pt-easy", "pt-hard"])
+def test_each_subset_has_its_task(pictured, subset):
+    entry_points(group="inspect_ai")["rgqa"].load()
+    (pictured / "provenance.jsonl").unlink()  # so that any items may stand in any subset
+    for name in ("clip-easy", "clip-hard", "pt-easy", "pt-hard"):
+        rows = [{"img_id": "n1", "question_id": name, "sent": "?", "label": {"UQ": 1.0}}]
+        (pictured / f"rgqa/{name}.json").write_text(json.dumps(rows))
+    make = registry_lookup("task", f"rgqa/{subset.replace('-', '_')}")
+    task = make(release=str(pictured), pictures=str(pictured / "pictures"))
+    assert [sample.id for sample in task.dataset] == [subset]
 
 
 ASKED = []

@@ -3,6 +3,8 @@ import json
 import pytest
 
 from pipeline.scorers.command import main
+from pipeline.scorers.running.prompts import prompt_named
+from pipeline.scorers.running.recipes import recipe_named
 from pipeline.scorers.running.release_tasks import release_task
 from pipeline.scorers.validation import InputError
 
@@ -64,6 +66,18 @@ def test_part_and_subset_choose(pictured):
 def test_what_is_not_there_is_refused(pictured, options, message):
     with pytest.raises(InputError, match=message):
         release_task(**(folder(pictured) | {"part": "all"} | options))
+
+
+def test_a_log_keeps_how_was_asked(pictured):
+    task = release_task(**folder(pictured), part="all", prompt="word", recipe="agreement", samples=3, shots=2)
+    assert {**task.metadata, "shots": sorted(task.metadata["shots"])} == {
+        "prompt": {"name": "word", "hash": prompt_named("word").hash},
+        "recipe": {"name": "agreement", "hash": recipe_named("agreement").hash},
+        "pixels": 1024, "blind": False, "shots": ["a1", "u1"], "samples": 3, "part": "all",
+    }  # fmt: skip
+    blind = release_task(release=pictured, blind=True, samples=3).metadata
+    # Without pictures none has a size; and `refusal` asks once.
+    assert (blind["pixels"], blind["blind"], blind["samples"]) == (None, True, 1)
 
 
 def test_examples_are_not_asked(pictured):

@@ -1,3 +1,4 @@
+import errno
 import json
 import subprocess
 import sys
@@ -6,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from pipeline.scorers import command
-from pipeline.scorers.running.run_command import main
+from pipeline.scorers.running import run_command
+from pipeline.scorers.running.run_command import main, run_and_score
+from pipeline.scorers.running.run_folder import RunFolder
+from pipeline.scorers.running.run_model import ModelRun
+from pipeline.scorers.running.run_watch import FULL
+from pipeline.scorers.validation import InputError
 
 from .small_server import make_release, small_server
 
@@ -63,6 +69,57 @@ def test_items_without_an_answer_count_as_answered_wrong_and_are_named(line, cap
     assert report["models"][0]["subsets"]["pt-hard"]["counts"]["missing"] == 3
 
 
+def test_of_many_reasons_five_are_told_each_once(monkeypatch, tmp_path):
+    counts = dict.fromkeys(("items", "samples", "failed"), 9) | dict.fromkeys(
+        ("answered", "replies", "refused", "truncated", "no_confidence"), 0
+    )
+    failures = {f"u{i}": f"reason {i // 2}" for i in range(14)}
+    about = {"counts": counts, "tokens": {"input": 0, "output": 0}, "cost": None, "failures": failures}
+    done = ModelRun(RunFolder(tmp_path / "run"), frozenset(failures), about)
+    monkeypatch.setattr(run_command, "run", lambda options: done)
+    with pytest.raises(InputError) as caught:
+        run_and_score(["release", "--model", "net"], "rgqa run")
+    assert caught.value.problems == ["there is no answer to score", *(f"reason {i}" for i in range(5))]
+
+
+def test_plots_are_drawn_into_the_run_s_folder(line, capsys):
+    def draw(benchmark, models, options, folder):
+        return [folder / f"{benchmark.name}-{models[0].name}-{options.part}.svg"]
+
+    with small_server() as server:
+        run_and_score(line(server, "--limit", "9"), "rgqa run", draw)
+    assert "run: 1 plots -> run/plots\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (OSError(errno.ENOSPC, "No space left", "x"), f"{FULL}; the same command goes on"),
+        (OSError(errno.EACCES, "Permission denied", "x"), "x: Permission denied; the same command goes on"),
+        (OSError(errno.EROFS, "Read-only"), "the run: Read-only; the same command goes on"),
+        (KeyboardInterrupt(), "stopped by Ctrl-C; replies that came are kept, the same command goes on"),
+        (InputError(["one", "two"]), "one\n  two"),
+    ],
+)
+def test_what_ends_a_run_is_one_message_without_a_traceback(monkeypatch, capsys, raised, told):
+    def ended(options):
+        raise raised
+
+    monkeypatch.setattr(run_command, "run", ended)
+    with pytest.raises(SystemExit) as end:
+        main(["release", "--model", "net"])
+    assert end.value.code == 1 and capsys.readouterr().err == f"error: {told}\n"
+
+
+def test_an_error_of_ours_keeps_its_traceback(monkeypatch):
+    def ended(options):
+        raise OSError(errno.EBADF, "Bad file descriptor")
+
+    monkeypatch.setattr(run_command, "run", ended)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        main(["release", "--model", "net"])
+
+
 def test_too_few_questions_for_a_score_are_no_mistake(line, capsys):
     with small_server() as server:
         main(line(server, "--limit", "1"))
@@ -90,7 +147,7 @@ def test_a_user_s_mistake_is_one_message_and_exit_code_1(line, capsys):
 def test_the_help_needs_no_inspect_ai():
     code = "import sys; sys.modules['inspect_ai'] = None; from pipeline.scorers.running.run_command import main; main(sys.argv[1:])"
     done = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True)
-    assert done.returncode == 0 and "--recipe" in done.stdout
+    assert done.returncode == 0 and "usage: rgqa-run RELEASE" in done.stdout and "--recipe" in done.stdout
 
 
 def test_without_inspect_ai_it_is_said_how_to_install_it(released):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -15,11 +16,12 @@ from pipeline.scorers.running.forecast_run import Prices
 from pipeline.scorers.running.run_model import run
 from pipeline.scorers.running.run_settings import RunOptions
 from pipeline.scorers.validation import InputError
+from pipeline.scorers.version import VERSION
 
 from .small_server import KEY, make_release, small_server
 
-pytest.importorskip("inspect_ai")
-from inspect_ai.log import read_eval_log
+inspect_ai = pytest.importorskip("inspect_ai")
+from inspect_ai.log import read_eval_log  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -293,6 +295,32 @@ def test_a_server_with_one_reply_at_a_time_is_asked_as_often_as_needed(options):
             run(options(server, recipe="agreement", samples=3, limit=5, out=Path(f"most{most}")))
         replies[most] = set(server.asked.values())
     assert replies == {10: {1}, 1: {3}}
+
+
+def test_a_server_that_refuses_several_replies_at_once_is_asked_for_each(options):
+    with small_server(several=False) as server:
+        done = run(options(server, recipe="agreement", samples=3, limit=5))
+    assert done.about["counts"]["answered"] == 5 and sorted(server.asked.values()) == [3] * 5
+
+
+def test_it_is_asked_as_was_wished_and_run_json_and_the_log_say_how(options):
+    how = {"prompt": "ask", "recipe": "agreement", "samples": 3, "pixels": 2, "seed": 5, "max_tokens": 48}
+    with small_server() as server:
+        done = run(options(server, subsets=("pt-hard",), part="all", limit=2, **how))
+    assert server.asked == {  # a turn of its own for each question, before that which wants an answer
+        "Can this question be answered from what the picture shows? Reply with yes or no.": 2,
+        **{question: 1 for question in server.asked if question.startswith("Is ")},
+    }
+    assert done.about["generate"] == {"temperature": 0.0, "max_tokens": 48, "seed": 5}
+    versions = {"inspect_ai": inspect_ai.__version__, "python": platform.python_version()}
+    assert done.about["versions"] == {"rgqa_scorers": VERSION} | versions
+    (path,) = Path().rglob("*.eval")
+    log = read_eval_log(str(path))
+    told = {name: log.eval.metadata[name] for name in ("part", "pixels", "samples", "blind")}
+    assert told == {"part": "all", "pixels": 2, "samples": 3, "blind": False}
+    for what in ("prompt", "recipe"):
+        assert log.eval.metadata[what] == done.about[what] and log.eval.metadata[what]["name"] == how[what]
+    assert all(sample.metadata["subsets"] == ["pt-hard"] for sample in log.samples) and len(log.samples) == 2
 
 
 def test_other_weights_under_the_same_name_are_refused(options):

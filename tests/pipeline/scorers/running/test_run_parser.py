@@ -2,6 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.scorers.running.prompts import PROMPTS
+from pipeline.scorers.running.recipes import RECIPES
 from pipeline.scorers.running.run_parser import options_of, parser
 from pipeline.scorers.running.run_settings import RunOptions
 from pipeline.scorers.validation import InputError
@@ -22,8 +24,9 @@ def test_an_address_that_is_none_is_one_message(address):
 
 
 def test_a_setting_that_the_server_s_address_makes_void_is_refused():
-    with pytest.raises(InputError, match="--server names the address"):
+    with pytest.raises(InputError) as error:
         options("--server", "http://h", "--model-arg", "base_url=http://other")
+    assert error.value.problems == ["--model-arg base_url: --server names the address"]
 
 
 @pytest.mark.parametrize("name", ["token", "hf_token", "password"])
@@ -83,6 +86,14 @@ def test_every_option_has_an_example():
         for name in action.option_strings:
             if name.startswith("--") and name not in ("--help", "--version"):
                 assert f"(example: {name}" in told, name
+
+
+def test_the_help_says_what_prompts_and_recipes_there_are():
+    told = " ".join(parser().format_help().split())
+    for option, known in (("--prompt", PROMPTS), ("--recipe", RECIPES)):
+        assert f"{option} {{{','.join(known)}}} " in told
+        for name, one in known.items():
+            assert f"{option} {name} {one.help}" in told
 
 
 def test_what_a_provider_takes_may_have_an_equals_sign_in_it():

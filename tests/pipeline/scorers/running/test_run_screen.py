@@ -38,6 +38,8 @@ def test_on_a_terminal_there_is_a_bar_with_what_failed(monkeypatch):
         screen.step(15, 3)
         screen.say("about [bold]10[/bold] s")
         screen.bar.refresh()
+    shown = terminal.getvalue()
+    assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")  # the cursor, hidden meanwhile, is back
     assert "25/50" in terminal.getvalue() and "3 failed" in terminal.getvalue()
     assert "about [bold]10[/bold] s" in terminal.getvalue()
 

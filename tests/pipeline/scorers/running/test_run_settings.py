@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.scorers.running.prompts import prompt_named
+from pipeline.scorers.running.recipes import recipe_named
 from pipeline.scorers.running.run_settings import RunOptions, fingerprint, settings_of
 from pipeline.scorers.validation import InputError
 
@@ -18,7 +20,13 @@ def released(tmp_path):
 def test_settings_name_the_release_by_its_sums(released):
     settings, order = settings_of(RunOptions(released, "net"))
     sums = hashlib.sha256((released / "CHECKSUMS.sha256").read_bytes()).hexdigest()
-    assert settings["release"] == {"name": "toy", "version": "1.0.0", "sha256": sums}
+    prompt, recipe = prompt_named("refuse"), recipe_named("refusal")
+    assert settings == {
+        "release": {"name": "toy", "version": "1.0.0", "sha256": sums}, "model": "net", "model_args": {},
+        "prompt": {"name": "refuse", "hash": prompt.hash}, "recipe": {"name": "refusal", "hash": recipe.hash},
+        "part": "test", "subsets": ["clip-easy", "pt-hard"], "limit": 0, "pixels": 1024, "pictures": "", "shots": 0,
+        "samples": 1, "max_tokens": 64, "seed": 0, "no_picture": False,
+    }  # fmt: skip
     assert order == ["a0", "u0", "a1", "u1"]  # both subsets have all of them
 
 

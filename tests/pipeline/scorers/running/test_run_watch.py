@@ -1,5 +1,6 @@
 import asyncio
 import signal
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -43,9 +44,10 @@ def after(watch, *samples):
 
 
 def test_a_reply_is_a_row_of_the_journal(watch):
+    before = time.time()
     after(watch, sample("a", refused=1))
     (row,) = watch.folder.rows
-    assert row.pop("start") > 0
+    assert before <= row.pop("start") + 2.0 <= time.time()  # it took 2 seconds, waiting included
     assert row == {
         "id": "a", "item_ids": ["a", "ab"], "prediction": "red", "confidence": 0.5, "refused": True, "raw": ["Red."],
         "failure": "", "seconds": 1.5, "tokens": [100, 3],
@@ -70,13 +72,15 @@ def test_a_failed_request_is_no_row(watch):
 
 
 def test_that_requests_are_tried_again_is_told_once_for_each_kind(watch):
-    for kind, status in (("RateLimitError", 429), ("RateLimitError", 429), ("APIConnectionError", None)):
+    failures = (("RateLimitError", 429), ("RateLimitError", 429), ("APIConnectionError", None), (None, 503))
+    for kind, status in failures:
         watch.again(kind, status)
     assert watch.told == [
         "run: RateLimitError (429) from the server; such requests are tried again",
         "run: APIConnectionError from the server; such requests are tried again",
+        "run: failure (503) from the server; such requests are tried again",
     ]
-    assert watch.retried == {"RateLimitError (429)": 2, "APIConnectionError": 1}
+    assert watch.retried == {"RateLimitError (429)": 2, "APIConnectionError": 1, "failure (503)": 1}
 
 
 def test_what_ctrl_c_cut_off_did_not_fail(watch):
