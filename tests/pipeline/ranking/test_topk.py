@@ -194,3 +194,12 @@ def test_memory_does_not_grow_with_the_number_of_questions():
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] - peaks[0] < 3e6  # the sample is drawn from a permutation of the questions, 8 bytes each
+
+
+def test_actors_are_asked_for_by_the_number_of_pairs(monkeypatch):
+    asked = []
+    monkeypatch.setattr(topk, "engine", lambda: "ray")
+    monkeypatch.setattr(topk, "processes", lambda pairs, each: asked.append((pairs, each)) or 1)
+    pictures, texts = np.eye(3, 8, dtype=np.float32), np.eye(5, 8, dtype=np.float32)
+    ends(pictures, texts, table_of([0, 1, 2], [3, 4, 0], 3, 5), 1, 1)
+    assert asked == [(15, topk.WORTH)]  # 3 pictures by 5 texts

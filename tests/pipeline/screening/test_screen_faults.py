@@ -130,6 +130,7 @@ def test_what_takes_something_for_granted_has_no_answer_at_every_picture():
         "select: table (1)->relate: cup,on,s (-) [0]->exist: ? [1]",  # a table
         "select: cup (1)->verify color: red [0]->select: pig (-)->exist: ? [2]->and: [1, 3]",  # the first half, a cup
         "select: cup (1)->query: color [0]",
+        "select: scene->choose place: kitchen|office [0]",  # it may be a street, and must be indoors or outdoors
     ):
         assert not faults.always_answerable(parse(steps(semantic)))
 

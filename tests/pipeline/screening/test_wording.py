@@ -16,6 +16,8 @@ SLIPS = [
     "What is these?",
     "Where is the boy sitting on?",
     "What color is the the cup?",
+    "Which color do you think is the cup?",
+    "Which color do you think are the cups?",
 ]
 SOUND = [
     "What is the wall the dog is in front of made of?",
@@ -33,6 +35,9 @@ SOUND = [
     "What color are that man's shoes?",
     "Where is the boy sitting?",
     "What is the boy sitting on?",
+    "Who in the picture wears a hat?",
+    "That on the left is what animal?",
+    "Which color do you think the cup is?",
 ]
 
 
