@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks.harness import command, timed
 from pipeline.core import params
+from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
 from pipeline.core.records import Subset
 from pipeline.ranking.draw import draw_evenly
@@ -27,6 +28,10 @@ METHODS = {"one by one": -1, "exact": 1 << 62}  # of networks of how many arcs t
 
 
 def main(project: Path = Path()) -> None:
+    if not project.is_dir():
+        raise UserError(
+            f"{project}: no such folder; --project is one in which the stages up to embed have run"
+        )
     os.chdir(project)
     folders, p = Folders(), params.load("rank", RankParams)
     vectors = read_vectors(folders.stage("embed"))
