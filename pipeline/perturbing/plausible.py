@@ -174,7 +174,7 @@ class Plausible:
         """The names of what a name selects."""
         return (name, *(member for member in self._members.get(name, ()) if member != name))
 
-    @lru_cache(maxsize=1 << 12)
+    @lru_cache(maxsize=1 << 10)
     def _thought(self, fact: Fact) -> np.ndarray:
         """1 where common sense allows a fact, else 0 [rows]."""
         rules: list[np.ndarray] | None = None

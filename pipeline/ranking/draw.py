@@ -10,8 +10,7 @@ choice is a circulation through pictures and texts, the cheapest by
 
     FILLED for every pair not made, REUSED x (k - 1) for a text's k-th use, and each pair's own cost in [0, 1).
 
-`exactly` solves it as a linear program; `one_by_one` goes over the pictures in rounds, in memory that the pools
-alone decide, for networks of more arcs than EXACT_ARCS.
+It is the best one; in a large data set among the cheapest pairs of each picture, as many as a network may have arcs.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pipeline.balancing.circulation import cheapest_circulation
 from pipeline.core.randomness import generator
@@ -30,8 +28,8 @@ from pipeline.ranking.rank_inputs import QuestionTable
 
 FILLED, REUSED = 64.0, 4.0
 REUSES = 8  # from the ninth use of a text on, the price stays at REUSED x REUSES, which is less than FILLED
-# GQA testdev, of 540,000 to 680,000 pairs, takes HiGHS half a minute to a minute, and some 1.3 kB for each arc.
-EXACT_ARCS = 800_000
+MOST_ARCS = 6_000_000  # of a network: some 150 bytes each
+LEAST_CHOICE = 4  # times as many pairs of a picture as are drawn are in the network, whatever its size
 
 
 class Drawn(NamedTuple):
@@ -65,10 +63,6 @@ class PairPool:
     pictures: int
     texts: int
 
-    def arcs(self) -> int:
-        """How many arcs the network has in which `exactly` finds the cheapest circulation."""
-        return len(self.picture) + len(self.giver) + self.pictures + (REUSES + 1) * self.texts
-
     def bound(self, per_picture: int, cap: int) -> int:
         """More pairs than this nobody can choose: a picture is asked no more than `per_picture`, than it can give,
         and than its pool holds."""
@@ -83,7 +77,6 @@ class ChosenPairs:
 
     pair: np.ndarray
     question: np.ndarray
-    method: str
 
 
 def draw_by_the_paper(
@@ -108,7 +101,7 @@ def draw_evenly(
     per_picture: int,
     cap: int,
     seed: int,
-    exact_arcs: int = EXACT_ARCS,
+    most_arcs: int = MOST_ARCS,
 ) -> Drawn:
     """Draw up to `per_picture` questions for each picture so that it is asked as many as it gives to others and no
     question is used more than `cap` times (see `choose`). Questions pass only between pictures of the same part.
@@ -116,7 +109,8 @@ def draw_evenly(
     CLIP-Hard draws at random within these limits, CLIP-Easy prefers the places nearest to the end.
 
     Args:
-        dev: bool [pictures], which part each picture belongs to. exact_arcs: as `choose` takes it.
+        dev: bool [pictures], which part each picture belongs to. most_arcs: of the network of a part; of more, each picture's
+            cheapest pairs alone are in it.
     """
 
     def cost(row: int, columns: np.ndarray) -> np.ndarray:
@@ -124,20 +118,22 @@ def draw_evenly(
             return columns / max(1, places.shape[1])
         return generator(seed, "rank", subset, table.picture_ids[row]).random(len(columns))
 
-    chosen, methods, bound = np.zeros(places.shape, bool), set(), 0
+    chosen, bound, left_out = np.zeros(places.shape, bool), 0, False
     for part in (dev, ~dev):
         rows, questions = np.flatnonzero(part), np.flatnonzero(part[table.picture_rows])
         if not len(rows):
             continue
-        pool = pair_pool(places, table, rows, questions, cost)
-        choice = choose(pool, per_picture, cap, exact_arcs)
-        methods.add(choice.method)
+        others = len(questions) + len(rows) + (REUSES + 1) * len(table.repeats())
+        most = max(LEAST_CHOICE * per_picture, (most_arcs - others) // len(rows))
+        left_out |= bool(((places[rows] >= 0).sum(axis=1) > most).any())
+        pool = pair_pool(places, table, rows, questions, cost, most)
+        choice = choose(pool, per_picture, cap)
         bound += pool.bound(per_picture, cap)
         ends = np.searchsorted(pool.picture[choice.pair], np.arange(1, len(rows)))
         for row, used in zip(rows, np.split(questions[choice.question], ends), strict=True):
             chosen[row] = np.isin(places[row], used)
     picture, place = np.nonzero(chosen)
-    return Drawn(picture, place, " and ".join(sorted(methods)), bound)
+    return Drawn(picture, place, "exact, of each picture's cheapest pairs" if left_out else "exact", bound)
 
 
 def pair_pool(
@@ -146,46 +142,38 @@ def pair_pool(
     rows: np.ndarray,
     questions: np.ndarray,
     cost: Callable[[int, np.ndarray], np.ndarray],
+    most: int,
 ) -> PairPool:
     """The pairs of picture and text within `places`, for the pictures `rows` and the texts of `questions`.
 
     Args:
-        cost: row of a picture, columns [n] of `places` -> costs [n] in [0, 1).
+        cost: row of a picture, columns [n] of `places` -> costs [n] in [0, 1). most: pairs of a picture, the cheapest.
     """
     giver_row = np.full(len(places), -1, np.int32)
     giver_row[rows] = np.arange(len(rows))
     repeats = table.repeats()
     given = np.bincount(table.text_rows[questions], minlength=len(repeats)) > 0
-    most = int(np.count_nonzero(places[rows] >= 0))
-    picture, text, costs = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most)
+    room = int(np.minimum((places[rows] >= 0).sum(axis=1), most).sum())
+    picture, text, costs = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room)
     end = 0
     for number, row in enumerate(rows.tolist()):
         here = places[row][places[row] >= 0]
         texts, first, count = np.unique(table.text_rows[here], return_index=True, return_counts=True)
         # A text of which only some questions reach into the pool stands at its very edge: left out, so that the
         # place of whichever question is used is known.
-        usable = given[texts] & (count == repeats[texts])
-        start, end = end, end + int(usable.sum())
-        picture[start:end], text[start:end] = number, texts[usable]
-        costs[start:end] = cost(row, first[usable])
+        usable = np.flatnonzero(given[texts] & (count == repeats[texts]))
+        each = cost(row, first[usable])
+        kept = np.sort(np.argsort(each, kind="stable")[:most])
+        start, end = end, end + len(kept)
+        picture[start:end], text[start:end], costs[start:end] = number, texts[usable[kept]], each[kept]
     givers = giver_row[table.picture_rows[questions]]
     return PairPool(
         picture[:end], text[:end], costs[:end], givers, table.text_rows[questions], len(rows), len(given)
     )
 
 
-def choose(pool: PairPool, per_picture: int, cap: int, exact_arcs: int = EXACT_ARCS) -> ChosenPairs:
-    """Choose pairs, `exactly` in a network of up to so many arcs."""
-    exact = pool.arcs() <= exact_arcs
-    pair, uses = (exactly if exact else one_by_one)(pool, per_picture, cap)
-    # Deal the questions, each as often as it is used, to the pairs of the same text, both in ascending order.
-    dealt, question = np.repeat(np.arange(len(uses)), uses), np.empty(len(pair), np.int64)
-    question[np.argsort(pool.text[pair], kind="stable")] = dealt[np.argsort(pool.given[dealt], kind="stable")]
-    return ChosenPairs(pair, question, "exact" if exact else "one by one")
-
-
-def exactly(pool: PairPool, per_picture: int, cap: int) -> tuple[np.ndarray, np.ndarray]:
-    """The optimum, by a linear program: the pairs, and how often each question is used."""
+def choose(pool: PairPool, per_picture: int, cap: int) -> ChosenPairs:
+    """Choose the pairs that cost least together (see the module's head), and the question that each uses."""
     n, t, pairs = pool.pictures, pool.texts, len(pool.picture)
     # nodes: a picture as it is asked, a picture as it gives, a text as it is given, a text as it is asked
     asked, gives, given, used = np.split(np.arange(2 * n + 2 * t), [n, 2 * n, 2 * n + t])
@@ -195,68 +183,8 @@ def exactly(pool: PairPool, per_picture: int, cap: int) -> tuple[np.ndarray, np.
         (asked, gives, per_picture, 0.0),
         *((given, used, 1 if k < REUSES else pairs, REUSED * k) for k in range(REUSES + 1)),
     )
-    return np.flatnonzero(taken), uses
-
-
-def one_by_one(pool: PairPool, per_picture: int, cap: int) -> tuple[np.ndarray, np.ndarray]:
-    """The same without a linear program, good though not the best: in every round each picture takes the pair that costs
-    least now."""
-    limit = np.minimum(np.bincount(pool.giver, minlength=pool.pictures) * cap, per_picture)
-    starts = np.searchsorted(pool.picture, np.arange(pool.pictures + 1))
-    by_text = np.argsort(pool.given, kind="stable")
-    text_starts = np.searchsorted(pool.given[by_text], np.arange(pool.texts + 1))
-    pairs, questions = (np.lexsort((pool.cost, pool.picture)), starts), (by_text, text_starts)
-    return _take((pool.text, pool.cost, pool.giver), pairs, questions, limit, cap)
-
-
-@njit(cache=True)
-def _take(
-    pool: tuple[np.ndarray, np.ndarray, np.ndarray],
-    pairs: tuple[np.ndarray, np.ndarray],
-    questions: tuple[np.ndarray, np.ndarray],
-    limit: np.ndarray,
-    cap: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rounds over the pictures. A text is given by the question used least so far, then by the picture that has
-    given least of what it may; a picture that has given all it may gives no more.
-
-    Args:
-        pool: its text, cost and giver. pairs: cheapest first, and where each picture's start.
-        questions: by text, and where each text's start. limit: of each picture.
-
-    Returns:
-        The pairs taken; how often each question is used.
-    """
-    (text, cost, giver), (order, start), (by_text, text_start) = pool, pairs, questions
-    pictures = limit.size
-    taken = np.zeros(order.size, np.bool_)
-    uses, text_uses = np.zeros(giver.size, np.int64), np.zeros(text_start.size - 1, np.int64)
-    gave, got = np.zeros(pictures, np.int64), np.zeros(pictures, np.int64)
-    for _ in range(limit.max() if pictures else 0):
-        for picture in range(pictures):
-            if got[picture] >= limit[picture]:
-                continue
-            best, best_question, least = -1, -1, np.inf
-            for place in range(start[picture], start[picture + 1]):
-                pair = order[place]
-                if least < cost[pair]:
-                    break  # cheapest first: no later pair can cost less
-                now = cost[pair] + REUSED * min(text_uses[text[pair]], REUSES)
-                if taken[pair] or now >= least:
-                    continue
-                question, room = -1, 0.0
-                for i in range(text_start[text[pair]], text_start[text[pair] + 1]):
-                    q = by_text[i]
-                    if uses[q] < cap and gave[giver[q]] < limit[giver[q]]:
-                        free = 1.0 - gave[giver[q]] / limit[giver[q]] - uses[q]
-                        if question < 0 or free > room:
-                            question, room = q, free
-                if question >= 0:
-                    best, best_question, least = pair, question, now
-            if best >= 0:
-                taken[best] = True
-                uses[best_question] += 1
-                text_uses[text[best]] += 1
-                gave[giver[best_question]] += 1
-                got[picture] += 1
-    return np.flatnonzero(taken), uses
+    pair = np.flatnonzero(taken)
+    # Deal the questions, each as often as it is used, to the pairs of the same text, both in ascending order.
+    dealt, question = np.repeat(np.arange(len(uses)), uses), np.empty(len(pair), np.int64)
+    question[np.argsort(pool.text[pair], kind="stable")] = dealt[np.argsort(pool.given[dealt], kind="stable")]
+    return ChosenPairs(pair, question)

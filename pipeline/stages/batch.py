@@ -20,6 +20,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Annotated, Any
 
@@ -32,6 +33,7 @@ from annotation.study.forecast import simulated_stream
 from pipeline.batching.companions import Offered
 from pipeline.batching.filter_questions import Naming, foreign, of_the_picture, templates
 from pipeline.batching.tasks import make_tasks, shown
+from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import UserError, run
 from pipeline.core.files import read_jsonl, write_json_list, write_jsonl
 from pipeline.core.params import Params, load
@@ -112,25 +114,38 @@ def warn(figures: Mapping[str, Any]) -> None:
         )
 
 
-def offers(folders: Folders, p: BatchParams) -> Iterator[tuple[str, Offered]]:
-    """The filter questions that each picture with candidates offers."""
-    members = Groups(folders.file(Screened), Screened, "candidate.picture_id")
-    earlier = folders.annotations / "known.jsonl"
-    verified = read_jsonl(earlier, Verified) if earlier.exists() else ()
-    known = grouped(verified, lambda row: row.candidate.picture_id)
-    own = Groups(folders.file(Question), Question, "picture_id")
-    pictures = {row.picture_id for row in folders.rows(Picture)}
-    naming = Naming(Singles(folders.file(Question), Question, "question_id"), pictures)
-    vocabulary = folders.vocabulary()
-    facts_of = evidence_files(folders, vocabulary)
-    for key in track(sorted(members), "batch: filters", unit="picture"):
-        rng, facts = generator(p.seed, "batch", "pool", key), facts_of(key)
-        filters = [
-            *of_the_picture(own.get(key, ()), members[key], known.get(key, ())),
-            *foreign(key, naming, facts, p.foreign_tries, rng),
-            *templates(vocabulary, facts, rng),
-        ]
-        yield key, Offered.of(filters)
+class FilterInputs:
+    """What filter questions are made of; of the rows in files those of one picture at a time are in memory."""
+
+    def __init__(self, folders: Folders, p: BatchParams) -> None:
+        self._p, self._vocabulary = p, folders.vocabulary()
+        self._members = Groups(folders.file(Screened), Screened, "candidate.picture_id")
+        earlier = folders.annotations / "known.jsonl"
+        verified = read_jsonl(earlier, Verified) if earlier.exists() else ()
+        self._known = grouped(verified, lambda row: row.candidate.picture_id)
+        self._own = Groups(folders.file(Question), Question, "picture_id")
+        pictures = {row.picture_id for row in folders.rows(Picture)}
+        self._naming = Naming(Singles(folders.file(Question), Question, "question_id"), pictures)
+        self._facts_of = evidence_files(folders, self._vocabulary)
+
+    def offered(self, picture_id: str) -> Offered:
+        """The filter questions that a picture offers."""
+        rng, facts = generator(self._p.seed, "batch", "pool", picture_id), self._facts_of(picture_id)
+        own, members = self._own.get(picture_id, ()), self._members[picture_id]
+        return Offered.of(
+            [
+                *of_the_picture(own, members, self._known.get(picture_id, ())),
+                *foreign(picture_id, self._naming, facts, self._p.foreign_tries, rng),
+                *templates(self._vocabulary, facts, rng),
+            ]
+        )
+
+
+def offers(folders: Folders, p: BatchParams, pictures: Sequence[str]) -> Iterator[tuple[str, Offered]]:
+    """The filter questions that each of the pictures, all with candidates, offers."""
+    inputs = partial(FilterInputs, folders, p)
+    found = ordered_map(FilterInputs.offered, pictures, inputs, processes(len(pictures)))
+    yield from zip(pictures, track(found, "batch: filters", len(pictures), "picture"), strict=True)
 
 
 def main() -> None:
@@ -142,13 +157,14 @@ def main() -> None:
             f"{folders.file(Screened)}: no candidate is left to be judged; give more pictures and questions, or names of things "
             "(scene graphs, functional programs), and look at rank.json, perturb.json and screen.json for what became of them"
         )
-    offered = PutAside(out, Offered, offers(folders, p))
+    pictures = sorted({row.picture_id for row in candidates})
+    offered = PutAside(out, Offered, offers(folders, p, pictures))
     estimates = ((row.candidate_id, row.answerable) for row in folders.rows(Estimate))
     made = make_tasks(candidates, offered, p.template_share, p.filter_share, p.seed, estimates)
     write_jsonl(out / "tasks.jsonl", made)
 
-    pictures = {row.picture_id: row for row in folders.rows(Picture)}
-    seen = (shown(task, pictures[task.picture_id]) for task in folders.rows(Task))
+    picture = {row.picture_id: row for row in folders.rows(Picture)}
+    seen = (shown(task, picture[task.picture_id]) for task in folders.rows(Task))
     write_json_list(out / "label_studio_tasks.json", seen)
     figures = report(folders.rows(Task), betrayed(folders.rows(Task), folders.rows(Estimate), p.seed))
     warn(figures)

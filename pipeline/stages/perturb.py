@@ -10,13 +10,14 @@ Writes  candidates.jsonl     Candidate. PT-Easy: other things; PT-Hard: other at
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
 
 from pipeline.core.by_picture import Counts, Key, counted, pictures_in_order, write_by_picture
+from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import run
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
@@ -27,6 +28,8 @@ from pipeline.perturbing.alternatives import RankedInputs, perturb_and_rank, tex
 from pipeline.perturbing.perturb_picture import SUBSETS, PerturbInputs, surveyed
 from pipeline.perturbing.raking import Kind
 from pipeline.perturbing.replacements import PerturbParams, Replacements
+
+Told = tuple[Mapping[Kind, np.ndarray], Mapping[Subset, float]]
 
 
 @lru_cache(maxsize=1)
@@ -40,6 +43,12 @@ def read_inputs(folders: Folders, params: PerturbParams) -> PerturbInputs:
         Singles(folders.file(Tagged), Tagged, "text"),
         Replacements(vocabulary, params),
     )
+
+
+def survey(inputs: PerturbInputs, pictures: Sequence[str]) -> Told:
+    """What a sample of the pictures tells: factors that even out the words, the share of weak candidates that is made."""
+    told = surveyed(inputs, pictures)
+    return told.replacements.factors, told.weak_kept
 
 
 def ranked_inputs(
@@ -81,8 +90,10 @@ def main() -> None:
     folders, params = Folders(), load("perturb", PerturbParams)
     files = {"candidates.jsonl": Candidate, "unperturbed.jsonl": Dropped, "alternatives.jsonl": Alternatives}
     pictures = pictures_in_order(folders)
-    told = surveyed(read_inputs(folders, params), pictures)
-    inputs = partial(ranked_inputs, folders, params, told.replacements.factors, told.weak_kept)
+    set_up, side_by_side = partial(read_inputs, folders, params), processes(len(pictures))
+    # Where there are several processes, one more surveys and then ends: what it read is as much as they hold.
+    [told] = ordered_map(survey, [pictures], set_up, side_by_side, 1)
+    inputs = partial(ranked_inputs, folders, params, *told)
     counts = write_by_picture(folders.stage("perturb"), pictures, files, inputs, perturb_and_rank, keys)
     subsets = report(counts)
     candidates = sum(counts[subset, "candidates", ""] for subset in SUBSETS)
