@@ -1,8 +1,8 @@
-"""What the draw loses in a large data set, where each picture's cheapest pairs alone are in the network.
+"""What the draw loses in a large data set, where each text's cheapest pairs alone are in the network.
 
     python -m benchmarks.draw_distance --project FOLDER      a project of which `embed` has run, as stage_memory makes it
 
-From the same pools by the project's parameters, with all pairs, then with ever fewer of each picture: how many candidates are
+From the same pools by the project's parameters, with all pairs, then with ever fewer of each text: how many candidates are
 drawn, and what share of the bound that no draw can exceed is missing. In every draw each picture is asked as many as it gives.
 """
 
@@ -24,7 +24,7 @@ from pipeline.ranking.propose import RankParams, parts
 from pipeline.ranking.rank_inputs import question_table, read_vectors
 from pipeline.ranking.topk import End, ends
 
-SHARES = (1, 4, 16, 64)  # of how many arcs of the whole network there is one
+SHARES = (1, 2, 4, 8)  # of how many arcs of the whole network there is one
 
 
 def main(project: Path = Path()) -> None:

@@ -16,7 +16,9 @@ from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 from scipy.optimize import linprog
 from scipy.sparse import csc_matrix
 
-SMALL = 100_000  # arcs up to which HiGHS takes a second or two; of twice as many, ten
+SMALL = (
+    100_000  # arcs, up to which HiGHS takes seconds; the draws and balances of the sample have 67,000 at most
+)
 PARTS = 10**6  # cost scaling counts costs in whole millionths
 
 
@@ -51,10 +53,13 @@ def _simplex(tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, cost: np.
 
 
 def _cost_scaling(tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, cost: np.ndarray) -> np.ndarray:
-    network: Any = SimpleMinCostFlow()  # its stubs ask for arrays that numpy's own do not give; supplies are 0 unless said
+    network: Any = (
+        SimpleMinCostFlow()
+    )  # its stubs ask for arrays that numpy's own do not give; supplies are 0 unless said
     in_parts = np.rint(cost * PARTS).astype(np.int64)
-    ends = tail.astype(np.int32), head.astype(np.int32)
-    arcs = network.add_arcs_with_capacity_and_unit_cost(*ends, capacity.astype(np.int64), in_parts)
+    ends = tail.astype(np.int32, copy=False), head.astype(np.int32, copy=False)
+    whole = capacity.astype(np.int64, copy=False)
+    arcs = network.add_arcs_with_capacity_and_unit_cost(*ends, whole, in_parts)
     status = network.solve()
     if status != network.OPTIMAL:
         raise RuntimeError(f"OR-Tools found no circulation, though no flow at all is one: {status}")

@@ -10,13 +10,13 @@ choice is a circulation through pictures and texts, the cheapest by
 
     FILLED for every pair not made, REUSED x (k - 1) for a text's k-th use, and each pair's own cost in [0, 1).
 
-It is the best one; in a large data set among the cheapest pairs of each picture, as many as a network may have arcs.
+It is the best one; in a large data set of the cheapest pairs of each text, as many as a network may have arcs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +29,6 @@ from pipeline.ranking.rank_inputs import QuestionTable
 FILLED, REUSED = 64.0, 4.0
 REUSES = 8  # from the ninth use of a text on, the price stays at REUSED x REUSES, which is less than FILLED
 MOST_ARCS = 6_000_000  # of a network: some 150 bytes each
-LEAST_CHOICE = 4  # times as many pairs of a picture as are drawn are in the network, whatever its size
 
 
 class Drawn(NamedTuple):
@@ -62,6 +61,24 @@ class PairPool:
     given: np.ndarray
     pictures: int
     texts: int
+
+    def arcs(self) -> int:
+        """How many arcs the network has."""
+        return len(self.picture) + len(self.giver) + self.pictures + (REUSES + 1) * len(np.unique(self.text))
+
+    def thinned(self, most: int) -> PairPool:
+        """At most so many pairs, of each text the cheapest ones, as many of one text as of another; at least one of each.
+
+        A picture must be asked as many questions as it gives, so that its own have to stay within reach of others: by
+        the cheapest pairs of each picture a fifth to a half of the candidates would be lost (docs/size.md).
+        """
+        if len(self.picture) <= most:
+            return self
+        order, counts = np.lexsort((self.cost, self.text)), np.bincount(self.text)
+        place = np.empty(len(order), np.int32)  # of a pair among those of its text
+        place[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+        stay = place < max(1, int(np.searchsorted(np.cumsum(np.bincount(place)), most, "right")))
+        return replace(self, picture=self.picture[stay], text=self.text[stay], cost=self.cost[stay])
 
     def bound(self, per_picture: int, cap: int) -> int:
         """More pairs than this nobody can choose: a picture is asked no more than `per_picture`, than it can give,
@@ -109,7 +126,7 @@ def draw_evenly(
     CLIP-Hard draws at random within these limits, CLIP-Easy prefers the places nearest to the end.
 
     Args:
-        dev: bool [pictures], which part each picture belongs to. most_arcs: of the network of a part; of more, each picture's
+        dev: bool [pictures], which part each picture belongs to. most_arcs: of the network of a part; of more, each text's
             cheapest pairs alone are in it.
     """
 
@@ -123,17 +140,16 @@ def draw_evenly(
         rows, questions = np.flatnonzero(part), np.flatnonzero(part[table.picture_rows])
         if not len(rows):
             continue
-        others = len(questions) + len(rows) + (REUSES + 1) * len(table.repeats())
-        most = max(LEAST_CHOICE * per_picture, (most_arcs - others) // len(rows))
-        left_out |= bool(((places[rows] >= 0).sum(axis=1) > most).any())
-        pool = pair_pool(places, table, rows, questions, cost, most)
+        whole = pair_pool(places, table, rows, questions, cost)
+        bound += whole.bound(per_picture, cap)
+        pool = whole.thinned(len(whole.picture) - max(0, whole.arcs() - most_arcs))
+        left_out |= pool is not whole
         choice = choose(pool, per_picture, cap)
-        bound += pool.bound(per_picture, cap)
         ends = np.searchsorted(pool.picture[choice.pair], np.arange(1, len(rows)))
         for row, used in zip(rows, np.split(questions[choice.question], ends), strict=True):
             chosen[row] = np.isin(places[row], used)
     picture, place = np.nonzero(chosen)
-    return Drawn(picture, place, "exact, of each picture's cheapest pairs" if left_out else "exact", bound)
+    return Drawn(picture, place, "exact, of each text's cheapest pairs" if left_out else "exact", bound)
 
 
 def pair_pool(
@@ -142,30 +158,28 @@ def pair_pool(
     rows: np.ndarray,
     questions: np.ndarray,
     cost: Callable[[int, np.ndarray], np.ndarray],
-    most: int,
 ) -> PairPool:
     """The pairs of picture and text within `places`, for the pictures `rows` and the texts of `questions`.
 
     Args:
-        cost: row of a picture, columns [n] of `places` -> costs [n] in [0, 1). most: pairs of a picture, the cheapest.
+        cost: row of a picture, columns [n] of `places` -> costs [n] in [0, 1).
     """
     giver_row = np.full(len(places), -1, np.int32)
     giver_row[rows] = np.arange(len(rows))
     repeats = table.repeats()
     given = np.bincount(table.text_rows[questions], minlength=len(repeats)) > 0
-    room = int(np.minimum((places[rows] >= 0).sum(axis=1), most).sum())
-    picture, text, costs = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room)
+    most = int(np.count_nonzero(places[rows] >= 0))
+    picture, text, costs = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most)
     end = 0
     for number, row in enumerate(rows.tolist()):
         here = places[row][places[row] >= 0]
         texts, first, count = np.unique(table.text_rows[here], return_index=True, return_counts=True)
         # A text of which only some questions reach into the pool stands at its very edge: left out, so that the
         # place of whichever question is used is known.
-        usable = np.flatnonzero(given[texts] & (count == repeats[texts]))
-        each = cost(row, first[usable])
-        kept = np.sort(np.argsort(each, kind="stable")[:most])
-        start, end = end, end + len(kept)
-        picture[start:end], text[start:end], costs[start:end] = number, texts[usable[kept]], each[kept]
+        usable = given[texts] & (count == repeats[texts])
+        start, end = end, end + int(usable.sum())
+        picture[start:end], text[start:end] = number, texts[usable]
+        costs[start:end] = cost(row, first[usable])
     givers = giver_row[table.picture_rows[questions]]
     return PairPool(
         picture[:end], text[:end], costs[:end], givers, table.text_rows[questions], len(rows), len(given)
@@ -174,14 +188,14 @@ def pair_pool(
 
 def choose(pool: PairPool, per_picture: int, cap: int) -> ChosenPairs:
     """Choose the pairs that cost least together (see the module's head), and the question that each uses."""
-    n, t, pairs = pool.pictures, pool.texts, len(pool.picture)
+    n, t, pairs, there = pool.pictures, pool.texts, len(pool.picture), np.unique(pool.text)
     # nodes: a picture as it is asked, a picture as it gives, a text as it is given, a text as it is asked
-    asked, gives, given, used = np.split(np.arange(2 * n + 2 * t), [n, 2 * n, 2 * n + t])
+    asked, gives, given, used = np.split(np.arange(2 * n + 2 * t, dtype=np.int32), [n, 2 * n, 2 * n + t])
     taken, uses, *_ = cheapest_circulation(  # tail, head, capacity, cost
         (used[pool.text], asked[pool.picture], 1, pool.cost - FILLED),
         (gives[pool.giver], given[pool.given], cap, 0.0),
         (asked, gives, per_picture, 0.0),
-        *((given, used, 1 if k < REUSES else pairs, REUSED * k) for k in range(REUSES + 1)),
+        *((given[there], used[there], 1 if k < REUSES else pairs, REUSED * k) for k in range(REUSES + 1)),
     )
     pair = np.flatnonzero(taken)
     # Deal the questions, each as often as it is used, to the pairs of the same text, both in ascending order.

@@ -42,7 +42,12 @@ def check_checksums(folder: Path) -> int:
     if not (folder / SUMS).is_file():
         problems.add(SUMS, "no such file; this is not a release folder, or a part of one")
         problems.raise_if_any()
-    lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    try:
+        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise UserError(
+            f"{folder / SUMS}: not UTF-8, so not as it was published; get the release anew"
+        ) from None
     expected = {line[66:]: line[:64] for line in lines}
     present = set(files_of(folder))
     for path in sorted(set(expected) | present):
@@ -50,6 +55,8 @@ def check_checksums(folder: Path) -> int:
             problems.add(path, "missing")
         elif path not in expected:
             problems.add(path, f"not listed in {SUMS}")
+        elif not (folder / path).is_file():
+            problems.add(path, "no regular file")
         elif sha256_file(folder / path) != expected[path]:
             problems.add(path, "its bytes have changed")
     problems.raise_if_any()
@@ -58,7 +65,9 @@ def check_checksums(folder: Path) -> int:
 
 def files_of(folder: Path) -> list[str]:
     """All but the sums, and what Python leaves where a module was run, and the hub where it was downloaded (.gitattributes, .cache)."""
-    files = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and path.name != SUMS]
+    files = [
+        path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir() and path.name != SUMS
+    ]
     return sorted(
         path.as_posix()
         for path in files

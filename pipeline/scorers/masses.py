@@ -130,7 +130,7 @@ def read_vectors(path: Path | str, words: Collection[str]) -> dict[str, np.ndarr
     many, how long) is skipped.
 
     Raises:
-        InputError: a line with another number of numbers than the first, or no vectors at all.
+        InputError: a line with another number of numbers than the first, or with one that is not finite, or no vectors at all.
     """
     vectors: dict[str, np.ndarray] = {}
     length = 0
@@ -147,6 +147,8 @@ def read_vectors(path: Path | str, words: Collection[str]) -> dict[str, np.ndarr
                     raise InputError(f"{path}, line {number}: not a word and {length} numbers") from None
                 if (count := len(vectors[word])) != length:
                     raise InputError(f"{path}, line {number}: {count} numbers, the first line has {length}")
+                if not np.isfinite(vectors[word]).all():
+                    raise InputError(f"{path}, line {number}: a number that is none (NaN) or infinite")
     if not length:
         raise InputError(f"{path}: holds no vectors; wanted a word and its numbers on each line")
     return vectors

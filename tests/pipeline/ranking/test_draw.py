@@ -114,7 +114,7 @@ def test_a_text_that_reaches_beyond_the_pool_is_not_proposed():
     ]
     table = question_table(rows, ["a", "b", "c"], ["x", "y", "z"])
     places = np.array([[3, -1], [2, 3], [2, 0]], np.int32)
-    pool = pair_pool(places, table, np.arange(3), np.arange(4), lambda row, columns: columns / 2, 9)
+    pool = pair_pool(places, table, np.arange(3), np.arange(4), lambda row, columns: columns / 2)
     assert list(zip(pool.picture.tolist(), pool.text.tolist(), strict=True)) == [
         (0, 2),
         (1, 1),
@@ -252,17 +252,19 @@ def test_sixty_pictures_are_asked_all_that_they_may_be(solver):
     assert len(choose(pool, 12, 3).pair) == pool.bound(12, 3) == 720
 
 
-def test_of_a_network_too_large_each_picture_has_its_cheapest_pairs():
+def test_of_a_network_too_large_each_text_has_its_cheapest_pairs():
+    # Text 0 has three pairs, text 1 two, text 2 one: the cheapest of each are three, the two cheapest five.
+    pairs = [(0, 1), (0, 2), (1, 0), (1, 1), (2, 0), (3, 0)]
+    pool = make(pairs, [(4, 0), (4, 1), (4, 2)], 5, 3, [0.2, 0.9, 0.3, 0.1, 0.2, 0.4])
+    for most, stay in ((6, range(6)), (5, [0, 1, 2, 3, 4]), (4, [1, 3, 4]), (0, [1, 3, 4])):
+        assert pool.thinned(most).cost.tolist() == pool.cost[list(stay)].tolist(), most
+
+
+def test_how_a_draw_is_made_is_told():
     table, places = world()
-    everything = np.arange(12), np.arange(len(table.questions)), lambda row, columns: columns / 40
-    whole, part = (pair_pool(places, table, *everything, most) for most in (40, 8))
-    for picture in range(12):
-        costs = whole.cost[whole.picture == picture]
-        assert sorted(part.cost[part.picture == picture]) == sorted(costs)[:8] < sorted(costs)
-    drawn = {
-        arcs: draw_evenly("clip-easy", places, table, np.ones(12, bool), 2, 3, 0, arcs) for arcs in (0, 10**6)
-    }
-    assert [each.method for each in drawn.values()] == ["exact, of each picture's cheapest pairs", "exact"]
-    assert {each.bound for each in drawn.values()} == {
-        24
-    }  # 12 pictures, 2 each: four times as many pairs are left
+    drawn = [draw_evenly("clip-easy", places, table, np.ones(12, bool), 2, 3, 0, arcs) for arcs in (0, 10**6)]
+    assert [each.method for each in drawn] == ["exact, of each text's cheapest pairs", "exact"]
+    assert [each.bound for each in drawn] == [24, 24]  # 12 pictures, 2 each
+    assert (
+        drawn[0].place.mean() > drawn[1].place.mean()
+    )  # of each text one pair is left, few of the nearest to the end

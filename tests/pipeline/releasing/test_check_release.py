@@ -1,5 +1,6 @@
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 
@@ -79,6 +80,18 @@ def test_changed_missing_and_added_files_are_all_told(folder):
         "c.txt: not listed in CHECKSUMS.sha256",
         "sub/b.txt: missing",
     ]
+
+
+def test_sums_that_are_no_text_and_pipes_are_told(folder):
+    os.mkfifo(folder / "pipe")  # to open it would wait for ever
+    (folder / "a.txt").unlink()
+    os.mkfifo(folder / "a.txt")
+    with pytest.raises(UserError, match="no regular file") as error:
+        check_checksums(folder)
+    assert "pipe: not listed" in str(error.value)
+    (folder / "CHECKSUMS.sha256").write_bytes(b"\xff\xfe")
+    with pytest.raises(UserError, match="CHECKSUMS.sha256: not UTF-8"):
+        check_checksums(folder)
 
 
 def test_a_folder_that_is_not_there_is_told_as_such(tmp_path):
