@@ -3,7 +3,8 @@
 Both balances of this project are circulations through pictures and texts: a picture gives questions (arcs picture ->
 text) and is asked others (arcs text -> picture). Both solvers are exact, whole capacities given: OR-Tools' cost scaling, and
 for small networks HiGHS, as the constraint matrix of a network is totally unimodular, so that the simplex method ends at
-a whole flow. Of flows of the same cost they may find different ones: small data sets keep the one they always had.
+a whole flow. Of flows of the same cost they may find different ones: small data sets keep the one they always had, and
+`rgqa leaks` needs no OR-Tools for them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 from scipy.optimize import linprog
 from scipy.sparse import csc_matrix
 
@@ -53,9 +53,10 @@ def _simplex(tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, cost: np.
 
 
 def _cost_scaling(tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, cost: np.ndarray) -> np.ndarray:
-    network: Any = (
-        SimpleMinCostFlow()
-    )  # its stubs ask for arrays that numpy's own do not give; supplies are 0 unless said
+    from ortools.graph.python.min_cost_flow import SimpleMinCostFlow  # of the extra `build`
+
+    # Any: the stubs ask for other arrays than numpy gives. Supplies are 0 unless said.
+    network: Any = SimpleMinCostFlow()
     in_parts = np.rint(cost * PARTS).astype(np.int64)
     ends = tail.astype(np.int32, copy=False), head.astype(np.int32, copy=False)
     whole = capacity.astype(np.int64, copy=False)
