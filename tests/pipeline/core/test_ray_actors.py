@@ -150,13 +150,10 @@ def test_embed_names_the_same_faults_keeps_the_rest_and_writes_the_same_bytes(wo
 
 
 def test_a_ray_of_this_machines_own_listens_on_the_loopback_address_alone(by_ray):
-    listening = [
-        (process.name(), connection.laddr.ip)
-        for process in psutil.Process().children(recursive=True)
-        for connection in process.net_connections("inet")
-        if connection.status == psutil.CONN_LISTEN
-    ]
-    assert listening and {ip for _, ip in listening} <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}, listening
+    ours = {process.pid for process in psutil.Process().children(recursive=True)}
+    every = psutil.net_connections("inet")  # of the machine: a process that ends meanwhile is passed over
+    listening = {each.laddr.ip for each in every if each.pid in ours and each.status == psutil.CONN_LISTEN}
+    assert listening and listening <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
 
 
 def test_its_folder_has_a_short_name_wherever_temporary_files_go(tmp_path, monkeypatch):
