@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from tests.tiny.project import PARAMS, TINY, lay_out, run_stages
 # How fast examples are made says nothing on a machine that does other things, too.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
+# A script's job in the background ignores Ctrl-C, and so would all that tests start and stop by it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What the words of the tiny world mean, written down by hand.
 CATEGORIES = {

@@ -26,7 +26,7 @@ from pipeline.core.params import Params
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import SUBSETS, Item, Record, Subset
-from pipeline.scorers import auaf
+from pipeline.scorers.sweep import area, ranking
 
 BINS = 50  # of a histogram
 AT_ONCE = 150_000  # items that are audited side by side: attackers take some 6 KB for each
@@ -254,13 +254,14 @@ def smallest_auaf_difference(
     Args:
         answerable: [n] booleans. pictures: [n] ids. repetitions: bootstrap samples.
     """
-    members = [np.flatnonzero(pictures == name) for name in np.unique(pictures)]
+    names, group = np.unique(pictures, return_inverse=True)
     models = [
-        (rng.normal(answerable.astype(float), 1.0), rng.random(len(answerable)) < 0.6) for _ in range(2)
+        ranking(rng.normal(answerable.astype(float), 1.0), rng.random(len(answerable)) < 0.6, answerable)
+        for _ in range(2)
     ]
     differences = []
     for _ in range(repetitions):
-        rows = np.concatenate([members[i] for i in rng.integers(0, len(members), len(members))])
-        scores = [auaf(confidence[rows], right[rows], answerable[rows]) for confidence, right in models]
-        differences.append(scores[0] - scores[1])
+        drawn = np.bincount(rng.integers(0, len(names), len(names)), minlength=len(names))
+        one, other = (area(model.sweep(drawn[group[model.rows]])) for model in models)
+        differences.append(one - other)
     return round(float(POWER * np.nanstd(differences)), 4)

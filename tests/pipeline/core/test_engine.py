@@ -167,7 +167,6 @@ def test_ctrl_c_and_a_kill_end_all_processes_without_a_traceback(tmp_path, how, 
         stderr=subprocess.PIPE,
         start_new_session=True,
         # Whoever runs the tests in the background has Ctrl-C ignored, and so would this process.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     workers = set()
     while len(workers) < 2:

@@ -189,7 +189,6 @@ def test_ctrl_c_ends_ray_and_all_its_processes_with_one_message(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     main.stdout.readline()
     running = psutil.Process(main.pid).children(recursive=True)
