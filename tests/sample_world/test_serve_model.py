@@ -4,7 +4,6 @@ import base64
 import io
 import json
 import math
-import os
 import signal
 import subprocess
 import sys
