@@ -7,6 +7,7 @@ its edited or original fellow is ever on both sides. A new one is a function her
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -41,12 +42,12 @@ def character_ngrams(texts: Sequence[str], folds: Folds) -> np.ndarray:
 def pairs_of_words(texts: Sequence[str], folds: Folds) -> np.ndarray:
     """Words and all pairs of words, however far apart, with logistic regression: it learns what goes with what
     ("fence ... wearing")."""
-    return folds.scores(_pairs(texts), LogisticRegression(C=0.3, max_iter=500))
+    return folds.scores(_pairs(tuple(texts)), LogisticRegression(C=0.3, max_iter=500))
 
 
 def pairs_of_words_bayes(texts: Sequence[str], folds: Folds) -> np.ndarray:
     """The same features with naive Bayes, which weighs even what it saw once."""
-    return folds.scores(_pairs(texts), MultinomialNB(alpha=0.3))
+    return folds.scores(_pairs(tuple(texts)), MultinomialNB(alpha=0.3))
 
 
 def likelihood(texts: Sequence[str], folds: Folds) -> np.ndarray:
@@ -110,7 +111,8 @@ TOLD_APART: dict[str, Attacker] = {
 }
 
 
-def _pairs(texts: Sequence[str]) -> Any:
+@lru_cache(1)  # two attackers in a row
+def _pairs(texts: tuple[str, ...]) -> Any:
     """A sparse matrix [n, features] of the words in each text and of the pairs of those that say something."""
     words = map(words_of, texts)
     rows = (dict.fromkeys([*row, *(" ".join(pair) for pair in word_pairs(row))], 1.0) for row in words)

@@ -47,9 +47,16 @@ def _sum_pairs(
     sums, picture = np.empty(picture_rows.size), np.empty(pictures.shape[1])
     for pair in range(picture_rows.size):
         text = text_rows[pair]
-        picture[:] = pictures[picture_rows[pair]]
+        _read(pictures, picture_rows[pair], picture)
         sums[pair] = _four(picture, texts, text, text, text, text)[0]
     return sums
+
+
+@njit(nogil=True, cache=True)
+def _read(pictures: np.ndarray, row: int, picture: np.ndarray) -> None:
+    """Number by number: for an assignment of arrays numba compiles, too, what it would say of two lengths, for a second and a half."""
+    for i in range(picture.size):
+        picture[i] = pictures[row, i]
 
 
 @njit(nogil=True, cache=True)
@@ -88,7 +95,7 @@ def append_passing(
         up, down = limits[0, row], limits[1, row]
         many = _passing(products[row], up, down, passes, groups, passed)
         passed[many : many + 4] = 0
-        picture[:] = pictures[row]
+        _read(pictures, row, picture)
         for i in range(0, many, 4):
             score[i], score[i + 1], score[i + 2], score[i + 3] = _four(
                 picture, texts, passed[i], passed[i + 1], passed[i + 2], passed[i + 3]
