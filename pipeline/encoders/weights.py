@@ -7,13 +7,13 @@ configuration to the last shape, and agree with it on QuickGELU where that is kn
 from __future__ import annotations
 
 import difflib
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json
+from pipeline.core.hub import hub_or_cache
 
 if TYPE_CHECKING:
     import open_clip
@@ -112,17 +112,9 @@ def local_weights(folder: Path) -> Path:
 
 
 def _fetched(fetch: Callable[[], str], what: str) -> Path:
-    from huggingface_hub import constants
-
-    online = not constants.HF_HUB_OFFLINE
-    if online and not _reachable(constants.ENDPOINT):
-        print(
-            f"{constants.ENDPOINT} is out of reach; looking for the weights of {what} in its cache",
-            file=sys.stderr,
-        )
-        constants.HF_HUB_OFFLINE = True  # else it is tried ten times more, most of a minute
     try:
-        return Path(fetch())
+        with hub_or_cache(f"the weights of {what}"):
+            return Path(fetch())
     except Exception as error:  # each hub client has its own kinds; whatever it is, the way out is the same
         raise UserError(
             [
@@ -131,21 +123,6 @@ def _fetched(fetch: Callable[[], str], what: str) -> Path:
                 f"either set `pretrained` to the weights file, or put it beside its open_clip_config.json and set `model: {LOCAL}FOLDER`",
             ]
         ) from error
-    finally:
-        constants.HF_HUB_OFFLINE = not online
-
-
-def _reachable(address: str) -> bool:
-    """Whether anything answers there, be it with a refusal."""
-    import httpx
-
-    try:
-        httpx.head(address, timeout=5)
-    except (httpx.ConnectError, httpx.ProxyError, httpx.TimeoutException):
-        return False
-    except httpx.TransportError:  # something is there, if no good server
-        return True
-    return True
 
 
 def local_files(model: str, pretrained: str) -> list[Path]:

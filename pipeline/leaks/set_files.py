@@ -6,6 +6,7 @@ import io
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,6 +14,7 @@ import msgspec
 
 from pipeline.core.errors import OUTSIDE, UserError
 from pipeline.core.files import opened, replacing
+from pipeline.core.hub import hub_or_cache
 from pipeline.scorers.validation import Repeated, loads
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -215,7 +217,8 @@ class DatasetRows:
                 f'{name}: data sets by name need the library: pip install datasets (or ".[build]")'
             ) from error
         try:
-            found = datasets.load_dataset(name, config)
+            with nullcontext() if Path(name).is_dir() else hub_or_cache(name):
+                found = datasets.load_dataset(name, config)
         except Exception as error:  # the library lets through whatever its readers and its server raise
             said = " ".join(str(error).split())[:400]
             raise UserError(
