@@ -180,10 +180,24 @@ def test_what_the_machine_refuses_is_told_and_the_old_file_stays(tmp_path, monke
     assert Path("x.json").read_text() == "old" and [path.name for path in tmp_path.iterdir()] == ["x.json"]
 
 
-def test_a_folder_where_a_file_is_to_be_written_is_named(tmp_path, capsys):
-    (tmp_path / "out.json").mkdir()
-    said = told(capsys, lambda: files.write_text(tmp_path / "out.json", "x"))
-    assert f"a folder where a file was expected ({tmp_path / 'out.json'})" in said
+@pytest.mark.parametrize(
+    ("name", "make", "said"),
+    [
+        ("out.json", Path.mkdir, "a folder where a file was expected; name another place"),
+        ("out.json", os.mkfifo, "a pipe where a file was expected; name another place"),
+        ("link", lambda path: path.symlink_to("/dev/zero"), "a device where a file was expected"),
+        ("file/out.json", lambda path: path.parent.write_text("kept"), "where a folder was expected"),
+        ("/dev/nothing", lambda _: None, "a device where a file was expected"),  # whatever is there or may be
+        ("/proc/x.json", lambda _: None, "no file can be made there; name another place"),
+    ],
+)
+def test_what_no_file_may_replace_is_named_and_left(tmp_path, capsys, name, make, said):
+    place = tmp_path / name
+    make(place)
+    before = place.lstat() if name[0] != "/" and place.exists() else None
+    message = told(capsys, lambda: files.write_text(place, "x"))
+    assert said in message and (place if place.parent.is_dir() else place.parent).name in message
+    assert before is None or place.lstat().st_ino == before.st_ino
 
 
 def test_a_lack_of_memory_and_a_steering_name_are_told_in_plain_words(capsys):

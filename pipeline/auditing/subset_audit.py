@@ -43,7 +43,7 @@ class AuditParams(Params):
         folds: of every attacker. repetitions: bootstrap samples of every interval. seed: of folds and samples.
     """
 
-    limits: dict[str, Annotated[float, msgspec.Meta(ge=0.5, le=1)]]
+    limits: dict[Subset, Annotated[float, msgspec.Meta(ge=0.5, le=1)]]
     foreign: Annotated[int, msgspec.Meta(ge=0)] = 2
     folds: Annotated[int, msgspec.Meta(ge=2)] = 5
     repetitions: Annotated[int, msgspec.Meta(ge=50)] = 500
@@ -208,9 +208,13 @@ def _guesses(
     }
 
 
-def warnings(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[str, float]) -> list[str]:
-    """One line for each limit that a subset is over."""
+def warnings(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[Subset, float]) -> list[str]:
+    """One line for each subset that text-only attackers could not be tried on, and for each limit that one is over."""
     return [
+        f"{subset}: nobody tried to tell UQ from AQ by the text: fewer different texts than folds, or of one kind alone."
+        for subset, audit in subsets.items()
+        if audit.attacks[next(iter(TEXT_ATTACKERS))].auroc is None
+    ] + [
         f"{subset}: a model that sees only the text ({attacker}) tells UQ from AQ with AUROC {reached:.2f}; the limit is {limits[subset]:.2f}."
         for subset, audit in subsets.items()
         for attacker in TEXT_ATTACKERS

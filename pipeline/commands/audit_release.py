@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from pipeline.auditing.attackers import UNLEARNED, Attack, Folds, attack, text_g
 from pipeline.auditing.audit_page import reached
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import write_json
+from pipeline.core.files import opened, write_json
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 
@@ -46,12 +47,18 @@ def read_subsets(path: Path) -> dict[str, list[LabelledText]]:
     subsets = {}
     for file in files:
         try:
-            rows = msgspec.json.decode(file.read_bytes(), type=list[LabelledText])
-        except (FileNotFoundError, IsADirectoryError):
-            problems.add(file.name, "no such file")
+            rows = msgspec.json.decode(opened(file).read(), type=list[LabelledText])
+        except UserError as error:
+            problems.add(file.name, error.problems[0].removeprefix(f"{file}: ").partition(";")[0])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             problems.add(file.name, f"wanted a list of {{question_id, sent, label}}: {error}")
         else:
+            for key, count in Counter(row.question_id for row in rows).items():
+                if count > 1:
+                    problems.add(file.name, f"question_id {key!r} is there {count} times")
+            for row in rows:
+                if not row.label or not row.sent.strip():
+                    problems.add(file.name, f"{row.question_id}: no {'question' if row.label else 'label'}")
             if not any(re.search(r"\w", row.sent) for row in rows):
                 problems.add(file.name, "its questions have no words")
             elif len({"UQ" in row.label for row in rows}) < 2:

@@ -63,16 +63,8 @@ def init(name: str, root: Path = Path()) -> str:
         raise UserError(f"{path}: no such file; run this from the project's root")
     text = text_of(path)
     if name not in (read_yaml(text, path) or {}):
-        block = re.search(r"^gqa:.*\n((?:[ #].*\n|\n)*)", text, re.MULTILINE)
-        if not block:
-            raise UserError(
-                f"{path}: no section `gqa` to copy the parameters from; run this from the project's root"
-            )
-        section = re.sub(
-            r"^  release:\n((?:    .*\n|\n)*)", RELEASE.format(name=name), block.group(1), flags=re.MULTILINE
-        )
         # Through a link, if it is one, to the file itself, which takes its new content whole or not at all.
-        write_text(path.resolve(), f"{text.rstrip()}\n\n{name}:\n{section.rstrip()}\n")
+        write_text(path.resolve(), _with_section(text, name, path))
     for folder, purpose in FOLDERS.items():
         place = root / DATA / name / folder
         place.mkdir(parents=True, exist_ok=True)
@@ -82,3 +74,34 @@ def init(name: str, root: Path = Path()) -> str:
         f"{DATA / name} and section `{name}` of {PARAMS_FILE} are ready. Put pictures and questions into {Folders(name).source}, "
         f"set `dataset: {name}` in {PARAMS_FILE}, and run dvc repro. Before a release fill in `{name}: release:` there"
     )
+
+
+def _with_section(text: str, name: str, path: Path) -> str:
+    """params.yaml with a section `name` behind all others, copied from `gqa` line by line, comments included.
+
+    Raises:
+        UserError: there is no such section, or it is written so that its lines alone say something else.
+    """
+    before = read_yaml(text, path) or {}
+    gqa = before.get("gqa")
+    if not gqa:
+        raise UserError(
+            f"{path}: no section `gqa` to copy the parameters from; run this from the project's root"
+        )
+    block = re.search(r"^gqa:.*\n((?:[ #].*\n|\n)*)", text, re.MULTILINE)
+    lines = block.group(1).rstrip() if block else ""
+    section = re.sub(
+        r"^  release:\n((?:    .*\n|\n)*)", RELEASE.format(name=name), lines + "\n", flags=re.MULTILINE
+    )
+    whole = f"{text.rstrip()}\n\n{name}:\n{section.rstrip()}\n"
+    try:
+        after = read_yaml(whole, path)
+    except UserError:
+        after = {}
+    release = read_yaml(RELEASE.format(name=name), path) if "release" in gqa else {}
+    if not isinstance(gqa, dict) or after != before | {name: gqa | release}:
+        raise UserError(
+            f"{path}: the section `gqa` cannot be copied as it is written; write it as the project has it, each parameter on a "
+            "line of its own, indented by two blanks under `gqa:`, with nothing behind the last section"
+        )
+    return whole

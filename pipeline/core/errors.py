@@ -49,6 +49,7 @@ OUTSIDE = {
     errno.ENOTDIR: "a file where a folder was expected ({file}); move it away",
     errno.ELOOP: "links that lead to each other ({file}); take them away",
     errno.EMFILE: "more files are open than your limits (ulimit -n) allow ({file}); raise them and run it again",
+    errno.EEXIST: "a file, or a link to nowhere, where a folder was expected ({file}); move it away",
     errno.EIO: "the disk failed ({file}); look at it, then run the same command again",
 }
 NO_PERMISSION = "no permission: {error}; check who owns the file and run the same command again"

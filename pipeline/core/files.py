@@ -22,18 +22,29 @@ import psutil
 from pipeline.core.errors import UserError
 
 T = TypeVar("T")
+DEVICES = Path("/dev")  # where even a link may be what all processes write to
 
 
 @contextmanager
 def replacing(path: Path | str) -> Iterator[BinaryIO]:
     """Open a file for writing that takes `path`'s place only when the block ends well; durable (fsync) by
-    then. What killed processes left in the folder goes away."""
+    then. What killed processes left in the folder goes away. A link is replaced, too, not what it leads to.
+
+    Raises:
+        UserError: there is something else than a file, or nothing can be made there.
+    """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _remove_scraps(path.parent.absolute())
+    if path.parent.absolute() == DEVICES or (path.exists() and not path.is_file()):
+        raise UserError(f"{path}: {kind_of(path)} where a file was expected; name another place")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("wb") as file:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_scraps(path.parent.absolute())
+        new = temporary.open("wb")
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: no file can be made there; name another place") from error
+    try:
+        with new as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -165,15 +176,20 @@ def opened(path: Path | str) -> BufferedReader:
     """Open a file for reading.
 
     Raises:
-        UserError: it is missing, a folder, or a pipe, whose end might never come.
+        UserError: it is missing, a folder, or a pipe or device, whose end might never come.
     """
+    path = Path(path)
+    if path.exists() and not path.is_file():
+        raise UserError(f"{path}: {kind_of(path)} where a file was expected")
     try:
-        if stat.S_ISFIFO(Path(path).stat().st_mode):
-            raise UserError(f"{path}: a pipe where a file was expected")
-        return Path(path).open("rb")
+        return path.open("rb")
     except FileNotFoundError as error:
         raise UserError(
             f"{path}: no such file; run the stage that writes it (dvc repro), or check the path"
         ) from error
-    except IsADirectoryError as error:
-        raise UserError(f"{path}: a folder where a file was expected") from error
+
+
+def kind_of(path: Path) -> str:
+    """What there is that is no file."""
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(path.stat().st_mode) if path.exists() else 0, "a device")

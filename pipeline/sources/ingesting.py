@@ -15,6 +15,7 @@ from pipeline.sources import gqa_files, own_table
 from pipeline.sources.picture_files import inspect, is_id, listing
 
 Format = Literal["gqa", "table"]
+UQ = "UQ"  # in the place of an answer, in releases and predictions
 LONGEST = 200  # characters of an id, which names files too; those have 255 at most, with what is put before and after
 
 
@@ -77,6 +78,8 @@ def faults(question: Question) -> list[str]:
         ),
         "the question is empty": question.text.strip(),
         "it has no answer": question.answer.strip(),
+        f"its answer is {UQ!r}, which in a release says that a question has none": question.answer.strip()
+        != UQ,
     }
     reasons = [reason for reason, holds in sound.items() if not holds]
     for what, name in (("the id", question.question_id), ("the picture's name", question.picture_id)):

@@ -67,6 +67,9 @@ def test_a_release_has_a_subset_for_each_of_its_files(tmp_path):
         ([{"question_id": "1", "sent": "Where?"}], "missing required field `label`"),
         ([row(1, "Where?", True)], "got one kind"),
         ([row(1, "", True), row(2, "", False)], "have no words"),
+        ([row(1, "", True), row(2, "Where?", False)], f"{row(1, '', True)['question_id']}: no question"),
+        ([row(1, "Why?", True), row(2, "Where?", False) | {"label": {}}], "no label"),
+        ([row(1, "Why?", True), row(2, "Where?", False), row(1, "Why?", True)], "is there 2 times"),
     ],
 )
 def test_what_is_no_benchmark_is_refused(tmp_path, value, message):

@@ -48,6 +48,24 @@ def test_what_a_release_says_of_gqa_is_not_said_of_another_data_set(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gqa: {ingest: {seed: 1}}\n",
+        'gqa:\n  ingest: {a: "x\ny: z"}\n',
+        "gqa:\n  ingest: {seed: 1}\n...\n",
+        '"gqa":\n  ingest: {seed: 1}\n',
+        "gqa: text\n",
+    ],
+)
+def test_a_section_whose_lines_alone_say_something_else_is_not_copied(tmp_path, text):
+    path = tmp_path / "params.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError, match="the section `gqa` cannot be copied as it is written"):
+        init("birds", tmp_path)
+    assert path.read_text() == text and not (tmp_path / "data").exists()
+
+
 def test_a_second_call_changes_nothing(tmp_path):
     (tmp_path / "params.yaml").write_text(PARAMS)
     init("birds", tmp_path)

@@ -115,6 +115,7 @@ def cut_picture():
     [
         (first("question", "  "), "question 00100101: the question is empty"),
         (first("answer", ""), "question 00100101: it has no answer"),
+        (first("answer", "UQ"), "question 00100101: its answer is 'UQ', which in a release says"),
         (
             first("imageId", "../../truth/n1"),
             (
