@@ -107,9 +107,9 @@ def import_(
 
 @app.command(epilog="Example: rgqa annotate forecast --rate 15")
 def forecast(
-    rate: Annotated[float | None, typer.Option(min=0, help="Pay per hour, in any currency.")] = None,
+    rate: Annotated[float | None, typer.Option(min=0, max=1e6, help="Pay per hour, in any currency.")] = None,
     people: Annotated[
-        int | None, typer.Option(min=1, help="How many (default: who is on the roster).")
+        int | None, typer.Option(min=1, max=10_000, help="How many (default: who is on the roster).")
     ] = None,
 ) -> None:
     """Print how many judgements, hours and how much pay the study still takes."""

@@ -25,7 +25,7 @@ from pipeline.core.errors import Problems, UserError
 from pipeline.core.paths import Folders
 
 ADMIN = "admin@rgqa.local"
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,59}")
 
 
 def invite(names: Sequence[str], leave: bool = False, link: bool = False, expert: bool = False) -> None:
@@ -78,7 +78,7 @@ def link(person: Annotator) -> str:
 def join(folders: Folders, names: Sequence[str], expert: bool = False) -> list[Annotator]:
     """Put people into the roster, each with the next pseudonym; those who are there come back."""
     problems = Problems("invite")
-    rule = "a name has letters, digits, dots and dashes, and begins with a letter or digit"
+    rule = "a name has letters, digits, dots and dashes, 60 at most, and begins with a letter or digit"
     for name in names:
         if not NAME.fullmatch(name):
             problems.add(repr(name), rule)

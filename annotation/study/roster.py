@@ -49,9 +49,13 @@ class Annotator(Record):
 
 
 def read_roster(folders: Folders) -> list[Annotator]:
-    """The annotators in the order of joining; none if nobody was invited yet."""
+    """The annotators in the order of joining; none if nobody was invited yet.
+
+    Raises:
+        UserError: the file is damaged, or somebody is there twice.
+    """
     path = folders.study / "roster.json"
-    return read_json(path, list[Annotator]) if path.exists() else []
+    return _distinct(read_json(path, list[Annotator]) if path.exists() else [])
 
 
 def forgotten(folders: Folders) -> dict[str, str]:
@@ -87,11 +91,7 @@ def write_roster(folders: Folders, annotators: list[Annotator]) -> None:
     Raises:
         UserError: a name, pseudonym or e-mail address is there twice.
     """
-    for field in ("name", "pseudonym", "email"):
-        values = [getattr(annotator, field) for annotator in annotators]
-        if twice := sorted({value for value in values if values.count(value) > 1}):
-            raise UserError(f"the roster has {field} {', '.join(twice)} more than once")
-    write_private(folders.study / "roster.json", annotators)
+    write_private(folders.study / "roster.json", _distinct(annotators))
 
 
 def enrol(folders: Folders, people: Mapping[str, str], expert: bool = False) -> list[Annotator]:
@@ -121,3 +121,11 @@ def enrol(folders: Folders, people: Mapping[str, str], expert: bool = False) -> 
         roster[email] = msgspec.structs.replace(roster[email], active=True)
     write_roster(folders, list(roster.values()))
     return list(roster.values())
+
+
+def _distinct(annotators: list[Annotator]) -> list[Annotator]:
+    for field in ("name", "pseudonym", "email"):
+        values = [getattr(annotator, field) for annotator in annotators]
+        if twice := sorted({value for value in values if values.count(value) > 1}):
+            raise UserError(f"the roster has {field} {', '.join(twice)} more than once")
+    return annotators

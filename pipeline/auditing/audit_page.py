@@ -30,7 +30,7 @@ def agreement_markdown(agreement: Agreement) -> str:
     return render(HERE / "agreement.md.jinja", {"of": part_of, "percent": percent}, evidence=agreement.rows)
 
 
-def attack_table(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[str, float] | None = None) -> str:
+def attack_table(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[Subset, float] | None = None) -> str:
     """What each attacker reaches on each subset, as a table in Markdown.
 
     Args:

@@ -26,6 +26,9 @@ def test_nobody_is_there_twice(tiny, field):
     with pytest.raises(UserError, match=f"the roster has {field} {getattr(ann, field)} more than once"):
         write_roster(Folders(), [ann, twin])
     assert read_roster(Folders()) == []
+    write_json(Folders().study / "roster.json", [ann, twin])  # by hand
+    with pytest.raises(UserError, match=f"the roster has {field} {getattr(ann, field)} more than once"):
+        read_roster(Folders())
 
 
 @pytest.mark.parametrize("row", [{"name": "../ann"}, {"name": "ann b"}])
