@@ -10,6 +10,7 @@ import msgspec
 from pipeline.core.params import Params
 
 Filled = Annotated[str, msgspec.Meta(min_length=1)]
+Address = Annotated[str, msgspec.Meta(pattern=r"^https?://\S+$")]  # it becomes a link, on cards and pages
 Part = Literal["questions", "verdicts", "pictures"]
 
 
@@ -17,7 +18,7 @@ class Licence(Params):
     """The name of a licence, like "CC BY 4.0", and the address of its text."""
 
     name: Filled
-    url: Filled
+    url: Address
 
 
 class ReleaseParams(Params):
@@ -40,15 +41,15 @@ class ReleaseParams(Params):
     title: Filled
     origin: Filled
     licence: Filled
-    licence_url: Filled
+    licence_url: Address
     published: date
     licences: dict[Part, Licence] = msgspec.field(default_factory=dict)
     pictures: bool = True
     fetch_recipe: str = ""
-    url: str = ""
+    url: Annotated[str, msgspec.Meta(pattern=r"^(https?://\S+)?$")] = ""
     creators: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
-    derived_from: dict[str, str] = msgspec.field(default_factory=dict)
+    derived_from: dict[str, Address] = msgspec.field(default_factory=dict)
     annotated_by: Literal["crowdsourced", "expert-generated", "other"] = "crowdsourced"
     annotator_demographics: str = ""
     collected: tuple[date, date] | None = None

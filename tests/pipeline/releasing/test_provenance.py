@@ -48,7 +48,13 @@ def test_a_canary_belongs_to_one_version_of_one_data_set():
 
 @pytest.mark.parametrize("published", ["2026-02-30", "2026-2-3", "", "today"])
 def test_a_date_that_does_not_exist_is_refused_before_anything_is_written(published):
-    given = {"title": "t", "origin": "o", "licence": "l", "licence_url": "u", "published": published}
+    given = {
+        "title": "t",
+        "origin": "o",
+        "licence": "l",
+        "licence_url": "https://u.org",
+        "published": published,
+    }
     with pytest.raises(
         UserError, match=re.escape(f"published: Invalid RFC3339 encoded date (got {published!r})")
     ):

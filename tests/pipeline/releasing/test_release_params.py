@@ -4,17 +4,23 @@ from pipeline.core.errors import UserError
 from pipeline.core.params import convert
 from pipeline.releasing.release_params import Licence, ReleaseParams
 
-LEAST = {"title": "T", "origin": "o", "licence": "l", "licence_url": "u", "published": "2026-01-01"}
+LEAST = {
+    "title": "T",
+    "origin": "o",
+    "licence": "l",
+    "licence_url": "https://l.org/",
+    "published": "2026-01-01",
+}
 
 
 def test_what_params_yaml_says_is_read():
     given = LEAST | {
-        "licences": {"pictures": {"name": "X", "url": "x"}},
-        "derived_from": {"GQA": "g"},
+        "licences": {"pictures": {"name": "X", "url": "http://x.org"}},
+        "derived_from": {"GQA": "https://g.org"},
         "collected": ["2026-02-03", "2026-02-04"],
     }
     p = convert(given, ReleaseParams, "release")
-    assert p.licences == {"pictures": Licence(name="X", url="x")} and p.collected[1].day == 4
+    assert p.licences == {"pictures": Licence(name="X", url="http://x.org")} and p.collected[1].day == 4
     assert p.creators == () and p.url == ""
 
 
@@ -22,3 +28,15 @@ def test_all_that_is_wrong_is_told_at_once():
     with pytest.raises(UserError) as caught:
         convert(LEAST | {"licences": {"songs": {}}, "annotated_by": "robots"}, ReleaseParams, "release")
     assert [line.split(":")[0] for line in caught.value.problems[1:]] == ["licences", "annotated_by"]
+
+
+def test_an_address_that_becomes_a_link_is_one():
+    bad = {
+        "licence_url": "javascript:alert(1)",
+        "licences": {"pictures": {"name": "X", "url": "x"}},
+        "url": "not a url",
+        "derived_from": {"GQA": "data:text/html,x"},
+    }
+    with pytest.raises(UserError) as caught:
+        convert(LEAST | bad, ReleaseParams, "release")
+    assert {line.split(":")[0] for line in caught.value.problems[1:]} == bad.keys()
