@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Sequence
@@ -48,6 +49,9 @@ def open_rows(source: str, config: str | None = None, split: str | None = None) 
         UserError: there is no such file or data set, or it cannot be read.
     """
     path = Path(source)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        opened(path)  # tells of a pipe
+        raise UserError(f"{path}: no regular file; wanted a file or a data set's folder or name")
     if not path.is_file():
         return DatasetRows(source, config, split)
     if config or split:
@@ -57,6 +61,12 @@ def open_rows(source: str, config: str | None = None, split: str | None = None) 
     if path.suffix.lower() in SEPARATORS:
         return TableRows(path)
     return JsonRows(path)
+
+
+def _no_number(data: bytes) -> str:
+    """What to do, where a NaN or an infinity stands outside of texts."""
+    found = re.search(rb"\b(NaN|Infinity)\b", re.sub(rb'"(?:[^"\\]|\\.)*"', b"", data))
+    return f" ({found[1].decode()} is no JSON: write null)" if found else ""
 
 
 class JsonRows:
@@ -81,8 +91,7 @@ class JsonRows:
             raise UserError(f"{path}: {error}") from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UserError(
-                f"{path}: wanted a list of JSON objects, an object that holds one, or an object in each line: {error}"
-                " (NaN is no JSON: write null)"
+                f"{path}: wanted a list of JSON objects, an object that holds one, or an object in each line: {error}{_no_number(data)}"
             ) from error
         if self._keys and self._rows and "question_id" not in self._rows[0]:
             for key, row in zip(self._keys, self._rows, strict=True):

@@ -18,6 +18,7 @@ from pipeline.releasing.release_diff import CHANGES, Items, change_counts, chang
 from pipeline.releasing.release_facts import SubsetCounts, counted
 from pipeline.releasing.release_params import ReleaseRecord
 from pipeline.reporting.blind_rows import TextFinding, attack_rows, finding
+from pipeline.reporting.outputs import apart
 
 HERE = Path(__file__).parent
 SHOWN = 12  # changes of each subset that are listed
@@ -40,8 +41,9 @@ def release_pair(folders: tuple[Path, Path], out: Path) -> Path:
     """Write the page and return its path.
 
     Raises:
-        UserError: one of them is no release's folder, or its audit.json is of another form.
+        UserError: one of them is no release's folder, the page would lie in it, or its audit.json is of another form.
     """
+    apart([("--out", out)], folders)
     both = [subsets_of(folder) for folder in folders]
     sides = [_side(folder, items) for folder, items in zip(folders, both, strict=True)]
     names: list[Subset] = [name for name in SUBSETS if any(name in items for items in both)]

@@ -80,6 +80,8 @@ CASES: list[tuple[str, str, str | bytes | Callable[[], bytes], str]] = [
     ("nested deeply", "s.json", "[" * 100_000, "wanted a list of JSON objects"),
     ("UTF-16", "s.json", PLAIN.encode("utf-16"), "wanted a list of JSON objects"),
     ("NaN for a label", "s.json", changed(answer=float("nan")), "NaN is no JSON: write null"),
+    ("an infinity in a line", "s.jsonl", LINES.replace('"yes"', "-Infinity"), "(Infinity is no JSON: write null)"),
+    ("NaN in a text alone", "s.json", PLAIN.replace("cat", "NaN")[:-9], "truncated\n"),
     ("no label", "s.json", changed(answer=None), "row 1: it has no label"),
     ("a third label", "s.json", changed(answer="perhaps"), "say which counts against all others: --positive VALUE"),
     ("one label alone", "s.json", PLAIN.replace('"no"', '"yes"'), "wanted two kinds"),

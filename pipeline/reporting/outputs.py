@@ -1,0 +1,29 @@
+"""What is written takes no place of what is read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from pipeline.core.errors import Problems
+
+
+def apart(outputs: Sequence[tuple[str, Path]], inputs: Collection[Path]) -> None:
+    """Look, before anything is done, where links lead.
+
+    Args:
+        outputs: the option that names a file, and the file.
+
+    Raises:
+        UserError: an output is an input or in an input's folder, or two are one file.
+    """
+    problems, named = Problems("what is to be written"), dict[Path, str]()
+    read = {path.resolve() for path in inputs}
+    for option, path in outputs:
+        place, told = path.resolve(), f"{option} {path}"
+        if read & {place, *place.parents}:
+            problems.add(told, "that is read, or in a folder that is; name another place")
+        if place in named:
+            problems.add(told, f"that is the place of {named[place]}, too; name another one")
+        named[place] = option
+    problems.raise_if_any()
