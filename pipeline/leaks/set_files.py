@@ -49,8 +49,8 @@ def open_rows(source: str, config: str | None = None, split: str | None = None) 
         UserError: there is no such file or data set, or it cannot be read.
     """
     path = Path(source)
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        opened(path)  # tells of a pipe
+    if (path.is_symlink() or path.exists()) and not (path.is_file() or path.is_dir()):
+        opened(path)  # tells of a pipe, and of a link that leads nowhere
         raise UserError(f"{path}: no regular file; wanted a file or a data set's folder or name")
     if not path.is_file():
         return DatasetRows(source, config, split)
@@ -264,14 +264,14 @@ class JoinedRows:
     def __init__(self, questions: Path, annotations: Path) -> None:
         self._names = questions.name, annotations.name
         self._parts = JsonRows(questions), JsonRows(annotations)
-        asked, told = (part.column("question_id") for part in self._parts)
+        asked, told = ([str(key) for key in part.column("question_id")] for part in self._parts)
         place = {key: i for i, key in enumerate(told)}
         missing = [key for key in asked if key not in place]
         if missing or len(place) < len(told) or len(set(asked)) < len(asked):
             repeated = len(told) - len(place) + len(asked) - len(set(asked))
             raise UserError(
                 f"{questions} and {annotations}: {len(missing):,} questions without an annotation"
-                f" (the first: {missing[:3]}), {repeated:,} repeated question_ids; each wants one of either"
+                f" (the first: {', '.join(missing[:3])}), {repeated:,} repeated question_ids; each wants one of either"
             )
         self._places = [place[key] for key in asked]
         self.columns = list(dict.fromkeys(name for part in self._parts for name in part.columns))

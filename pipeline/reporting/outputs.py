@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -18,12 +19,16 @@ def apart(outputs: Sequence[tuple[str, Path]], inputs: Collection[Path]) -> None
         UserError: an output is an input or in an input's folder, or two are one file.
     """
     problems, named = Problems("what is to be written"), dict[Path, str]()
-    read = {path.resolve() for path in inputs}
+    read = {_place(path) for path in inputs}
     for option, path in outputs:
-        place, told = path.resolve(), f"{option} {path}"
+        place, told = _place(path), f"{option} {path}"
         if read & {place, *place.parents}:
             problems.add(told, "that is read, or in a folder that is; name another place")
         if place in named:
             problems.add(told, f"that is the place of {named[place]}, too; name another one")
         named[place] = option
     problems.raise_if_any()
+
+
+def _place(path: Path) -> Path:
+    return Path(os.path.realpath(path))  # resolve() stumbles over links that lead to each other

@@ -8,6 +8,8 @@ from pipeline.reporting.outputs import apart
 
 def test_outputs_of_their_own_may_be_anywhere_else(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    Path("self").symlink_to("self")
+    apart([("--out", Path("self"))], [])
     apart([("--page", Path("p.html")), ("--json", Path("more/p.html"))], [Path("set"), Path("set.json")])
 
 
