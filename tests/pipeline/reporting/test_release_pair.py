@@ -66,6 +66,8 @@ def test_the_page_needs_two_releases_and_is_a_command(old, tmp_path, monkeypatch
     with pytest.raises(UserError, match="LICENSE: that is read, or in a folder that is"):
         release_pair((old, old), old / "LICENSE")
     monkeypatch.chdir(tmp_path)
+    both = CliRunner().invoke(app, ["report", "--releases", str(old), str(old), "--compare", "a", "b"])
+    assert both.exit_code == 2 and "one of them makes a page" in both.output
     result = CliRunner().invoke(app, ["report", "--releases", str(old), str(old)])
     assert result.exit_code == 0 and "tiny 0.1.0 beside tiny 0.1.0" in result.output
     assert (tmp_path / "releases.html").is_file()
