@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from pipeline.core.errors import Problems
+from pipeline.core.paths import Folders
 
 
 def apart(outputs: Sequence[tuple[str, Path]], inputs: Collection[Path]) -> None:
@@ -28,6 +29,17 @@ def apart(outputs: Sequence[tuple[str, Path]], inputs: Collection[Path]) -> None
             problems.add(told, f"that is the place of {named[place]}, too; name another one")
         named[place] = option
     problems.raise_if_any()
+
+
+def page_of(folders: Folders, out: Path | None, name: str) -> Path:
+    """Where a page on a data set goes, in its folder if nothing else is said.
+
+    Raises:
+        UserError: it would lie among what it tells of.
+    """
+    out = out or folders.home / name
+    apart([("--out", out)], [*folders.watched(), folders.stage(""), folders.release("")])
+    return out
 
 
 def _place(path: Path) -> Path:
