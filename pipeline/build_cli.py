@@ -176,6 +176,8 @@ def report(
     ] = None,
 ) -> None:
     """Write one HTML page on a run, two rows or two releases. Rows are of the leaderboard."""
+    if sum(map(bool, (look, releases, compare))) > 1:
+        raise typer.BadParameter("one of them makes a page", param_hint="--look, --releases, --compare")
     if look:
         from pipeline.reporting.looked_page import look_report
 

@@ -72,6 +72,7 @@ TABLES: list[tuple[str, str, str | bytes, str]] = [
     ("no header", "csv", csv_of(head=ROWS[0]), "row 2: Object contains unknown field `007`"),
     ("Latin-1", "csv", csv_of([("1", "n100001", "Où?", "là")]).encode("latin-1"), "not UTF-8"),
     ("a quote that does not end", "csv", csv_of() + '"9,a', "unexpected end of data"),
+    ("a cell of 131,073 letters", "csv", csv_of([ROWS[0], ("9", "n100001", "x" * 131_073, "y")]), "row 3: field larger than"),
     ("empty", "csv", "", "the file is empty"),
     ("empty lines alone", "jsonl", "\n\n", "there is no question of it"),
     ("a header alone", "csv", csv_of([]), "there is no question of it"),
@@ -130,6 +131,22 @@ def test_a_table_is_read_as_meant_or_told(own, capsys, ending, data, said):
     assert read["007"] == ("n100001", "What color is it?", "red")
     assert read["008"] == ("n100002", "Which, if any?", "NA")
     assert len(read) == 2 + ("\u2028is" in str(data))
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "said"),
+    [
+        ("questions.csv", Path.mkdir, "questions.csv is a folder, not a file"),
+        ("questions.csv", os.mkfifo, "questions.csv is no regular file"),
+        ("questions.csv", lambda path: path.symlink_to(path.name), "questions.csv is a link that leads to no file"),
+        ("Questions.CSV", lambda path: path.write_text(csv_of()), "Questions.CSV is to be written in small letters"),
+    ],
+)  # fmt: skip
+def test_what_lies_in_a_tables_place_is_told(own, capsys, set_params, name, make, said):
+    make(SOURCE / name)
+    assert said in told(capsys, ingest.main)
+    set_params("ingest", format="table")
+    assert said in told(capsys, ingest.main)
 
 
 # --- GQA's files

@@ -18,6 +18,7 @@ from pipeline.leaks.leak_figures import ATTACKERS, LeakParams, Leaks, leaks_of
 from pipeline.leaks.leak_page import told, verdict, write_page
 from pipeline.leaks.read_set import Columns, LabelledSet, read_set
 from pipeline.leaks.set_files import JoinedRows, Rows, open_rows
+from pipeline.reporting.outputs import apart
 
 WORDS = 12  # on the screen
 
@@ -50,11 +51,12 @@ def leaks(options: LeakOptions) -> None:
     Raises:
         UserError: the set cannot be read, lacks something, has too few texts or pictures, or nothing of it is balanced.
     """
+    inputs, outputs = inputs_and_outputs(options)
+    apart(outputs, inputs)
     source = opened_rows(options)
     name = Path(options.source).name if Path(options.source).exists() else options.source
     rows = read_set(source, options.source, options.columns)
     enough(rows, options)
-    apart(options)
     found = leaks_of(name, rows, options.params)
     show(found)
     lost = after = None
@@ -94,17 +96,22 @@ def enough(rows: LabelledSet, options: LeakOptions) -> None:
     pictures = None if rows.pictures is None else rows.pictures.tolist()
     for what, values in (("texts", rows.texts), ("pictures", pictures)):
         if values is not None and (count := len(set(values))) < folds:
-            raise UserError(
-                f"{options.source}: {count} different {what}, but {folds} folds; fewer of them: --folds {max(count, 2)}"
-            )
+            advice = f"fewer of them: --folds {count}" if count > 1 else "no set to be measured"
+            raise UserError(f"{options.source}: {count} different {what}, but {folds} folds; {advice}")
 
 
-def apart(options: LeakOptions) -> None:
-    """Raises:
-    UserError: the balanced part would take the place of what it is made from."""
-    source, out = Path(options.source).resolve(), options.balance
-    if out is not None and out.resolve() in (source, source.parent if options.annotations else source):
-        raise UserError(f"--balance {out}: that is the set itself; name another place")
+def inputs_and_outputs(options: LeakOptions) -> tuple[list[Path], list[tuple[str, Path]]]:
+    """The files that are read, and those that are written by the option that names them."""
+    inputs, balance = [Path(options.source)], []
+    if options.annotations:
+        inputs.append(options.annotations)
+    if options.balance:  # of two files a folder of two
+        places = (
+            [options.balance / path.name for path in inputs] if options.annotations else [options.balance]
+        )
+        balance = [("--balance", place) for place in places]
+    others = (("--json", options.json), ("--page", options.page))
+    return inputs, [*balance, *((option, path) for option, path in others if path)]
 
 
 def show(found: Leaks) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from pipeline.core.progress import done
 from pipeline.core.records import Verified
 from pipeline.releasing.provenance import all_dropped
 from pipeline.reporting.score_frame import table_problems, write_frame
+from pipeline.scorers.validation import loads
 
 NAMED = {"items": ("balance", "items.jsonl"), "verdicts": ("collect", "verdicts.jsonl")}
 
@@ -45,7 +46,31 @@ def rows_of(source: str) -> Iterator[dict[str, Any]]:
         return read_jsonl(Folders().stage(stage) / name, dict)
     if not source.endswith(".jsonl"):
         raise UserError(f"{source!r}: wanted {', '.join(NAMED)}, dropped or a .jsonl file that a stage wrote")
-    return read_jsonl(source, dict)
+    return _anybodys(source)
+
+
+def _anybodys(path: str) -> Iterator[dict[str, Any]]:
+    """The records of a file that others may have written: in each no key twice, of which one value would be lost, and in all no
+    two ways to a column."""
+    ways: dict[str, tuple[str, ...]] = {}
+    for number, raw in enumerate(read_jsonl(path, msgspec.Raw), 1):
+        where = f"{path}, line {number}"
+        try:
+            row = msgspec.json.decode(raw, type=dict[str, Any])
+            loads(bytes(raw))
+        except (msgspec.DecodeError, ValueError) as error:
+            raise UserError(f"{where}: {error}") from error
+        for way in _ways(row):
+            name = ".".join(way).removeprefix(".")  # as pandas has it
+            if ways.setdefault(name, way) != way:
+                raise UserError(f"{where}: two fields would be the column {name}; rename one of them")
+        yield row
+
+
+def _ways(row: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The keys that lead to each value of a record that is no record itself."""
+    for key, value in row.items():
+        yield from ((key, *way) for way in _ways(value)) if isinstance(value, dict) else ((key,),)
 
 
 def flat(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 
 from pipeline.core.errors import Problems, UserError
 from pipeline.leaks.set_files import Rows
-from pipeline.leaks.set_forms import FORMS, RowsRead, form_of, plain
+from pipeline.leaks.set_forms import FORMS, RowsRead, first, form_of, plain
 
 # Of two values the one that counts as 1, if neither is chosen.
 ONES = {"yes", "1", "true", "uq", "unanswerable", "invalid", "positive"}
@@ -114,7 +115,7 @@ def checked(
     tell([i for i in places if not has_words(reading.texts[i])], "its text is none, or has no words")
     long = [i for i in places if len(str(reading.texts[i] or "")) > LONGEST]
     tell(long, f"its text is longer than {LONGEST:,} characters; is it the right column?")
-    tell([i for i in places if reading.labels[i] is None], "it has no label")
+    tell([i for i in places if reading.labels[i] is None], "it has no label that is known")
     if reading.pictures is not None:
         tell([i for i in places if plain(reading.pictures[i]) == ""], "it has no picture; see --group")
     if reading.ids is not None:
@@ -123,7 +124,10 @@ def checked(
     labels = np.array([reading.labels[i] is True for i in places], int)
     if len(set(labels.tolist())) < 2:
         missing = reading.meaning[0 if 1 in labels else 1]
-        problems.add("labels", f"wanted two kinds, but none of {len(places):,} rows is {missing!r}")
+        problems.add(
+            "labels",
+            f"wanted two kinds, but none of {len(places):,} rows is {missing!r}{label_values(form, source)}",
+        )
     pictures = None
     if reading.pictures is not None:
         of = {key: i for i, key in enumerate(dict.fromkeys(plain(reading.pictures[i]) for i in places))}
@@ -136,6 +140,16 @@ def checked(
     return LabelledSet(
         form, source, places, texts, labels, reading.meaning, pictures, linked, dict(reasons.most_common())
     )
+
+
+def label_values(form: str, source: Rows) -> str:
+    """What stands in the column of a form's labels, as JSON has it, so that true is told from "true"."""
+    column = first(source.columns, FORMS[form].labels) if form in FORMS else None
+    if column is None:
+        return ""
+    counts = Counter(json.dumps(value, default=repr) for value in source.column(column))
+    common = ", ".join(f"{value[:40]} ({count:,})" for value, count in counts.most_common(4))
+    return f"; {column} holds {common}; for other values give --text NAME --label NAME --positive VALUE"
 
 
 def has_words(text: object) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Sequence
@@ -48,6 +49,9 @@ def open_rows(source: str, config: str | None = None, split: str | None = None) 
         UserError: there is no such file or data set, or it cannot be read.
     """
     path = Path(source)
+    if (path.is_symlink() or path.exists()) and not (path.is_file() or path.is_dir()):
+        opened(path)  # tells of a pipe, and of a link that leads nowhere
+        raise UserError(f"{path}: no regular file; wanted a file or a data set's folder or name")
     if not path.is_file():
         return DatasetRows(source, config, split)
     if config or split:
@@ -57,6 +61,12 @@ def open_rows(source: str, config: str | None = None, split: str | None = None) 
     if path.suffix.lower() in SEPARATORS:
         return TableRows(path)
     return JsonRows(path)
+
+
+def _no_number(data: bytes) -> str:
+    """What to do, where a NaN or an infinity stands outside of texts."""
+    found = re.search(rb"\b(NaN|Infinity)\b", re.sub(rb'"(?:[^"\\]|\\.)*"', b"", data))
+    return f" ({found[1].decode()} is no JSON: write null)" if found else ""
 
 
 class JsonRows:
@@ -81,8 +91,7 @@ class JsonRows:
             raise UserError(f"{path}: {error}") from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UserError(
-                f"{path}: wanted a list of JSON objects, an object that holds one, or an object in each line: {error}"
-                " (NaN is no JSON: write null)"
+                f"{path}: wanted a list of JSON objects, an object that holds one, or an object in each line: {error}{_no_number(data)}"
             ) from error
         if self._keys and self._rows and "question_id" not in self._rows[0]:
             for key, row in zip(self._keys, self._rows, strict=True):
@@ -255,14 +264,14 @@ class JoinedRows:
     def __init__(self, questions: Path, annotations: Path) -> None:
         self._names = questions.name, annotations.name
         self._parts = JsonRows(questions), JsonRows(annotations)
-        asked, told = (part.column("question_id") for part in self._parts)
+        asked, told = ([str(key) for key in part.column("question_id")] for part in self._parts)
         place = {key: i for i, key in enumerate(told)}
         missing = [key for key in asked if key not in place]
         if missing or len(place) < len(told) or len(set(asked)) < len(asked):
             repeated = len(told) - len(place) + len(asked) - len(set(asked))
             raise UserError(
                 f"{questions} and {annotations}: {len(missing):,} questions without an annotation"
-                f" (the first: {missing[:3]}), {repeated:,} repeated question_ids; each wants one of either"
+                f" (the first: {', '.join(missing[:3])}), {repeated:,} repeated question_ids; each wants one of either"
             )
         self._places = [place[key] for key in asked]
         self.columns = list(dict.fromkeys(name for part in self._parts for name in part.columns))

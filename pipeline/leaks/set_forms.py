@@ -24,6 +24,8 @@ from pipeline.leaks.set_files import Rows
 
 YES_NO = {"yes": True, "no": False}
 CAN_NOT = {"0": True, "1": False, "false": True, "true": False}  # of a column that says what can be answered
+ANSWERABLE = ("answerable", "is_answerable")
+ANSWERS = ("answer", "gt_answer", "multiple_choice_answer", "label")
 OPTIONS = "ABCDE"  # of MM-UPD
 
 
@@ -40,10 +42,11 @@ class RowsRead(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A form that is known by its columns."""
+    """A form that is known by its columns; `labels`: the columns that its labels may be in, of which it has one."""
 
     columns: frozenset[str]
     read: Callable[[Rows], RowsRead]
+    labels: Sequence[str] = (*ANSWERABLE, *ANSWERS)
 
 
 def rgqa(source: Rows) -> RowsRead:
@@ -114,7 +117,7 @@ def mm_upd(source: Rows) -> RowsRead:
 def vqa_v2(source: Rows) -> RowsRead:
     kinds, answers = source.column("answer_type"), source.column("multiple_choice_answer")
     labels = [
-        YES_NO[answer] if kind == "yes/no" and answer in YES_NO else "not answered yes or no"
+        YES_NO[plain(answer)] if kind == "yes/no" and plain(answer) in YES_NO else "not answered yes or no"
         for kind, answer in zip(kinds, answers, strict=True)
     ]
     ids = source.column("question_id") if "question_id" in source.columns else None
@@ -146,8 +149,6 @@ def vqa_style(source: Rows) -> RowsRead:
 
 TEXTS = ("question", "sent", "text")
 PICTURES = ("image_id", "imageId", "img_id", "image_source", "image", "filename")
-ANSWERABLE = ("answerable", "is_answerable")
-ANSWERS = ("answer", "gt_answer", "multiple_choice_answer", "label")
 IDS = ("question_id", "questionId", "qid", "id")
 # The first that fits.
 FORMS = {
@@ -163,7 +164,7 @@ FORMS = {
     "POPE (hub)": Form(
         frozenset(("question_id", "question", "answer", "image_source", "category")), pope_of_the_hub
     ),
-    "MM-UPD": Form(frozenset(("index", "question", "type", "masked_answer", "A")), mm_upd),
+    "MM-UPD": Form(frozenset(("index", "question", "type", "masked_answer", "A")), mm_upd, ("type",)),
     "VizWiz": Form(frozenset(("image", "question", "answerable")), vizwiz),
     "VQA v2, yes or no": Form(
         frozenset(("question", "image_id", "answer_type", "multiple_choice_answer")), vqa_v2

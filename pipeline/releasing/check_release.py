@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import read_json, read_jsonl, sha256_file, write_text
-from pipeline.core.records import Item, Subset
+from pipeline.core.files import opened, read_json, read_jsonl, sha256_file, write_text
+from pipeline.core.records import Item, Record, Subset
+from pipeline.releasing.errata import FILE as ERRATA
+from pipeline.releasing.errata import Erratum
 from pipeline.releasing.provenance import Provenance
+from pipeline.releasing.release_params import ReleaseRecord
 from pipeline.releasing.subset_files import Prediction, RgqaRow, SanityScores, rgqa_rows, score_predictions
+from pipeline.releasing.subset_table import table_rows
 
 SUMS = "CHECKSUMS.sha256"
 COMPILED = "__pycache__"
 TOLERANCE = 1e-6  # the stated scores are rounded to six places
+
+
+class _Audit(Record, forbid_unknown_fields=False):
+    """What audit.json has in a release of any kind."""
+
+    subsets: dict[Subset, dict[str, Any]]
+    warnings: list[str]
+    table: str
 
 
 def write_checksums(folder: Path) -> None:
@@ -39,16 +54,18 @@ def check_checksums(folder: Path) -> int:
             f"{folder}: there is no such folder; wanted a release's, data/release/<data set>/<version>"
         )
     problems = Problems(f"{folder}: the release is not as it was published")
-    if not (folder / SUMS).is_file():
+    if not (folder / SUMS).exists():
         problems.add(SUMS, "no such file; this is not a release folder, or a part of one")
         problems.raise_if_any()
-    try:
-        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError:
-        raise UserError(
-            f"{folder / SUMS}: not UTF-8, so not as it was published; get the release anew"
-        ) from None
-    expected = {line[66:]: line[:64] for line in lines}
+    expected: dict[str, str] = {}
+    for number, line in enumerate(_sums(folder / SUMS), 1):
+        known = re.fullmatch("([0-9a-f]{64})  (.+)", line)
+        if not known:
+            problems.add(f"{SUMS}, line {number}", f"wanted a sum, two blanks and a file, got {line[:80]!r}")
+        elif Path(known[2]).is_absolute() or ".." in Path(known[2]).parts:
+            problems.add(f"{SUMS}, line {number}", f"{known[2]} points outside the release")
+        else:
+            expected[known[2]] = known[1]
     present = set(files_of(folder))
     for path in sorted(set(expected) | present):
         if path not in present:
@@ -61,6 +78,14 @@ def check_checksums(folder: Path) -> int:
             problems.add(path, "its bytes have changed")
     problems.raise_if_any()
     return len(expected)
+
+
+def _sums(path: Path) -> list[str]:
+    try:
+        with opened(path) as file:
+            return file.read().decode().splitlines()
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: not UTF-8, so not as it was published; get the release anew") from None
 
 
 def files_of(folder: Path) -> list[str]:
@@ -81,7 +106,7 @@ def released(folder: Path) -> Iterator[Item]:
 
 
 def check_release(folder: Path) -> str:
-    """Check the sums of all files, that RGQA's files and the provenance tell of the same items, and that scoring the
+    """Check the sums of all files, that each subset's files and the provenance tell of the same items, and that scoring the
     sanity predictions anew gives the stated scores. Returns one line saying what was checked.
 
     Raises:
@@ -89,28 +114,89 @@ def check_release(folder: Path) -> str:
     """
     files = check_checksums(folder)
     problems = Problems(f"{folder}: the release does not pass its sanity check")
-    items, compared, rehearsal = Counter[Subset](), 0, False
-    for item in released(folder):
-        items[item.subset] += 1
-        rehearsal = rehearsal or item.rehearsal
-    for subset in items:  # of no more than one are the items held
-        members = [item for item in released(folder) if item.subset == subset]
-        rows = read_json(folder / "rgqa" / f"{subset}.json", list[RgqaRow])
-        if rows != list(rgqa_rows(members, rows[0].canary if rows else "")):
-            problems.add(f"rgqa/{subset}.json", "its rows are not those of provenance.jsonl")
-        stated = read_json(folder / "sanity" / subset / "expected.json", dict[str, SanityScores])
-        for name, expected in stated.items():
-            predictions = read_json(folder / "sanity" / subset / f"{name}.json", list[Prediction])
-            scores = score_predictions(members, predictions)
-            compared += 1
-            figures = [np.array(msgspec.structs.astuple(row), float) for row in (expected, scores)]
-            if not np.allclose(*figures, rtol=0, atol=TOLERANCE, equal_nan=True):
-                problems.add(f"sanity/{subset}/{name}.json", f"scores are {scores}, stated are {expected}")
+    kinds = {"params.json": ReleaseRecord, "audit.json": _Audit, ERRATA: list[Erratum]}
+    for name, kind in kinds.items():
+        with _gathered(problems):
+            if name != ERRATA or (folder / name).exists():  # not every release knows of any
+                read_json(folder / name, kind)
+    items, compared, rehearsal = Counter[tuple[Subset, str]](), 0, False
+    with _gathered(problems):
+        for item in released(folder):
+            items[item.subset, item.part] += 1
+            rehearsal = rehearsal or item.rehearsal
+        _files_of_items(folder, items, problems)
+        subsets: set[Subset] = {subset for subset, _ in items}
+        for subset in sorted(subsets):  # of no more than one are the items held
+            compared += _check_subset(folder, subset, problems)
     problems.raise_if_any()
     return (
         f"{'a REHEARSAL, no benchmark: ' if rehearsal else ''}{files} files whole, "
         f"{items.total():,} items agree, {compared} sanity predictions get their scores"
     )
+
+
+@contextmanager
+def _gathered(problems: Problems) -> Iterator[None]:
+    """What cannot be read is one problem among others."""
+    try:
+        yield
+    except UserError as error:
+        problems.lines += error.problems
+
+
+def _files_of_items(folder: Path, items: Collection[tuple[Subset, str]], problems: Problems) -> None:
+    """Each subset and part that has items has its files, and no other has any."""
+    if not items:
+        problems.add("provenance.jsonl", "no item in it")
+    wanted = {f"data/{subset}-{part}.parquet" for subset, part in items}
+    wanted |= {
+        path for subset, _ in items for path in (f"rgqa/{subset}.json", f"sanity/{subset}/expected.json")
+    }
+    present = {path for path in files_of(folder) if re.match(r"data/|rgqa/|sanity/.*/expected\.json$", path)}
+    for path in sorted(wanted ^ present):
+        what = (
+            "missing, though provenance.jsonl has its items"
+            if path in wanted
+            else "provenance.jsonl has no item of it"
+        )
+        problems.add(path, what)
+
+
+def _check_subset(folder: Path, subset: Subset, problems: Problems) -> int:
+    """Hold a subset's files against its items; returns how many sanity predictions were scored anew."""
+    members = [item for item in released(folder) if item.subset == subset]
+    other, compared = "its rows are not those of provenance.jsonl", 0
+    if (path := folder / "rgqa" / f"{subset}.json").exists():
+        with _gathered(problems):
+            rows = read_json(path, list[RgqaRow])
+            if rows != list(rgqa_rows(members, rows[0].canary if rows else "")):
+                problems.add(f"rgqa/{subset}.json", other)
+    for part in dict.fromkeys(item.part for item in members):
+        if (path := folder / "data" / f"{subset}-{part}.parquet").exists():
+            with _gathered(problems):
+                told = Counter(
+                    (item.item_id, item.picture_id, item.text, item.answer, int(item.unanswerable))
+                    for item in members
+                    if item.part == part
+                )
+                if Counter(table_rows(path)) != told:
+                    problems.add(f"data/{path.name}", other)
+    home = folder / "sanity" / subset
+    with _gathered(problems):
+        stated = read_json(home / "expected.json", dict[str, SanityScores]) if home.exists() else {}
+        if home.exists() and not stated:
+            problems.add(f"sanity/{subset}/expected.json", "no scores in it")
+        for name, expected in stated.items():
+            compared += 1
+            predictions = read_json(home / f"{name}.json", list[Prediction])
+            if Counter(row.questionId for row in predictions) != Counter(item.item_id for item in members):
+                problems.add(f"sanity/{subset}/{name}.json", other)
+                continue
+            scores = score_predictions(members, predictions)
+            figures = [np.array(msgspec.structs.astuple(row), float) for row in (expected, scores)]
+            if not np.allclose(*figures, rtol=0, atol=TOLERANCE, equal_nan=True):
+                problems.add(f"sanity/{subset}/{name}.json", f"scores are {scores}, stated are {expected}")
+    return compared
 
 
 def publish(release: Path, target: Path) -> str:

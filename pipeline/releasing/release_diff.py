@@ -11,6 +11,7 @@ from pipeline.core.records import SUBSETS, Subset
 from pipeline.releasing.errata import FILE as ERRATA
 from pipeline.releasing.errata import Erratum
 from pipeline.releasing.provenance import Provenance
+from pipeline.releasing.release_params import ReleaseRecord
 from pipeline.releasing.subset_files import RgqaRow
 
 PROVENANCE = "provenance.jsonl"
@@ -109,12 +110,12 @@ def subsets_of(folder: Path) -> dict[Subset, Items]:
 
 def named(folder: Path) -> str:
     """Data set and version of a release."""
-    params = read_json(folder / "params.json")
-    return f"{params.get('dataset', '')} {params.get('version', '')}"
+    record = read_json(folder / "params.json", ReleaseRecord)
+    return f"{record.dataset} {record.version}"
 
 
 def _licence(folder: Path) -> str:
-    path, version = folder / "LICENSE", read_json(folder / "params.json").get("version", "")
+    path, version = folder / "LICENSE", read_json(folder / "params.json", ReleaseRecord).version
     return path.read_text(encoding="utf-8").replace(version, "VERSION") if path.is_file() else ""
 
 

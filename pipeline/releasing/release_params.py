@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from pipeline.core.params import Params
+from pipeline.core.records import Record
 
 Filled = Annotated[str, msgspec.Meta(min_length=1)]
 Address = Annotated[str, msgspec.Meta(pattern=r"^https?://\S+$")]  # it becomes a link, on cards and pages
@@ -59,3 +60,20 @@ class ReleaseParams(Params):
     personal_information: str = ""
     folds: Annotated[int, msgspec.Meta(ge=2)] = 5
     seed: int = 0
+
+
+class _Told(Record, forbid_unknown_fields=False):
+    origin: str = ""
+
+
+class _Audited(Record, forbid_unknown_fields=False):
+    limits: dict[str, float] = msgspec.field(default_factory=dict)
+
+
+class ReleaseRecord(Record, forbid_unknown_fields=False):
+    """What a release's params.json tells those who look at a release, among much that they do not need."""
+
+    dataset: str
+    version: str
+    release: _Told = _Told()
+    audit: _Audited = _Audited()

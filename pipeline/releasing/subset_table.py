@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pipeline.core.errors import OUTSIDE, UserError
 from pipeline.core.files import replacing
 from pipeline.core.records import Item, Picture
 
@@ -65,6 +66,26 @@ def write_subset_table(
         # What readers are told are the types of the columns, not that a dictionary was given.
         stored = {b"ARROW:schema": base64.b64encode(told.serialize())}
         writer.add_key_value_metadata({key.decode(): text for key, text in (told.metadata | stored).items()})
+
+
+def table_rows(path: Path) -> Iterator[tuple[str, str, str, str, int]]:
+    """Of each row of such a table id, picture, question, answer and label, in some order.
+
+    Raises:
+        UserError: it is no Parquet file, cut off, or has other columns.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        table = pyarrow.parquet.ParquetFile(path)
+        for group in range(table.num_row_groups):
+            rows = table.read_row_group(group, ["item_id", "picture_id", "question", "answer", "label"])
+            yield from zip(*rows.to_pydict().values(), strict=True)
+    except (pyarrow.ArrowException, OSError, KeyError) as error:
+        if isinstance(error, OSError) and error.errno in OUTSIDE:
+            raise
+        raise UserError(f"{path}: no Parquet file, or cut off: {error}") from error
 
 
 def row_groups(

@@ -18,6 +18,7 @@ from pipeline.core.pages import data_uri, render
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Picture
+from pipeline.reporting.outputs import page_of
 from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.items import Benchmark, BenchmarkItem
 from pipeline.scorers.validation import InputError
@@ -65,7 +66,7 @@ def look_report(name: str, seed: int = 0, out: Path | None = None) -> Path:
         f"{count} items, drawn by lot: of part test of each subset the pairs whose ids hash lowest. Nobody chose them, and other "
         "models get the same."
     )
-    out = out or folders.home / "look.html"
+    out = page_of(folders, out, "look.html")
     return write_page(out, pairs, sight, lead, f"rgqa report --look {name}")
 
 

@@ -16,7 +16,9 @@ from pipeline.core.progress import done
 from pipeline.core.records import SUBSETS, Subset
 from pipeline.releasing.release_diff import CHANGES, Items, change_counts, changed, named, subsets_of
 from pipeline.releasing.release_facts import SubsetCounts, counted
+from pipeline.releasing.release_params import ReleaseRecord
 from pipeline.reporting.blind_rows import TextFinding, attack_rows, finding
+from pipeline.reporting.outputs import apart
 
 HERE = Path(__file__).parent
 SHOWN = 12  # changes of each subset that are listed
@@ -39,8 +41,9 @@ def release_pair(folders: tuple[Path, Path], out: Path) -> Path:
     """Write the page and return its path.
 
     Raises:
-        UserError: one of them is no release's folder, or its audit.json is of another form.
+        UserError: one of them is no release's folder, the page would lie in it, or its audit.json is of another form.
     """
+    apart([("--out", out)], folders)
     both = [subsets_of(folder) for folder in folders]
     sides = [_side(folder, items) for folder, items in zip(folders, both, strict=True)]
     names: list[Subset] = [name for name in SUBSETS if any(name in items for items in both)]
@@ -64,13 +67,14 @@ def release_pair(folders: tuple[Path, Path], out: Path) -> Path:
 
 
 def _side(folder: Path, items: Mapping[Subset, Items]) -> Side:
-    params, rows = read_json(folder / "params.json"), [row for of in items.values() for row in of.values()]
+    record = read_json(folder / "params.json", ReleaseRecord)
+    rows = [row for of in items.values() for row in of.values()]
     audit = read_json(folder / "audit.json", AuditReport)
-    blind = finding(attack_rows(audit, params.get("audit", {}).get("limits", {})))
+    blind = finding(attack_rows(audit, record.audit.limits))
     uqs = {name: [row for row in of.values() if row.item.unanswerable] for name, of in items.items()}
     return Side(
         name=named(folder),
-        origin=params.get("release", {}).get("origin", ""),
+        origin=record.release.origin,
         simulated=any(row.item.simulated for row in rows),
         rehearsal=any(row.item.rehearsal for row in rows),
         counts={name: counted(name, [row.item for row in of.values()]) for name, of in items.items()},

@@ -19,6 +19,7 @@ from pipeline.releasing.release_facts import HOW, PAIRING, counted
 from pipeline.reporting import blind_rows, figures, sunburst
 from pipeline.reporting.funnel import funnels, overview
 from pipeline.reporting.gallery import MOST, gallery
+from pipeline.reporting.outputs import page_of
 from pipeline.reporting.run_files import Run
 
 HERE = Path(__file__).parent
@@ -38,7 +39,7 @@ def report(out: Path | None = None, cards: int = 12) -> Path:
             f"--gallery is {cards}, wanted 0 to {MOST} items of each subset (more would make the page too heavy)"
         )
     folders = Folders()
-    out = out or folders.home / "report.html"
+    out = page_of(folders, out, "report.html")
     run = Run(folders, params.version())
     html = page(run, cards)
     write_text(out, html)

@@ -20,6 +20,7 @@ from pipeline.leaderboard.board import basis
 from pipeline.leaderboard.board_rows import BoardRow, benchmark_of, every_row
 from pipeline.leaderboard.paired_scores import answered
 from pipeline.reporting.gallery import MOST, SMALL, data_uri
+from pipeline.reporting.outputs import page_of
 from pipeline.scorers.answered import Answered, Options
 from pipeline.scorers.items import BenchmarkItem
 
@@ -63,7 +64,7 @@ def compare(names: tuple[str, str], out: Path | None = None, cards: int = 12) ->
     if not 0 <= cards <= MOST:
         raise UserError(f"--gallery is {cards}, wanted 0 to {MOST} items of each subset")
     folders = Folders()
-    out = out or folders.home / "compare.html"
+    out = page_of(folders, out, "compare.html")
     release = folders.release(params.version())
     benchmark = benchmark_of(release)
     rows = chosen(names, every_row(folders, release, benchmark))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
-from pipeline.core.errors import UserError
+from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import replacing
 from pipeline.scorers.differences import GROUPS, numbers
 from pipeline.scorers.model_report import Report
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 COLUMNS = ["model", "subset", "group", "score", "value", "low", "high"]
 SUFFIXES = (".csv", ".xlsx", ".parquet")
-EXCEL_ROWS = 1_048_576  # of a sheet, its head included
+EXCEL_ROWS, EXCEL_COLUMNS = 1_048_576, 16_384  # of a sheet, its head included
+EXCEL_TEXT = 32_767  # letters of a cell
 NONE = (float("nan"), float("nan"))  # no interval
 
 
@@ -84,13 +86,13 @@ def write_frame(frame: pd.DataFrame, path: Path, source: str = "scores") -> None
     import pyarrow as pa
 
     kind = path.suffix.lower()
-    if kind == ".xlsx" and len(frame) >= EXCEL_ROWS:
-        raise UserError(f"{source}: {len(frame):,} rows do not fit an Excel sheet; write .parquet or .csv")
+    # In memory: a workbook that a full disk cuts off is told by its packer, too, in words of its own.
+    sheet = _sheet(frame, source) if kind == ".xlsx" else b""
     with replacing(path) as file:
         if kind == ".csv":
             frame.to_csv(file, index=False)
         elif kind == ".xlsx":
-            _write_sheet(frame, file)
+            file.write(sheet)
         else:
             try:
                 frame.to_parquet(file, index=False)
@@ -99,13 +101,25 @@ def write_frame(frame: pd.DataFrame, path: Path, source: str = "scores") -> None
                 raise UserError(f"{source}: a column is of no one type, so write .csv: {error}") from error
 
 
-def _write_sheet(frame: pd.DataFrame, file: BinaryIO) -> None:
+def _sheet(frame: pd.DataFrame, source: str) -> bytes:
     import pandas as pd
 
+    rows, columns = frame.shape
+    if rows >= EXCEL_ROWS or columns > EXCEL_COLUMNS:
+        raise UserError(
+            f"{source}: {rows:,} rows and {columns:,} columns do not fit an Excel sheet; write .parquet or .csv"
+        )
+    problems = Problems(f"{source}: cells of Excel hold {EXCEL_TEXT:,} letters; write .csv")
+    for name in frame.columns:
+        for number, value in enumerate(frame[name], 2):  # as a sheet counts, the head is row 1
+            if isinstance(value, str) and len(value) > EXCEL_TEXT:
+                problems.add(f"row {number}, column {name}", f"{len(value):,} letters")
+    problems.raise_if_any()
     frame = frame.replace(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "\ufffd", regex=True)
-    with pd.ExcelWriter(file, engine="openpyxl") as writer:
+    with pd.ExcelWriter(file := BytesIO(), engine="openpyxl") as writer:
         frame.to_excel(writer, sheet_name="table", index=False, freeze_panes=(1, 0))
         for row in writer.sheets["table"].iter_rows():
             for cell in row:
                 if cell.data_type == "f":
                     cell.data_type = "s"
+    return file.getvalue()

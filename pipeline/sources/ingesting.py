@@ -64,7 +64,7 @@ def format_of(source: Path, wanted: Format | Literal["auto"]) -> Format:
         return "table"
     raise UserError(
         f"{source}: neither GQA's files (a folder questions1.2) nor a table ({' or '.join(own_table.FILES)}); "
-        "data/README.md says what to put there"
+        f"{own_table.in_its_place(source)}data/README.md says what to put there"
     )
 
 
@@ -212,8 +212,12 @@ def target(data_set: str, name: str) -> Path:
     """A file to be made in the source folder of a data set.
 
     Raises:
-        UserError: there is no such folder, or the file is there already.
+        UserError: that is no name, there is no such folder, or the file is there already.
     """
+    if not is_id(data_set):
+        raise UserError(
+            f"{data_set!r}: no data set's name; wanted that of a folder in data/, as rgqa init made it"
+        )
     source = Folders(data_set).source
     if not source.is_dir():
         raise UserError(f"{source}: no such folder; run: rgqa init {data_set}")

@@ -75,7 +75,8 @@ def questions(
     """
     present = [name for name in FILES if (source / name).is_file()]
     if len(present) != 1:
-        problems.add(" or ".join(FILES), f"expected one of them, there are {len(present)}")
+        what = f"{in_its_place(source)}expected one of them, there are {len(present)}"
+        problems.add(" or ".join(FILES), what)
         return
     table: dict[str, tuple[str, TableRow]] = {}
     for where, row in _checked(source / present[0], problems):
@@ -89,6 +90,24 @@ def questions(
         fields: dict[str, Any] = msgspec.structs.asdict(row) | {"split": row.split or default}
         if fields["split"] in splits:
             yield Question(picture_id=_picture_id(fields.pop("picture")), **fields)
+
+
+def in_its_place(source: Path) -> str:
+    """What lies there under a table's name and is none, for messages; "" where nothing does."""
+    told = ""
+    for path in sorted(source.iterdir()) if source.is_dir() else ():
+        if path.name.lower() in FILES and not (path.name in FILES and path.is_file()):
+            what = (
+                "to be written in small letters"
+                if path.is_file()
+                else "a folder, not a file"
+                if path.is_dir()
+                else "a link that leads to no file"
+                if path.is_symlink()
+                else "no regular file"
+            )
+            told += f"{path.name} is {what}; "
+    return told
 
 
 def _picture_id(picture: str) -> str:
@@ -165,7 +184,12 @@ def _csv(path: Path) -> list[list[Any]]:
             return len({_column(name) for name in next(parsed(delimiter), [])} & _COLUMNS)
         return 0
 
-    return [[cell or None for cell in row] for row in parsed(max(DELIMITERS, key=known))]
+    rows: list[list[Any]] = []
+    try:
+        rows.extend([cell or None for cell in row] for row in parsed(max(DELIMITERS, key=known)))
+    except csv.Error as error:
+        raise ValueError(f"row {len(rows) + 1}: {error}") from error
+    return rows
 
 
 def _column(name: object) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -29,14 +29,18 @@ from pipeline.sources.json_members import UNREADABLE, mapped, write_members
 T = TypeVar("T")
 
 
+Whole = Annotated[int, msgspec.Meta(ge=0)]
+Size = Annotated[int, msgspec.Meta(ge=1)]
+
+
 class _Picture(msgspec.Struct):
-    image_id: int
-    width: int
-    height: int
+    image_id: Whole
+    width: Size
+    height: Size
 
 
 class _Object(msgspec.Struct):
-    object_id: int
+    object_id: Whole
     x: int
     y: int
     w: int
@@ -53,7 +57,7 @@ class _Relationship(msgspec.Struct):
 
 
 class _Graph(msgspec.Struct):
-    image_id: int
+    image_id: Whole
     objects: list[_Object]
     relationships: list[_Relationship] = []
 
@@ -82,11 +86,11 @@ def scenes(
         UserError: a file is missing or of another form.
     """
     sizes = {picture.image_id: picture for picture in read_json(picture_file, list[_Picture])}
-    attribute_rows = _rows(attribute_file, _Attributes) if attribute_file else []
+    attribute_rows = _rows(attribute_file, _Attributes, "attributes") if attribute_file else []
     described = {row.image_id: row.attributes for row in attribute_rows}
     graphs, attributes = msgspec.json.Decoder(_Graph), msgspec.json.Decoder(list[_Described])
     seen: set[int] = set()
-    for number, raw in enumerate(_rows(graph_file, msgspec.Raw)):
+    for number, raw in enumerate(_rows(graph_file, msgspec.Raw, "scene graphs")):
         where = f"{graph_file.name}, graph {number}"
         try:
             graph = graphs.decode(raw)
@@ -100,6 +104,9 @@ def scenes(
         if graph.image_id not in sizes:
             problems.add(where, f"picture {graph.image_id} is not in {picture_file.name}")
             continue
+        for object_id, count in Counter(thing.object_id for thing in graph.objects).items():
+            if count > 1:
+                problems.add(where, f"object {object_id} is in the picture {count} times")
         size = sizes[graph.image_id]
         objects = _objects(graph, extra, left_out)
         yield str(graph.image_id), SceneRow(width=size.width, height=size.height, objects=objects)
@@ -162,7 +169,7 @@ def _plain(names: Iterable[str]) -> list[str]:
     return [plain for name in names if (plain := " ".join(name.lower().split()))]
 
 
-def _rows(path: Path, kind: type[T]) -> list[T]:
+def _rows(path: Path, kind: type[T], what: str) -> list[T]:
     """The rows of a JSON list, whose large parts stay undecoded: the files have up to 750 MB."""
     try:
         return msgspec.json.decode(mapped(path), type=list[kind])
@@ -173,4 +180,4 @@ def _rows(path: Path, kind: type[T]) -> list[T]:
         OSError,
         RecursionError,
     ) as error:  # what mmap says of an empty file, and msgspec of a damaged one
-        raise UserError(f"{path}: empty, cut off, or not a list of scene graphs ({error})") from error
+        raise UserError(f"{path}: empty, cut off, or not a list of {what} ({error})") from error

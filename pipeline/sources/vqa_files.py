@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -17,11 +18,14 @@ from pipeline.core.files import read_json, write_jsonl
 from pipeline.core.records import Split
 from pipeline.sources.ingesting import target
 from pipeline.sources.own_table import TableRow
+from pipeline.sources.picture_files import is_id
+
+Whole = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class _Question(msgspec.Struct):
-    question_id: int
-    image_id: int
+    question_id: Whole
+    image_id: Whole
     question: str
 
 
@@ -35,8 +39,8 @@ class _Answer(msgspec.Struct):
 
 
 class _Annotation(msgspec.Struct):
-    question_id: int
-    image_id: int
+    question_id: Whole
+    image_id: Whole
     answers: list[_Answer]
     multiple_choice_answer: str = ""
     question_type: str = ""
@@ -71,6 +75,8 @@ def questions(
         answered[annotation.question_id] = annotation
     if prefix is None:
         prefix = f"COCO_{asked.data_subtype}_" if asked.data_subtype else ""
+    if not is_id(f"{prefix}0"):
+        problems.add(f"prefix {prefix!r}", "names of pictures have letters, digits, '.', '-' and '_' only")
     rows = []
     for row in asked.questions:
         where = f"{question_file.name}, question {row.question_id}"

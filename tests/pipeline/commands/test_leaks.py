@@ -1,6 +1,7 @@
 """`rgqa leaks` from the command line."""
 
 import json
+import os
 
 import pytest
 from typer.testing import CliRunner
@@ -76,7 +77,14 @@ def test_the_balanced_part_is_written_in_the_form_of_the_file_and_measured(tmp_p
         ),
         (("{}", "--where", "label=yes"), "none of 60 rows is 'no'"),
         (("{}", "--folds", "200"), "200 folds; fewer of them: --folds"),
-        (("{}", "--balance", "s.json"), "--balance s.json: that is the set itself"),
+        (("{}", "--balance", "s.json"), "--balance s.json: that is read, or in a folder that is"),
+        (("{}", "--page", "s.json"), "--page s.json: that is read, or in a folder that is"),
+        (("{}", "--json", "link.json"), "--json link.json: that is read, or in a folder that is"),
+        (("{}", "--json", "x", "--page", "x"), "--page x: that is the place of --json, too"),
+        (("{}", "--annotations", "s.json", "--balance", "."), "--balance s.json: that is read"),
+        (("same.json",), "1 different texts, but 5 folds; no set to be measured"),
+        (("pipe",), "pipe: a pipe where a file was expected"),
+        (("/dev/zero",), "/dev/zero: no regular file"),
         (("{}", "--annotations", "nosuch"), "nosuch: no such file"),
         (("{}", "--split", "test"), "s.json: a file; --config and --split choose from a data set by name"),
         (("{}", "--annotations", "s.json", "--config", "x"), "--annotations is for two files"),
@@ -84,10 +92,14 @@ def test_the_balanced_part_is_written_in_the_form_of_the_file_and_measured(tmp_p
 )
 def test_a_mistake_is_one_message_and_exit_code_1(tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
-    pope(tmp_path / "s.json")
+    rows = pope(tmp_path / "s.json")
+    (tmp_path / "same.json").write_text(json.dumps([row | {"text": "Is it?"} for row in rows]))
+    (tmp_path / "link.json").symlink_to("s.json")
+    os.mkfifo(tmp_path / "pipe")
+    before = (tmp_path / "s.json").read_text()
     ran = run(*(word.format("s.json") for word in words))
     assert ran.exit_code == 1 and message in ran.stderr and "Traceback" not in ran.output
-    assert ran.stderr.startswith("error: ")
+    assert ran.stderr.startswith("error: ") and (tmp_path / "s.json").read_text() == before
 
 
 def test_a_set_that_cannot_be_balanced_is_said_and_nothing_is_written(tmp_path):

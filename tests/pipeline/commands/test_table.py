@@ -1,5 +1,7 @@
 """`rgqa table`: the same rows as CSV, Excel and Parquet."""
 
+import json
+
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -71,12 +73,31 @@ def test_what_cannot_be_written_is_refused_with_one_message(tiny_run, monkeypatc
     assert code == 1 and output.startswith("error: ") and error in " ".join(output.split())
 
 
+@pytest.mark.parametrize(
+    ("rows", "out", "error"),
+    [
+        ('{"a": {"b": 1}, "a.b": 2}', "t.csv", "line 1: two fields would be the column a.b; rename one"),
+        ('{"a": {"b": 1}}\n{"a.b": 2}', "t.csv", "line 2: two fields would be the column a.b; rename one"),
+        ('{"a": 1, "a": 2}', "t.csv", "line 1: an object has the key a twice; keep one"),
+        ('{"b": {"a": 1, "a": 2}}', "t.csv", "line 1: an object has the key a twice; keep one"),
+        ('{"a": NaN}', "t.csv", "line 1: "),
+        ("[1]", "t.csv", "line 1: Expected `object`, got `array`"),
+        ('{"a": 1}\n{"a": "%s"}' % ("x" * 32_768), "t.xlsx", "row 3, column a: 32,768 letters"),
+        (json.dumps(dict.fromkeys(map(str, range(16_385)))), "t.xlsx", "16,385 columns do not fit"),
+    ],
+)  # fmt: skip
+def test_rows_of_which_something_would_be_lost_are_refused(tmp_path, rows, out, error):
+    (tmp_path / "rows.jsonl").write_text(rows + "\n")
+    code, output = table(tmp_path / "rows.jsonl", "--out", tmp_path / out)
+    assert code == 1 and output.startswith("error: ") and error in output and not (tmp_path / out).exists()
+
+
 def test_more_rows_than_a_sheet_has_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.reporting.score_frame.EXCEL_ROWS", 3)
     source = tmp_path / "rows.jsonl"
     source.write_text('{"a": 1}\n' * 3)
     code, output = table(source, "--out", tmp_path / "rows.xlsx")
-    assert code == 1 and "3 rows do not fit" in output and not (tmp_path / "rows.xlsx").exists()
+    assert code == 1 and "3 rows and 1 columns do not fit" in output and not (tmp_path / "rows.xlsx").exists()
 
 
 def test_a_column_of_numbers_and_texts_is_refused_for_parquet_and_a_missing_list_stays_empty(tmp_path):

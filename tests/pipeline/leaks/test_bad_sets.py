@@ -80,6 +80,8 @@ CASES: list[tuple[str, str, str | bytes | Callable[[], bytes], str]] = [
     ("nested deeply", "s.json", "[" * 100_000, "wanted a list of JSON objects"),
     ("UTF-16", "s.json", PLAIN.encode("utf-16"), "wanted a list of JSON objects"),
     ("NaN for a label", "s.json", changed(answer=float("nan")), "NaN is no JSON: write null"),
+    ("an infinity in a line", "s.jsonl", LINES.replace('"yes"', "-Infinity"), "(Infinity is no JSON: write null)"),
+    ("NaN in a text alone", "s.json", PLAIN.replace("cat", "NaN")[:-9], "truncated\n"),
     ("no label", "s.json", changed(answer=None), "row 1: it has no label"),
     ("a third label", "s.json", changed(answer="perhaps"), "say which counts against all others: --positive VALUE"),
     ("one label alone", "s.json", PLAIN.replace('"no"', '"yes"'), "wanted two kinds"),
@@ -111,3 +113,22 @@ def test_a_set_is_read_as_meant_or_told_in_one_message(tmp_path: Path, capsys, n
     if not said:
         assert found[0].texts == [row["question"] for row in ROWS]
         assert found[0].labels.tolist() == [1, 0, 1, 0] and found[0].pictures.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ((True, False), "answer holds true (2), false (2); for other values give --text NAME --label NAME --positive"),
+        ((0, 1, 2), "answer holds 0 (2), 1 (1), 2 (1); for"),
+        ((["yes"], ["no"]), 'answer holds ["yes"] (2), ["no"] (2); for'),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("more", [{}, {"image_id": 1, "answer_type": "yes/no"}, {"image_source": 1, "category": "x", "question_id": 1}])  # fmt: skip
+def test_labels_of_another_kind_are_told_as_they_are(tmp_path: Path, capsys, labels, more, said):
+    name = "multiple_choice_answer" if "answer_type" in more else "answer"
+    rows = [
+        {"question": f"Is it {i}?", "image": f"p{i}", name: labels[i % len(labels)]} | more for i in range(4)
+    ]
+    (tmp_path / "s.json").write_text(json.dumps(rows))
+    message = told(capsys, lambda: read_set(open_rows(str(tmp_path / "s.json")), "s.json"))
+    assert said in message and "none of" in message

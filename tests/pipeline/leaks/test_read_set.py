@@ -86,7 +86,8 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path):
         "s: 4 problems",
         "row 1: its text is none, or has no words (1 in all)",
         "row 1, 2: its id is not its alone (2 in all)",
-        "labels: wanted two kinds, but none of 3 rows is 'no'",
+        "labels: wanted two kinds, but none of 3 rows is 'no'; label holds \"yes\" (3); "
+        "for other values give --text NAME --label NAME --positive VALUE",
         "pictures: all rows have the same one; name another column: --group NAME",
     ]
 

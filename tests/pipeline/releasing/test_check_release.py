@@ -135,3 +135,64 @@ def test_what_the_hub_leaves_in_a_download_is_no_part_of_it_nor_is_what_a_link_l
     publish(copy, tmp_path / "published")
     names = {path.name for path in (tmp_path / "published").rglob("*")}
     assert "README.md" in names and not names & {".gitattributes", ".cache", "more", "key"}
+
+
+def emptied(copy):
+    (copy / "provenance.jsonl").write_text("")
+
+
+def without_a_table(copy):
+    (copy / "data/pt-hard-dev.parquet").unlink()
+
+
+def one_prediction_less(copy):
+    path = copy / "sanity/pt-hard/blind.json"
+    path.write_text(json.dumps(json.loads(path.read_text())[1:]))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (emptied, "provenance.jsonl: no item in it\ndata/clip-easy-dev.parquet: provenance.jsonl has no item of it\n"),
+        (without_a_table, "data/pt-hard-dev.parquet: missing, though provenance.jsonl has its items"),
+        (one_prediction_less, "sanity/pt-hard/blind.json: its rows are not those of provenance.jsonl"),
+        (("provenance.jsonl", "{}"), "provenance.jsonl, line 1: not a Provenance"),
+        (("params.json", "[1]"), "params.json: not what is expected here: Expected `object`"),
+        (("audit.json", "[1]"), "audit.json: not what is expected here: Expected `object`"),
+        (("errata.json", '{"a": 1}'), "errata.json: not what is expected here: Expected `array`"),
+        (("data/pt-hard-dev.parquet", "junk"), "data/pt-hard-dev.parquet: no Parquet file, or cut off"),
+        (("rgqa/other.json", "[]"), "rgqa/other.json: provenance.jsonl has no item of it"),
+        (("sanity/pt-hard/expected.json", "{}"), "sanity/pt-hard/expected.json: no scores in it"),
+    ],
+)  # fmt: skip
+def test_what_does_not_agree_is_told_though_all_sums_are_right(copy, change, said):
+    if callable(change):
+        change(copy)
+    else:
+        (copy / change[0]).write_text(change[1])
+    write_checksums(copy)
+    with pytest.raises(UserError, match="does not pass its sanity check") as error:
+        check_release(copy)
+    assert said in str(error.value)
+
+
+def test_a_table_of_other_rows_is_noticed_though_all_sums_are_right(copy):
+    shutil.copy(copy / "data/pt-hard-dev.parquet", copy / "data/pt-hard-test.parquet")
+    write_checksums(copy)
+    with pytest.raises(UserError, match=r"pt-hard-test\.parquet: its rows are not those of provenance"):
+        check_release(copy)
+
+
+def test_lines_that_are_no_sums_and_files_outside_are_told(folder):
+    with (folder / "CHECKSUMS.sha256").open("a") as file:
+        file.write(f"junk\n{'0' * 64}  ../good.json\n")
+    with pytest.raises(UserError) as error:
+        check_checksums(folder)
+    assert error.value.problems[1:] == [
+        "CHECKSUMS.sha256, line 3: wanted a sum, two blanks and a file, got 'junk'",
+        "CHECKSUMS.sha256, line 4: ../good.json points outside the release",
+    ]
+    (folder / "CHECKSUMS.sha256").unlink()
+    (folder / "CHECKSUMS.sha256").mkdir()
+    with pytest.raises(UserError, match="CHECKSUMS.sha256: a folder where a file was expected"):
+        check_checksums(folder)

@@ -86,6 +86,14 @@ def test_another_licence_and_other_errata_are_told(release, tmp_path):
     assert release_diff(release, home)[1:4] == ["licence: another", "canary: the same", "errata: another"]
 
 
+@pytest.mark.parametrize("text", ["[1]", "{}", '{"dataset": "tiny", "version": 1.0}'])
+def test_a_record_of_another_form_is_told(release, tmp_path, text):
+    home = shutil.copytree(release, tmp_path / "other")
+    (home / "params.json").write_text(text)
+    with pytest.raises(UserError, match=r"params\.json: not what is expected here"):
+        release_diff(release, home)
+
+
 def test_what_is_no_release_is_told(release, tmp_path):
     for folder in (tmp_path / "nosuch", tmp_path):
         with pytest.raises(UserError, match=f"{folder.name}: no release's folder; wanted data/release/"):

@@ -54,10 +54,20 @@ def test_of_two_data_sets_no_items_are_compared(old, newer, tmp_path):
     assert "They have no item in common" in text and "not in this release" in text
 
 
+def test_a_record_of_another_form_is_told(old, newer, tmp_path):
+    (newer[0] / "params.json").write_text("[1]")
+    with pytest.raises(UserError, match=r"params\.json: not what is expected here"):
+        release_pair((old, newer[0]), tmp_path / "page.html")
+
+
 def test_the_page_needs_two_releases_and_is_a_command(old, tmp_path, monkeypatch):
     with pytest.raises(UserError, match="no release.s folder"):
         release_pair((old, tmp_path / "nosuch"), tmp_path / "page.html")
+    with pytest.raises(UserError, match="LICENSE: that is read, or in a folder that is"):
+        release_pair((old, old), old / "LICENSE")
     monkeypatch.chdir(tmp_path)
+    both = CliRunner().invoke(app, ["report", "--releases", str(old), str(old), "--compare", "a", "b"])
+    assert both.exit_code == 2 and "one of them makes a page" in both.output
     result = CliRunner().invoke(app, ["report", "--releases", str(old), str(old)])
     assert result.exit_code == 0 and "tiny 0.1.0 beside tiny 0.1.0" in result.output
     assert (tmp_path / "releases.html").is_file()

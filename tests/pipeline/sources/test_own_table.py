@@ -202,8 +202,8 @@ def test_what_is_no_table_is_told_by_name(tmp_path, ending, content):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f'{HEAD}\n1,a,"What"ever,x\n', "questions.csv: cannot be read: ',' expected after '\"'"),
-        (f'{HEAD}\n1,a,"What,x\n', "questions.csv: cannot be read: unexpected end of data"),
+        (f'{HEAD}\n1,a,"What"ever,x\n', "questions.csv: cannot be read: row 2: ',' expected after '\"'"),
+        (f'{HEAD}\n1,a,"What,x\n', "questions.csv: cannot be read: row 2: unexpected end of data"),
         (
             f"{HEAD},answer\n1,a,What?,x,y\n",
             "questions.csv: cannot be read: the header names answer more than once",

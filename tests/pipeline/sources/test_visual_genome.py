@@ -166,3 +166,12 @@ def test_nothing_is_written_when_something_is_wrong(tmp_path, monkeypatch):
     with pytest.raises(UserError, match="g.json: 1 problem"):
         visual_genome.convert(*files(tmp_path, pictures=[]), "vg", "train")
     assert [path for path in (tmp_path / "data").rglob("*") if path.is_file()] == []
+
+
+def test_an_object_twice_a_picture_without_width_and_attributes_that_are_none_are_refused(tmp_path):
+    _, problems, _ = read(tmp_path, graphs=[GRAPH | {"objects": [GRAPH["objects"][0]] * 2}])
+    assert problems == ["g.json, graph 0: object 1058549 is in the picture 2 times"]
+    with pytest.raises(UserError, match=r"p\.json: not what is expected here: Expected `int` >= 1 .*width"):
+        read(tmp_path, pictures=[PICTURE | {"width": 0}])
+    with pytest.raises(UserError, match=r"a\.json: empty, cut off, or not a list of attributes"):
+        read(tmp_path, attributes=[1])

@@ -151,3 +151,23 @@ def test_a_file_of_another_form_is_told(tmp_path):
     (tmp_path / "a.json").write_text("[]")
     with pytest.raises(UserError, match=r"q\.json: not what is expected here: .*question_id"):
         list(vqa_files.questions(tmp_path / "q.json", tmp_path / "a.json", "val", Problems("x")))
+
+
+@pytest.mark.parametrize(
+    ("question", "options", "said"),
+    [
+        (asked(), {"data_set": "../x"}, r"'../x': no data set's name"),
+        (asked(), {"prefix": "../../"}, r"prefix '../../': names of pictures have letters"),
+        (asked(image_id=-1), {}, r"q\.json: not what is expected here: Expected `int` >= 0 .*image_id"),
+        (asked(-1), {}, r"q\.json: not what is expected here: Expected `int` >= 0 .*question_id"),
+    ],
+)
+def test_what_would_lie_outside_the_folder_is_refused(tmp_path, monkeypatch, question, options, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data/vqa/source").mkdir(parents=True)
+    (tmp_path / "x/source").mkdir(parents=True)
+    with pytest.raises(UserError, match=said):
+        vqa_files.convert(
+            *files(tmp_path, [question], [annotated()]), **({"data_set": "vqa", "split": "val"} | options)
+        )
+    assert not list(tmp_path.rglob("questions.jsonl"))
