@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .answered import Answered, Options, Scores
 from .items import Benchmark
-from .validation import InputError, read_attention, read_mapping
+from .validation import InputError, listed, read_attention, read_mapping
 
 
 class Extra(NamedTuple):
@@ -83,10 +83,8 @@ def read_extras(given: Sequence[str], benchmark: Benchmark | None) -> dict[str, 
             problems.append(f"--extra {name} is given twice")
         else:
             found[field] = None
-            try:
+            with listed(problems):
                 found[field] = EXTRAS[name].read(path, benchmark.words() if benchmark else set())
-            except InputError as error:
-                problems += error.problems
     if problems:
         raise InputError(problems)
     return found

@@ -241,6 +241,15 @@ def no_collection() -> Iterator[None]:
             gc.enable()
 
 
+@contextmanager
+def listed(problems: list[str]) -> Iterator[None]:
+    """What the block raises as InputError is put to the other problems."""
+    try:
+        yield
+    except InputError as error:
+        problems += error.problems
+
+
 def each(rows: Iterable[Any], where: str, make: Callable[[Any], T]) -> tuple[list[T], list[str]]:
     """What `make` makes of each row, and the faults that it raises as InputError: "<where> <number>: <fault>"."""
     made: list[T] = []
