@@ -123,7 +123,7 @@ def write_report(report: Report, arguments: argparse.Namespace, options: Options
         shown = text_of(report)
     else:
         shown = kinds_of(report) if options.by else screen_of(report, served(options))
-    sys.stdout.write(CONTROLS.sub("\ufffd", shown))
+    print(CONTROLS.sub("\ufffd", shown), end="")  # which bears a closed output
     for path in (arguments.json, arguments.out and arguments.out / "scores.json"):
         if path:
             _write_text(path, json_of(report))

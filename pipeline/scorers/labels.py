@@ -15,7 +15,7 @@ import numpy as np
 from .answered import Predictions
 from .tables import as_text as knows_no_numbers
 from .tables import first, rows_of
-from .validation import InputError, read_bytes
+from .validation import InputError, number_of, read_bytes
 
 ID = ("questionId", "question_id", "id")
 COLUMNS = ("p_answerable", "abstained")  # where a row has both, the first counts
@@ -77,6 +77,6 @@ def _abstained(value: object) -> float | None:
 def _p_answerable(value: object, as_text: bool) -> float | None:
     if isinstance(value, str) and as_text:
         with suppress(ValueError):
-            value = float(value)
+            value = number_of(value)
     number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
     return number if 0 <= number <= 1 else None

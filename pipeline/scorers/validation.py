@@ -6,6 +6,7 @@ import gc
 import gzip
 import json
 import re
+import stat
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -101,9 +102,12 @@ def read_bytes(path: Path | str) -> bytes:
     """A file's bytes, unpacked if it is packed by gzip.
 
     Raises:
-        InputError: no such file, or it cannot be read.
+        InputError: no such file, or it cannot be read, or is a pipe or a device, whose end might never come.
     """
     try:
+        mode = Path(path).stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise InputError(f"{path}: a pipe or a device, wanted a file; write it to one first")
         data = Path(path).read_bytes()
         return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -112,6 +116,17 @@ def read_bytes(path: Path | str) -> bytes:
         raise InputError(f"{path}: no such file") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def number_of(text: str) -> float:
+    """The number that a text is. Python reads 1_0 as 10, which nobody writes who means a number.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if "_" in text:
+        raise ValueError(f"{text!r} is no number")
+    return float(text)
 
 
 def parse_json(data: bytes, path: Path | str) -> Any:

@@ -1,6 +1,7 @@
 """What a release says of its items: of what is damaged, one message with every line and item."""
 
 import json
+import os
 
 import pytest
 
@@ -56,16 +57,25 @@ def test_fields_may_be_missing_or_null(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["params.json", "provenance.jsonl"])
-@pytest.mark.parametrize("what", ["folder", "link"])
+@pytest.mark.parametrize("what", ["folder", "link", "pipe"])
 def test_a_file_may_be_missing_but_be_nothing_else(release, name, what):
     path = release / name
     path.unlink()
     read_benchmark(release)
     if what == "folder":
         path.mkdir()
+    elif what == "pipe":
+        os.mkfifo(path)
     else:
         path.symlink_to("nothing")
-    with pytest.raises(InputError, match=f"{name}: (cannot be read|no such file)"):
+    with pytest.raises(InputError, match=f"{name}: (cannot be read|no such file|a pipe)"):
+        read_benchmark(release)
+
+
+def test_a_pipe_for_a_subset_is_told(release):
+    (release / "rgqa/pt-hard.json").unlink()
+    os.mkfifo(release / "rgqa/pt-hard.json")
+    with pytest.raises(InputError, match=r"pt-hard.json: a pipe or a device, wanted a file"):
         read_benchmark(release)
 
 
