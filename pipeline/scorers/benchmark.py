@@ -12,7 +12,7 @@ from typing import Any
 
 from .items import UNANSWERABLE, Benchmark, Items
 from .json_parts import in_parts, parse_list
-from .provenance import TYPES, details_of, is_there, version_of
+from .provenance import FILES, TYPES, details_of, is_there, version_of
 from .validation import InputError, each, listed, parse_json, read_bytes
 
 ColumnsOf = Callable[[Sequence[Any]], dict[str, list[Any]]]  # of rows of a file, by field of BenchmarkItem
@@ -58,7 +58,7 @@ def _release(folder: Path) -> Benchmark:
     files = sorted((folder / "rgqa").glob("*.json"))
     if not files:
         raise InputError(f"{folder}: no rgqa/*.json in it; wanted a release's folder or a file")
-    params, provenance = folder / "params.json", folder / "provenance.jsonl"
+    params, provenance = (folder / name for name in FILES)
     version, problems = "", []
     sums: dict[str, str] = {}
     details: dict[str, dict[str, Mapping[str, Any]]] = {}

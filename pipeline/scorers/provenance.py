@@ -11,6 +11,7 @@ from .validation import InputError, parse_json, parse_lines
 
 TYPES = ("structural", "semantic", "detailed")  # of questions, as GQA names them
 TEXTS = (*TYPES, "part", "category", "difficulty", "pair_id")
+FILES = ("params.json", "provenance.jsonl")
 PARTS = (None, "", "dev", "test")
 
 

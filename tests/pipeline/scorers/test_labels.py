@@ -6,7 +6,7 @@ from pipeline.scorers.join import join
 from pipeline.scorers.labels import judged, labels_of
 from pipeline.scorers.predictions import read_predictions
 from pipeline.scorers.validation import InputError
-from tests.pipeline.scorers.conftest import ROWS, refused, scored, write
+from tests.pipeline.scorers.conftest import ROWS, refused, run, scored, write
 
 
 def said(tmp_path, *rows, name="m.json"):
@@ -95,3 +95,24 @@ def test_the_command_takes_a_judge_for_each_model(release, tmp_path, capsys):
     assert "--judge is given 2 times for 1 files of predictions; one for each" in refused(
         capsys, release, model, "--judge", judge, "--judge", judge
     )
+
+
+def test_a_judge_overrules_what_was_a_confidence_only_by_the_files_own_labels(tmp_path):
+    model = said(tmp_path, {"abstained": True}, {"abstained": True})
+    judge = write(tmp_path / "judge.json", [{"id": "1", "abstained": False}])
+    assert judged(model, judge, free_text=False).confidence.tolist() == [0.0, 1.0]
+
+
+def test_a_judge_of_a_few_is_told_and_one_that_nobody_asks_is_refused(release, tmp_path, capsys):
+    rows = [{"question_id": row[0], "answer": row[6], "confidence": row[7]} for row in ROWS]
+    judge = write(tmp_path / "judge.json", [{"question_id": "a1", "abstained": False}])
+    sure = write(tmp_path / "sure.json", rows)
+    assert "sure has confidences, which count; leave out --judge" in refused(
+        capsys, release, sure, "--judge", judge
+    )
+    run(release, sure, "--judge", judge, "--free-text", "--bootstrap", 0)
+    assert "5 of 6 have no label that says whether they abstain" in capsys.readouterr().out
+    for row in rows:
+        del row["confidence"]
+    message = refused(capsys, release, write(tmp_path / "m.json", rows), "--judge", judge)
+    assert "(for every row: 5 of 6 have no label), or take --free-text" in message
