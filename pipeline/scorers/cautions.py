@@ -19,7 +19,7 @@ def cautions(answered: Answered, options: Options) -> list[str]:
     """Warnings about one subset's predictions, each with what to check."""
     found = list(_of_matching(answered, options))
     if options.free_text and (lacking := unlabelled(answered.model)):
-        found.append(f"{lacking} that says whether they abstain: their words are read")
+        found.append(f"{lacking}: whether they abstain is read from their words")
     if answered.confident and not options.free_text:
         found += _of_confidences(answered)
     return found

@@ -89,5 +89,5 @@ def _p_answerable(value: object, as_text: bool) -> float | None:
     if isinstance(value, str) and as_text:
         with suppress(ValueError):
             value = number_of(value)
-    number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
-    return number if 0 <= number <= 1 else None
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    return float(number) if 0 <= number <= 1 else None

@@ -21,8 +21,12 @@ def clashes(given: Mapping[str, Any]) -> Iterator[str]:
         *((name, Path.is_file, "a file") for name in ("json", "table")),
         *((name, Path.is_dir, "a folder") for name in ("out", "plots")),
     ):
-        if given.get(name) and given[name].exists() and not is_wanted(given[name]):
-            yield f"--{name} {given[name]}: wanted {wanted}"
+        if path := given.get(name):
+            if path.exists() and not is_wanted(path):
+                yield f"--{name} {path}: wanted {wanted}"
+            for place in path.parents:
+                if place.exists() and not place.is_dir():
+                    yield f"--{name} {path}: {place} is no folder"
     outputs = [*_outputs(given)]
     read = {_identity(path) for path in _inputs(given)}
     for name, path in outputs:

@@ -41,6 +41,7 @@ def test_numbers_of_a_table_are_text():
         ({"p_answerable": 1.5}, "0: p_answerable is 1.5, wanted a number from 0 to 1"),
         ({"p_answerable": True}, "0: p_answerable is True, wanted a number from 0 to 1"),
         ({"p_answerable": "0.5"}, "0: p_answerable is '0.5', wanted a number from 0 to 1"),
+        ({"p_answerable": 10**400}, f"0: p_answerable is {10**400}, wanted a number from 0 to 1"),
         ({"p_answerable": float("nan")}, "0: p_answerable is nan, wanted a number from 0 to 1"),
     ],
 )
@@ -111,7 +112,10 @@ def test_a_judge_of_a_few_is_told_and_one_that_nobody_asks_is_refused(release, t
         capsys, release, sure, "--judge", judge
     )
     run(release, sure, "--judge", judge, "--free-text", "--bootstrap", 0)
-    assert "5 of 6 have no label that says whether they abstain" in capsys.readouterr().out
+    assert (
+        "and 1 more: 5 of 6 have no label: whether they abstain is read from their words"
+        in capsys.readouterr().out
+    )
     for row in rows:
         del row["confidence"]
     message = refused(capsys, release, write(tmp_path / "m.json", rows), "--judge", judge)

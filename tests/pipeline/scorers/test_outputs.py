@@ -32,6 +32,8 @@ def everything(folder):
         ("--json new --out new", "--json new: would take the place of --out's new/scores.json"),
         ("--json new --table ./new", "--json new: would take the place of --table's new"),
         ("--json p/a --plots p/a", "--json p/a: would take the place of --plots's p/a/*"),
+        ("--table pipe/t.csv", "--table pipe/t.csv: pipe is no folder"),
+        ("--out 1.0.0/params.json/a", "--out 1.0.0/params.json/a: 1.0.0/params.json is no folder"),
         ("--json pipe", "--json pipe: wanted a file"),
         ("--out pipe", "--out pipe: wanted a folder"),
         ("--json /dev/null", "--json /dev/null: wanted a file"),
