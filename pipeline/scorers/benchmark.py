@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from .gqa_questions import question_faults
 from .items import UNANSWERABLE, Benchmark, Items
 from .json_parts import in_parts, parse_list
 from .provenance import FILES, TYPES, details_of, is_there, version_of
@@ -46,7 +47,7 @@ def _single_file(path: Path) -> Benchmark:
         and questions
         and all(isinstance(q, dict) and "answer" in q for q in questions)
     ):
-        kind, items = "gqa", _gqa_items(value)
+        kind, items = "gqa", _gqa_items(value, path)
     else:
         raise InputError(
             f"{path}: wanted RGQA's list of questions, VQA's object with `annotations` or GQA's object of questions with `answer`"
@@ -193,7 +194,9 @@ def _vqa_columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
     }
 
 
-def _gqa_items(questions: Mapping[str, dict[str, Any]]) -> Items:
+def _gqa_items(questions: Mapping[str, dict[str, Any]], path: Path) -> Items:
+    if problems := [*question_faults(questions)]:
+        raise InputError([f"{path}: {len(problems)} faults", *problems])
     types = [question.get("types") or {} for question in questions.values()]
     columns = {
         "id": questions,

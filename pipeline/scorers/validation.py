@@ -203,15 +203,22 @@ def _once(pairs: list[tuple[str, Any]]) -> None:
         raise Repeated(f"an object has the key {', '.join(twice)} twice; keep one")
 
 
-def read_mapping(path: Path | str) -> dict[str, Any]:
+def read_mapping(
+    path: Path | str, wanted: str = "", fits: Callable[[Any], bool] = lambda _: True
+) -> dict[str, Any]:
     """The JSON object of a file: questions, choices, scenes or attention by id.
 
+    Args:
+        wanted: what each of its values must be, and `fits` whether one is.
+
     Raises:
-        InputError: it cannot be read, or is no object.
+        InputError: it cannot be read, is no object, or holds something else.
     """
     mapping = parse_json(read_bytes(path), path)
     if not isinstance(mapping, dict):
         raise InputError(f"{path}: wanted an object by id, got a {type(mapping).__name__}")
+    if wrong := [name for name, value in mapping.items() if not fits(value)]:
+        raise InputError(f"{path}: wanted {wanted}; not so for {', '.join(wrong[:5])}")
     return mapping
 
 
@@ -221,10 +228,7 @@ def read_synonyms(path: Path | str) -> dict[str, str]:
     Raises:
         InputError: it cannot be read, or is no object of strings.
     """
-    synonyms = read_mapping(path)
-    if wrong := [answer for answer, other in synonyms.items() if not isinstance(other, str)]:
-        raise InputError(f"{path}: wanted a string for each answer; not so for {', '.join(wrong[:5])}")
-    return synonyms
+    return read_mapping(path, "a string for each answer", lambda other: isinstance(other, str))
 
 
 def read_attention(path: Path | str) -> dict[str, Any]:
