@@ -43,8 +43,7 @@ def details_of(data: bytes, path: Path) -> dict[str, dict[str, Mapping[str, Any]
     problems: list[str] = []
     for number, row in parse_lines(data, path):
         item = row.get("item") if isinstance(row, dict) else None
-        named = [item.get(name) for name in ("subset", "item_id")] if isinstance(item, dict) else []
-        if not isinstance(item, dict) or not all(isinstance(name, str) for name in named):
+        if not isinstance(item, dict) or {type(item.get(key)) for key in ("subset", "item_id")} != {str}:
             problems.append(f"line {number}: not an item's provenance, wanted item with subset and item_id")
             continue
         known, name = details.setdefault(item["subset"], {}), item["item_id"]
@@ -58,7 +57,7 @@ def details_of(data: bytes, path: Path) -> dict[str, dict[str, Mapping[str, Any]
 
 def _faults(item: Mapping[str, Any]) -> Iterator[str]:
     for name in TEXTS:
-        if not isinstance(value := item.get(name), str | None):
+        if (value := item.get(name)) is not None and not isinstance(value, str):
             yield f"{name} is {value!r}, wanted a text"
         elif name == "part" and value not in PARTS:
             yield f"part is {value!r}, wanted dev or test"
@@ -66,4 +65,4 @@ def _faults(item: Mapping[str, Any]) -> Iterator[str]:
     if not isinstance(edits, list) or not all(
         isinstance(edit, dict) and isinstance(edit.get("kind"), str) for edit in edits
     ):
-        yield f"edits is {edits!r}, wanted a list of objects with kind"
+        yield f"edits is {edits!r:.80}, wanted a list of objects with kind"
