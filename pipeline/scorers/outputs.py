@@ -28,12 +28,12 @@ def clashes(given: Mapping[str, Any]) -> Iterator[str]:
                 if place.exists() and not place.is_dir():
                     yield f"--{name} {path}: {place} is no folder"
     outputs = [*_outputs(given)]
-    read = {_identity(path) for path in _inputs(given)}
+    read = {identity(path) for path in _inputs(given)}
     for name, path in outputs:
         if not read.isdisjoint(_way(path)):
             yield f"--{name} {path}: would take the place of a file that is read; name another one"
     for (name, path), (other, beside) in combinations(outputs, 2):
-        if _identity(path) in _way(beside) or _identity(beside) in _way(path):
+        if identity(path) in _way(beside) or identity(beside) in _way(path):
             yield f"--{name} {path}: would take the place of --{other}'s {beside}; name another one"
 
 
@@ -59,10 +59,10 @@ def _inputs(given: Mapping[str, Any]) -> Iterator[Path]:
 
 def _way(path: Path) -> set[Hashable]:
     """A file and the folders that it lies in."""
-    return {_identity(place) for place in (path, *path.parents)}
+    return {identity(place) for place in (path, *path.parents)}
 
 
-def _identity(path: Path) -> Hashable:
+def identity(path: Path) -> Hashable:
     """The same for all names of a file."""
     try:
         found = path.stat()
