@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pipeline.core.errors import UserError
@@ -14,9 +14,11 @@ from pipeline.leaderboard.run_table import run_table, table_csv, table_html, tab
 from pipeline.scorers.answered import Options
 from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.model_report import score
+from pipeline.scorers.options import WANTED
+from pipeline.scorers.outputs import identity
 from pipeline.scorers.validation import InputError
 
-NAME = "leaderboard"
+FILES = {"leaderboard.md": table_markdown, "leaderboard.html": table_html, "leaderboard.csv": table_csv}
 
 
 def compare_runs(
@@ -36,8 +38,8 @@ def compare_runs(
     Raises:
         UserError: everything that is wrong with the results, or that keeps them from being compared.
     """
-    if out and out.is_file():
-        raise UserError(f"--out {out}: wanted a folder, there is a file")
+    if problems := list(_unfit(paths, out, repetitions)):
+        raise UserError(problems)
     results = read_results(paths)
     release = release_of(results, release)
     part = part_of(results)
@@ -55,8 +57,21 @@ def compare_runs(
     folder = release.resolve()
     title = f"{folder.parent.name} {folder.name}" if benchmark.version == folder.name else benchmark.name
     table = run_table(report, results, title, by)
-    sys.stdout.write(table_markdown(table))
+    print(table_markdown(table), end="")  # which bears a closed output
     if out:
-        for ending, write in (("md", table_markdown), ("html", table_html), ("csv", table_csv)):
-            write_text(out / f"{NAME}.{ending}", write(table))
+        for name, write in FILES.items():
+            write_text(out / name, write(table))
         done("leaderboard", f"{len(table.rows)} models", out, sys.stderr)
+
+
+def _unfit(paths: Sequence[Path], out: Path | None, repetitions: int) -> Iterator[str]:
+    """What keeps the table from being made, whatever the results are."""
+    wanted, fits = WANTED["bootstrap"]
+    if not fits(repetitions):
+        yield f"--bootstrap is {repetitions}, wanted {wanted}"
+    if out and out.exists() and not out.is_dir():
+        yield f"--out {out}: wanted a folder, there is a file"
+    read = {identity(path) for path in paths}
+    for file in (out / name for name in FILES) if out else ():
+        if identity(file) in read:
+            yield f"--out {out}: {file} would take the place of a file that is read; name another folder"

@@ -10,12 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from .gqa_questions import question_faults
 from .items import UNANSWERABLE, Benchmark, Items
 from .json_parts import in_parts, parse_list
-from .validation import InputError, each, parse_json, parse_lines, read_bytes
+from .provenance import FILES, TYPES, details_of, is_there, version_of
+from .validation import InputError, each, listed, parse_json, read_bytes
 
 ColumnsOf = Callable[[Sequence[Any]], dict[str, list[Any]]]  # of rows of a file, by field of BenchmarkItem
-TYPES = ("structural", "semantic", "detailed")  # of questions, as GQA names them
 
 
 def read_benchmark(path: Path | str, subsets: Collection[str] = ()) -> Benchmark:
@@ -46,7 +47,7 @@ def _single_file(path: Path) -> Benchmark:
         and questions
         and all(isinstance(q, dict) and "answer" in q for q in questions)
     ):
-        kind, items = "gqa", _gqa_items(value)
+        kind, items = "gqa", _gqa_items(value, path)
     else:
         raise InputError(
             f"{path}: wanted RGQA's list of questions, VQA's object with `annotations` or GQA's object of questions with `answer`"
@@ -58,56 +59,44 @@ def _release(folder: Path) -> Benchmark:
     files = sorted((folder / "rgqa").glob("*.json"))
     if not files:
         raise InputError(f"{folder}: no rgqa/*.json in it; wanted a release's folder or a file")
-    params, provenance = folder / "params.json", folder / "provenance.jsonl"
-    version = parse_json(read_bytes(params), params).get("version", "") if params.is_file() else ""
+    params, provenance = (folder / name for name in FILES)
+    version, problems = "", []
     sums: dict[str, str] = {}
-    details: dict[str, dict[str, Any]] = {}
-    if provenance.is_file():
-        data = read_bytes(provenance)
-        sums[provenance.name] = _sha256(data)
-        details = _details(data, provenance)
+    details: dict[str, dict[str, Mapping[str, Any]]] = {}
+    with listed(problems):
+        if is_there(params):
+            version = version_of(read_bytes(params), params)
+    with listed(problems):
+        if is_there(provenance):
+            data = read_bytes(provenance)
+            sums[provenance.name] = _sha256(data)
+            details = details_of(data, provenance)
     subsets: dict[str, Items] = {}
-    problems: list[str] = []
     columns_of = _RgqaColumns()
     for file in files:
-        data, name = read_bytes(file), file.stem
-        sums[f"rgqa/{file.name}"] = _sha256(data)
-        try:
+        with listed(problems):
+            data, name = read_bytes(file), file.stem
+            sums[f"rgqa/{file.name}"] = _sha256(data)
             if parse_list(data, file) is None:
                 raise InputError(f"{file}: wanted a list of questions")
             items = _items(partial(_values, data, file), file, "question", columns_of)
-        except InputError as error:
-            problems += error.problems
-            continue
-        known = details.get(name, {})
-        lost = [item for item in items["id"] if item not in known] if known else []
-        problems += [f"provenance.jsonl: has nothing on {name}'s item {item}" for item in lost]
-        subsets[name] = _detailed(items, known)
+            known = details.get(name, {})
+            lost = [item for item in items["id"] if item not in known] if known else []
+            problems += [f"provenance.jsonl: has nothing on {name}'s item {item}" for item in lost]
+            subsets[name] = _detailed(items, known)
     if problems:
         raise InputError(problems)
     ids = frozenset().union(*(items.ids for items in subsets.values()))
-    return Benchmark("rgqa", folder.resolve().name, str(version), sums, subsets, ids)
+    return Benchmark("rgqa", folder.resolve().name, version, sums, subsets, ids)
 
 
-def _details(data: bytes, path: Path) -> dict[str, dict[str, Any]]:
-    """What a release's provenance says of each item, by subset and id."""
-    details: dict[str, dict[str, Any]] = {}
-    for number, row in parse_lines(data, path):
-        try:
-            item = row["item"]
-            details.setdefault(item["subset"], {})[item["item_id"]] = item
-        except (KeyError, TypeError) as error:
-            raise InputError(f"{path}, line {number}: not an item's provenance ({error!r})") from error
-    return details
-
-
-def _detailed(items: Items, known: Mapping[str, dict[str, Any]]) -> Items:
+def _detailed(items: Items, known: Mapping[str, Mapping[str, Any]]) -> Items:
     details = [known.get(name, {}) for name in items["id"]]
     texts = {
         name: [row.get(name) or "" for row in details] for name in (*TYPES, "part", "category", "difficulty")
     }
     edits = [tuple(sorted({edit["kind"] for edit in row.get("edits", ())})) for row in details]
-    return items.with_columns(edits=edits, pair=[row.get("pair_id", "") for row in details], **texts)
+    return items.with_columns(edits=edits, pair=[row.get("pair_id") or "" for row in details], **texts)
 
 
 def _values(data: bytes, path: Path) -> Iterable[Any]:
@@ -175,10 +164,12 @@ def _texts(values: list[Any]) -> list[str]:
 def _answers(name: str, label: Any) -> dict[str, float]:
     """The right answers by a label. One that looks like "UQ" but is not written so is a fault, never an answer."""
     worths = label.values() if isinstance(label, dict) else []
-    if not worths or not all(isinstance(worth, int | float) and 0 <= worth <= 1 for worth in worths):
+    if not worths or not all(isinstance(worth, int | float) and 0 < worth <= 1 for worth in worths):
         raise InputError(
-            f'{name}: label is {label!r}, wanted {{answer: 1.0}} (each worth 0 to 1) or {{"UQ": 1.0}}'
+            f'{name}: label is {label!r}, wanted {{answer: 1.0}} (each worth more than 0, up to 1) or {{"UQ": 1.0}}'
         )
+    if not all(map(str.strip, label)):
+        raise InputError(f"{name}: label {label!r} has an empty answer")
     if any(answer != UNANSWERABLE and answer.strip().upper() == UNANSWERABLE for answer in label):
         raise InputError(f'{name}: label {label!r} is neither an answer nor "UQ"; write UQ in capitals')
     if UNANSWERABLE in label and len(label) > 1:
@@ -203,7 +194,9 @@ def _vqa_columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
     }
 
 
-def _gqa_items(questions: Mapping[str, dict[str, Any]]) -> Items:
+def _gqa_items(questions: Mapping[str, dict[str, Any]], path: Path) -> Items:
+    if problems := [*question_faults(questions)]:
+        raise InputError([f"{path}: {len(problems)} faults", *problems])
     types = [question.get("types") or {} for question in questions.values()]
     columns = {
         "id": questions,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .answered import Answered, Match, Options
+from .labels import unlabelled
 from .matching import FORMS, verdicts
 from .sweep import area, sweep
 
@@ -17,6 +18,8 @@ SHOWN = 3  # examples
 def cautions(answered: Answered, options: Options) -> list[str]:
     """Warnings about one subset's predictions, each with what to check."""
     found = list(_of_matching(answered, options))
+    if options.free_text and (lacking := unlabelled(answered.model)):
+        found.append(f"{lacking}: whether they abstain is read from their words")
     if answered.confident and not options.free_text:
         found += _of_confidences(answered)
     return found

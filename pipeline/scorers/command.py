@@ -22,9 +22,10 @@ from .labels import judged
 from .model_report import ON_SCREEN, Report, available, score
 from .one_screen import screen_of
 from .options import options_of, parser
+from .outputs import WRITTEN, clashes
 from .predictions import read_predictions
 from .text_table import kinds_of, text_of
-from .validation import InputError, no_collection, read_synonyms
+from .validation import InputError, listed, no_collection, read_synonyms
 from .without_errata import without_errata
 
 T = TypeVar("T")
@@ -41,20 +42,13 @@ def read(
     Raises:
         InputError: everything that is wrong with any of them, after the problems that were found before.
     """
-    problems, given = list(problems), vars(arguments)
+    given = vars(arguments)
+    problems = [*problems, *clashes(given)]
 
     def attempt(reader: Callable[..., T], *values: Any) -> T | None:
-        try:
+        with listed(problems):
             return reader(*values)
-        except InputError as error:
-            problems.extend(error.problems)
 
-    for name, is_wrong, wanted in (
-        *((name, Path.is_dir, "a file") for name in ("json", "table")),
-        *((name, Path.is_file, "a folder") for name in ("out", "plots")),
-    ):
-        if given.get(name) and is_wrong(given[name]):
-            problems.append(f"--{name} {given[name]}: wanted {wanted}")
     options = attempt(options_of, given)
     benchmark = attempt(read_benchmark, arguments.benchmark, arguments.subset)
     if benchmark and (errata := given.get("without_errata")):
@@ -68,7 +62,8 @@ def read(
             )
     if len(arguments.judge) == len(models):
         pairs = zip(models, arguments.judge, strict=True)
-        models = [attempt(judged, model, path) for model, path in pairs if model]
+        words = options is None or options.free_text
+        models = [attempt(judged, model, path, words) for model, path in pairs if model]
     files = attempt(read_extras, arguments.extra, benchmark) or {}
     if given.get("synonyms"):
         files["synonyms"] = attempt(read_synonyms, given["synonyms"])
@@ -123,12 +118,12 @@ def write_report(report: Report, arguments: argparse.Namespace, options: Options
         shown = text_of(report)
     else:
         shown = kinds_of(report) if options.by else screen_of(report, served(options))
-    sys.stdout.write(CONTROLS.sub("\ufffd", shown))
-    for path in (arguments.json, arguments.out and arguments.out / "scores.json"):
-        if path:
-            _write_text(path, json_of(report))
+    print(CONTROLS.sub("\ufffd", shown), end="")  # which bears a closed output
+    if arguments.json:
+        _write_text(arguments.json, json_of(report))
     if arguments.out:
-        _write_text(arguments.out / "scores.txt", text_of(report))
+        for name, make in zip(WRITTEN, (json_of, text_of), strict=True):
+            _write_text(arguments.out / name, make(report))
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .validation import InputError, arrays, each, read_bytes
+from .validation import InputError, arrays, each, loads, read_bytes
 
 PERCENTILES = (50, 90, 95, 99)
 KEYS = ("seconds", "items", "start", "memory_bytes")  # of a line of a run's log
@@ -66,10 +65,12 @@ def read_run_log(path: Path | str) -> dict[str, float]:
 
 def _numbers(line: bytes) -> dict[str, float]:
     try:
-        row = json.loads(line)
+        row = loads(line)
         numbers = {key: float(row[key]) for key in KEYS if key in row}
+        if wrong := [key for key in numbers if isinstance(row[key], str | bool)]:
+            raise ValueError(f"{', '.join(wrong)}: no number")
         if not all(map(np.isfinite, numbers.values())) or numbers["seconds"] < 0:
             raise ValueError("wanted finite numbers, seconds not negative")
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise InputError(f"wanted an object with `seconds` ({error})") from None
     return numbers

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .answered import Answered, Options, Scores
+from .gqa_questions import has_answer, offers
 from .items import Benchmark
-from .validation import InputError, read_attention, read_mapping
+from .validation import InputError, listed, read_attention, read_mapping
 
 
 class Extra(NamedTuple):
@@ -44,8 +45,16 @@ def _run_log(path: str, words: set[str]) -> Any:
     return read_run_log(path)
 
 
-def _mapping(path: str, words: set[str]) -> Any:
+def _scenes(path: str, words: set[str]) -> Any:
     return read_mapping(path)
+
+
+def _questions(path: str, words: set[str]) -> Any:
+    return read_mapping(path, "for each question an object with answer, a text", has_answer)
+
+
+def _choices(path: str, words: set[str]) -> Any:
+    return read_mapping(path, "for each question an object of lists of texts", offers)
 
 
 def _attention(path: str, words: set[str]) -> Any:
@@ -58,9 +67,9 @@ EXTRAS = {
         "word vectors (a text file, or a spaCy model that has them), for MaSSeS", "masses", _vectors
     ),
     "wordnet": Extra("WordNet's folder dict, for WUPS", "wups", _wordnet),
-    "all-questions": Extra("GQA's unbalanced questions, for consistency", "gqa", _mapping),
-    "choices": Extra("GQA's choices, for validity and plausibility", "gqa", _mapping),
-    "scenes": Extra("GQA's scene graphs, for grounding", "gqa", _mapping),
+    "all-questions": Extra("GQA's unbalanced questions, for consistency", "gqa", _questions),
+    "choices": Extra("GQA's choices, for validity and plausibility", "gqa", _choices),
+    "scenes": Extra("GQA's scene graphs, for grounding", "gqa", _scenes),
     "attention": Extra("the model's attention by question, for grounding", "gqa", _attention),
     "human": Extra("people's judgements, a list of {question_id, accepted}", "human", _human),
     "run-log": Extra("JSON lines with seconds, items, memory_bytes", "efficiency", _run_log),
@@ -83,10 +92,8 @@ def read_extras(given: Sequence[str], benchmark: Benchmark | None) -> dict[str, 
             problems.append(f"--extra {name} is given twice")
         else:
             found[field] = None
-            try:
+            with listed(problems):
                 found[field] = EXTRAS[name].read(path, benchmark.words() if benchmark else set())
-            except InputError as error:
-                problems += error.problems
     if problems:
         raise InputError(problems)
     return found

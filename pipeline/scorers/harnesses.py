@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from .running.error_words import reason_of
+from .validation import number_of
 
 Row = Mapping[str, Any]
 Found = tuple[str, Any]  # the name of a field, "" for none, and what stands in it
@@ -138,8 +139,8 @@ def _vlmevalkit(row: Row) -> Sample:
     """`answer` is the right answer there. Tables hold numbers as text."""
     said, beside = row.get("prediction"), dict(row)
     for name in CONFIDENCES:
-        with suppress(ValueError, TypeError, KeyError):
-            beside[name] = float(beside[name])
+        with suppress(ValueError, KeyError):
+            beside[name] = number_of(str(beside[name]))
     return Sample(find({"": row}, (*IDS, "index")), ("prediction", said), {"": beside}, _failure_in(said))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from .abstention import read
 from .answered import Answered, Options, Predictions
 from .items import Benchmark, Items
+from .labels import unlabelled
 from .matching import verdicts
 from .validation import InputError
 
@@ -34,9 +35,10 @@ def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> 
         yield from _missing(benchmark, predictions, options)
     needs_confidences = benchmark.kind == "rgqa" and not options.free_text
     if needs_confidences and predictions.confidence is None and not predictions.faults:
+        some = unlabelled(predictions)
         yield (
-            "no confidences; give them, say in a column `abstained` whether the model did (for every row), or take "
-            "--free-text to read it from the answers"
+            "no confidences; give them, say in a column `abstained` whether the model did (for every row"
+            f"{some and f': {some}'}), or take --free-text to read it from the answers"
         )
 
 

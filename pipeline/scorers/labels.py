@@ -15,7 +15,7 @@ import numpy as np
 from .answered import Predictions
 from .tables import as_text as knows_no_numbers
 from .tables import first, rows_of
-from .validation import InputError, read_bytes
+from .validation import InputError, number_of, read_bytes
 
 ID = ("questionId", "question_id", "id")
 COLUMNS = ("p_answerable", "abstained")  # where a row has both, the first counts
@@ -41,11 +41,12 @@ def labels_of(rows: Iterable[dict[str, Any]], as_text: bool) -> tuple[dict[str, 
     return labels, faults
 
 
-def judged(model: Predictions, path: Path) -> Predictions:
+def judged(model: Predictions, path: Path, free_text: bool = True) -> Predictions:
     """The predictions with the labels of an outside judge, which count before those of their own file.
 
     Raises:
-        InputError: the judge's file cannot be read, has no labels, wrong ones, or some of other items.
+        InputError: the judge's file cannot be read, has no labels, wrong ones, or some of other items; or nobody would
+            ask it.
     """
     rows, _ = rows_of(path, read_bytes(path))
     rows = [row for row in rows if isinstance(row, dict)]
@@ -57,8 +58,12 @@ def judged(model: Predictions, path: Path) -> Predictions:
         faults.append(f"{len(unknown)} ids have no prediction in {model.name}: {shown}")
     if not labels and not faults:
         faults.append(f"no row has {ID[0]} and {' or '.join(COLUMNS)}")
+    if model.reading.confidence and not free_text:
+        faults.append(f"{model.name} has confidences, which count; leave out --judge, or add --free-text")
     if faults:
         raise InputError([f"{path}: {len(faults)} faults", *faults])
+    if not model.reading.confidence:  # what there is was made from the file's own labels
+        model = model._replace(confidence=None)
     return with_labels(model, {**model.labels, **labels})
 
 
@@ -70,6 +75,12 @@ def with_labels(model: Predictions, labels: Mapping[str, float]) -> Predictions:
     return model._replace(labels=labels, confidence=confidence)
 
 
+def unlabelled(model: Predictions) -> str:
+    """Of how many answers neither file nor judge says whether they abstain; "" where it is none, or all."""
+    count = sum(name not in model.labels for name in model.places) if model.labels else 0
+    return f"{count:,} of {len(model.places):,} have no label" if count else ""
+
+
 def _abstained(value: object) -> float | None:
     return ABSTAINED.get(str(value).strip().lower())
 
@@ -77,6 +88,6 @@ def _abstained(value: object) -> float | None:
 def _p_answerable(value: object, as_text: bool) -> float | None:
     if isinstance(value, str) and as_text:
         with suppress(ValueError):
-            value = float(value)
-    number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
-    return number if 0 <= number <= 1 else None
+            value = number_of(value)
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    return float(number) if 0 <= number <= 1 else None

@@ -15,7 +15,7 @@ import numpy as np
 from .answered import Answered, Options, Scores
 from .normalize import fold
 from .sweep import mean_defined
-from .validation import InputError, TextLists, Texts, strings
+from .validation import InputError, TextLists, Texts, number_of, strings
 
 THRESHOLDS = (0.7, 0.9)
 _GROUP = "\0group"  # the common name of answers that merge; no answer of a person is written so
@@ -142,7 +142,7 @@ def read_vectors(path: Path | str, words: Collection[str]) -> dict[str, np.ndarr
             length = length or len(rest.split())
             if word in words:
                 try:
-                    vectors[word] = np.array(rest.split()[-length:], dtype=np.float32)
+                    vectors[word] = np.array([*map(number_of, rest.split()[-length:])], np.float32)
                 except ValueError:
                     raise InputError(f"{path}, line {number}: not a word and {length} numbers") from None
                 if (count := len(vectors[word])) != length:

@@ -96,7 +96,7 @@ def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options)
         found = [*model.faults, *(f"{model.name}: {line}" for line in faults(benchmark, model, options))]
         if found and (harness := HARNESSES.get(model.reading.form)):
             found += [f"{model.name}: {line}" for line in model.reading.lines()]
-            found += [harness.hint] if benchmark.ids.isdisjoint(model.answers) else []
+            found += [harness.hint] if benchmark.ids.isdisjoint(model.places) else []
         problems += found
     names = [model.name for model in models]
     if len(set(names)) < len(names):

@@ -131,7 +131,7 @@ WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "costs": ("numbers of 0 or more", lambda costs: all(0 <= cost < math.inf for cost in costs)),
     "match": ("exact, vqa or squad", lambda match: match in ("exact", "vqa", "squad")),
     "missing": ("refuse, wrong or drop", lambda missing: missing in ("refuse", "wrong", "drop")),
-    "bootstrap": ("0 or more", lambda count: count >= 0),
+    "bootstrap": ("0 to 1,000,000", lambda count: 0 <= count <= 1_000_000),
     "seed": ("0 or more", lambda seed: seed >= 0),
     "threshold": ("a number", lambda threshold: not math.isnan(threshold)),
 }

@@ -18,7 +18,7 @@ from .json_parts import in_parts
 from .labels import COLUMNS, ID, labels_of, with_labels
 from .logs import recognised
 from .tables import VERSION, WANTED, as_text, first, rows_of
-from .validation import InputError, read_bytes
+from .validation import InputError, number_of, read_bytes
 
 ANSWER = ("prediction", "answer")
 # Where one of these stands beside `answer`, nobody knows which of the two the model said.
@@ -130,7 +130,7 @@ class _Reader:
             return [math.nan] * len(values)
         if kinds <= {float, int} or (self.numbers_as_text and kinds == {str}):
             with suppress(ValueError, OverflowError):
-                values = list(map(float, values))
+                values = list(map(number_of if kinds == {str} else float, values))
                 return values if all(map(math.isfinite, values)) else []
         return []
 
@@ -203,7 +203,7 @@ def _number(value: object, numbers_as_text: bool) -> float | str:
     """A confidence, or what it is instead of one."""
     if isinstance(value, str) and numbers_as_text:
         with suppress(ValueError):
-            value = float(str(value))
+            value = number_of(value)
         if isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value.strip()):
             return f"{value!r}, wanted a number with a decimal point"
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from .validation import InputError, parse_json, parse_lines
 VERSION = ("benchmark_version", "version")
 WANTED = "wanted a list of objects with questionId, prediction and confidence"
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+SEPARATOR = re.compile(
+    r'"?sep=([,;|\t])"?\r?\n', re.IGNORECASE
+)  # Excel's own first line, which it does not show
 READ = ".json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval (also .gz of these)"
 PICKLED = ", since opening a pickle runs whatever code is in it"
 REFUSED = {".pkl": PICKLED, ".pickle": PICKLED, ".npy": "", ".npz": "", ".xls": ""}
@@ -57,6 +61,8 @@ def _csv_rows(path: Path, data: bytes, delimiter: str) -> Iterator[dict[str, Any
     try:
         wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # Excel's "Unicode text"
         text = data.decode("utf-16" if wide else "utf-8-sig")
+        if named := SEPARATOR.match(text):
+            text, delimiter = text[named.end() :], named[1]
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimited(text, delimiter), strict=True)
         yield from named_cells(columns(next(rows, []), path), rows, path)
     except UnicodeDecodeError as error:

@@ -6,6 +6,7 @@ import gc
 import gzip
 import json
 import re
+import stat
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -101,9 +102,12 @@ def read_bytes(path: Path | str) -> bytes:
     """A file's bytes, unpacked if it is packed by gzip.
 
     Raises:
-        InputError: no such file, or it cannot be read.
+        InputError: no such file, or it cannot be read, or is a pipe or a device, whose end might never come.
     """
     try:
+        mode = Path(path).stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise InputError(f"{path}: a pipe or a device, wanted a file; write it to one first")
         data = Path(path).read_bytes()
         return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -112,6 +116,17 @@ def read_bytes(path: Path | str) -> bytes:
         raise InputError(f"{path}: no such file") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def number_of(text: str) -> float:
+    """The number that a text is. Python reads 1_0 as 10, which nobody writes who means a number.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if "_" in text:
+        raise ValueError(f"{text!r} is no number")
+    return float(text)
 
 
 def parse_json(data: bytes, path: Path | str) -> Any:
@@ -188,15 +203,22 @@ def _once(pairs: list[tuple[str, Any]]) -> None:
         raise Repeated(f"an object has the key {', '.join(twice)} twice; keep one")
 
 
-def read_mapping(path: Path | str) -> dict[str, Any]:
+def read_mapping(
+    path: Path | str, wanted: str = "", fits: Callable[[Any], bool] = lambda _: True
+) -> dict[str, Any]:
     """The JSON object of a file: questions, choices, scenes or attention by id.
 
+    Args:
+        wanted: what each of its values must be, and `fits` whether one is.
+
     Raises:
-        InputError: it cannot be read, or is no object.
+        InputError: it cannot be read, is no object, or holds something else.
     """
     mapping = parse_json(read_bytes(path), path)
     if not isinstance(mapping, dict):
         raise InputError(f"{path}: wanted an object by id, got a {type(mapping).__name__}")
+    if wrong := [name for name, value in mapping.items() if not fits(value)]:
+        raise InputError(f"{path}: wanted {wanted}; not so for {', '.join(wrong[:5])}")
     return mapping
 
 
@@ -206,10 +228,7 @@ def read_synonyms(path: Path | str) -> dict[str, str]:
     Raises:
         InputError: it cannot be read, or is no object of strings.
     """
-    synonyms = read_mapping(path)
-    if wrong := [answer for answer, other in synonyms.items() if not isinstance(other, str)]:
-        raise InputError(f"{path}: wanted a string for each answer; not so for {', '.join(wrong[:5])}")
-    return synonyms
+    return read_mapping(path, "a string for each answer", lambda other: isinstance(other, str))
 
 
 def read_attention(path: Path | str) -> dict[str, Any]:
@@ -239,6 +258,15 @@ def no_collection() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+@contextmanager
+def listed(problems: list[str]) -> Iterator[None]:
+    """What the block raises as InputError is put to the other problems."""
+    try:
+        yield
+    except InputError as error:
+        problems += error.problems
 
 
 def each(rows: Iterable[Any], where: str, make: Callable[[Any], T]) -> tuple[list[T], list[str]]:

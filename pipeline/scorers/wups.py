@@ -13,7 +13,7 @@ import numpy as np
 from .answered import Answered, Options, Scores
 from .normalize import fold
 from .sweep import mean_defined
-from .validation import InputError, TextLists, Texts, strings
+from .validation import InputError, TextLists, Texts, read_bytes, strings
 
 DOWN_WEIGHT = 0.1  # what is left of a similarity below the threshold, as in the authors' script
 
@@ -80,7 +80,7 @@ def read_wordnet(folder: Path | str) -> Taxonomy:
     senses: dict[str, list[str]] = {}
     parents: dict[str, tuple[str, ...]] = {}
     for file in files:
-        for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        for number, line in enumerate(read_bytes(file).decode(errors="replace").splitlines(), 1):
             if line.startswith("  ") or not line.strip():
                 continue  # the licence on top
             try:

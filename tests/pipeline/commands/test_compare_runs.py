@@ -48,6 +48,20 @@ def test_wrong_input_is_one_message(a_run, tmp_path):  # noqa: F811
         compare_runs([a_run("b", "rp")], out=a_run("c", "rp") / "run.json")
 
 
+def test_what_is_written_takes_no_inputs_place_and_draws_have_an_end(a_file, release, tmp_path):  # noqa: F811
+    path = a_file("x")
+    (tmp_path / "board").mkdir()
+    board = path.rename(tmp_path / "board/leaderboard.csv")
+    before = board.read_bytes()
+    with pytest.raises(UserError) as caught:
+        compare_runs([board], release, tmp_path / "board", repetitions=10**15)
+    assert caught.value.problems == [
+        f"--bootstrap is {10**15}, wanted 0 to 1,000,000",
+        f"--out {tmp_path / 'board'}: {board} would take the place of a file that is read; name another folder",
+    ]
+    assert board.read_bytes() == before
+
+
 def test_runs_of_other_questions_are_not_compared(a_run):  # noqa: F811
     one, other = (a_run(name, name, limit=1) for name in ("a", "b"))
     (one / "answers.jsonl").write_text('{"id": "a1"}\n')

@@ -4,6 +4,7 @@
 import gzip
 import io
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -64,6 +65,12 @@ CASES: list[tuple[str, str, str | bytes | Callable[[], bytes], str]] = [
     ("capitals in the ending", "m.CSV", table(), READ),
     ("a column twice", "m.csv", table(head=("questionId", "prediction", "prediction")), "the header names prediction more than once"),
     ("a column twice, by capitals", "m.csv", table(head=("id", "ID", "prediction")), "the header names id more than once"),
+    ("Excel's name for its separator", "m.csv", "sep=;\n" + table(sign=";"), READ),
+    ("Excel's name for a separator of its own", "m.csv", "\ufeffsep=|\r\n" + table(sign="|"), READ),
+    ("an underscore in a number", "m.csv", table().replace("0.9", "1_0"), "row 1 (a1): confidence is '1_0', wanted a number"),
+    ("underscores in all numbers", "m.tsv", table(sign="\t").replace("0.", "1_0"), "confidence is '1_09', wanted a number"),
+    ("an underscore in a label", "m.csv", table(head=("id", "prediction", "p_answerable")).replace("0.9", "0_1"), "a1: p_answerable is '0_1', wanted a number from 0 to 1"),
+    ("an underscore in VLMEvalKit's table", "m.tsv", "index\tquestion\tprediction\tconfidence\na1\t?\tred\t1_0\n", "row 1 (a1): confidence is '1_0', wanted a number"),
     ("Excel's empty rows", "m.csv", table() + ",,\n,,\n", READ),
     ("Excel's empty columns", "m.csv", table().replace("\n", ",,\n"), READ),
     ("a mark of the byte order", "m.csv", "\ufeff" + table(), READ),
@@ -174,12 +181,16 @@ def numbers_of(page: str) -> list[str]:
     return [line for line in page.splitlines() if "%" in line]
 
 
-@pytest.mark.parametrize("what", ["folder", "missing", "link"])
+@pytest.mark.parametrize("what", ["folder", "missing", "link", "pipe", "device"])
 def test_what_is_no_file_is_told(release, tmp_path, capsys, what):
     path = tmp_path / "m.json"
     if what == "folder":
         path.mkdir()
     elif what == "link":
         path.symlink_to(tmp_path / "nothing")
+    elif what == "pipe":
+        os.mkfifo(path)
+    elif what == "device":
+        path.symlink_to("/dev/zero")
     code, _, error = told(capsys, release, path)
     assert code == 1 and error.startswith(f"error: {path}: ")

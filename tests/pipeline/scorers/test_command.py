@@ -63,7 +63,7 @@ def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, cap
     for expected in (
         "--mode is 'loose', wanted strict or parity",
         "--match is 'fuzzy', wanted exact, vqa or squad",
-        "--bootstrap is -1, wanted 0 or more",
+        "--bootstrap is -1, wanted 0 to 1,000,000",
         "--seed is -2, wanted 0 or more",
         "--scores: no nope; there are abstention, answerability",
         "--by: no weather; there are category, difficulty, edit, structural, semantic, detailed",
@@ -224,6 +224,11 @@ def test_files_may_stand_before_and_after_options(release, tmp_path):
     first, second = write(tmp_path / "m.json", predictions()), write(tmp_path / "n.json", predictions())
     found = scored(tmp_path, release, first, "--bootstrap", 0, second)
     assert [model["name"] for model in found["models"]] == ["m", "n"]
+
+
+def test_a_closed_output_keeps_nobody_from_writing(release, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 0)["models"]
 
 
 def test_a_name_cannot_steer_the_terminal(release, tmp_path, capsys):

@@ -28,12 +28,13 @@ def test_percentiles_of_the_seconds_are_named_and_straight_between_measured_ones
 
 
 def test_a_broken_run_log_is_refused_line_by_line(tmp_path):
-    (tmp_path / "log.jsonl").write_text(
-        "\n".join(map(json.dumps, [{"seconds": 1}, {"second": 1}, {"seconds": -1}]))
-    )
+    rows = [{"seconds": 1}, {"second": 1}, {"seconds": -1}, {"seconds": 10**400}, {"seconds": "1_0"}, 3, []]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
     with pytest.raises(InputError) as caught:
         read_run_log(tmp_path / "log.jsonl")
-    assert [problem.split(":")[0] for problem in caught.value.problems[1:]] == ["line 2", "line 3"]
+    assert [problem.split(":")[0] for problem in caught.value.problems[1:]] == [
+        f"line {number}" for number in range(2, 8)
+    ]
 
 
 def test_without_requests_nothing_is_known_and_negative_seconds_are_refused():

@@ -6,7 +6,7 @@ from pipeline.scorers.join import join
 from pipeline.scorers.labels import judged, labels_of
 from pipeline.scorers.predictions import read_predictions
 from pipeline.scorers.validation import InputError
-from tests.pipeline.scorers.conftest import ROWS, refused, scored, write
+from tests.pipeline.scorers.conftest import ROWS, refused, run, scored, write
 
 
 def said(tmp_path, *rows, name="m.json"):
@@ -41,6 +41,7 @@ def test_numbers_of_a_table_are_text():
         ({"p_answerable": 1.5}, "0: p_answerable is 1.5, wanted a number from 0 to 1"),
         ({"p_answerable": True}, "0: p_answerable is True, wanted a number from 0 to 1"),
         ({"p_answerable": "0.5"}, "0: p_answerable is '0.5', wanted a number from 0 to 1"),
+        ({"p_answerable": 10**400}, f"0: p_answerable is {10**400}, wanted a number from 0 to 1"),
         ({"p_answerable": float("nan")}, "0: p_answerable is nan, wanted a number from 0 to 1"),
     ],
 )
@@ -95,3 +96,27 @@ def test_the_command_takes_a_judge_for_each_model(release, tmp_path, capsys):
     assert "--judge is given 2 times for 1 files of predictions; one for each" in refused(
         capsys, release, model, "--judge", judge, "--judge", judge
     )
+
+
+def test_a_judge_overrules_what_was_a_confidence_only_by_the_files_own_labels(tmp_path):
+    model = said(tmp_path, {"abstained": True}, {"abstained": True})
+    judge = write(tmp_path / "judge.json", [{"id": "1", "abstained": False}])
+    assert judged(model, judge, free_text=False).confidence.tolist() == [0.0, 1.0]
+
+
+def test_a_judge_of_a_few_is_told_and_one_that_nobody_asks_is_refused(release, tmp_path, capsys):
+    rows = [{"question_id": row[0], "answer": row[6], "confidence": row[7]} for row in ROWS]
+    judge = write(tmp_path / "judge.json", [{"question_id": "a1", "abstained": False}])
+    sure = write(tmp_path / "sure.json", rows)
+    assert "sure has confidences, which count; leave out --judge" in refused(
+        capsys, release, sure, "--judge", judge
+    )
+    run(release, sure, "--judge", judge, "--free-text", "--bootstrap", 0)
+    assert (
+        "and 1 more: 5 of 6 have no label: whether they abstain is read from their words"
+        in capsys.readouterr().out
+    )
+    for row in rows:
+        del row["confidence"]
+    message = refused(capsys, release, write(tmp_path / "m.json", rows), "--judge", judge)
+    assert "(for every row: 5 of 6 have no label), or take --free-text" in message

@@ -236,6 +236,26 @@ def test_an_item_that_stands_in_a_log_twice_is_refused(tmp_path):
     assert "row 2: id a stands there twice" in read_predictions(write(tmp_path / "log.json", rows)).faults
 
 
+@pytest.mark.parametrize("form", ["batch.jsonl", "vlm.json", "vlm.tsv", "lmms.jsonl", "inspect.json"])
+def test_an_item_twice_in_any_log_is_one_message(release, tmp_path, capsys, form):
+    all_forms(tmp_path)
+    path = tmp_path / form
+    if form == "vlm.tsv":
+        path.write_text(path.read_text() + path.read_text().splitlines()[1] + "\n")
+    elif form == "vlm.json":
+        rows = json.loads(path.read_text())
+        write(path, [*rows, rows[0]])
+    elif form == "inspect.json":
+        log = json.loads(gzip.decompress((LOGS / "inspect_ai.json.gz").read_bytes()))
+        write(path, log | {"samples": [*log["samples"], log["samples"][0]]})
+    else:
+        source = path if form == "batch.jsonl" else LOGS / "lmms_eval_samples.jsonl"
+        lines = source.read_text().splitlines()
+        path.write_text("\n".join([*lines, lines[0]]))
+    message = refused(capsys, release, path, "--free-text")
+    assert message.startswith("error: cannot score") and "id a1 stands there twice" in message
+
+
 def test_a_log_without_confidences_says_that_free_text_is_wanted(release, tmp_path, capsys):
     rows = [{"doc_id": i, "item_id": row[0], "filtered_resps": row[-2]} for i, row in enumerate(ROWS)]
     message = refused(capsys, release, write(tmp_path / "log.json", rows))

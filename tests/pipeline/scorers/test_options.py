@@ -52,6 +52,7 @@ def test_what_is_not_given_is_as_the_options_have_it():
     ("words", "expected"),
     [
         ({"threshold": math.nan}, "--threshold is nan, wanted a number"),
+        ({"bootstrap": 99_999_999_999_999}, "--bootstrap is 99999999999999, wanted 0 to 1,000,000"),
         ({"by": "weather"}, "--by: no weather; there are category, difficulty, edit"),
         ({"by": ","}, "--by: no name given; there are category, difficulty, edit"),
         ({"scores": ""}, "--scores: no name given; there are abstention"),
