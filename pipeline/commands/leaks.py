@@ -18,7 +18,7 @@ from pipeline.leaks.leak_figures import ATTACKERS, LeakParams, Leaks, leaks_of
 from pipeline.leaks.leak_page import told, verdict, write_page
 from pipeline.leaks.read_set import Columns, LabelledSet, read_set
 from pipeline.leaks.set_files import JoinedRows, Rows, open_rows
-from pipeline.reporting.outputs import apart
+from pipeline.reporting.apart import apart
 
 WORDS = 12  # on the screen
 

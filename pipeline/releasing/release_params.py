@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from pipeline.core.params import Params
-from pipeline.core.records import Record
+from pipeline.core.records import Record, Subset
 
 Filled = Annotated[str, msgspec.Meta(min_length=1)]
 Address = Annotated[str, msgspec.Meta(pattern=r"^https?://\S+$")]  # it becomes a link, on cards and pages
@@ -67,7 +67,7 @@ class _Told(Record, forbid_unknown_fields=False):
 
 
 class _Audited(Record, forbid_unknown_fields=False):
-    limits: dict[str, float] = msgspec.field(default_factory=dict)
+    limits: dict[Subset, float] = msgspec.field(default_factory=dict)
 
 
 class ReleaseRecord(Record, forbid_unknown_fields=False):

@@ -45,7 +45,7 @@ class Finding(Record):
     paper_subset: str
 
 
-def attack_rows(audit: AuditReport, limits: Mapping[str, float]) -> dict[Subset, list[AttackRow]]:
+def attack_rows(audit: AuditReport, limits: Mapping[Subset, float]) -> dict[Subset, list[AttackRow]]:
     """What every attacker reaches on each subset, those known here first."""
     order = {name: place for place, name in enumerate(ATTACKERS)}
     result = {}

@@ -18,7 +18,7 @@ from pipeline.core.pages import data_uri, render
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Picture
-from pipeline.reporting.outputs import page_of
+from pipeline.reporting.apart import page_of
 from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.items import Benchmark, BenchmarkItem
 from pipeline.scorers.validation import InputError

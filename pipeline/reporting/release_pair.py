@@ -17,8 +17,8 @@ from pipeline.core.records import SUBSETS, Subset
 from pipeline.releasing.release_diff import CHANGES, Items, change_counts, changed, named, subsets_of
 from pipeline.releasing.release_facts import SubsetCounts, counted
 from pipeline.releasing.release_params import ReleaseRecord
+from pipeline.reporting.apart import apart
 from pipeline.reporting.blind_rows import TextFinding, attack_rows, finding
-from pipeline.reporting.outputs import apart
 
 HERE = Path(__file__).parent
 SHOWN = 12  # changes of each subset that are listed

@@ -17,9 +17,9 @@ from pipeline.core.progress import done
 from pipeline.core.records import SUBSETS
 from pipeline.releasing.release_facts import HOW, PAIRING, counted
 from pipeline.reporting import blind_rows, figures, sunburst
+from pipeline.reporting.apart import page_of
 from pipeline.reporting.funnel import funnels, overview
 from pipeline.reporting.gallery import MOST, gallery
-from pipeline.reporting.outputs import page_of
 from pipeline.reporting.run_files import Run
 
 HERE = Path(__file__).parent

@@ -19,8 +19,8 @@ from pipeline.core.records import Picture
 from pipeline.leaderboard.board import basis
 from pipeline.leaderboard.board_rows import BoardRow, benchmark_of, every_row
 from pipeline.leaderboard.paired_scores import answered
+from pipeline.reporting.apart import page_of
 from pipeline.reporting.gallery import MOST, SMALL, data_uri
-from pipeline.reporting.outputs import page_of
 from pipeline.scorers.answered import Answered, Options
 from pipeline.scorers.items import BenchmarkItem
 

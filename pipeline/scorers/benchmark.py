@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from .gqa_questions import question_faults
+from .item_details import FILES, TYPES, details_of, is_there, version_of
 from .items import UNANSWERABLE, Benchmark, Items
 from .json_parts import in_parts, parse_list
-from .provenance import FILES, TYPES, details_of, is_there, version_of
 from .validation import InputError, each, listed, parse_json, read_bytes
 
 ColumnsOf = Callable[[Sequence[Any]], dict[str, list[Any]]]  # of rows of a file, by field of BenchmarkItem
@@ -164,9 +164,9 @@ def _texts(values: list[Any]) -> list[str]:
 def _answers(name: str, label: Any) -> dict[str, float]:
     """The right answers by a label. One that looks like "UQ" but is not written so is a fault, never an answer."""
     worths = label.values() if isinstance(label, dict) else []
-    if not worths or not all(isinstance(worth, int | float) and 0 < worth <= 1 for worth in worths):
+    if not all(isinstance(worth, int | float) and 0 <= worth <= 1 for worth in worths) or not any(worths):
         raise InputError(
-            f'{name}: label is {label!r}, wanted {{answer: 1.0}} (each worth more than 0, up to 1) or {{"UQ": 1.0}}'
+            f'{name}: label is {label!r}, wanted {{answer: 1.0}} (each worth 0 to 1, one more than 0) or {{"UQ": 1.0}}'
         )
     if not all(map(str.strip, label)):
         raise InputError(f"{name}: label {label!r} has an empty answer")

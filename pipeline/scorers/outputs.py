@@ -8,7 +8,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from .provenance import FILES
+from .item_details import FILES
 from .without_errata import FILE as ERRATA
 from .without_errata import OWN
 

@@ -58,9 +58,9 @@ def test_a_subsets_own_file_is_a_benchmark_too(release, tmp_path):
         ([{"UQ": 1.0, "red": 1.0}, {"red": 1.0}], "both UQ and an answer"),
         ([{}, {"red": 1.0}], "label is {}"),
         ([{"red": "1"}], "wanted {answer: 1.0}"),
-        ([{"UQ": 0.0}], "each worth more than 0"),
-        ([{"red": 1.0, "blue": 0.0}], "each worth more than 0"),
-        ([{"red": float("nan")}], "each worth more than 0"),
+        ([{"UQ": 0.0}], "one more than 0"),
+        ([{"red": 0.0, "blue": 0.0}], "one more than 0"),
+        ([{"red": float("nan")}], "one more than 0"),
         ([{"": 1.0}], "has an empty answer"),
         ([{" ": 1.0, "red": 1.0}], "has an empty answer"),
     ],
@@ -74,14 +74,14 @@ def test_faulty_labels_are_refused(tmp_path, labels, expected):
     assert caught.value.problems[0].endswith("b.json: 1 faults") and expected in caught.value.problems[1]
 
 
-def test_an_answer_may_be_worth_up_to_one(tmp_path):
-    label = {"dark red": 0.3, "red": 1}
+def test_an_answer_may_be_worth_from_nothing_to_one(tmp_path):
+    label = {"maroon": 0.0, "dark red": 0.3, "red": 1}
     rows = [{"question_id": str(i), "label": one} for i, one in enumerate((label, {"UQ": 1.0}))]
     subset = read_benchmark(write(tmp_path / "b.json", rows)).subsets["b"]
     assert [item.answers for item in subset] == [label, {}]
     for worth in (-0.1, 1.1):
         rows[0]["label"] = {"red": worth}
-        with pytest.raises(InputError, match="each worth more than 0, up to 1"):
+        with pytest.raises(InputError, match="each worth 0 to 1"):
             read_benchmark(write(tmp_path / "b.json", rows))
 
 

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from pipeline.scorers.benchmark import read_benchmark
-from pipeline.scorers.provenance import details_of
+from pipeline.scorers.item_details import details_of
 from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import predictions, refused, write
 

@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
-from pipeline.reporting.outputs import apart, page_of
+from pipeline.reporting.apart import apart, page_of
 
 
 def test_outputs_of_their_own_may_be_anywhere_else(tmp_path, monkeypatch):
