@@ -104,9 +104,6 @@ def scenes(
         if graph.image_id not in sizes:
             problems.add(where, f"picture {graph.image_id} is not in {picture_file.name}")
             continue
-        for object_id, count in Counter(thing.object_id for thing in graph.objects).items():
-            if count > 1:
-                problems.add(where, f"object {object_id} is in the picture {count} times")
         size = sizes[graph.image_id]
         objects = _objects(graph, extra, left_out)
         yield str(graph.image_id), SceneRow(width=size.width, height=size.height, objects=objects)
@@ -133,9 +130,14 @@ def convert(
 
 
 def _objects(graph: _Graph, extra: list[_Described], left_out: Counter[str]) -> dict[str, ObjectRow]:
-    """A graph's objects that have a name, by id; those that were merged into one count as that one."""
-    named = {thing.object_id: thing for thing in graph.objects if _plain(thing.names)}
-    left_out["objects without a name left out"] += sum(not _plain(thing.names) for thing in graph.objects)
+    """A graph's objects that have a name, by id; those that were merged into one count as that one. Of several that share an
+    id nobody knows which one relations mean."""
+    things = {thing.object_id: thing for thing in graph.objects}
+    unclear = {thing.object_id for thing in graph.objects if thing != things[thing.object_id]}
+    left_out["different objects of one id left out"] += sum(row.object_id in unclear for row in graph.objects)
+    things = {object_id: thing for object_id, thing in things.items() if object_id not in unclear}
+    named = {object_id: thing for object_id, thing in things.items() if _plain(thing.names)}
+    left_out["objects without a name left out"] += len(things) - len(named)
     now = {merged: thing.object_id for thing in named.values() for merged in thing.merged_object_ids}
     now |= {object_id: object_id for object_id in named}
     attributes = {object_id: list(thing.attributes or []) for object_id, thing in named.items()}

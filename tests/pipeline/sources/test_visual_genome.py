@@ -168,9 +168,18 @@ def test_nothing_is_written_when_something_is_wrong(tmp_path, monkeypatch):
     assert [path for path in (tmp_path / "data").rglob("*") if path.is_file()] == []
 
 
-def test_an_object_twice_a_picture_without_width_and_attributes_that_are_none_are_refused(tmp_path):
-    _, problems, _ = read(tmp_path, graphs=[GRAPH | {"objects": [GRAPH["objects"][0]] * 2}])
-    assert problems == ["g.json, graph 0: object 1058549 is in the picture 2 times"]
+def test_an_object_said_twice_is_one_and_different_ones_of_one_id_are_left_out(tmp_path):
+    tree, walk = GRAPH["objects"]
+    ((_, graph),), problems, left_out = read(tmp_path, graphs=[GRAPH | {"objects": [tree, tree, walk]}])
+    assert ([*graph.objects], problems, +left_out) == (["1058549", "1058534"], [], Counter())
+    ((_, graph),), problems, left_out = read(
+        tmp_path, graphs=[GRAPH | {"objects": [tree, tree | {"x": 7}, walk]}]
+    )
+    assert ([*graph.objects], problems) == (["1058534"], [])
+    assert left_out["different objects of one id left out"] == 2
+
+
+def test_a_picture_without_width_and_attributes_that_are_none_are_refused(tmp_path):
     with pytest.raises(UserError, match=r"p\.json: not what is expected here: Expected `int` >= 1 .*width"):
         read(tmp_path, pictures=[PICTURE | {"width": 0}])
     with pytest.raises(UserError, match=r"a\.json: empty, cut off, or not a list of attributes"):
