@@ -103,7 +103,7 @@ def test_what_records_cannot_hold_is_counted(tmp_path):
         tmp_path, graphs=[GRAPH | {"objects": [bare, GRAPH["objects"][1]]}]
     )
     assert len(graph.objects) == 1 and problems == []
-    assert left_out == {
+    assert +left_out == {
         "objects without a name left out": 1,
         "relations without a name or an object left out": 2,
     }
