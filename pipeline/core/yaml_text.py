@@ -21,7 +21,8 @@ _ALIKE = {
     "int": r"[-+]?(0|[1-9][0-9]*)|0x[0-9a-fA-F]+",
     "float": r"[-+]?(0|[1-9][0-9]*)\.[0-9]*([eE][-+][0-9]+)?|\.[0-9]+|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
 }
-_NUMBER_1_2 = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]+")
+_NUMBER_1_2 = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]*")
+_NO_DIGIT = re.compile(r"[-+]?\.?_+")  # DVC's reader passes over underscores, and stumbles where nothing is left
 
 
 def read_yaml(text: str, name: object) -> Any:
@@ -87,5 +88,5 @@ def _alike(node: yaml.ScalarNode) -> bool:
         return True
     kind = node.tag.removeprefix("tag:yaml.org,2002:")
     if kind == "str":
-        return not _NUMBER_1_2.fullmatch(node.value)
+        return not (_NUMBER_1_2.fullmatch(node.value.replace("_", "")) or _NO_DIGIT.fullmatch(node.value))
     return bool(kind in _ALIKE and re.fullmatch(_ALIKE[kind], node.value))

@@ -50,8 +50,7 @@ def open_rows(source: str, config: str | None = None, split: str | None = None) 
     """
     path = Path(source)
     if (path.is_symlink() or path.exists()) and not (path.is_file() or path.is_dir()):
-        opened(path)  # tells of a pipe, and of a link that leads nowhere
-        raise UserError(f"{path}: no regular file; wanted a file or a data set's folder or name")
+        opened(path)  # tells of a pipe, a device, and of a link that leads nowhere
     if not path.is_file():
         return DatasetRows(source, config, split)
     if config or split:

@@ -84,7 +84,7 @@ def test_the_balanced_part_is_written_in_the_form_of_the_file_and_measured(tmp_p
         (("{}", "--annotations", "s.json", "--balance", "."), "--balance s.json: that is read"),
         (("same.json",), "1 different texts, but 5 folds; no set to be measured"),
         (("pipe",), "pipe: a pipe where a file was expected"),
-        (("/dev/zero",), "/dev/zero: no regular file"),
+        (("/dev/zero",), "/dev/zero: a device where a file was expected"),
         (("{}", "--annotations", "nosuch"), "nosuch: no such file"),
         (("{}", "--split", "test"), "s.json: a file; --config and --split choose from a data set by name"),
         (("{}", "--annotations", "s.json", "--config", "x"), "--annotations is for two files"),

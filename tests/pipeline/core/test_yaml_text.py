@@ -55,6 +55,10 @@ def same(one: Any, other: Any) -> bool:
 @example("")
 @example("+5")
 @example("5.")
+@example("08_")
+@example("-_1")
+@example("+._")
+@example("0o_")
 def test_what_is_read_is_what_both_versions_read(text):
     try:
         read = read_yaml(f"a: {text}", "x")["a"]
