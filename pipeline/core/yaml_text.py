@@ -22,7 +22,8 @@ _ALIKE = {
     "float": r"[-+]?(0|[1-9][0-9]*)\.[0-9]*([eE][-+][0-9]+)?|\.[0-9]+|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
 }
 _NUMBER_1_2 = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]*")
-_NO_DIGIT = re.compile(r"[-+]?\.?_+")  # DVC's reader passes over underscores, and stumbles where nothing is left
+# DVC's reader passes over underscores, and stumbles where nothing is left.
+_NO_DIGIT = re.compile(r"[-+]?\.?_+")
 
 
 def read_yaml(text: str, name: object) -> Any:
