@@ -10,7 +10,7 @@ import pandas as pd
 
 from pipeline.scorers import acc_fpr_curve, reliability_table, risk_coverage_curve
 from pipeline.scorers.answered import Answered, Options
-from pipeline.scorers.bootstrap import bootstrap, number_clusters, percentile_interval
+from pipeline.scorers.bootstrap import bootstrap, number_clusters, percentile_intervals
 from pipeline.scorers.by_kind import by_group, few
 from pipeline.scorers.sweep import ranking, share
 
@@ -50,7 +50,7 @@ def acc_band(at: Answered, options: Options) -> list[Row]:
         return np.array(repeated)
 
     repeated = bootstrap(acc_at_fpr, count, options.bootstrap, options.seed, num_rows=len(places))
-    bounds = np.array([percentile_interval(column) for column in repeated.T])
+    bounds = percentile_intervals(repeated).T
     known = np.isfinite(bounds).all(axis=1)  # of few pictures, draws that lack a label leave no interval
     return _rows(x=grid[known], low=bounds[known, 0], high=bounds[known, 1])
 

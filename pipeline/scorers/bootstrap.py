@@ -217,11 +217,30 @@ def percentile_interval(samples: np.ndarray, level: float = LEVEL) -> tuple[floa
     Returns:
         Its ends; NaN if more than 5 % of the replicates are undefined.
     """
-    defined = samples[~np.isnan(samples)]
-    if len(defined) < (1 - MAX_UNDEFINED) * max(len(samples), 1):
-        return float("nan"), float("nan")
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    low, high = percentile_intervals(samples, level).tolist()
+    return low, high
+
+
+def percentile_intervals(samples: np.ndarray, level: float = LEVEL) -> np.ndarray:
+    """The percentile interval of each of several statistics, by itself.
+
+    Args:
+        samples: [replicates, ...]; NaN where undefined.
+        level: The confidence level of each.
+
+    Returns:
+        The lower and the upper ends, [2, ...]; NaN for a statistic of which more than 5 % of the replicates are undefined.
+    """
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    undefined = np.isnan(samples).mean(axis=0) if len(samples) else np.ones(samples.shape[1:])
+    usable = undefined <= MAX_UNDEFINED
+    if usable.all() and not undefined.any():
+        return np.quantile(samples, ends, axis=0)
+    found = np.full((2, *samples.shape[1:]), np.nan)
+    for place in zip(*np.nonzero(np.atleast_1d(usable)), strict=True) if samples.ndim > 1 else [()] * bool(usable):
+        column = samples[(slice(None), *place)]
+        found[(slice(None), *place)] = np.quantile(column[~np.isnan(column)], ends)
+    return found
 
 
 def simultaneous_intervals(estimates: ArrayLike, samples: np.ndarray, level: float = LEVEL) -> np.ndarray:
