@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.core.cli_app import new_app
+from pipeline.core.cli_app import new_app, refuse_options
 from pipeline.core.errors import run
 
 app = new_app("Run the human annotation study in Label Studio.", "rgqa annotate serve")
@@ -15,10 +15,13 @@ app = new_app("Run the human annotation study in Label Studio.", "rgqa annotate 
 
 @app.command(epilog="Example: `rgqa annotate serve`")
 def serve(
+    context: typer.Context,
     port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 8080,
     stop: Annotated[bool, typer.Option("--stop", help="Stop it; all that people did is kept.")] = False,
 ) -> None:
     """Start a Label Studio of our own, push the tasks, print everybody's link."""
+    if stop:
+        refuse_options(context, "port", "--stop stops the server, whatever its port")
     from annotation.server import serve
 
     run(lambda: serve.stop() if stop else serve.serve(port))
@@ -28,6 +31,7 @@ def serve(
     epilog='Example: `rgqa annotate invite ann ben --contact "Lee, lee@example.org" --pay "12 EUR an hour"`'
 )
 def invite(
+    context: typer.Context,
     names: Annotated[list[str] | None, typer.Argument(help="Names of annotators.")] = None,
     leave: Annotated[bool, typer.Option("--leave", help="They are asked no more.")] = False,
     link: Annotated[bool, typer.Option("--link", help="One address for volunteers.")] = False,
@@ -37,6 +41,8 @@ def invite(
     ethics: Annotated[str, typer.Option(help="The ethics approval, as the consent page says it.")] = "",
 ) -> None:
     """Let people join or leave, each with a link of their own."""
+    if leave:
+        refuse_options(context, "link expert contact pay ethics", "--leave only takes people out")
     from annotation.client.consent import keep_terms
     from annotation.server.accounts import invite
     from pipeline.core.paths import Folders

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from pipeline.core.cli_app import new_app
+from pipeline.core.cli_app import new_app, refuse_options
 from pipeline.core.errors import run
 from pipeline.core.records import Split
 
@@ -29,6 +29,7 @@ def init(
 
 @app.command(epilog="Example: `rgqa fetch gqa --split testdev --dry-run`")
 def fetch(
+    context: typer.Context,
     what: Annotated[str, Argument(help="What to fetch: gqa.")],
     split: Annotated[
         Split | None,
@@ -54,6 +55,10 @@ def fetch(
     ] = False,
 ) -> None:
     """Fetch GQA, of it only what a data set needs. docs/gqa.md."""
+    if dry_run:
+        refuse_options(context, "accept_changed", "--dry-run changes nothing")
+    if offline:
+        refuse_options(context, "jobs whole", "--offline asks no server")
     from pipeline.sources.fetching.fetch import FetchOptions, fetch
 
     options = FetchOptions(

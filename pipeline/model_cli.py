@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 from typer import Argument, Option
 
-from pipeline.core.cli_app import new_app
+from pipeline.core.cli_app import new_app, refuse_options
 from pipeline.core.errors import run
 
 app = new_app()
@@ -130,6 +130,7 @@ def audit(
 
 @app.command(epilog="Example: `rgqa look 00095300 --model rp --out look.html`")
 def look(
+    context: typer.Context,
     items: Annotated[
         list[str] | None, Argument(metavar="ITEM...", help="Ids of items; none with --grids: all.")
     ] = None,
@@ -152,6 +153,10 @@ def look(
     ] = None,
 ) -> None:
     """Show where in a picture a model looked; docs/looking.md."""
+    if not grids:
+        refuse_options(context, "method", "it chooses what --grids writes")
+    if model.startswith("hf-vqa/"):
+        refuse_options(context, "seed", "a model of transformers has no seed here")
     from pipeline.commands.look_at import LookOptions, look
 
     options = LookOptions(items or (), model, seed, out, grids, method, of, words, ocr, model_arg or ())

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from pipeline.core.cli_app import new_app
+from pipeline.core.cli_app import new_app, refuse_options
 from pipeline.core.errors import run
 
 app = new_app()
@@ -26,6 +26,7 @@ def check(release: Release) -> None:
 
 @app.command(epilog="Example: `rgqa publish data/release/sample/1.0.0 --to published`")
 def publish(
+    context: typer.Context,
     release: Release,
     to: Annotated[Path | None, Option(help="Where published versions stay; published/ if not given.")] = None,
     hub: Annotated[
@@ -40,12 +41,12 @@ def publish(
 ) -> None:
     """Copy a release to an immutable version, or put it on the hub."""
     if hub:
-        if to:
-            raise typer.BadParameter("a folder, or the hub, not both", param_hint="--to, --hub")
+        refuse_options(context, "to", "--hub names the place")
         from pipeline.releasing.publish_hub import publish_on_hub
 
         run(lambda: print(f"publish: {publish_on_hub(release, hub, as_demo)}"))
         return
+    refuse_options(context, "as_demo", "without --hub, nothing is refused for being a demonstration")
     from pipeline.releasing.check_release import publish
 
     run(lambda: print(f"publish: {publish(release, to or Path('published'))}"))

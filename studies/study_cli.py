@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.core.cli_app import new_app
+from pipeline.core.cli_app import new_app, refuse_options
 from pipeline.core.errors import run
 from pipeline.core.records import Split
 
@@ -211,6 +211,7 @@ def kinds(folder: Annotated[Path, typer.Argument(help="Folder of WordNet 3.0's d
     epilog="Example: `rgqa study validity --twins data/release/twins-1/1.0.0 --twins-again data/release/twins-2/1.0.0`"
 )
 def validity(
+    context: typer.Context,
     twins: Annotated[
         Path, typer.Option(help="A release with a subset `twins`: rgqa sample twins draws one.")
     ],
@@ -236,6 +237,8 @@ def validity(
     ] = False,
 ) -> None:
     """Does the ranking of rows agree with that by twins? Ours, and the paper's rules on the same data."""
+    if not twins_again:
+        refuse_options(context, "images_again", "there is no --twins-again")
     from studies.ranking_validity import TwinsRelease, study_validity
 
     releases = [TwinsRelease(twins, images)]

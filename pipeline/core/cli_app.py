@@ -22,3 +22,26 @@ def new_app(help: str | None = None, example: str | None = None) -> typer.Typer:
         rich_markup_mode="markdown",
         pretty_exceptions_enable=False,
     )
+
+
+def refuse_options(context: typer.Context, names: str, reason: str) -> None:
+    """End the command if one of these options was typed although it would have no effect.
+
+    Args:
+        names: names of the command's parameters, as Python has them, with blanks between.
+        reason: why they would have no effect ("--stop only stops the server").
+
+    Raises:
+        typer.BadParameter: names all options that were typed in vain.
+    """
+    typed = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name in names.split()
+        and (source := context.get_parameter_source(parameter.name or "")) is not None
+        and source.name == "COMMANDLINE"
+    ]
+    if typed:
+        raise typer.BadParameter(
+            f"no effect: {reason}; leave {'it' if len(typed) == 1 else 'them'} out", param_hint=typed
+        )

@@ -57,3 +57,25 @@ def test_a_mistyped_option_or_command_is_one_message():
     for words in (["chek"], ["check", "--ful", "x"], ["check"]):
         ended = subprocess.run([sys.executable, "-m", "pipeline.cli", *words], capture_output=True, text=True)
         assert ended.returncode == 2 and "Traceback" not in ended.stderr and "Usage" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "publish RELEASE --as-demo",
+        "publish RELEASE --hub owner/name --to published",
+        "annotate serve --stop --port 8081",
+        "annotate invite ann --leave --adjudicator --pay much",
+        "fetch gqa --dry-run --accept-changed",
+        "fetch gqa --offline --cache kept --jobs 3",
+        "look 00095300 --model rp --method rollout",
+        "look 00095300 --model hf-vqa/x --seed 1",
+        "study validity --twins x --images-again y",
+    ],
+)
+def test_an_option_without_effect_is_refused_by_name(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ended = CliRunner().invoke(app, words.replace("--adjudicator", "--expert").split())
+    assert ended.exit_code == 2 and "no effect" in ended.stderr
+    assert any(word in ended.stderr for word in words.split() if word.startswith("--"))
+    assert [*tmp_path.iterdir()] == []
