@@ -126,6 +126,15 @@ def message_of(error: UserError) -> str:
     return printable("\n  ".join([f"error: {first}", *lines]))
 
 
+def refuse_stripped_docstrings() -> None:
+    """Exit with one message where Python strips docstrings, of which the plots' library and the help are made."""
+    if sys.flags.optimize >= 2:
+        sys.exit(
+            "error: Python strips docstrings (-OO or PYTHONOPTIMIZE=2), but plots and help are made of them. "
+            "Unset PYTHONOPTIMIZE, or set it to 1."
+        )
+
+
 def run(main: Callable[[], object]) -> None:
     """Run a command; print one message and exit with code 1 after a user's mistake, a full disk or Ctrl-C."""
     # Records hardly ever refer to each other; to look for those that do took up to a fifth of a stage's time.
