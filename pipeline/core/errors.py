@@ -6,7 +6,7 @@ import errno
 import gc
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 SHOWN = 100
 
@@ -37,6 +37,16 @@ class Problems:
         if self.lines:
             noun = "problem" if len(self.lines) == 1 else "problems"
             raise UserError([f"{self.subject}: {len(self.lines)} {noun}", *self.lines])
+
+
+def some(names: Sequence[str], most: int = 5) -> str:
+    """The first few of many, and how many more there are.
+
+    >>> some(["a", "b", "c"], most=2), some(["a"])
+    ('a, b, and 1 more', 'a')
+    """
+    more = [f"and {len(names) - most:,} more"] if len(names) > most else []
+    return ", ".join([*names[:most], *more])
 
 
 # What the machine, not the program, is to blame for, and what the user can do.

@@ -64,6 +64,7 @@ class ReleaseParams(Params):
 
 class _Told(Record, forbid_unknown_fields=False):
     origin: str = ""
+    pictures: bool | None = None
 
 
 class _Audited(Record, forbid_unknown_fields=False):
