@@ -12,7 +12,7 @@ from pipeline.core.errors import run
 
 app = typer.Typer()
 Release = Annotated[Path, Argument(help="A release's folder, data/release/<data set>/<version>.")]
-ItemId = Annotated[str, Argument(help="Id of an item, as question_id in a release's rgqa/<subset>.json.")]
+ItemId = Annotated[str, Argument(help="Id of an item: item_id in a release's tables, question_id in its rgqa/<subset>.json.")]
 
 
 @app.command(epilog="Example: rgqa check data/release/sample/1.0.0")

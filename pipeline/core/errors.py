@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -62,9 +63,24 @@ OUTSIDE = {
     errno.EEXIST: "a file, or a link to nowhere, where a folder was expected ({file}); move it away",
     errno.EIO: "the disk failed ({file}); look at it, then run the same command again",
 }
+# What any other failure of the system may come from.
+ELSE = "the system reports: {error}; check that this place exists and can be used, and run the same command again"
+NO_FOLDER = "the working folder was deleted; change to one that exists and run the same command again"
 NO_PERMISSION = "no permission: {error}; check who owns the file and run the same command again"
 OUTSIDE |= dict.fromkeys((errno.EACCES, errno.EROFS, errno.EPERM), NO_PERMISSION)
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # with which a file's content could steer a terminal
+
+
+def system_fault(error: OSError) -> str:
+    """What the system reports, as one message that says what to do."""
+    if error.errno == errno.ENOENT and not error.filename:
+        try:
+            os.getcwd()
+        except OSError:
+            return NO_FOLDER
+    # Of two names the second is the place that was to be taken.
+    file = error.filename2 or error.filename or "no file named"
+    return OUTSIDE.get(error.errno or 0, ELSE).format(file=file, error=error)
 
 
 def run(main: Callable[[], object]) -> None:
@@ -87,12 +103,13 @@ def run(main: Callable[[], object]) -> None:
             [],
         )
     except OSError as error:
-        if error.errno not in OUTSIDE:
-            raise
-        # Of two names the second is the place that was to be taken.
-        file = error.filename2 or error.filename or "no file named"
-        said = OUTSIDE[error.errno].format(file=file, error=error)
-        first, rest = said, []
+        first, rest = system_fault(error), []
+    except UnicodeEncodeError as error:
+        mark = f"U+{ord(error.object[error.start]):04X}"
+        first, rest = (
+            f"{error.object[:80]!a}: holds {mark}, half of a character, which no file can hold; write it as one character",
+            [],
+        )
     more = [f"... and {len(rest) - SHOWN} more"] if len(rest) > SHOWN else []
     print(_CONTROLS.sub("?", "\n  ".join([f"error: {first}", *rest[:SHOWN], *more])), file=sys.stderr)
     sys.exit(1)

@@ -97,17 +97,18 @@ def vote_counts(items: Iterable[Item], verified: Iterable[Verified], quality: Qu
     agreed, wrong = quality.agreement[0], quality.wrong
     people = [row for row in quality.annotators if not row.expert]
     told = (
-        f"On {agreed.candidates:,} candidates, drawn by lot, that two or more judged, Krippendorff's alpha is {bounds(agreed.alpha)} and Gwet's AC1 "
+        f"On {agreed.candidates:,} candidates, sampled at random, that two or more judged, Krippendorff's alpha is {bounds(agreed.alpha)} and Gwet's AC1 "
         f"{bounds(agreed.ac1)}, with 95 % intervals."
     )
     return VoteCounts(
+        rule=str(quality.settings.get("rule", "")),
         annotators=len(people),
         excluded=sum(bool(row.excluded) for row in people),
         votes=dict(votes),
         by_expert=decided_by["expert"],
         agreement=told
         if agreed.candidates
-        else "No candidate drawn by lot was judged twice: nothing is known of agreement.",
+        else "No candidate sampled at random was judged twice: nothing is known of agreement.",
         invalid_filters=quality.invalid_filters,
         wrong="" if wrong.value is None else f"{wrong.value:.2%} ({wrong.low:.2%} to {wrong.high:.2%})",
     )
@@ -121,7 +122,7 @@ def facts_of(items: Collection[Item], folders: Folders, p: ReleaseParams, versio
     counts, errata = counts_of(items), errata_of(folders)
     there, ids = {subset.name for subset in counts["subsets"]}, faulty(items, errata)
     missing = [
-        f"`{subset}` has no item: none of its candidates was verified and could be balanced."
+        f"{subset} has no item: none of its candidates was verified and could be balanced."
         for subset in SUBSETS
         if subset not in there
     ]
@@ -130,7 +131,9 @@ def facts_of(items: Collection[Item], folders: Folders, p: ReleaseParams, versio
         dataset=folders.dataset,
         version=version,
         canary=canary(folders.dataset, version, counts["simulated"], counts["rehearsal"]),
-        pairing=PAIRING[read_json(folders.stage("balance") / "balance.json")["rule"]],
+        pairing=PAIRING[read_json(folders.stage("balance") / "balance.json")["rule"]]
+        if any(name.startswith("clip") for name in there)
+        else "",
         judged=vote_counts(items, folders.rows(Verified), quality),
         model=model.model,
         weights=model.weights_sha256,
@@ -160,7 +163,7 @@ def write_texts(home: Path, items: Collection[Item], folders: Folders, facts: Re
     with replacing(home / "card.png") as file:
         file.write(card_picture(items, {key: Path(path) for key, path in pictures.items()}))
     write_text(home / "README.md", card(facts, home))
-    write_text(home / "LICENSE", licence_text(title, facts.p))
+    write_text(home / "LICENSE", licence_text(title, facts.p, [subset.name for subset in facts.subsets]))
     write_json(home / "croissant.json", croissant(home, facts))
     write_text(home / "ERRATA.md", errata_text(title, facts.errata, faulty(items, facts.errata)))
     write_json(home / ERRATA, facts.errata)

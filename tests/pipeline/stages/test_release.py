@@ -136,7 +136,7 @@ def test_what_rests_on_an_experts_word_is_counted_apart_and_experts_are_no_annot
     ]
     found = release_stage.vote_counts(uqs, result.verified, result.quality)
     assert (found.annotators, found.by_expert, found.votes, found.single) == (2, 1, {2: 1}, 0)
-    assert found.agreement.startswith("On 1 candidates, drawn by lot, that two or more judged")
+    assert found.agreement.startswith("On 1 candidates, sampled at random, that two or more judged")
     assert "2<small>0 excluded; and 1 expert<" in page(result.quality)
 
 
@@ -162,7 +162,7 @@ def test_errata_of_the_data_set_are_told_by_its_next_release_and_left_out_by_sco
     release_stage.main()
     assert check_release(again)
     assert f"| `{faulty.id}` | 0.1.0 | it has an answer |" in (again / "ERRATA.md").read_text()
-    assert "Known to be faulty (`ERRATA.md`): 1 of its" in (again / "README.md").read_text()
+    assert "Known to be faulty (ERRATA.md): 1 of its" in (again / "README.md").read_text()
     left = without_errata(read_benchmark(again), again, "auto")
     pair = {item.id for item in read if item.pair == faulty.pair}
     assert set(left.errata) == pair and faulty.id in pair
