@@ -73,7 +73,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # with which a file's 
 
 def system_fault(error: OSError) -> str:
     """What the system reports, as one message that says what to do."""
-    if error.errno == errno.ENOENT and not error.filename:
+    if error.errno == errno.ENOENT:
         try:
             os.getcwd()
         except OSError:

@@ -14,7 +14,7 @@ from annotation.study.quality_figures import Quality
 from annotation.study.quality_page import bounds, page
 from pipeline.auditing.subset_audit import AuditReport
 from pipeline.core import params
-from pipeline.core.errors import UserError, run
+from pipeline.core.errors import Problems, UserError, run
 from pipeline.core.files import copy_file, read_json, replacing, write_json, write_jsonl, write_text
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
@@ -34,6 +34,7 @@ from pipeline.releasing.release_facts import PAIRING, ReleaseFacts, VoteCounts, 
 from pipeline.releasing.release_params import ReleaseParams
 from pipeline.releasing.subset_files import release_order, write_subset
 from pipeline.releasing.wheel import build_wheel
+from pipeline.scorers.no_answer import means_no_answer
 
 LATER = {"leaderboard"}  # stages after this one: what they do with a release does not change it
 COPIED = ("audit/audit.json", "audit/audit.md", "collect/set_aside.jsonl")
@@ -44,6 +45,7 @@ def main() -> None:
     items = InOrder(folders.file(Item), Item, release_order(version))
     if not len(items):
         raise UserError("no items to release: balance kept none; see its report and the verdicts collected")
+    refuse_no_answers(items)
     facts = facts_of(items, folders, p, version)
     check_version(version, facts.rehearsal)
     home = folders.release(version)
@@ -59,6 +61,19 @@ def main() -> None:
     write_checksums(home)
     uqs = sum(subset.uqs for subset in facts.subsets)
     done("release", f"{len(items):,} items, {uqs:,} unanswerable", home)
+
+
+def refuse_no_answers(items: Iterable[Item]) -> None:
+    """Refuse AQs whose answer says that there is none, as scorers do.
+
+    Raises:
+        UserError: lists them.
+    """
+    problems = Problems("AQs whose answer says that there is no answer; leave them out of the source and run dvc repro")
+    for item in items:
+        if not item.unanswerable and means_no_answer(item.answer):
+            problems.add(item.item_id, f"{item.answer!r} in {item.subset}")
+    problems.raise_if_any()
 
 
 def check_version(version: str, rehearsal: bool) -> None:

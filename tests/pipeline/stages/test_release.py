@@ -148,6 +148,16 @@ def again(tiny_run, tmp_path, monkeypatch):
     return tmp_path / "data/release/tiny/0.1.0"
 
 
+@pytest.mark.parametrize("answer", ["unanswerable", "Unsuitable.", "n/a", "uq", "UQ"])
+def test_an_answer_that_says_there_is_none_never_becomes_an_aq_of_a_release(again, answer):
+    path = Folders().stage("balance") / "items.jsonl"
+    rows = list(read_jsonl(path, Item))
+    aq = next(row for row in rows if not row.unanswerable)
+    write_jsonl(path, [msgspec.structs.replace(row, answer=answer) if row == aq else row for row in rows])
+    with pytest.raises(UserError, match=f"{aq.item_id}: "):
+        release_stage.main()
+
+
 def test_the_same_inputs_give_the_same_bytes(again):
     files = {path: path.read_bytes() for path in again.rglob("*") if path.is_file()}
     shutil.rmtree(again)
