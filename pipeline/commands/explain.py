@@ -53,7 +53,9 @@ def explain(identifier: str, folders: Folders) -> list[str]:
     for item in _rows(folders, "balance/items.jsonl", Item, identifier, "item_id"):
         if not item.unanswerable:
             lines += ["", _item(item)]
-    for row in _rows(folders, "perturb/unperturbed.jsonl", Dropped, identifier, "question_id", "candidate_id"):
+    for row in _rows(
+        folders, "perturb/unperturbed.jsonl", Dropped, identifier, "question_id", "candidate_id"
+    ):
         lines.append(f"  no {row.subset} candidate: {row.reason} {row.detail}".rstrip())
     return lines
 

@@ -58,7 +58,9 @@ def rgqa(source: Rows) -> RowsRead:
 
 def release_table(source: Rows) -> RowsRead:
     labels = [answered(label, {"1": True, "0": False}) for label in source.column("label")]
-    texts, pictures, ids, linked = map(source.column, ("question", "picture_id", "item_id", "source_question_id"))
+    texts, pictures, ids, linked = map(
+        source.column, ("question", "picture_id", "item_id", "source_question_id")
+    )
     return RowsRead(texts, labels, pictures, ids, ("AQ", "UQ"), linked)
 
 

@@ -7,7 +7,6 @@ import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,6 @@ from pipeline.releasing.subset_table import column_faults, column_names, row_of,
 from pipeline.scorers.answered import Options
 from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.model_report import unfit
-from pipeline.scorers.validation import InputError
 
 SUMS = "CHECKSUMS.sha256"
 COMPILED = "__pycache__"
@@ -120,11 +118,11 @@ def check_release(folder: Path) -> str:
     problems = Problems(f"{folder}: the release does not pass its sanity check")
     kinds = {"params.json": ReleaseRecord, "audit.json": _Audit, ERRATA: list[Erratum]}
     for name, kind in kinds.items():
-        with _gathered(problems):
+        with problems.collect():
             if name != ERRATA or (folder / name).exists():  # not every release knows of any
                 read_json(folder / name, kind)
     items, compared, rehearsal = Counter[tuple[Subset, str]](), 0, False
-    with _gathered(problems):
+    with problems.collect():
         for item in released(folder):
             items[item.subset, item.part] += 1
             rehearsal = rehearsal or item.rehearsal
@@ -139,15 +137,6 @@ def check_release(folder: Path) -> str:
         f"{'a REHEARSAL, no benchmark: ' if rehearsal else ''}{files} files whole, "
         f"{items.total():,} items agree, {compared} sanity predictions get their scores"
     )
-
-
-@contextmanager
-def _gathered(problems: Problems) -> Iterator[None]:
-    """What cannot be read is one problem among others."""
-    try:
-        yield
-    except UserError as error:
-        problems.lines += error.problems
 
 
 def _files_of_items(folder: Path, items: Collection[tuple[Subset, str]], problems: Problems) -> None:
@@ -173,7 +162,7 @@ def _check_scorable(folder: Path, problems: Problems) -> None:
     try:
         benchmark = read_benchmark(folder)
         found = list(unfit(benchmark, Options()))
-    except InputError as error:
+    except UserError as error:
         found = error.problems
     for line in found:
         if line not in problems.lines:
@@ -200,7 +189,7 @@ def _check_subset(folder: Path, subset: Subset, embed: bool, problems: Problems)
     members = [item for item in released(folder) if item.subset == subset]
     other, compared, mark = "its rows are not those of provenance.jsonl", 0, ""
     if (path := folder / "rgqa" / f"{subset}.json").exists():
-        with _gathered(problems):
+        with problems.collect():
             rows = read_json(path, list[RgqaRow])
             mark = rows[0].canary if rows else ""
             wanted = (msgspec.to_builtins(row) for row in rgqa_rows(members, mark))
@@ -209,7 +198,7 @@ def _check_subset(folder: Path, subset: Subset, embed: bool, problems: Problems)
                 problems.add(f"rgqa/{subset}.json", f"{other}: {line}")
     for part in dict.fromkeys(item.part for item in members):
         if (path := folder / "data" / f"{subset}-{part}.parquet").exists():
-            with _gathered(problems):
+            with problems.collect():
                 if faults := column_faults(path, embed):
                     problems.lines += [f"data/{path.name}: {fault}" for fault in faults]
                     continue
@@ -217,7 +206,7 @@ def _check_subset(folder: Path, subset: Subset, embed: bool, problems: Problems)
                 for line in row_differences(wanted, table_rows(path, embed), "item_id"):
                     problems.add(f"data/{path.name}", f"{other}: {line}")
     home = folder / "sanity" / subset
-    with _gathered(problems):
+    with problems.collect():
         stated = read_json(home / "expected.json", dict[str, SanityScores]) if home.exists() else {}
         if home.exists() and not stated:
             problems.add(f"sanity/{subset}/expected.json", "no scores in it")

@@ -90,5 +90,8 @@ def errata_text(title: str, errata: Sequence[Erratum], ids: Collection[str]) -> 
     for rows, head in ((here, ""), (gone, "Found in earlier versions, and no longer in this one:")):
         if rows:
             lines += [*([head, ""] if head else []), "| item | found in | what is wrong |", "|---|---|---|"]
-            lines += [f"| {code_span(row.item_id)} | {escape_markdown(row.version)} | {escape_markdown(row.reason)} |" for row in rows] + [""]
+            lines += [
+                f"| {code_span(row.item_id)} | {escape_markdown(row.version)} | {escape_markdown(row.reason)} |"
+                for row in rows
+            ] + [""]
     return "\n".join(lines)

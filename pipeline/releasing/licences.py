@@ -28,9 +28,10 @@ FILES: dict[Part, str] = {
 def licences_of(p: ReleaseParams) -> dict[Part, Licence]:
     """What holds for each part of a release; for images only where it has them and their licence is stated."""
     common = Licence(name=p.licence, url=p.licence_url)
-    licences = {part: p.licences.get(part, common) for part in FILES if part != "pictures"}
-    stated = p.licences.get("pictures")
-    return licences | ({"pictures": stated} if p.pictures and stated else {})
+    licences = {part: p.licences.get(part, common) for part in FILES}
+    if not p.pictures or "pictures" not in p.licences:
+        del licences["pictures"]
+    return licences
 
 
 def licence_text(title: str, p: ReleaseParams, subsets: Collection[Subset]) -> str:
@@ -41,7 +42,11 @@ def licence_text(title: str, p: ReleaseParams, subsets: Collection[Subset]) -> s
     """
     parts = []
     for part, licence in licences_of(p).items():
-        text = ["Images" if part == "pictures" else part.capitalize(), f"  {licence.name}, {licence.url}", f"  {FILES[part]}"]
+        text = [
+            "Images" if part == "pictures" else part.capitalize(),
+            f"  {licence.name}, {licence.url}",
+            f"  {FILES[part]}",
+        ]
         if part == "questions":
             text.append(f"  Where they come from: {p.origin}")
             if changed := _changes(subsets):

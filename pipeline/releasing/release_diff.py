@@ -62,16 +62,13 @@ def _readable(old: Path, new: Path) -> list[dict[Subset, Items]]:
     """
     problems, found = Problems("what is compared cannot be read"), list[dict[Subset, Items]]()
     for folder in (old, new):
-        for read in (subsets_of, named, _licence, _canaries, _errata):
-            try:
-                value = read(folder)
-            except UserError as error:
-                problems.lines += [line for line in error.problems if line not in problems.lines]
-                if read is subsets_of and not (folder / PROVENANCE).is_file():
-                    break  # no release: its other files are missing, too
-            else:
-                if read is subsets_of:
-                    found.append(value)
+        with problems.collect():
+            found.append(subsets_of(folder))
+        # What is no release lacks the other files, too.
+        for read in (named, _licence, _canaries, _errata) if (folder / PROVENANCE).is_file() else ():
+            with problems.collect():
+                read(folder)
+    problems.lines[:] = dict.fromkeys(problems.lines)
     if len(problems.lines) == 1:
         raise UserError(problems.lines)
     problems.raise_if_any()

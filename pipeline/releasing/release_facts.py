@@ -131,7 +131,11 @@ class ReleaseFacts(Record):
             return f"Each subset has a part `dev` and a part `test`, {both}."
         told = []
         for parts, names in by_parts.items():
-            which = f"the parts `dev` and `test`, {both}" if len(parts) > 1 else f"only the part `{parts[0]}`"
+            which = (
+                f"the parts `dev` and `test`, {both}"
+                if len(parts) > 1
+                else f"only the part `{''.join(parts)}`"
+            )
             told.append(f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} {which}.")
         return " ".join(told)
 

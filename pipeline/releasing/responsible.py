@@ -74,7 +74,11 @@ def biases(f: ReleaseFacts) -> list[str]:
     by = ["by CLIP's notion of similarity (CLIP subsets)"] if f.named("clip") else []
     by += ["by what occurs together in the source's vocabulary (PT subsets)"] if f.named("pt") else []
     chosen = [f"What UQs lack was chosen by programs: {', '.join(by)}."] if by else []
-    return ["Images and questions are a selection from the source and share its biases.", *chosen, *f.p.biases]
+    return [
+        "Images and questions are a selection from the source and share its biases.",
+        *chosen,
+        *f.p.biases,
+    ]
 
 
 def responsible(f: ReleaseFacts) -> dict[str, Any]:
@@ -100,7 +104,9 @@ def _collection(f: ReleaseFacts) -> dict[str, Any]:
     """Where the data are from, and what was done to them."""
     of_subset = [f"{s.name}: {s.how} ({s.uqs:,} UQs, {s.aqs:,} AQs)" for s in f.subsets]
     who = "programs" if f.simulated else "people"
-    made = ["put questions to other images"] * bool(f.named("clip")) + ["edited questions"] * bool(f.named("pt"))
+    made = ["put questions to other images"] * bool(f.named("clip")) + ["edited questions"] * bool(
+        f.named("pt")
+    )
     steps = {
         **({"proposing": f"Programs {' and '.join(made)}."} if made else {}),
         "annotation": f"{f.judged.annotators} {who} judged the candidates.",

@@ -68,6 +68,8 @@ def type_text(column: Column) -> str:
     """The type of a column, as people read it."""
     edits = f"list of {{{', '.join(EDIT)}}}"
     return {"class": "int64", "edits": edits, "image": "bytes and file name"}.get(column.type, column.type)
+
+
 GROUP_BYTES, GROUP_ROWS = 1 << 26, 1 << 15  # of the pictures, and rows, of a row group
 DICTIONARY_BYTES = 1 << 30  # one page for all pictures of a group
 

@@ -69,7 +69,9 @@ def refuse_no_answers(items: Iterable[Item]) -> None:
     Raises:
         UserError: lists them.
     """
-    problems = Problems("AQs whose answer says that there is no answer; leave them out of the source and run dvc repro")
+    problems = Problems(
+        "AQs whose answer says that there is no answer; leave them out of the source and run dvc repro"
+    )
     for item in items:
         if not item.unanswerable and means_no_answer(item.answer):
             problems.add(item.item_id, f"{item.answer!r} in {item.subset}")

@@ -58,12 +58,20 @@ def test_all_fields_of_a_release_are_listed_and_none_is_refused_for_the_first_ti
     assert "licence, licence_url, origin, published" in told
     assert "licence, licence_url, origin, published are empty" in check_fields(path)
     text = path.read_text()
-    path.write_text(text.replace('licence_url: ""', "licence_url: nowhere").replace('published: ""', 'published: "2026-13-01"'))
+    path.write_text(
+        text.replace('licence_url: ""', "licence_url: nowhere").replace(
+            'published: ""', 'published: "2026-13-01"'
+        )
+    )
     with pytest.raises(UserError) as caught:
         check_fields(path)
     assert [line.split(":")[0] for line in caught.value.problems[1:]] == ["licence_url", "published"]
-    filled = text.replace('licence: ""', "licence: X").replace('licence_url: ""', 'licence_url: "https://x.org"')
-    path.write_text(filled.replace('origin: ""', "origin: O").replace('published: ""', 'published: "2026-01-01"'))
+    filled = text.replace('licence: ""', "licence: X").replace(
+        'licence_url: ""', 'licence_url: "https://x.org"'
+    )
+    path.write_text(
+        filled.replace('origin: ""', "origin: O").replace('published: ""', 'published: "2026-01-01"')
+    )
     assert check_fields(path) == "" and load("release", ReleaseParams, path).derived_from is None
 
 

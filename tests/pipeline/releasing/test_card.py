@@ -77,7 +77,12 @@ def test_the_cards_code_makes_predictions_that_its_command_scores(release, tmp_p
     text = (copy / "README.md").read_text()
     for code in blocks_of(text, "python"):
         exec(code, {})  # as pasted
-    (command,) = [line for block in blocks_of(text, "sh") for line in block.splitlines() if "predictions.json" in line and "runs" not in line]
+    (command,) = [
+        line
+        for block in blocks_of(text, "sh")
+        for line in block.splitlines()
+        if "predictions.json" in line and "runs" not in line
+    ]
     score(shlex.split(command, comments=True)[1:])
     assert "AUAF" in capsys.readouterr().out
 

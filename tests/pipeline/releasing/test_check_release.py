@@ -204,7 +204,9 @@ def replaced(name, make):
 
 
 def renamed(table):
-    return table.rename_columns(["question_id" if name == "source_question_id" else name for name in table.column_names])
+    return table.rename_columns(
+        ["question_id" if name == "source_question_id" else name for name in table.column_names]
+    )
 
 
 def texts(values):
@@ -252,7 +254,9 @@ def test_a_table_is_held_against_schema_and_items_though_all_sums_are_right(copy
     write_checksums(copy)
     with pytest.raises(UserError) as caught:
         check_release(copy)
-    assert any(line.startswith("data/pt-hard-test.parquet: ") and told in line for line in caught.value.problems)
+    assert any(
+        line.startswith("data/pt-hard-test.parquet: ") and told in line for line in caught.value.problems
+    )
 
 
 def test_what_score_refuses_check_refuses(copy):
@@ -273,7 +277,10 @@ def test_what_score_refuses_check_refuses(copy):
         lambda t: replaced(
             "answer",
             lambda v: texts(
-                ["N/A." if i == item.item_id else x for i, x in zip(t.column("item_id").to_pylist(), v, strict=True)]
+                [
+                    "N/A." if i == item.item_id else x
+                    for i, x in zip(t.column("item_id").to_pylist(), v, strict=True)
+                ]
             ),
         )(t),
     )

@@ -9,7 +9,9 @@ ODD = Licence(name="Terms of Somebody", url="https://somebody")
 
 def test_each_part_has_its_licence_and_its_files():
     text = licence_text(
-        "Tiny 1.0.0", replace(P, licences={**P.licences, "verdicts": Licence(name="CC0 1.0", url="zero")}), ["pt-easy"]
+        "Tiny 1.0.0",
+        replace(P, licences={**P.licences, "verdicts": Licence(name="CC0 1.0", url="zero")}),
+        ["pt-easy"],
     )
     questions, verdicts, pictures = (
         next(block for block in text.split("\n\n") if block.startswith(part))

@@ -22,7 +22,12 @@ VOCABULARY = {
 
 
 def test_all_words_of_the_vocabulary_are_there_and_no_other(items):
-    said = {"uses": ("x",), "social_impact": "y", "maintenance": "z", "collected": (date(2026, 3, 1), date(2026, 4, 9))}
+    said = {
+        "uses": ("x",),
+        "social_impact": "y",
+        "maintenance": "z",
+        "collected": (date(2026, 3, 1), date(2026, 4, 9)),
+    }
     told = responsible(facts(items, p=replace(P, **said)))
     assert {name.removeprefix("rai:") for name in told if name.startswith("rai:")} == VOCABULARY
     assert told["rai:dataCollectionTimeframe"] == ["2026-03-01", "2026-04-09"]
