@@ -11,8 +11,8 @@ from pipeline.core.errors import UserError
 from pipeline.core.files import write_text
 from pipeline.core.params import PARAMS_FILE, text_of
 from pipeline.core.paths import DATA, Folders
+from pipeline.core.release_params import ReleaseParams
 from pipeline.core.yaml_text import read_yaml
-from pipeline.releasing.release_params import ReleaseParams
 
 FOLDERS = {
     "source": "What comes in: pictures in `images/`, questions and (if there are any) scene graphs. See data/README.md for the formats.",

@@ -16,10 +16,10 @@ import numpy as np
 from pipeline.core.errors import Problems, UserError, some
 from pipeline.core.files import opened, read_json, read_jsonl, sha256_file, write_text
 from pipeline.core.records import Item, Record, Subset
+from pipeline.core.release_params import ReleaseRecord
 from pipeline.releasing.errata import FILE as ERRATA
 from pipeline.releasing.errata import Erratum
 from pipeline.releasing.provenance import Provenance
-from pipeline.releasing.release_params import ReleaseRecord
 from pipeline.releasing.subset_files import Prediction, RgqaRow, SanityScores, rgqa_rows, score_predictions
 from pipeline.releasing.subset_table import column_faults, column_names, row_of, table_rows
 from pipeline.scorers.answered import Options

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from pipeline.core.records import Subset
-from pipeline.releasing.release_params import Licence, Part, ReleaseParams
+from pipeline.core.release_params import Licence, Part, ReleaseParams
 
 # Of the hub's list of licences (https://huggingface.co/docs/hub/repositories-licenses), those that data have.
 ON_HUB = {
@@ -28,7 +28,7 @@ FILES: dict[Part, str] = {
 def licences_of(p: ReleaseParams) -> dict[Part, Licence]:
     """What holds for each part of a release; for images only where it has them and their licence is stated."""
     common = Licence(name=p.licence, url=p.licence_url)
-    licences = {part: p.licences.get(part, common) for part in FILES}
+    licences: dict[Part, Licence] = {part: p.licences.get(part, common) for part in FILES}
     if not p.pictures or "pictures" not in p.licences:
         del licences["pictures"]
     return licences

@@ -9,10 +9,10 @@ from pathlib import Path
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import opened, read_json, read_jsonl
 from pipeline.core.records import SUBSETS, Subset
+from pipeline.core.release_params import ReleaseRecord
 from pipeline.releasing.errata import FILE as ERRATA
 from pipeline.releasing.errata import Erratum
 from pipeline.releasing.provenance import Provenance
-from pipeline.releasing.release_params import ReleaseRecord
 from pipeline.releasing.subset_files import RgqaRow
 
 PROVENANCE = "provenance.jsonl"

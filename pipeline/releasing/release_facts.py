@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from pipeline.core.records import SUBSETS, Item, Record, Subset
+from pipeline.core.release_params import ReleaseParams
 from pipeline.core.rows import Kept
 from pipeline.releasing.errata import Erratum
-from pipeline.releasing.release_params import ReleaseParams
 
 HOW: dict[Subset, str] = {
     "clip-easy": "questions of other images, among the least similar to the image by CLIP",

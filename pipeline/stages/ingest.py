@@ -24,8 +24,8 @@ from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Question
+from pipeline.core.release_params import check_fields
 from pipeline.paraphrasing.paraphrase import paraphrase
-from pipeline.releasing.release_params import check_fields
 from pipeline.sources.ingesting import IngestParams, SourceFolder
 
 

@@ -19,6 +19,7 @@ from pipeline.core.files import copy_file, read_json, replacing, write_json, wri
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import SUBSETS, Item, Picture, Question, Verdict, Verified
+from pipeline.core.release_params import ReleaseParams
 from pipeline.core.rows import InOrder, Singles
 from pipeline.encoders.embedding import EmbedReport
 from pipeline.releasing.card import card
@@ -31,7 +32,6 @@ from pipeline.releasing.harness_pack import write_pack
 from pipeline.releasing.licences import licence_text
 from pipeline.releasing.provenance import all_dropped, canary, provenance
 from pipeline.releasing.release_facts import PAIRING, ReleaseFacts, VoteCounts, counts_of
-from pipeline.releasing.release_params import ReleaseParams
 from pipeline.releasing.subset_files import release_order, write_subset
 from pipeline.releasing.wheel import build_wheel
 from pipeline.scorers.no_answer import means_no_answer

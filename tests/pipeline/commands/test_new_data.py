@@ -5,7 +5,7 @@ import yaml
 from pipeline.commands.new_data import init
 from pipeline.core.errors import UserError
 from pipeline.core.params import load
-from pipeline.releasing.release_params import ReleaseParams, check_fields
+from pipeline.core.release_params import ReleaseParams, check_fields
 
 PARAMS = (
     "dataset: sample\nsample: {rank: {cap: 3}}\n\ngqa:\n  rank:\n    cap: 5   # why\n\n  tag: {}\n# end\n"

@@ -3,8 +3,8 @@
 from datetime import date
 from pathlib import Path
 
+from pipeline.core.release_params import Licence, ReleaseParams
 from pipeline.releasing.release_facts import PAIRING, ReleaseFacts, VoteCounts, counts_of
-from pipeline.releasing.release_params import Licence, ReleaseParams
 from pipeline.releasing.subset_table import write_subset_table
 
 P = ReleaseParams(

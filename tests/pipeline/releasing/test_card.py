@@ -12,9 +12,9 @@ from markdown_it import MarkdownIt
 from msgspec.structs import replace
 from PIL import Image
 
+from pipeline.core.release_params import Licence
 from pipeline.releasing.card import card
 from pipeline.releasing.release_facts import VoteCounts
-from pipeline.releasing.release_params import Licence
 from pipeline.scorers.command import main as score
 from tests.pipeline.releasing.card_facts import P, facts, tables
 

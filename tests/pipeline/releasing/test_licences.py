@@ -1,7 +1,7 @@
 from msgspec.structs import replace
 
+from pipeline.core.release_params import Licence
 from pipeline.releasing.licences import licence_text, licences_of, on_hub
-from pipeline.releasing.release_params import Licence
 from tests.pipeline.releasing.card_facts import P
 
 ODD = Licence(name="Terms of Somebody", url="https://somebody")
