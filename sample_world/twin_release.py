@@ -29,12 +29,12 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.randomness import generator, lot
 from pipeline.core.records import Item, Judgement, Picture, Record, candidate_id
+from pipeline.core.release_params import Licence, ReleaseParams
 from pipeline.encoders.clip import Encoder
 from pipeline.releasing.check_release import write_checksums
 from pipeline.releasing.harness_pack import write_pack
 from pipeline.releasing.licences import licence_text
 from pipeline.releasing.provenance import Provenance, canary
-from pipeline.core.release_params import Licence, ReleaseParams
 from pipeline.releasing.subset_files import release_order, write_subset
 from pipeline.releasing.wheel import build_wheel
 from sample_world.build import compact_json, jpeg, scene_graphs
