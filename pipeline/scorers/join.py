@@ -140,7 +140,9 @@ def _read(items: Items, said: Sequence[str], model: Predictions) -> np.ndarray:
     labels = np.fromiter(map(model.labels.get, items["id"], repeat(np.nan)), float, len(items))
     open_ones: list[int] = np.flatnonzero(np.isnan(labels)).tolist()
     if open_ones:
-        labels[open_ones] = read(items["asked"][open_ones].tolist(), [said[place] for place in open_ones])
+        labels[open_ones] = read(
+            items["asked"][open_ones].tolist(), [said[place] for place in open_ones], items.answer_words
+        )
     return labels
 
 

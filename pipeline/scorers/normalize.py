@@ -12,7 +12,6 @@ Form = Literal["official", "corrected", "squad"]
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 NUMBERS = {word: str(n) for n, word in enumerate(_DIGITS)} | {"none": "0"}
 ARTICLES = frozenset({"a", "an", "the"})
-NO_ANSWERS = frozenset(["uq", "unanswerable"])  # RGQA's label, and what models are told to say
 # Characters beyond ASCII, by the ASCII character or characters that mean the same. NFKC would make spaces and combining marks of some.
 _ALIKE = str.maketrans(
     dict.fromkeys("‘’‚‛′‵ʹʻʼʽˈ´｀＇‹›", "'")
@@ -40,6 +39,10 @@ _ODD = {"somebody'd": "somebodyd"}  # VQA's table takes the apostrophe away here
 _LOST = {"im": "i'm", "ive": "i've", "id've": "i'd've", "somebodyd": "somebody'd"}
 
 
+# The closing quote is an apostrophe, too, so quotes are told by what they stand around.
+_SINGLE_QUOTED = re.compile(r"(?<!\w)[‘‚‛‹]([^‘’‚‛‹›]*)[’‘›](?!\w)")
+
+
 def fold(text: str) -> str:
     """Letter case and spaces aside: the plainest way to compare.
 
@@ -62,6 +65,7 @@ def plain_text(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
+    text = _SINGLE_QUOTED.sub(r'"\1"', text)
     plain = unicodedata.normalize("NFKC", text.translate(_ALIKE))
     plain = "".join(map(_plain_character, plain.translate(_ALIKE)))
     if any(map(str.isalnum, plain)):
@@ -73,7 +77,7 @@ def _plain_character(one: str) -> str:
     if one.isascii():
         return one if one.isprintable() or one.isspace() else ""
     match unicodedata.category(one):
-        case "Cf" | "Cc" | "Co" | "Cs" | "Cn":
+        case "Cf" | "Cc" | "Co" | "Cs" | "Cn" | "Me":
             return " " if one == "\x85" else ""
         case "Pd":
             return "-"
@@ -87,18 +91,6 @@ def _plain_character(one: str) -> str:
 
 def _is_pictograph(one: str) -> bool:
     return one >= "\u2190" and unicodedata.category(one) in ("So", "Sk")
-
-
-def is_no_answer(text: str) -> bool:
-    """Does the text say nothing, or no more than that there is no answer, by definition: nothing, RGQA's label "UQ", or
-    "unanswerable", whatever marks and letter case they come with?
-
-    >>> is_no_answer("**Unanswerable!**"), is_no_answer("ＵＱ。"), is_no_answer(" ... "), is_no_answer("+"), is_no_answer("none")
-    (True, True, True, False, False)
-    """
-    plain = plain_text(text).lower()
-    words = "".join(one for one in plain if one.isalnum())
-    return words in NO_ANSWERS if words else not plain.strip(" .!\"'`*_()[]")
 
 
 def normalize_answer(answer: str, *, form: Form = "official") -> str:

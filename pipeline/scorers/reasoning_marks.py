@@ -204,11 +204,13 @@ def _after_reasoning(reply: str, start: int, end: int) -> tuple[int, int, bool]:
 
 
 def _without_ends(reply: str, start: int, end: int) -> tuple[int, int]:
-    """Without the marks before the text, and without what follows the first mark that ends a turn after it."""
+    """Without the marks before the first words, and without what follows the first mark that ends a turn after them."""
     if leading := _LEADING.match(reply, start, end):
         start = leading.end() if leading.group().strip() else start
-    if ending := _END.search(reply, start, end):
-        end = ending.start()
+    for ending in _END.finditer(reply, start, end):
+        if re.search(r"\w", reply[start : ending.start()]) or not re.search(r"\w", _END.sub("", reply[ending.end() : end])):
+            return start, ending.start()
+        start = ending.end()
     return start, end
 
 
