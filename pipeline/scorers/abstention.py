@@ -72,8 +72,12 @@ def read(questions: Sequence[str], replies: Sequence[str], known: Collection[str
     said = [answer.text for answer in answers]
     found = np.where([answer.is_truncated for answer in answers], UNCLEAR, ABSTAINS)
     open_ones = [
-        place for place, answer in enumerate(answers) if not answer.is_truncated and not _abstains_by_definition(answer.text)
+        place
+        for place, answer in enumerate(answers)
+        if not answer.is_truncated and not _abstains_by_definition(answer.text)
     ]
+    if not open_ones:
+        return found
     asked, left = [questions[place] for place in open_ones], [said[place] for place in open_ones]
     abstains = reader().p_abstains(asked, left)
     unreadable = is_unreadable(asked, left, known)
@@ -82,7 +86,9 @@ def read(questions: Sequence[str], replies: Sequence[str], known: Collection[str
     return found
 
 
-def is_unreadable(questions: Sequence[str], replies: Sequence[str], known: Collection[str] = ()) -> np.ndarray:
+def is_unreadable(
+    questions: Sequence[str], replies: Sequence[str], known: Collection[str] = ()
+) -> np.ndarray:
     """Whether the reader does not know the words of each reply, [n], as those of another language: none of them, or fewer than
     half. Of three words or more, common words of another language are not known, and half is too few beside any.
     Words of the question are known.
@@ -125,7 +131,11 @@ def abstention_group(answered: Answered, options: Options) -> Scores:
     if not (options.free_text or "abstention" in options.scores):
         return {"absent": "the words of the answers were not read (--free-text, or --scores abstention)"}
     at = answered.at(~answered.missing)
-    said = at.confidence if options.free_text else read(at.items["asked"].tolist(), at.said, at.items.answer_words)
+    said = (
+        at.confidence
+        if options.free_text
+        else read(at.items["asked"].tolist(), at.said, at.items.answer_words)
+    )
     abstains = said == ABSTAINS
     on_aqs, answered_uqs = abstains[at.answerable], said[~at.answerable] > UNCLEAR
     counts: Scores = {

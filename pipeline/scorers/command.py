@@ -25,7 +25,7 @@ from .options import options_of, parser
 from .outputs import WRITTEN, clashes
 from .predictions import read_predictions
 from .text_table import kinds_of, text_of
-from .validation import InputError, listed, no_collection, read_synonyms
+from .validation import InputError, examples_of_each_kind, listed, no_collection, read_synonyms
 from .without_errata import without_errata
 
 T = TypeVar("T")
@@ -53,8 +53,9 @@ def read(
     benchmark = attempt(read_benchmark, arguments.benchmark, arguments.subset)
     if benchmark and (errata := given.get("without_errata")):
         benchmark = attempt(without_errata, benchmark, arguments.benchmark, errata)
-    models = [attempt(read_predictions, path) for path in arguments.predictions]
-    devs = [attempt(read_predictions, path) for path in arguments.dev]
+    as_written = options is not None and options.mode == "parity"
+    models = [attempt(read_predictions, path, as_written) for path in arguments.predictions]
+    devs = [attempt(read_predictions, path, as_written) for path in arguments.dev]
     for name in ("dev", "judge"):
         if 0 < len(given[name]) != len(models):
             problems.append(
@@ -151,6 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write_report(score(benchmark, models, options), parsed, options)
     except (InputError, OSError) as error:  # what the system says: a full disk, no permission
         first, *rest = error.problems if isinstance(error, InputError) else [str(error)]
+        rest = examples_of_each_kind(rest)
         more = [f"... and {len(rest) - PROBLEMS} more"] if len(rest) > PROBLEMS else []
         told = "\n  ".join([f"error: {first}", *rest[:PROBLEMS], *more])
         print(CONTROLS.sub("\ufffd", told), file=sys.stderr)

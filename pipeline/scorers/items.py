@@ -95,7 +95,9 @@ class Items:
     @cached_property
     def answer_words(self) -> frozenset[str]:
         """All words of right answers, in lower case."""
-        return frozenset(word for answers in self["answers"] for text in answers for word in text.lower().split())
+        return frozenset(
+            word for answers in self["answers"] for text in answers for word in text.lower().split()
+        )
 
     @property
     def answerable(self) -> np.ndarray:

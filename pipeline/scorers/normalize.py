@@ -83,7 +83,9 @@ def _plain_character(one: str) -> str:
             return "-"
         case "Pi" | "Pf" | "Ps" | "Pe" | "Zs" | "Zl" | "Zp":
             return " "
-        case "Mn" if "\ufe00" <= one <= "\ufe0f" or "\U000e0100" <= one <= "\U000e01ef":  # variation selectors
+        case "Mn" if (
+            "\ufe00" <= one <= "\ufe0f" or "\U000e0100" <= one <= "\U000e01ef"
+        ):  # variation selectors
             return ""
         case _:
             return one

@@ -114,7 +114,9 @@ _LEADING = re.compile(rf"(?:\s|{_any(*MODEL_TURN, *END_MARKS)})*", re.IGNORECASE
 _BOXED = re.compile(r"\\boxed\s*\{")
 _WRAPPED = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mbox)\s*\{")
 # A reply without any of these has no mark.
-_MAY_HAVE_MARKS = re.compile(r"[<\[◁]|\\boxed|thought process:|my response:|assistantfinal|\Aanalysis|assistant\s*:", re.I)
+_MAY_HAVE_MARKS = re.compile(
+    r"[<\[◁]|\\boxed|thought process:|my response:|assistantfinal|\Aanalysis|assistant\s*:", re.I
+)
 
 
 class FinalAnswer(NamedTuple):
@@ -208,7 +210,9 @@ def _without_ends(reply: str, start: int, end: int) -> tuple[int, int]:
     if leading := _LEADING.match(reply, start, end):
         start = leading.end() if leading.group().strip() else start
     for ending in _END.finditer(reply, start, end):
-        if re.search(r"\w", reply[start : ending.start()]) or not re.search(r"\w", _END.sub("", reply[ending.end() : end])):
+        if re.search(r"\w", reply[start : ending.start()]) or not re.search(
+            r"\w", _END.sub("", reply[ending.end() : end])
+        ):
             return start, ending.start()
         start = ending.end()
     return start, end

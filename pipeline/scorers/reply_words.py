@@ -47,7 +47,9 @@ def words_of(text: str) -> list[str]:
     >>> words_of("It isn't 42!"), words_of("Café。")
     (['it', 'is', "n't", '<number>', '!'], ['cafe', '.'])
     """
-    plain = LATEX.sub(" ", text if text.isascii() else "\n".join(map(_without_accents, text.split("\n")))).lower()
+    plain = LATEX.sub(
+        " ", text if text.isascii() else "\n".join(map(_without_accents, text.split("\n")))
+    ).lower()
     return [
         "<line>" if word == "\n" else "<number>" if NUMBER.match(word) else word
         for word in WORD.findall(plain)

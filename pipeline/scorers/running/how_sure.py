@@ -138,7 +138,9 @@ def _spoken(tokens: Tokens) -> Tokens:
     return [
         token
         for token, start, end in zip(tokens, ends, ends[1:], strict=False)
-        if start < answer.end and end > answer.start and (final_answer(token["token"]).text or not token["token"].strip())
+        if start < answer.end
+        and end > answer.start
+        and (final_answer(token["token"]).text or not token["token"].strip())
     ]
 
 
