@@ -22,7 +22,7 @@ from .differences import GROUPS as COMPARED
 from .differences import Difference, compared, differences
 from .dual_accuracy import pairs_group
 from .harnesses import HARNESSES
-from .items import Benchmark
+from .items import Benchmark, Items
 from .join import faults, join, split
 from .resampling import Replicates, replicates, resampled
 from .selective import selective_group
@@ -173,7 +173,7 @@ def _scored(
     subsets = {}
     for name, answered in joined.items():
         groups = {group: GROUPS[group][0](answered, options) for group in chosen}
-        counts = _counts(answered, len(split(benchmark.subsets[name], model, options)[0]))
+        counts = _counts(answered, split(benchmark.subsets[name], model, options)[0])
         subsets[name] = {"counts": counts, **groups, "intervals": _intervals(repeated, name)}
     mean = _mean(list(subsets.values())) if len(subsets) > 1 else {}
     if mean:
@@ -194,14 +194,18 @@ def _mean(subsets: Sequence[Mapping[str, Scores]]) -> dict[str, Scores]:
     return means
 
 
-def _counts(answered: Answered, all_items: int) -> Scores:
+def _counts(answered: Answered, wanted: Items) -> Scores:
+    """How many items are scored. `given`: how many of those wanted have a prediction in this model's own file, which is more
+    than are scored if another model lacks some of them."""
+    given = int(wanted.among(answered.model.places).sum())
     return {
         "items": len(answered.items),
+        "given": given,
         "aqs": int(answered.answerable.sum()),
         "uqs": int((~answered.answerable).sum()),
         "pictures": len(set(answered.items["picture"].tolist())),
         "missing": int(answered.missing.sum()),
-        "left_out": all_items - len(answered.items),
+        "left_out": 0 if answered.missing.any() else len(wanted) - given,
         "dev": len(answered.dev.items) if answered.dev else 0,
         "says_uq": sum(
             times for text, times in Counter(answered.said).items() if text.strip().upper() == "UQ"

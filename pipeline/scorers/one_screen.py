@@ -7,13 +7,23 @@ import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from .answered import Scores
+from .answered import Options, Scores
 from .differences import Difference, compared, sentence
 from .harnesses import HARNESSES
 from .model_report import ModelReport, Report
-from .text_table import benchmark_line, cell, group_lines, heading, number, oddities, percent, table
+from .text_table import (
+    benchmark_line,
+    cell,
+    compared_items,
+    group_lines,
+    heading,
+    number,
+    oddities,
+    percent,
+    table,
+)
 
-WIDTH, NAME = 100, 16  # columns of the screen, and of a name in a table
+WIDTH = 100  # columns of the screen
 MOST = 7  # notes, or pairs of models
 # The scores that are shown, as far as there are any.
 SHOWN = ("auaf", "ff95", "facc", "auroc", "vqa_accuracy", "exact_match", "token_f1", "anls")
@@ -24,8 +34,12 @@ def screen_of(report: Report, further: Collection[str] = ()) -> str:
     """The whole screen; below it the groups in `further`."""
     lines = [*textwrap.wrap(benchmark_line(report), WIDTH), _what_numbers_are(report.options), ""]
     lines += _single(report.models[0]) if len(report.models) == 1 else _several(report)
-    if notes := [line for model in report.models for line in _notes(model, len(report.models) > 1)]:
-        lines += ["", *(textwrap.shorten(note, WIDTH, placeholder=" ...") for note in notes[:MOST])]
+    notes = [*compared_items(report)]
+    notes += [line for model in report.models for line in _notes(model, len(report.models) > 1)]
+    if notes:
+        lines.append("")
+        for note in notes[:MOST]:
+            lines += textwrap.wrap(note, WIDTH, subsequent_indent="  ", break_long_words=False)
         lines += [f"... and {len(notes) - MOST} more: --full"] if len(notes) > MOST else []
     for model in report.models:
         lines += _further(model, further)
@@ -44,7 +58,7 @@ def _single(model: ModelReport) -> Iterator[str]:
     """The scores of each subset; below, what they rest on."""
     names = _names(model)
     rows = [[_named(place, model), *_cells(groups, names)] for place, groups in model.places.items()]
-    yield from table([[_short(model.name), *map(heading, names)], *rows])
+    yield from _labelled([model.name, *map(heading, names)], rows)
     yield from ("", *_basis(model))
 
 
@@ -62,7 +76,7 @@ def _basis(model: ModelReport) -> Iterator[str]:
         head += ["dual accuracy", "at one threshold", "which is", "from"]
         for row, groups in zip(rows, model.subsets.values(), strict=True):
             row += _paired(groups)
-    yield from table([head, *rows])
+    yield from _labelled(head, rows)
     absent = (
         groups["pairs"]["absent"] for groups in model.subsets.values() if "absent" in groups.get("pairs", {})
     )
@@ -77,8 +91,13 @@ def _paired(groups: Mapping[str, Scores]) -> list[str]:
         cell(pairs["dual_accuracy"], groups["intervals"].get("dual_accuracy")),
         percent(pairs["dual_accuracy_at_threshold"]),
         number(pairs["threshold"]),
-        f"{dev:,} dev items" if pairs["threshold_from"] == "dev" else "--threshold",
+        f"{dev:,} dev items" if pairs["threshold_from"] == "dev" else _chosen(pairs["threshold"]),
     ]
+
+
+def _chosen(threshold: float) -> str:
+    """Where a threshold is from that no items of dev gave."""
+    return "the default" if threshold == Options().threshold else "--threshold"
 
 
 def _several(report: Report) -> Iterator[str]:
@@ -86,12 +105,11 @@ def _several(report: Report) -> Iterator[str]:
     place, *_ = report.models[0].places
     names = _names(report.models[0])
     head = _named(place, report.models[0])
-    numbered = [f"{number} {_short(model.name)}" for number, model in enumerate(report.models, 1)]
     rows = [
-        [name, *_cells(model.places[place], names)]
-        for name, model in zip(numbered, report.models, strict=True)
+        [f"{number} {model.name}", *_cells(model.places[place], names)]
+        for number, model in enumerate(report.models, 1)
     ]
-    yield from table([[head, *map(heading, names)], *rows])
+    yield from _labelled([head, *map(heading, names)], rows)
     pairs = report.differences[:MOST]
     order = {model.name: str(number) for number, model in enumerate(report.models, 1)}
     rows = [
@@ -124,18 +142,29 @@ def _names(model: ModelReport) -> list[str]:
 
 
 def _named(place: str, model: ModelReport) -> str:
-    return f"mean of {len(model.subsets)}" if place == "mean" else _short(place)
+    return f"mean of {len(model.subsets)}" if place == "mean" else place
 
 
-def _short(name: str) -> str:
-    """A name that leaves room for the scores; both ends tell names apart."""
-    return name if len(name) <= NAME else f"{name[: NAME // 2 - 2]}...{name[-NAME // 2 + 1 :]}"
+def _labelled(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table whose first column are names. A name is never cut: if the table would not fit on the screen, long names stand in a
+    line of their own, above their numbers."""
+    lines = [*table([head, *rows])]
+    if max(map(len, lines)) <= WIDTH:
+        yield from lines
+        return
+    rest = max(map(len, table([["", *head[1:]], *(["", *row[1:]] for row in rows)])))
+    room = max(WIDTH - rest, 4)
+    short = [["" if len(row[0]) > room else row[0], *row[1:]] for row in (head, *rows)]
+    for (name, *_), line in zip((head, *rows), table(short), strict=True):
+        if len(name) > room:
+            yield name
+        yield line
 
 
 def _notes(model: ModelReport, several: bool) -> Iterator[str]:
     """How a log was read, what was not answered as it should be, and warnings, of each kind the first."""
     if model.reading.form in HARNESSES or model.reading.failed or model.reading.declined:
-        yield from (f"{_short(model.name)}: {line}" for line in model.reading.lines())
+        yield from (f"{model.name}: {line}" for line in model.reading.lines())
     where = f"{model.name} on " if several else ""
     for subset, groups in model.subsets.items():
         yield from (f"{where}{subset}: {text}" for text in oddities(groups["counts"]))

@@ -20,6 +20,7 @@ PLAIN = ("threshold", "distribution", "latency_", "items_per_second", "peak_memo
 def text_of(report: Report) -> str:
     """The full print: every model, every subset, the differences, and all models side by side."""
     lines = [f"{benchmark_line(report)}; numbers in % unless said otherwise"]
+    lines += compared_items(report)
     for model in report.models:
         lines += _model(model)
     for difference in report.differences:
@@ -67,6 +68,21 @@ def oddities(counts: Scores) -> Iterator[str]:
         yield f"{counts['left_out']:,} without a prediction LEFT OUT"
     if counts["says_uq"]:
         yield f'{counts["says_uq"]:,} answers read "UQ": never right as an answer (--free-text reads them as abstentions)'
+
+
+def compared_items(report: Report) -> Iterator[str]:
+    """If models have predictions for different items, how many each has, and how many are compared."""
+    if len(report.models) < 2:
+        return
+    totals = [
+        {key: sum(groups["counts"][key] for groups in model.subsets.values()) for key in ("items", "given")}
+        for model in report.models
+    ]
+    if any(total["given"] > total["items"] for total in totals):
+        each = ", ".join(
+            f"{model.name} {total['given']:,}" for model, total in zip(report.models, totals, strict=True)
+        )
+        yield f"compared on the {totals[0]['items']:,} items for which all have a prediction; predictions of each: {each}"
 
 
 def _model(model: ModelReport) -> Iterator[str]:

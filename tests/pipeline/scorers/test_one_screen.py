@@ -5,6 +5,7 @@ from pipeline.scorers.answered import Options, Reading
 from pipeline.scorers.items import Benchmark, BenchmarkItem, Items
 from pipeline.scorers.model_report import score
 from pipeline.scorers.one_screen import screen_of
+from pipeline.scorers.text_table import text_of
 from tests.pipeline.scorers.conftest import model as predicted
 from tests.pipeline.scorers.conftest import predictions, run, write
 
@@ -80,6 +81,8 @@ def test_one_model_fits_on_a_screen_with_all_that_matters():
 def test_without_dev_the_threshold_is_the_options():
     _, text = screen([("vilt",)], part="all", threshold=0.25)
     assert text.splitlines()[11].endswith("0.25  --threshold")
+    _, text = screen([("vilt",)], part="all")
+    assert text.splitlines()[11].endswith("0.5  the default")
 
 
 def test_without_repetitions_there_are_no_intervals():
@@ -150,14 +153,50 @@ def test_how_a_log_was_read_is_said():
     )
 
 
-def test_long_names_leave_room_for_the_scores():
-    of = benchmark(("a-subset-with-a-very-long-name", "b"))
-    name = "2026-11-22_samples_rgqa_{}_of_a_long_run"
-    _, text = screen([(name.format(i), i) for i in range(2)], of)
-    assert max(map(len, text.splitlines())) <= 100 and "2 2026-1...ong_run" in text
-    assert f"{name.format(0)} " in text  # in words it is whole
-    _, text = screen([(name.format(1), 1)], of)
-    assert max(map(len, text.splitlines())) <= 100 and "a-subs" in text
+@pytest.mark.parametrize("several", [True, False])
+def test_names_are_never_cut_and_leave_room_for_the_scores(several):
+    """Fault of 1.8: names that differ in the middle were shown as the same."""
+    subset = "a-subset-with-a-very-long-name-of-its-own"
+    of = benchmark((subset, "b"))
+    names = [f"2026-11-22_samples_rgqa_{i}_of_a_long_run_of_a_model_with_a_long_name" for i in range(2)]
+    _, text = screen([(name, i) for i, name in enumerate(names[: 1 + several])], of)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 100 and "..." not in text
+    for number, name in enumerate(names[: 1 + several], 1):
+        assert f"{number} {name}" in lines if several else name in lines
+    if not several:
+        # Its numbers stand in the line below, in the columns of the others.
+        below = lines[lines.index(subset) + 1]
+        assert below.startswith("    ") and lines[lines.index(subset) + 2].startswith("b")
+
+
+def test_short_names_stand_beside_their_scores():
+    _, text = screen([("vilt", 0), ("a-name-of-twenty-five-chars", 1)], bootstrap=0)
+    assert any(line.startswith("2 a-name-of-twenty-five-chars  ") for line in text.splitlines())
+
+
+def test_long_warnings_are_wrapped_not_cut():
+    of = benchmark(("x",))
+    model = predicted(dict.fromkeys(of.ids, ("red", 0.5)), "m" * 60)
+    text = screen_of(score(of, [model, said("n", of)], Options(bootstrap=0)))
+    assert "..." not in text and max(map(len, text.splitlines())) <= 100
+    assert "is it the right column?" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_which_file_lacks_predictions_is_told_of_that_file(full):
+    """Fault 7: `score A B --missing drop` blamed the complete file for what the other lacks."""
+    of = benchmark()
+    whole, other = said("whole", of), said("few", of, 1)
+    few = other._replace(places={name: place for name, place in other.places.items() if "1" not in name})
+    report = score(of, [whole, few], Options(missing="drop", bootstrap=0))
+    text = text_of(report) if full else screen_of(report)
+    # Of 20 test items of a subset (numbers 2, 3, 6, 7, 10, 11, ...) those with a 1: 10, 11, 14, 15, 18, 19, 31.
+    assert "compared on the 52 items" in text and "whole 80, few 52" in text
+    told = [line for line in text.splitlines() if "LEFT OUT" in line]
+    assert told and all("whole" not in line for line in told) and "7 without" in told[0]
+    report = score(of, [whole, said("b", of)], Options(missing="drop", bootstrap=0))
+    assert "compared on" not in screen_of(report)
 
 
 def test_parity_has_no_intervals_that_could_hold_together():

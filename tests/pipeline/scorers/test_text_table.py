@@ -10,6 +10,7 @@ from pipeline.scorers.text_table import benchmark_line, kinds_of, table, text_of
 def report(groups, **more):
     counts = {
         "items": 3,
+        "given": 3,
         "aqs": 2,
         "uqs": 1,
         "pictures": 1,
