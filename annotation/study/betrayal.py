@@ -94,7 +94,9 @@ def _betrayal(
         return Betrayal(cue=cue, auroc=None, low=None, high=None)
     samples = bootstrap(auroc, count, REPETITIONS, seed, num_rows=len(scores))
     low, high = percentile_interval(1 - samples if plain < 0.5 else samples)
-    figures = (None if np.isnan(value) else round(float(value), 4) for value in (max(plain, 1 - plain), low, high))
+    figures = (
+        None if np.isnan(value) else round(float(value), 4) for value in (max(plain, 1 - plain), low, high)
+    )
     reached, low, high = figures
     return Betrayal(cue=cue, auroc=reached, low=low, high=high)
 

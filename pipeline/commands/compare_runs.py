@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.core.errors import UserError, count
+from pipeline.core.errors import UserError, counted
 from pipeline.core.files import write_text
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import done
@@ -52,4 +52,4 @@ def compare_runs(
     if out:
         for name, write in FILES.items():
             write_text(out / name, write(made))
-        done("leaderboard", count(len(made.rows), "row"), out, sys.stderr)
+        done("leaderboard", counted(len(made.rows), "row"), out, sys.stderr)

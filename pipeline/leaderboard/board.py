@@ -146,7 +146,8 @@ def board(
     models = [one for one in scored if one.row.kind == "model"]
     comparisons = {
         place: compare(
-            {one.row.name: one.places[place][by] for one in models if place in one.places}, lower_is_better(by)
+            {one.row.name: one.places[place][by] for one in models if place in one.places},
+            lower_is_better(by),
         )
         for place in (MEAN, *benchmark.subsets)
     }

@@ -51,7 +51,9 @@ def board_markdown(
         by=heading(board.by),
         folder=folder,
         ours=sum(one.row.ours for one in board.rows),
-        places=[(place, score_table(board, place)) for place in (board.places if whole else board.places[:1])],
+        places=[
+            (place, score_table(board, place)) for place in (board.places if whole else board.places[:1])
+        ],
         by_subset=[] if whole or len(board.places) == 1 else subset_table(board),
         kinds={subset: kind_table(board, subset) for subset in board.basis.counts},
         notes=[plain(note) for note in notes(board)],
@@ -90,7 +92,10 @@ def subset_table(board: Board) -> list[Cells]:
     """The ranking score of each row in each subset, in the order of the mean; the head first."""
     subsets = [*board.basis.counts]
     lines = [
-        [named(one), *(cell(one.places[subset][board.by]) if subset in one.places else "-" for subset in subsets)]
+        [
+            named(one),
+            *(cell(one.places[subset][board.by]) if subset in one.places else "-" for subset in subsets),
+        ]
         for one in board.rows
     ]
     return [["row", *map(plain, subsets)], *lines]

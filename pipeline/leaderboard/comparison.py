@@ -98,7 +98,9 @@ def compare(scores: Mapping[str, Measured], lower_is_better: bool = False) -> Co
     better = [
         pair for pair, (low, high) in zip(pairs, bounds, strict=True) if (low > 0 if sign > 0 else high < 0)
     ]
-    return Comparison(names, differences, rank_intervals(names, better), compact_letter_display(names, better))
+    return Comparison(
+        names, differences, rank_intervals(names, better), compact_letter_display(names, better)
+    )
 
 
 def rank_intervals(names: Sequence[str], better: Collection[tuple[str, str]]) -> dict[str, tuple[int, int]]:

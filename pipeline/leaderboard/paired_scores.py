@@ -113,7 +113,9 @@ def _seed(
     found: dict[tuple[str, str, str], tuple[float, np.ndarray]] = {}
     for name, at in joined.items():
         values = realistic_scores(*at.columns)
-        drawn = {score: np.concatenate([batch[name][score] for batch in batches]) for score in batches[0][name]}
+        drawn = {
+            score: np.concatenate([batch[name][score] for batch in batches]) for score in batches[0][name]
+        }
         found |= {(name, "", score): (values[score], drawn[score]) for score in SCORES}
         for kind, which in kinds_of(at.items).items():
             value = auaf(*(column[which] for column in at.columns))
@@ -122,9 +124,7 @@ def _seed(
         for score in SCORES:
             values, repeated = zip(*(found[name, "", score] for name in subsets), strict=True)
             found[MEAN, "", score] = float(np.mean(values)), np.mean(repeated, axis=0)
-    return _SeedScores(
-        found, {name: (len(at.items), int(at.missing.sum())) for name, at in joined.items()}
-    )
+    return _SeedScores(found, {name: (len(at.items), int(at.missing.sum())) for name, at in joined.items()})
 
 
 def _together(row: BoardRow, seeds: Sequence[_SeedScores]) -> RowScores:

@@ -65,7 +65,9 @@ def found_rows(
         problems.append(f"{folder / ABOUT}: no predictions file for {', '.join(unknown)}")
     if problems:
         raise UserError([f"{folder}: the leaderboard cannot be made", *problems])
-    return {name: FoundRow(in_order(seeds), about.get(name, About())) for name, seeds in sorted(found.items())}
+    return {
+        name: FoundRow(in_order(seeds), about.get(name, About())) for name, seeds in sorted(found.items())
+    }
 
 
 # Of a row, by seed ("" for the only one) and subset the predictions that are scored there.
@@ -96,7 +98,9 @@ def rows_of(
                 problems += [f"{path}: cannot stand on the leaderboard", *(f"  {fault}" for fault in faulty)]
             there = found.setdefault(name, {}).setdefault(seed, {})
             if twice := sorted(there.keys() & meant):
-                problems.append(f"{path}: another file has row {name}'s predictions for {', '.join(twice)}, too")
+                problems.append(
+                    f"{path}: another file has row {name}'s predictions for {', '.join(twice)}, too"
+                )
             there |= dict.fromkeys(meant, read)
             first.setdefault(name, path)
     return found, first

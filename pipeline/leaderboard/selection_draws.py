@@ -9,8 +9,8 @@ import numpy as np
 
 from pipeline.leaderboard.board import LeaderboardParams
 from pipeline.leaderboard.board_rows import BoardRow
-from pipeline.leaderboard.directions import AQS, LOW_RISK
 from pipeline.leaderboard.comparison import Measured
+from pipeline.leaderboard.directions import AQS, LOW_RISK
 from pipeline.leaderboard.paper_figures import Cell
 from pipeline.leaderboard.selection_table import (
     Chosen,
@@ -94,7 +94,9 @@ def selective_scores(
             for name, (cost, at) in zip(names, thresholds.items(), strict=True)
         },
     }
-    return {name: (value, np.concatenate([batch[name] for batch in batches])) for name, value in values.items()}
+    return {
+        name: (value, np.concatenate([batch[name] for batch in batches])) for name, value in values.items()
+    }
 
 
 def costs_of(thresholds: RowThresholds) -> Thresholds:

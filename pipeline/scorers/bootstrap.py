@@ -104,6 +104,7 @@ def bootstrap_batches(
     threads: int = 1,
 ) -> list[Result]:
     """What a statistic returns for each batch of replicates, in their order, whatever its type. Arguments as for `bootstrap`."""
+
     def compute(batch: slice) -> Result:
         return statistic(cluster_counts(num_clusters, range(batch.start, batch.stop), seed))
 
@@ -237,7 +238,9 @@ def percentile_intervals(samples: np.ndarray, level: float = LEVEL) -> np.ndarra
     if usable.all() and not undefined.any():
         return np.quantile(samples, ends, axis=0)
     found = np.full((2, *samples.shape[1:]), np.nan)
-    for place in zip(*np.nonzero(np.atleast_1d(usable)), strict=True) if samples.ndim > 1 else [()] * bool(usable):
+    for place in (
+        zip(*np.nonzero(np.atleast_1d(usable)), strict=True) if samples.ndim > 1 else [()] * bool(usable)
+    ):
         column = samples[(slice(None), *place)]
         found[(slice(None), *place)] = np.quantile(column[~np.isnan(column)], ends)
     return found

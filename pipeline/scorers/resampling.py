@@ -57,7 +57,9 @@ def replicates(
         threads=2 if largest >= MANY else 1,
     )
     found = {
-        name: {score: np.concatenate([batch[place][score] for batch in batches]) for score in batches[0][place]}
+        name: {
+            score: np.concatenate([batch[place][score] for batch in batches]) for score in batches[0][place]
+        }
         for place, name in enumerate(subsets)
     }
     if len(subsets) > 1:

@@ -28,7 +28,11 @@ def test_a_leaderboard_of_peoples_verdicts_does_not_say_simulated(release, bench
 
 
 def test_a_release_without_a_title_has_the_name_of_its_data_set(tmp_path, benchmark):
-    for path, version, name in (("birds/1.0.0", "1.0.0", "birds 1.0.0"), ("birds", "1.0.0", "birds 1.0.0"), ("b", "", "b")):
+    for path, version, name in (
+        ("birds/1.0.0", "1.0.0", "birds 1.0.0"),
+        ("birds", "1.0.0", "birds 1.0.0"),
+        ("b", "", "b"),
+    ):
         folder = tmp_path / path
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "params.json", {"version": version})

@@ -177,7 +177,9 @@ def test_items_that_not_all_were_asked_and_items_without_an_answer_are_told():
 
 
 def test_csv_has_every_score_and_reads_back():
-    text = board_csv(made(one("rp", 0.6, seeds=(0.5, 0.7)), one("msp", 0.1), one("c", 0.1, "reference"), against="msp"))
+    text = board_csv(
+        made(one("rp", 0.6, seeds=(0.5, 0.7)), one("msp", 0.1), one("c", 0.1, "reference"), against="msp")
+    )
     read = pd.read_csv(io.StringIO(text), dtype={"rank": "Int64"}, keep_default_na=True)
     assert len(read) == 3 * (2 * 4 + 1)
     auaf = read[(read.row == "rp") & (read.subset == "mean") & (read.score == "auaf")].iloc[0]

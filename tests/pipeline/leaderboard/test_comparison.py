@@ -21,9 +21,7 @@ BETTER = st.sets(st.sampled_from(PAIRS))  # the first of a pair stands above the
 
 def normal(value, error=1.0, seed=0, replicates=4000):
     """A score with independent normal replicates."""
-    return Measured(
-        np.array([value]), value + error * np.random.default_rng(seed).normal(size=replicates)
-    )
+    return Measured(np.array([value]), value + error * np.random.default_rng(seed).normal(size=replicates))
 
 
 def test_models_differ_as_by_tukeys_range_test():
@@ -39,7 +37,9 @@ def test_models_differ_as_by_tukeys_range_test():
     agree = [
         (change.interval[0] > 0) == (expected[int(one[1:]), int(other[1:])] < 0.05)
         for (one, other), change in found.differences.items()
-        if not 0.02 < expected[int(one[1:]), int(other[1:])] < 0.1  # the two tests use slightly different variances
+        if not 0.02
+        < expected[int(one[1:]), int(other[1:])]
+        < 0.1  # the two tests use slightly different variances
     ]
     assert len(agree) > 35 and all(agree)
 
@@ -55,9 +55,7 @@ def test_many_models_that_are_alike_are_told_apart_in_at_most_one_table_of_twent
         }
         found = compare(scores)
         false += any(change.interval[0] > 0 for change in found.differences.values())
-        singly += any(
-            abs(true[i] - true[j]) > 1.96 * np.sqrt(2) for i, j in combinations(range(12), 2)
-        )
+        singly += any(abs(true[i] - true[j]) > 1.96 * np.sqrt(2) for i, j in combinations(range(12), 2))
     assert false <= 0.08 * 200 and singly > 0.5 * 200  # 5 % and three standard errors
 
 
@@ -121,7 +119,10 @@ def test_a_model_without_a_value_is_not_compared():
 def test_a_difference_can_be_asked_for_in_both_directions():
     found = compare({"a": normal(9, seed=1), "b": normal(0, seed=2)})
     one, other = found.difference("a", "b"), found.difference("b", "a")
-    assert one.difference == -other.difference == 9 and one.interval == (-other.interval[1], -other.interval[0])
+    assert one.difference == -other.difference == 9 and one.interval == (
+        -other.interval[1],
+        -other.interval[0],
+    )
 
 
 def test_a_real_gap_is_found_and_a_chance_one_is_not(benchmark, said):

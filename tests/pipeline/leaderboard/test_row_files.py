@@ -69,7 +69,8 @@ def test_everything_wrong_with_every_file_is_told_in_one_message(write, tmp_path
     assert "clip-hard: 1 of 80 items have no prediction: 3" in told
     assert "pt-hard: 2 of 80 items have no prediction: 3, pt-hard_1" in told
     assert (
-        "nan.json: cannot stand on the leaderboard" in told and "confidence is nan, wanted a finite number" in told
+        "nan.json: cannot stand on the leaderboard" in told
+        and "confidence is nan, wanted a finite number" in told
     )
     assert "torn.json: not valid JSON" in told
 

@@ -61,7 +61,10 @@ def test_a_file_has_to_have_all_items_of_its_subsets_whatever_runs_were_asked(a_
     limited = a_run("a", "rp", limit=2)
     (limited / "answers.jsonl").write_text('{"id": "a1"}\n{"id": "u1"}\n')
     found = read_results([limited, a_file("whole")])
-    assert {name: len(items) for name, items in found.benchmark.subsets.items()} == {"clip-hard": 2, "pt-hard": 1}
+    assert {name: len(items) for name, items in found.benchmark.subsets.items()} == {
+        "clip-hard": 2,
+        "pt-hard": 1,
+    }
     # Three questions, one of them in both subsets; the file has all twelve items.
     assert {row.name: row.available for row in found.rows} == {"rp": 3, "whole": 12}
     with pytest.raises(UserError, match="a3"):

@@ -32,7 +32,10 @@ def test_scores_are_those_of_the_scorers_on_repeated_items(decimals, worth):
             "effective_reliability/100": effective_reliability(said, right, cost=100.0, threshold=1.5),
             "effective_reliability/10": 0,
         }
-        own = {name: value if drawn is None else repeated[number - 1] for name, (value, repeated) in found.items()}
+        own = {
+            name: value if drawn is None else repeated[number - 1]
+            for name, (value, repeated) in found.items()
+        }
         assert own == pytest.approx(expected, abs=1e-12)
 
 

@@ -85,7 +85,9 @@ def test_pairs_are_drawn_with_their_pictures():
     scores = resampled(answered(), np.array([0, 0, 1, 1, 2, 2]), OPTIONS, ("pairs",))
     # Pairs p1 and p3 are handled right, p2 is not: 2 of 3 drawn, 3 of 3, 3 of 3. At 0.5 u1 and u3 are rejected, u2 is not.
     for drawn, dual in zip(np.array([[2, 1, 0], [1, 0, 2], [0, 0, 3]]), (2 / 3, 1, 1), strict=True):
-        assert one(scores, drawn) == pytest.approx({"dual_accuracy": dual, "dual_accuracy_at_threshold": dual})
+        assert one(scores, drawn) == pytest.approx(
+            {"dual_accuracy": dual, "dual_accuracy_at_threshold": dual}
+        )
 
 
 def test_of_pairs_that_are_answered_right_those_count_whose_uq_is_less_sure():
@@ -153,9 +155,9 @@ def test_realistic_scores_of_a_replicate_are_those_of_the_repeated_items(count, 
         cluster = rng.integers(0, images, count)
         some = answerable | (rng.random(count) < 0.5)
         counts = cluster_counts(images, 3, seed)
-        found = realistic_on_counts(
-            ranking(confidence, correct, answerable), cluster, kinds={"some": some}
-        )(counts)
+        found = realistic_on_counts(ranking(confidence, correct, answerable), cluster, kinds={"some": some})(
+            counts
+        )
         for place, drawn in enumerate(counts):
             again = np.repeat(np.arange(count), drawn[cluster])
             expected = realistic_scores(confidence[again], correct[again], answerable[again])
