@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from pipeline.core.errors import UserError, collected_into
+from pipeline.core.errors import UserError, collected_into, counted, some_of
 from pipeline.core.records import Record
 from pipeline.core.yaml_text import read_yaml
 from pipeline.scorers.answered import Options, Predictions
 from pipeline.scorers.items import Benchmark
-from pipeline.scorers.join import SHOWN, faults
+from pipeline.scorers.join import faults
 from pipeline.scorers.predictions import read_predictions
 
 ABOUT = "rows.yaml"  # beside predictions files: of each row, what its confidence is, and a note
@@ -145,9 +145,9 @@ def meant_subsets(benchmark: Benchmark, read: Predictions, subset: str = "") -> 
     for name in meant:
         wanted = benchmark.subsets[name]
         if lost := sorted(wanted.at(~wanted.among(read.places))["id"]):
-            more = f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
+            verb = "has" if len(wanted) == 1 else "have"
             found.append(
-                f"{name}: {len(lost)} of {len(wanted)} items have no prediction: {', '.join(lost[:SHOWN])}{more}"
+                f"{name}: {len(lost):,} of {counted(len(wanted), 'item')} {verb} no prediction: {some_of(lost)}"
             )
     return meant, found
 
