@@ -34,6 +34,15 @@ class InputError(Exception):
         super().__init__("\n".join(self.problems))
 
 
+def no_effect(option: str, why: str) -> str:
+    """The one message for an option that changes nothing beside the others; it is refused.
+
+    >>> no_effect("samples", "recipe verbal asks once")
+    '--samples has no effect: recipe verbal asks once; leave it out'
+    """
+    return f"--{option} has no effect: {why}; leave it out"
+
+
 def arrays(**named: object) -> list[np.ndarray]:
     """One-dimensional arrays of one length; floats must be finite. Returned in the order named.
 

@@ -29,10 +29,9 @@ from ..reply_words import spoken
 from .how_sure import Tokens, commonest
 from .pictures import ReleasePictures
 from .prompts import UNANSWERABLE, Prompt
-from .recipes import TEMPERATURE, ConfidenceRecipe, Heard
+from .recipes import TEMPERATURE, TRUNCATED, ConfidenceRecipe, Heard
 
 LIKELIEST = 20  # tokens whose log probabilities are asked for, where a recipe needs those not chosen
-CUT = ("max_tokens", "model_length")
 
 
 class Unusable(Exception):
@@ -188,7 +187,7 @@ def _usable(heard: Sequence[ModelOutput]) -> list[ModelOutput]:
     Raises:
         Unusable: all were.
     """
-    if whole := [said for said in heard if said.stop_reason not in CUT]:
+    if whole := [said for said in heard if said.stop_reason not in TRUNCATED]:
         return whole
     raise Unusable("truncated", f"allow more tokens: {heard[0].completion!r:.200}")
 

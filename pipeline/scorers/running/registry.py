@@ -27,6 +27,19 @@ TASKS: dict[str, Callable[..., Task]] = {
 }
 
 
+def checked(make: Callable[..., Task]) -> Callable[..., Task]:
+    """Let inspect_ai show a user's mistake as a message without a traceback."""
+
+    @wraps(make)
+    def made(*args: object, **named: object) -> Task:
+        try:
+            return make(*args, **named)
+        except InputError as error:
+            raise PrerequisiteError("\n".join(error.problems)) from None
+
+    return made
+
+
 def register(name: str, make: Callable[..., Task]) -> None:
     """Let inspect_ai know a task as `rgqa/<name>`."""
     params = [*signature(make).parameters]
@@ -34,10 +47,7 @@ def register(name: str, make: Callable[..., Task]) -> None:
 
     @wraps(make)
     def tagged(*args: object, **named: object) -> Task:
-        try:
-            task = make(*args, **named)
-        except InputError as error:
-            raise PrerequisiteError(str(error)) from None  # a message, no traceback
+        task = checked(make)(*args, **named)
         registry_tag(make, task, info, *args, **named)
         return task
 

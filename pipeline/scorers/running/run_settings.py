@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from ..benchmark import read_benchmark
-from ..validation import InputError, parse_json, read_bytes
+from ..validation import InputError, no_effect, read_bytes
 from .error_words import LOCAL
 from .forecast_run import Prices
 from .prompts import prompt_named
@@ -48,6 +48,7 @@ class RunOptions(NamedTuple):
     out: Path | None = None
     prices: Prices = Prices()
     yes: bool = False
+    plots: bool = True
 
     @property
     def chosen(self) -> RunOptions:
@@ -95,7 +96,10 @@ def settings_of(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
 
     prompt, recipe = attempt(prompt_named, options.prompt), attempt(recipe_named, options.recipe)
     if prompt and recipe:
-        problems += _without_effect(options, prompt.name, recipe)
+        problems += _unfit(options, prompt.name, recipe)
+    release, out = options.release.resolve(), options.folder.resolve()
+    if release == out or release in out.parents:
+        problems.append(f"--out {options.folder}: lies in the release, which stays as it was published; name another folder")
     if not options.release.is_dir():
         problems.append(f"{options.release}: no such folder; wanted a release's")
         raise InputError(problems)
@@ -106,7 +110,7 @@ def settings_of(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
     if problems or not (prompt and recipe and benchmark and sha256):
         raise InputError(problems)
     return {
-        "release": {"name": _data_set(options.release), "version": benchmark.version, "sha256": sha256},
+        "release": {"name": benchmark.name, "version": benchmark.version, "sha256": sha256},
         "model": options.model,
         "model_args": dict(options.model_args),
         "prompt": {"name": prompt.name, "hash": prompt.hash},
@@ -124,17 +128,25 @@ def settings_of(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
     }, [*dict.fromkeys(name for items in benchmark.subsets.values() for name in items["id"])]
 
 
-def _data_set(release: Path) -> str:
-    """The name of the data set, wherever the folder lies."""
-    params = release / "params.json"
-    told = parse_json(read_bytes(params), params) if params.is_file() else {}
-    return str(told.get("dataset") or release.resolve().parent.name)
-
-
-def _without_effect(options: RunOptions, prompt: str, recipe: ConfidenceRecipe) -> Iterator[str]:
-    """Settings that would change nothing, or that a model cannot take."""
-    if options.samples != RunOptions._field_defaults["samples"] and not recipe.several:
-        yield f"--samples {options.samples}: recipe {recipe.name} asks once; it is for recipe agreement"
+def _unfit(options: RunOptions, prompt: str, recipe: ConfidenceRecipe) -> Iterator[str]:
+    """Options that have no effect beside the others, and what a model cannot take."""
+    why: dict[str, str] = {}
+    if not recipe.several:
+        why["samples"] = f"recipe {recipe.name} asks once; it is for recipe agreement"
+    if options.no_picture:
+        why |= dict.fromkeys(("pixels", "pictures"), "--no-picture sends none")
+    if options.classifies:
+        why["max_tokens"] = "a model of hf-vqa says one answer of its own length"
+    if not options.remote:
+        why["prices"] = "a model on this machine is not paid for"
+    for name, reason in why.items():
+        if getattr(options, name) != RunOptions._field_defaults[name]:
+            option = {"prices": "price-in, --price-out"}.get(name, name.replace("_", "-"))
+            yield no_effect(option, reason)
+    if options.model.startswith("hf/") and not options.server and not options.no_picture:
+        yield (
+            f"--model {options.model}: inspect_ai's hf/ takes no images; take hf-vlm/{options.model[3:]}, or --no-picture"
+        )
     if options.classifies and (prompt not in OF_CLASSIFIERS[0] or recipe.name not in OF_CLASSIFIERS[1]):
         yield f"{options.model} says one answer to one question: take --prompt bare with --recipe token-probability or refusal"
 
