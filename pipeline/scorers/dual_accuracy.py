@@ -88,6 +88,10 @@ def pairs_group(answered: Answered, options: Options) -> Scores:
         "pairs": count,
         "dual_accuracy": dual_accuracy(*answered.paired),
         "threshold": threshold,
-        "threshold_from": "dev" if answered.dev else "default" if threshold == Options().threshold else "option",
+        "threshold_from": "dev"
+        if answered.dev
+        else "default"
+        if threshold == Options().threshold
+        else "option",
         "dual_accuracy_at_threshold": dual_accuracy(*answered.paired, threshold=threshold),
     }

@@ -61,7 +61,7 @@ def _basis(model: ModelReport) -> Iterator[str]:
     if any("pairs" in groups.get("pairs", {}) for groups in groups_of):
         head.append("pairs")
         for row, groups in zip(rows, groups_of, strict=True):
-            row.append(f"{groups['pairs'].get('pairs', 0):,}")
+            row.append(f"{count:,}" if (count := groups["pairs"].get("pairs")) is not None else "-")
     if any("threshold" in groups.get("pairs", {}) for groups in groups_of):
         head += ["dual accuracy", "at threshold", "which is", "from"]
         for row, groups in zip(rows, groups_of, strict=True):

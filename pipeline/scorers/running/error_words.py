@@ -23,9 +23,7 @@ def no_reply(model: Any, error: BaseException) -> str:
         key = getattr(getattr(model, "api", None), "api_key_vars", None) or ["the environment's key"]
         return f"{model}: the server refuses the key ({words}); set {key[0]}{way}"
     if status == 404:
-        return (
-            f"{model}: the server knows no such model or address ({words}); it is asked at {address_of(model)}{way}"
-        )
+        return f"{model}: the server knows no such model or address ({words}); it is asked at {address_of(model)}{way}"
     if status == 429:
         return f"{model}: the server takes no more requests for now ({words}); try again later"
     if status:
@@ -37,7 +35,10 @@ def no_reply(model: Any, error: BaseException) -> str:
             f"loading the model?{way}"
         )
     # What comes of a web page, of JSON that breaks off, or of an object without the fields of a reply.
-    if isinstance(cause(error), ValueError | TypeError | LookupError | AttributeError) or "Unexpected non-" in words:
+    if (
+        isinstance(cause(error), ValueError | TypeError | LookupError | AttributeError)
+        or "Unexpected non-" in words
+    ):
         return (
             f"{model}: {address_of(model)} answers, but not with a model's reply ({words}); is it the right address "
             f"and port?{way}"
@@ -60,9 +61,7 @@ def _through_proxy(address: str) -> str:
     name = next((name for name in os.environ if name.lower() == f"{scheme}_proxy"), f"{scheme}_proxy")
     place = urlsplit(proxy if "://" in proxy else f"//{proxy}")
     where = f"{place.hostname}:{place.port}" if place.port else place.hostname  # without a password
-    return (
-        f". Requests go through the proxy {where} that {name} names; to go without it: NO_PROXY={parts.hostname}"
-    )
+    return f". Requests go through the proxy {where} that {name} names; to go without it: NO_PROXY={parts.hostname}"
 
 
 def cause(error: BaseException) -> BaseException:

@@ -143,7 +143,9 @@ async def _too_few_tokens(model: Any, recipe: ConfidenceRecipe, most: int) -> st
         choice = reply.choices[0]
     except Exception:
         return f"{what}; take --max-tokens {roomy}. Nothing was asked"
-    thinks = "; it is a reasoning model" if _thought(choice.message) or choice.message.text.count("<think") else ""
+    thinks = (
+        "; it is a reasoning model" if _thought(choice.message) or choice.message.text.count("<think") else ""
+    )
     if _is_truncated(reply):
         return f"{what}, and one of {roomy} tokens was, too{thinks}; take --max-tokens {4 * roomy}, or switch its reasoning off. Nothing was asked"
     used = reply.usage.output_tokens if reply.usage else 0

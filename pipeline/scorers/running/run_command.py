@@ -130,7 +130,10 @@ def _draw_if_new(
     if record.get("made_from") == wanted and all((plots / name).is_file() for name in record["plots"]):
         return
     if drawn := draw(benchmark, models, how, plots):
-        made.write_text(json.dumps({"made_from": wanted, "plots": [path.name for path in drawn]}, indent=2) + "\n")
+        plots.mkdir(exist_ok=True)
+        made.write_text(
+            json.dumps({"made_from": wanted, "plots": [path.name for path in drawn]}, indent=2) + "\n"
+        )
         print(f"run: {len(drawn)} {'plot' if len(drawn) == 1 else 'plots'} -> {plots}", file=sys.stderr)
 
 

@@ -52,7 +52,7 @@ class RunFolder:
         """
         made = _make_folders(self.path)
         lock_path = self.path / LOCK
-        had_lock = lock_path.exists()
+        there, had_lock = self._written(), lock_path.exists()
         try:
             lock = lock_path.open("a")
         except OSError as error:
@@ -72,7 +72,7 @@ class RunFolder:
                 yield
             finally:
                 # A lock of an earlier run stays: its folder has results, or had some.
-                if not had_lock and not any((self.path / name).exists() for name in WRITTEN):
+                if not had_lock and self._written() == there:
                     lock_path.unlink(missing_ok=True)
                     _remove_empty(made)
 
@@ -88,7 +88,7 @@ class RunFolder:
         """
         known = self.path / "run.json"
         before = _own_record(known)
-        if not before and (foreign := [name for name in WRITTEN if (self.path / name).exists()]):
+        if not before and (foreign := self._written()):
             raise InputError(
                 f"--out {self.path}: has {', '.join(foreign)}, which `rgqa run` would replace but did not write; "
                 "name another folder"
@@ -153,6 +153,10 @@ class RunFolder:
         chosen = {name: found[name] for name in order if name in found}
         write_distributions(self.path / "distribution.npz", parse_json(read_bytes(classes), classes), chosen)
 
+    def _written(self) -> list[str]:
+        """The names of `WRITTEN` that are in the folder."""
+        return [name for name in WRITTEN if (self.path / name).exists()]
+
     def _journal(self) -> list[Row]:
         """Its rows; a last line that was cut off is dropped."""
         path = self.path / "answers.jsonl"
@@ -179,9 +183,8 @@ class RunFolder:
 def _make_folders(path: Path) -> list[Path]:
     """Make a folder with those above it; return the ones that were not there, the innermost first."""
     made: list[Path] = []
-    missing = [place for place in (path, *path.parents) if not place.exists()]
     try:
-        for place in reversed(missing):
+        for place in reversed([place for place in (path, *path.parents) if not place.exists()]):
             with suppress(FileExistsError):
                 place.mkdir()
                 made.insert(0, place)
@@ -205,9 +208,10 @@ def _remove_empty(folders: Iterable[Path]) -> None:
 
 def _own_record(path: Path) -> dict[str, Any]:
     """The run.json of `rgqa run`; {} if there is none, or if it is something else."""
-    if not path.is_file():
-        return {}
-    value = parse_json(read_bytes(path), path)
+    value = None
+    if path.is_file():
+        with suppress(InputError):
+            value = parse_json(read_bytes(path), path)
     return value if isinstance(value, dict) and {"model", "recipe"} <= value.keys() else {}
 
 

@@ -96,7 +96,9 @@ def _private_files(folder: Path) -> Iterator[None]:
 
     Its trace of every request stays empty: the log of each session has them.
     """
-    with tempfile.TemporaryDirectory(prefix=".inspect-", dir=folder, ignore_cleanup_errors=True) as place:
+    with tempfile.TemporaryDirectory(
+        prefix=".inspect-", dir=folder.resolve(), ignore_cleanup_errors=True
+    ) as place:
         mine = {
             "XDG_DATA_HOME": place,
             "INSPECT_TRACE_FILE": str(Path(place, "trace.log")),

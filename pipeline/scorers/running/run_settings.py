@@ -99,7 +99,9 @@ def settings_of(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
         problems += _unfit(options, prompt.name, recipe)
     release, out = options.release.resolve(), options.folder.resolve()
     if release == out or release in out.parents:
-        problems.append(f"--out {options.folder}: lies in the release, which stays as it was published; name another folder")
+        problems.append(
+            f"--out {options.folder}: lies in the release, which stays as it was published; name another folder"
+        )
     if not options.release.is_dir():
         problems.append(f"{options.release}: no such folder; wanted a release's")
         raise InputError(problems)

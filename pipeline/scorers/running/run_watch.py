@@ -16,7 +16,9 @@ from .run_folder import RunFolder
 
 FULL = "the disk is full; free some space"
 MOST_FAILED = 20  # requests in a row, before the run is ended
-PATIENCE = 180.0  # seconds without a reply, in which requests fail and are tried again, before the run is ended
+PATIENCE = (
+    180.0  # seconds without a reply, in which requests fail and are tried again, before the run is ended
+)
 NO_ANSWERS = ("truncated", "no confidence")  # how errors begin of replies that came but are of no use
 
 
@@ -86,7 +88,9 @@ class Watch:
             self.say(f"run: {what} from the server; such requests are tried again")
         self.retried[what] += 1
         if (waited := time.monotonic() - self.last_reply) >= PATIENCE:
-            self.stop(f"no reply for {duration(waited)}, the last request failed with: {self.last_error() or what}")
+            self.stop(
+                f"no reply for {duration(waited)}, the last request failed with: {self.last_error() or what}"
+            )
 
     def _replied(self, row: dict[str, Any]) -> None:
         self.in_a_row = 0

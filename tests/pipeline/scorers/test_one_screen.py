@@ -72,7 +72,7 @@ def test_one_model_fits_on_a_screen_with_all_that_matters():
     # Of 80 items each subset has 40 on dev, 40 on test: 20 pairs of 20 pictures.
     pairs = model.subsets["pt-hard"]["pairs"]
     assert lines[14].split()[:5] == ["pt-hard", "20", "20", "20", "20"]
-    assert f"]             {100 * pairs['dual_accuracy_at_threshold']:.2f}  " in lines[14]
+    assert f"{100 * pairs['dual_accuracy_at_threshold']:.2f}" in lines[14].split()
     assert lines[14].endswith(f"{pairs['threshold']:g}  dev (40)")
     assert lines[-1].startswith("more: --full") and "vqa" in lines[0] and "50 times" in lines[1]
 
@@ -177,9 +177,18 @@ def test_a_subset_without_pairs_has_a_dash_beside_one_with_them():
     of = benchmark(("x", "y"))
     of.subsets["y"] = of.subsets["y"].with_columns(pair=[""] * 80)
     _, text = screen([("m",)], of)
-    (row,) = [line for line in text.splitlines() if line.startswith("y   10   10")]
-    assert row.split() == ["y", "10", "10", "10", *"----"]
-    assert text.count("dual accuracy: the benchmark does not say") == 1
+    (row,) = [line for line in text.splitlines() if line.startswith("y   20   20")]
+    assert row.split() == ["y", "20", "20", "20", *"-----"]
+    assert text.count("no dual accuracy of y: the benchmark does not say") == 1
+
+
+def test_too_few_pairs_are_counted_and_have_no_score():
+    of = benchmark(("x", "y"))  # of 40 pairs 20 are on test
+    of.subsets["x"] = of.subsets["x"].at(np.arange(80) != 3)  # the UQ of a pair of test
+    _, text = screen([("m",)], of)
+    (row,) = [line for line in text.splitlines() if line.startswith("x   20   19")]
+    assert row.split() == ["x", "20", "19", "20", "19", *"----"]
+    assert "no dual accuracy of x: too few pairs (19)" in text
 
 
 def test_a_benchmark_of_answers_shows_scores_of_answers(tmp_path, capsys):

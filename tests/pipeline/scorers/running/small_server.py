@@ -29,7 +29,9 @@ class SmallServer(ThreadingHTTPServer):
     words, mutter = "out of order", ""  # of an error; after each answer
     greedy = True  # several replies at temperature 0
     several = True  # several replies at all
-    fault = ""  # of the requests in `failing`, and from `dead_after` on, instead of `status`: a method of Handler
+    fault = (
+        ""  # of the requests in `failing`, and from `dead_after` on, instead of `status`: a method of Handler
+    )
     spoilt = {}  # replaces parts of the choice in every reply beside the probe's
     spoilt_probe = {}  # the same of the probe's replies
 
@@ -151,10 +153,14 @@ class Handler(BaseHTTPRequestHandler):
         self.raw(b'["pong"]', "application/json")
 
     def no_choices(self):
-        self.raw(b'{"id": "c1", "object": "chat.completion", "model": "net", "choices": []}', "application/json")
+        self.raw(
+            b'{"id": "c1", "object": "chat.completion", "model": "net", "choices": []}', "application/json"
+        )
 
     def null_choices(self):
-        self.raw(b'{"id": "c1", "object": "chat.completion", "model": "net", "choices": null}', "application/json")
+        self.raw(
+            b'{"id": "c1", "object": "chat.completion", "model": "net", "choices": null}', "application/json"
+        )
 
     def error_in_200(self):
         self.raw(b'{"error": {"message": "out of memory", "code": 500}}', "application/json")

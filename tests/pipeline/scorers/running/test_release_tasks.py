@@ -49,11 +49,15 @@ def test_pairs_follow_each_other_in_the_order_of_their_hashes(pictured):
     assert ids(release_task(**folder(pictured))) == expected
 
 
-@pytest.mark.parametrize(("limit", "questions", "pairs"), [(0, 4, 2), (2, 2, 1), (3, 2, 1), (4, 4, 2), (99, 4, 2)])
+@pytest.mark.parametrize(
+    ("limit", "questions", "pairs"), [(0, 4, 2), (2, 2, 1), (3, 2, 1), (4, 4, 2), (99, 4, 2)]
+)
 def test_a_limit_draws_whole_pairs(pictured, limit, questions, pairs):
     task = release_task(**folder(pictured), limit=limit)
     assert len(task.dataset) == questions and task.metadata["pairs"] == pairs
-    assert {name[1] for name in ids(task) if name[0] == "a"} == {name[1] for name in ids(task) if name[0] == "u"}
+    assert {name[1] for name in ids(task) if name[0] == "a"} == {
+        name[1] for name in ids(task) if name[0] == "u"
+    }
 
 
 def test_a_limit_below_a_pair_is_refused(pictured):
