@@ -30,7 +30,7 @@ for home in ("rgqa_scorers", "pipeline.scorers"):
             raise PrerequisiteError(f"{error.name} is not installed: pip install {error.name}") from None
 else:
     raise PrerequisiteError(
-        'rgqa_scorers is not installed: pip install "RELEASE/scorers/WHEEL[inspect]", WHEEL being the file there'
+        'rgqa_scorers is not installed: install RELEASE/scorers/WHEEL, the file there, with its extra inspect'
     )
 RELEASE = Path(__file__).resolve().parents[2]
 

@@ -14,6 +14,7 @@ from inspect_ai import Task
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai._util.registry import RegistryInfo, registry_add, registry_tag
 from inspect_ai.model import modelapi
+from rich.markup import escape
 
 from ..validation import InputError
 from .release_tasks import release_task
@@ -35,7 +36,7 @@ def checked(make: Callable[..., Task]) -> Callable[..., Task]:
         try:
             return make(*args, **named)
         except InputError as error:
-            raise PrerequisiteError("\n".join(error.problems)) from None
+            raise PrerequisiteError(escape("\n".join(error.problems))) from None
 
     return made
 
