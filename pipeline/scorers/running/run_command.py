@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ...core.atomic_files import write_text
+from ...core.errors import count
+from ...core.errors import run as exit_on_error
 from .. import command
 from ..answered import Options, Predictions
 from ..items import Benchmark
@@ -21,7 +23,6 @@ from .prompts import hash_of
 from .run_model import ModelRun, run
 from .run_parser import options_of, parser
 from .run_settings import RunOptions
-from .run_watch import FULL
 
 MADE_FROM = "made_from.json"  # beside the plots: what they show
 Draw = Callable[[Benchmark, list[Predictions], Options, Path], Sequence[Path]]
@@ -130,29 +131,14 @@ def _draw_if_new(
     if record.get("made_from") == wanted and all((plots / name).is_file() for name in record["plots"]):
         return
     if drawn := draw(benchmark, models, how, plots):
-        plots.mkdir(exist_ok=True)
-        made.write_text(
-            json.dumps({"made_from": wanted, "plots": [path.name for path in drawn]}, indent=2) + "\n"
-        )
-        print(f"run: {len(drawn)} {'plot' if len(drawn) == 1 else 'plots'} -> {plots}", file=sys.stderr)
+        record = {"made_from": wanted, "plots": [path.name for path in drawn]}
+        write_text(made, json.dumps(record, indent=2) + "\n")
+        print(f"run: {count(len(drawn), 'plot')} -> {plots}", file=sys.stderr)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of `rgqa-run`; a user's mistake ends it with one message and exit code 1."""
-    try:
-        run_and_score(arguments, "rgqa-run")
-        return
-    except InputError as error:
-        problems = error.problems
-    except KeyboardInterrupt:
-        problems = ["stopped by Ctrl-C; replies that came are kept, the same command goes on"]
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EROFS):
-            raise
-        what = FULL if error.errno == errno.ENOSPC else f"{error.filename or 'the run'}: {error.strerror}"
-        problems = [f"{what}; the same command goes on"]
-    print("\n  ".join([f"error: {problems[0]}", *problems[1 : command.PROBLEMS]]), file=sys.stderr)
-    sys.exit(1)
+    exit_on_error(lambda: run_and_score(arguments, "rgqa-run"))
 
 
 if __name__ == "__main__":

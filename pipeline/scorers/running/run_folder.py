@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ...core.atomic_files import write_text
 from ..validation import InputError, parse_json, parse_lines, read_bytes
 from .distributions import write_distributions
 
@@ -119,7 +120,7 @@ class RunFolder:
 
     def write(self, name: str, value: Any) -> None:
         """Write a file of JSON whole or not at all."""
-        self._replace(name, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+        write_text(self.path / name, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
     def write_predictions(self, order: Iterable[str]) -> int:
         """Write predictions.jsonl, in the order of the release's items; return how many there are."""
@@ -136,7 +137,7 @@ class RunFolder:
             for name in order
             if name in said
         ]
-        self._replace("predictions.jsonl", "".join(f"{line}\n" for line in lines))
+        write_text(self.path / "predictions.jsonl", "".join(f"{line}\n" for line in lines))
         return len(lines)
 
     def write_distribution(self, order: Iterable[str]) -> None:
@@ -170,14 +171,6 @@ class RunFolder:
         if any(not (isinstance(row, dict) and {"id", "item_ids", "failure"} <= row.keys()) for row in rows):
             raise InputError(f"{path}: not a journal of `rgqa run`; name another --out")
         return rows
-
-    def _replace(self, name: str, text: str) -> None:
-        temporary = self.path / f".{name}.{os.getpid()}.tmp"
-        try:
-            temporary.write_text(text, encoding="utf-8")
-            temporary.replace(self.path / name)
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 def _make_folders(path: Path) -> list[Path]:

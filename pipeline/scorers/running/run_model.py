@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...core.errors import count
 from ..validation import InputError
 from ..version import VERSION
 from .error_words import reason_of
@@ -85,9 +86,12 @@ def run(options: RunOptions) -> ModelRun:
 
 def _drawn(task: Any, every: Sequence[str]) -> str:
     """Say what --limit takes of the questions."""
-    count, pairs = len(task.dataset), task.metadata["pairs"]
-    whole = f" in {pairs:,} {'pair' if pairs == 1 else 'pairs'}" if pairs else ""
-    return f"run: {count:,} {'question' if count == 1 else 'questions'}{whole}, drawn at random from a benchmark of {len(every):,} items"
+    pairs = task.metadata["pairs"]
+    whole = f" in {count(pairs, 'pair')}" if pairs else ""
+    return (
+        f"run: {count(len(task.dataset), 'question')}{whole}, drawn at random from a benchmark of "
+        f"{count(len(every), 'item')}"
+    )
 
 
 @contextmanager

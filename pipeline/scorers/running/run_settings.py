@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from ...core.atomic_files import sha256_file
+from ...core.errors import no_effect
+from ...core.output_paths import Output, check_output_paths
 from ..benchmark import read_benchmark
-from ..validation import InputError, no_effect, read_bytes
+from ..validation import InputError, read_bytes
 from .error_words import LOCAL
 from .forecast_run import Prices
 from .prompts import prompt_named
@@ -97,11 +100,7 @@ def settings_of(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
     prompt, recipe = attempt(prompt_named, options.prompt), attempt(recipe_named, options.recipe)
     if prompt and recipe:
         problems += _unfit(options, prompt.name, recipe)
-    release, out = options.release.resolve(), options.folder.resolve()
-    if release == out or release in out.parents:
-        problems.append(
-            f"--out {options.folder}: lies in the release, which stays as it was published; name another folder"
-        )
+    attempt(check_output_paths, [Output("--out", options.folder, "folder")], [options.release])
     if not options.release.is_dir():
         problems.append(f"{options.release}: no such folder; wanted a release's")
         raise InputError(problems)
@@ -143,7 +142,7 @@ def _unfit(options: RunOptions, prompt: str, recipe: ConfidenceRecipe) -> Iterat
         why["prices"] = "a model on this machine is not paid for"
     for name, reason in why.items():
         if getattr(options, name) != RunOptions._field_defaults[name]:
-            option = {"prices": "price-in, --price-out"}.get(name, name.replace("_", "-"))
+            option = {"prices": "--price-in, --price-out"}.get(name, f"--{name.replace('_', '-')}")
             yield no_effect(option, reason)
     if options.model.startswith("hf/") and not options.server and not options.no_picture:
         yield (
@@ -170,9 +169,8 @@ def fingerprint(release: Path) -> str:
             if not path.is_file():
                 problems.append(f"{line[66:]}: missing")
                 continue
-            with path.open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
-                    problems.append(f"{line[66:]}: its bytes have changed")
+            if sha256_file(path) != wanted:
+                problems.append(f"{line[66:]}: its bytes have changed")
     if problems:
         raise InputError([f"{release}: the release is not as it was published; get it again", *problems])
     return hashlib.sha256(data).hexdigest()

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.core.errors import no_effect
 from pipeline.scorers.running.forecast_run import Prices
 from pipeline.scorers.running.prompts import prompt_named
 from pipeline.scorers.running.recipes import recipe_named
 from pipeline.scorers.running.run_settings import RunOptions, fingerprint, settings_of
-from pipeline.scorers.validation import InputError, no_effect
+from pipeline.scorers.validation import InputError
 
 from .small_server import make_release
 
@@ -67,7 +68,7 @@ def test_what_would_change_nothing_is_refused(released):
     with pytest.raises(InputError) as error:
         settings_of(RunOptions(released / "none", "hf-vqa/x", prompt="word", recipe="verbal", samples=4))
     assert error.value.problems == [
-        no_effect("samples", "recipe verbal asks once; it is for recipe agreement"),
+        no_effect("--samples", "recipe verbal asks once; it is for recipe agreement"),
         "hf-vqa/x says one answer to one question: take --prompt bare with --recipe token-probability or refusal",
         f"{released / 'none'}: no such folder; wanted a release's",
     ]
@@ -97,7 +98,7 @@ def test_a_model_that_takes_no_images_is_refused_unless_it_gets_none(released):
 
 @pytest.mark.parametrize("place", ["", "runs/net", "data"])
 def test_a_run_does_not_go_into_the_release(released, place):
-    with pytest.raises(InputError, match="--out .*lies in the release"):
+    with pytest.raises(InputError, match="--out .*(release|replace)"):
         settings_of(RunOptions(released, "net", out=released / place))
 
 
