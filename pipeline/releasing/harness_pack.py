@@ -14,17 +14,31 @@ from pipeline.releasing.vlmevalkit_table import write_table
 INSPECT = '''\
 """The items of the release that this file is in, as a task of inspect_ai; ../README.md has the commands."""
 
+from importlib import import_module
 from pathlib import Path
 
 from inspect_ai import Task, task
-from rgqa_scorers.running.release_tasks import release_task
+from inspect_ai._util.error import PrerequisiteError
 
+# The wheel of this release, or the whole project, which has the same code.
+for home in ("rgqa_scorers", "pipeline.scorers"):
+    try:
+        registry = import_module(f"{home}.running.registry")
+        break
+    except ModuleNotFoundError as error:
+        if not home.startswith(str(error.name).split(".")[0]):
+            raise PrerequisiteError(f"{error.name} is not installed: pip install {error.name}") from None
+else:
+    raise PrerequisiteError(
+        'rgqa_scorers is not installed: install RELEASE/scorers/WHEEL, the file there, with its extra inspect'
+    )
 RELEASE = Path(__file__).resolve().parents[2]
 
 
 @task
 def rgqa(part: str = "test", prompt: str = "refuse", recipe: str = "refusal", pictures: str = "") -> Task:
-    return release_task(RELEASE, part=part, prompt=prompt, recipe=recipe, pictures=pictures)
+    make = registry.checked(registry.release_task)
+    return make(RELEASE, part=part, prompt=prompt, recipe=recipe, pictures=pictures)
 '''
 README = """\
 # Ask a model with the harness you have

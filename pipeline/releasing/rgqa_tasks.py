@@ -18,11 +18,18 @@ PICTURES = "RGQA_PICTURES"  # names the folder of the pictures, where the releas
 
 
 def once(rows: Any) -> Any:
-    """The rows, a `datasets.Dataset`, each item once though several subsets have it, in an order that owes nothing to
-    subset or label: the first hundred are a fair small sample."""
-    places = {item: place for place, item in enumerate(rows["item_id"])}
-    order = sorted(places, key=lambda item: sha256(item.encode()).digest())
-    return rows.select([places[item] for item in order])
+    """The rows, a `datasets.Dataset`, each item once though several subsets have it, pair by pair (a UQ with its AQ), in
+    an order that does not depend on subset or label: the first hundred are a random sample."""
+
+    def random_place(name: str) -> bytes:
+        return sha256(name.encode()).digest()
+
+    both = zip(rows["pair_id"], rows["item_id"], strict=True)
+    order = sorted(enumerate(both), key=lambda row: tuple(map(random_place, row[1])))
+    places: dict[str, int] = {}
+    for place, (_, item) in order:
+        places.setdefault(item, place)
+    return rows.select([*places.values()])
 
 
 def pictures(row: Mapping[str, Any]) -> list[Any]:

@@ -10,6 +10,7 @@ from .answered import Scores
 from .by_kind import SHOWN as OF_KINDS
 from .by_kind import few
 from .differences import Difference, compared, lower_is_better, sentence, title_of
+from .items import full_name
 from .model_report import ModelReport, Report
 
 Bounds = Sequence[float] | None
@@ -42,12 +43,11 @@ def kinds_of(report: Report) -> str:
 def benchmark_line(report: Report) -> str:
     """What was scored and how."""
     bench = report.benchmark
-    version = f" {bench['version']}" if bench["version"] not in ("", bench["name"]) else ""
     compared = f", answers compared by {report.options['match']}" if bench["kind"] == "rgqa" else ""
     part = f", part {report.options['part']}" if bench["parts"] else ""
     gone = bench.get("errata")
     errata = "" if gone is None else f", WITHOUT {len(gone):,} items by errata (their pairs included)"
-    return f"benchmark {bench['name']}{version}{part}, mode {report.options['mode']}{compared}{errata}"
+    return f"benchmark {full_name(bench['name'], bench['version'])}{part}, mode {report.options['mode']}{compared}{errata}"
 
 
 def headline(model: str, subset: str, counts: Scores) -> str:
