@@ -1,6 +1,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -311,6 +312,21 @@ def test_what_score_refuses_check_refuses(copy):
     with pytest.raises(UserError, match=r"cannot be scored: .*says that there is no answer") as caught:
         check_release(copy)
     assert not [line for line in caught.value.problems if line.startswith(("data/", "rgqa/"))]
+
+
+def test_a_uq_that_has_an_answer_is_noticed_though_all_files_agree(copy):
+    rows = list(read_jsonl(copy / "provenance.jsonl", Provenance))
+    uqs = [row.item.item_id for row in rows if row.item.unanswerable]
+    answered = [
+        msgspec.structs.replace(row, item=msgspec.structs.replace(row.item, answer="red"))
+        if row.item.item_id == uqs[0]
+        else row
+        for row in rows
+    ]
+    write_jsonl(copy / "provenance.jsonl", answered)
+    write_checksums(copy)
+    with pytest.raises(UserError, match=rf"UQs that have an answer \(1\): {re.escape(uqs[0])}"):
+        check_release(copy)
 
 
 def test_a_subset_without_aqs_is_refused_by_check_as_by_score(copy):
