@@ -75,7 +75,7 @@ def croissant(home: Path, f: ReleaseFacts) -> dict[str, Any]:
     return described
 
 
-def _licences(f: ReleaseFacts) -> list[str]:
+def _licences(f: ReleaseFacts) -> list[Any]:
     """The addresses of all licences; of images that have none stated, a sentence that says so."""
     known = licences_of(f.p)
     unstated = [NOT_STATED] if f.p.pictures and "pictures" not in known else []
