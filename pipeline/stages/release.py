@@ -19,7 +19,7 @@ from pipeline.core.files import copy_file, read_json, replacing, write_json, wri
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import SUBSETS, Item, Picture, Question, Verdict, Verified
-from pipeline.core.release_params import ReleaseParams
+from pipeline.core.release_params import ReleaseParams, check_fields
 from pipeline.core.rows import InOrder, Singles
 from pipeline.encoders.embedding import EmbedReport
 from pipeline.releasing.card import card
@@ -41,6 +41,7 @@ COPIED = ("audit/audit.json", "audit/audit.md", "collect/set_aside.jsonl")
 
 
 def main() -> None:
+    check_fields()
     folders, p, version = Folders(), params.load("release", ReleaseParams), params.version()
     items = InOrder(folders.file(Item), Item, release_order(version))
     if not len(items):
