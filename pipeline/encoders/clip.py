@@ -19,8 +19,8 @@ from pipeline.core.engine import networks, ordered_map
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import content_key, read_json, sha256_file
 from pipeline.core.records import Record
-from pipeline.core.upright import upright
 from pipeline.encoders.weights import CONFIG, LOCAL, local_weights, weighted
+from pipeline.scorers.images import load_rgb
 
 if TYPE_CHECKING:
     import torch
@@ -211,7 +211,7 @@ class Encoder:
         images, faults = [], {}
         for place, path in enumerate(paths):
             try:
-                images.append(self._transform(upright(path)))
+                images.append(self._transform(load_rgb(path)))
             except (OSError, ValueError) as error:
                 faults[place] = str(error)
         if not images:
