@@ -290,9 +290,9 @@ def _opened(data: bytes) -> Iterator[Image.Image]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # it is checked below
             with Image.open(io.BytesIO(data), formats=[*FORMATS]) as image:
-                most, (width, height) = Image.MAX_IMAGE_PIXELS, image.size
-                if most and width * height > most:
-                    raise Image.DecompressionBombError(f"{width} x {height} pixels, at most {most:,}")
+                width, height = image.size
+                if Image.MAX_IMAGE_PIXELS and width * height > Image.MAX_IMAGE_PIXELS:
+                    raise Image.DecompressionBombError
                 _note_frame(image, data)
                 # A photo from a phone may hold further ones ("MPO"), of which browsers show the first.
                 frames = 1 if image.format in ("JPEG", "MPO") else getattr(image, "n_frames", 1)
@@ -303,8 +303,8 @@ def _opened(data: bytes) -> Iterator[Image.Image]:
                 yield image
     except _Refused as error:
         raise ValueError(str(error)) from None
-    except Image.DecompressionBombError as error:
-        raise ValueError(f"too large to open: {error}; make it smaller") from None
+    except Image.DecompressionBombError:
+        raise ValueError(f"too large: more than {Image.MAX_IMAGE_PIXELS:,} pixels; make it smaller") from None
     except MemoryError:
         raise
     except Exception as error:  # Pillow's decoders raise whatever they meet
