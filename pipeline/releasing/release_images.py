@@ -18,7 +18,8 @@ from pipeline.scorers.images import encode_image
 def release_images(pictures: Iterable[Picture]) -> Iterator[dict[str, Picture]]:
     """Give each picture a file that is upright, in sRGB, and a JPEG, PNG or WebP.
 
-    Files that are so already keep their path. The others are encoded into a temporary folder, which is deleted at the end.
+    Files that are so already, and whose suffix says it, keep their path. The others are written into a temporary folder, which is
+    deleted at the end.
 
     Args:
         pictures: as ingest wrote them, which decoded each of them.
@@ -38,7 +39,8 @@ def release_images(pictures: Iterable[Picture]) -> Iterator[dict[str, Picture]]:
             except ValueError as error:
                 problems.add(picture.path, str(error))
                 continue
-            if not encoded.changed:
+            suffix = Path(picture.path).suffix.lower().replace(".jpeg", ".jpg")
+            if not encoded.changed and suffix == encoded.suffix:
                 ready[picture.picture_id] = picture
                 continue
             path = Path(folder) / f"{picture.picture_id}{encoded.suffix}"
