@@ -78,6 +78,14 @@ def png_of_16_bits(values: np.ndarray, *chunks: tuple[bytes, bytes]) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
 
 
+def png_with_few_greys(*chunks: tuple[bytes, bytes]) -> bytes:
+    """A PNG of 48 x 32 with 4 bits a pixel: each row counts from 0 to 15, three times."""
+    row = b"\0" + bytes(16 * (value % 16) + (value + 1) % 16 for value in range(0, WIDTH, 2))
+    header = struct.pack(">2I5B", WIDTH, HEIGHT, 4, 0, 0, 0, 0)
+    parts = [(b"IHDR", header), *chunks, (b"IDAT", zlib.compress(row * HEIGHT)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+
+
 def gif_on_canvas(left: int, top: int) -> bytes:
     """A GIF of 64 x 40 whose one frame, `quarters`, lies at (left, top)."""
     data = bytearray(saved(quarters().quantize(8), "GIF"))
@@ -157,6 +165,10 @@ def all_of_them() -> dict[str, bytes]:
         "transparent and swapped.png": saved(transparent(), "PNG", icc_profile=swapped),
         "one grey of 16 bits is transparent.png": png_of_16_bits(
             ramp.round().reshape(HEIGHT, WIDTH), (b"tRNS", struct.pack(">H", round(ramp[700])))
+        ),
+        "one of 16 greys is transparent.png": png_with_few_greys((b"tRNS", b"\0\5")),
+        "16 bits of grey with a profile.png": png_of_16_bits(
+            ramp.reshape(HEIGHT, WIDTH), (b"iCCP", b"x\0\0" + zlib.compress(grey_profile(1.8)))
         ),
         "plain.bmp": saved(quarters(), "BMP"),
         "plain.gif": saved(quarters().quantize(8), "GIF"),

@@ -294,6 +294,7 @@ def _opened(data: bytes) -> Iterator[Image.Image]:
                 if Image.MAX_IMAGE_PIXELS and width * height > Image.MAX_IMAGE_PIXELS:
                     raise Image.DecompressionBombError
                 _note_frame(image, data)
+                _scale_transparency(image, data)
                 # A photo from a phone may hold further ones ("MPO"), of which browsers show the first.
                 frames = 1 if image.format in ("JPEG", "MPO") else getattr(image, "n_frames", 1)
                 if frames > 1:
@@ -352,7 +353,7 @@ def _is_plain(image: Image.Image, data: bytes) -> bool:
         and not (image.format == "PNG" and data[24] > 8)  # the header's bits a channel
         and _orientation(image, data) == 1
         and _colors(image, data) is None
-        and _alpha(image, data) is None
+        and _alpha(image) is None
     )
 
 
@@ -360,18 +361,19 @@ def _browser_pixels(image: Image.Image, data: bytes, background: tuple[int, int,
     """The pixels of a decoded image as a browser shows them."""
     from PIL import Image, ImageCms
 
-    alpha = _alpha(image, data)
+    alpha = _alpha(image)
     if alpha is not None and background is None:
         raise _Refused(
             "partly transparent: what shines through is another to each viewer; lay it on a background"
         )
     transform = _colors(image, data)
-    if image.mode.startswith("I"):  # 16 bits of grey, which Pillow would cut off at 255
-        rgb = Image.fromarray((np.asarray(image).astype(np.uint16) >> 8).astype(np.uint8)).convert("RGB")
-    elif transform is None or transform.input_mode == "RGB":
-        rgb = image.convert("RGBA").convert("RGB") if image.has_transparency_data else image.convert("RGB")
-    else:
-        rgb = image.convert(transform.input_mode)
+    rgb = image
+    # Pillow would cut 16 bits of grey off at 255.
+    if image.mode.startswith("I"):
+        rgb = Image.fromarray((np.asarray(image).astype(np.uint16) >> 8).astype(np.uint8))
+    elif image.has_transparency_data:
+        rgb = image.convert("RGBA")
+    rgb = rgb.convert(transform.input_mode if transform is not None else "RGB")
     if transform is not None:
         rgb = ImageCms.applyTransform(rgb, transform)
     if alpha is not None:
@@ -407,7 +409,7 @@ def _orientation(image: Image.Image, data: bytes) -> int:
     return orientation
 
 
-def _alpha(image: Image.Image, data: bytes) -> Image.Image | None:
+def _alpha(image: Image.Image) -> Image.Image | None:
     """How opaque each pixel of a decoded image is, as mode "L"; None if all are wholly."""
     from PIL import Image
 
@@ -416,10 +418,6 @@ def _alpha(image: Image.Image, data: bytes) -> Image.Image | None:
         if (hidden := image.info.get("transparency")) is not None:
             alpha = Image.fromarray(np.where(np.asarray(image) == hidden, 0, 255).astype(np.uint8))
     elif image.has_transparency_data:
-        if (
-            image.mode == "RGB" and image.format == "PNG" and data[24] > 8
-        ):  # Pillow has each channel's upper 8 bits alone
-            image.info["transparency"] = tuple(value >> 8 for value in image.info["transparency"])
         alpha = image.convert("RGBA").getchannel("A")
     box = image.info.get(_BOX)
     if box is not None:
@@ -446,6 +444,16 @@ def _note_frame(image: Image.Image, data: bytes) -> None:
         image.info[_BOX] = box
 
 
+def _scale_transparency(image: Image.Image, data: bytes) -> None:
+    """Bring the one transparent colour of a PNG, which is in the file's bits, to the 8 bits that Pillow's pixels have."""
+    hidden = image.info.get("transparency") if image.format == "PNG" else None
+    bits = data[24] if hidden is not None else 8
+    if isinstance(hidden, tuple) and bits == 16:
+        image.info["transparency"] = tuple(value >> 8 for value in hidden)
+    elif isinstance(hidden, int) and image.mode == "L" and bits in (2, 4):
+        image.info["transparency"] = hidden * 255 // (2**bits - 1)
+
+
 def _colors(image: Image.Image, data: bytes) -> Any:
     """The transform from a decoded image's colours to sRGB, of `ImageCms`; None where they are that already.
 
@@ -454,19 +462,14 @@ def _colors(image: Image.Image, data: bytes) -> Any:
     """
     info, mode = image.info, image.mode
     icc = info.get("icc_profile")
-    if (
-        image.format == "BMP" and data[70:74] == b"DEBM" and data[14] == 124
-    ):  # "MBED": the profile is in the file (BITMAPV5HEADER)
+    # "MBED" in a BITMAPV5HEADER: the profile is in the file.
+    if image.format == "BMP" and data[70:74] == b"DEBM" and data[14] == 124:
         start, length = (int.from_bytes(data[at : at + 4], "little") for at in (126, 130))
         icc = data[14 + start : 14 + start + length]
     if icc:
-        kinds = {
-            "CMYK": ("CMYK",),
-            "1": ("L", "RGB"),
-            "L": ("L", "RGB"),
-            "LA": ("L", "RGB"),
-            "I;16": ("L", "RGB"),
-        }.get(mode, ("RGB",))
+        # A PNG's header tells whether it is grey, which Pillow's mode of 16 bits with transparency does not.
+        grey = mode in ("1", "L", "LA", "I", "I;16") or (image.format == "PNG" and data[25] in (0, 4))
+        kinds = ("CMYK",) if mode == "CMYK" else ("L", "RGB") if grey else ("RGB",)
         transforms = (_transform(icc, kind) for kind in kinds)
         return next((transform for transform in transforms if transform is not None), None)
     if image.format == "PNG":
