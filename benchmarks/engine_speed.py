@@ -37,13 +37,13 @@ from benchmarks.rank_speed import BEST, LAST, table, vectors
 from benchmarks.standin import ROOT
 from pipeline.core.engine import ENGINES, ordered_map, threads
 from pipeline.core.files import read_json, read_jsonl, write_jsonl
+from pipeline.core.images import load_rgb
 from pipeline.core.ray_actors import cluster
 from pipeline.core.records import Question
 from pipeline.encoders import clip
 from pipeline.encoders.embedding import Cache
 from pipeline.ranking.rank_inputs import question_table
 from pipeline.ranking.topk import ends
-from pipeline.scorers.images import load_rgb
 
 ITEMS = 1_000_000
 BATCH = 128  # texts, as in params.yaml

@@ -13,8 +13,6 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-# Modules of a large room that stages which need nothing else of it stand on by themselves.
-APART = {Path("pipeline/scorers/images.py")}
 PACKAGES = ("pipeline", "annotation", "simulation", "sample_world", "studies")
 
 
@@ -58,8 +56,7 @@ def code_deps(stage: str) -> list[str]:
     """What a stage's `deps` say of code: its module, and as a whole each room that it needs anything of. Whole rooms hold
     what modules read beside themselves, too, and DVC reads and writes all deps of all stages, twice for each one it runs."""
     own = Path(f"pipeline/stages/{stage}.py")
-    rooms = {file if file in APART else Path(*file.parent.parts[:2]) for file in closure(own) - {own}}
-    rooms -= {file for file in rooms if file.parent in rooms}
+    rooms = {Path(*file.parent.parts[:2]) for file in closure(own) - {own}}
     return sorted(dep.as_posix() for dep in {own, *rooms})
 
 

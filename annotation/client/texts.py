@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.core.errors import Problems, UserError
-from pipeline.scorers.images import WHITE, encode_image
+from pipeline.core.images import WHITE, encode_image
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

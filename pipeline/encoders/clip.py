@@ -18,9 +18,9 @@ import numpy as np
 from pipeline.core.engine import networks, ordered_map
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import content_key, read_json, sha256_file
+from pipeline.core.images import load_rgb
 from pipeline.core.records import Record
 from pipeline.encoders.weights import CONFIG, LOCAL, local_weights, tokenizer_of, weighted
-from pipeline.scorers.images import load_rgb
 
 if TYPE_CHECKING:
     import torch

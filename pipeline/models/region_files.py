@@ -14,8 +14,8 @@ from zipfile import BadZipFile
 import numpy as np
 
 from pipeline.core.errors import UserError
+from pipeline.core.images import without_suffix
 from pipeline.models.region_store import ArrayStore, HdfStore, RegionStore
-from pipeline.scorers.images import without_suffix
 
 REGIONS = 36  # of each picture, as most published features have
 OUTSIDE = 0.5  # how far a box may lie outside of its picture, in shares of it; a box in pixels lies further

@@ -23,8 +23,8 @@ from torch.nn import functional
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import replacing
+from pipeline.core.images import load_rgb
 from pipeline.models.towers import ClipTower, OwnTower, Tower
-from pipeline.scorers.images import load_rgb
 
 FLOOR = -6.0
 FOUND = 16  # regions of a picture, beside the picture as a whole

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
+from pipeline.core.images import load_rgb
 from pipeline.core.records import SUBSETS, Item, Subset
-from pipeline.scorers.images import load_rgb
 
 WIDTH, HEIGHT, GAP = 300, 225, 20  # of a panel's picture, in pixels
 TEXT = 17  # height of letters

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from pipeline.core.errors import Problems
+from pipeline.core.images import encode_image
 from pipeline.core.records import Picture
-from pipeline.scorers.images import encode_image
 
 
 @contextmanager

@@ -36,7 +36,7 @@ def pictures(row: Mapping[str, Any]) -> list[Any]:
         return [row["image"].convert("RGB")]
     # The wheel in RELEASE/scorers, which reads the logs too, loads images as annotators saw them.
     try:
-        from rgqa_scorers.images import WHITE, image_files, load_rgb  # pyright: ignore[reportMissingImports]
+        from rgqa_scorers.core.images import WHITE, image_files, load_rgb  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise ImportError(
             f"{error}: loading images needs the wheel of the release: pip install RELEASE/scorers/*.whl"

@@ -9,29 +9,20 @@ import re
 import stat
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from ..core.errors import UserError as InputError
+from ..core.errors import some_of
+
 T = TypeVar("T")
 LINES = 1 << 9  # parsed at once
 Texts = Iterable[str]
 TextLists = Iterable[Iterable[str]]  # for each prediction its right answers, or people's
-
-
-class InputError(Exception):
-    """Input that cannot be scored. Says what came and what was wanted.
-
-    Attributes:
-        problems: one line each, all that was found, in the order found.
-    """
-
-    def __init__(self, problems: str | Iterable[str]) -> None:
-        self.problems = [problems] if isinstance(problems, str) else list(problems)
-        super().__init__("\n".join(self.problems))
 
 
 def arrays(**named: object) -> list[np.ndarray]:
@@ -96,6 +87,18 @@ def strings(predictions: Texts, answers: TextLists) -> tuple[list[str], list[lis
     if faults:
         raise ValueError("; ".join(faults))
     return predictions, answers
+
+
+def rows_named(numbers: Collection[int]) -> str:
+    """Rows by their numbers.
+
+    >>> rows_named([2]), rows_named(range(7))
+    ('row 2', 'rows 0, 1, 2, 3, 4 and 2 more')
+    """
+    return f"row{'' if len(numbers) == 1 else 's'} {some_of(numbers)}"
+
+
+# What tells apart two problems of a kind: what stands in brackets or quotes, an id, and whatever has a digit in it.
 
 
 def read_bytes(path: Path | str) -> bytes:
@@ -258,15 +261,6 @@ def no_collection() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-@contextmanager
-def listed(problems: list[str]) -> Iterator[None]:
-    """What the block raises as InputError is put to the other problems."""
-    try:
-        yield
-    except InputError as error:
-        problems += error.problems
 
 
 def each(rows: Iterable[Any], where: str, make: Callable[[Any], T]) -> tuple[list[T], list[str]]:

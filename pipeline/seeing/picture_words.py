@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json
-from pipeline.scorers.images import load_rgb
+from pipeline.core.images import load_rgb
 from pipeline.seeing.panels import Marked
 
 WANTED = "a list of {text, box, score} with box [left, top, right, bottom] in pixels, or an object of such lists by picture id"

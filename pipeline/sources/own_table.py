@@ -35,8 +35,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pipeline.core.errors import OUTSIDE, Problems
+from pipeline.core.images import without_suffix
 from pipeline.core.records import Question, Record, Split, Step
-from pipeline.scorers.images import without_suffix
 from pipeline.sources.json_members import UNREADABLE, fault, repeated
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.core.errors import Problems
 from pipeline.core.files import sha256_file
-from pipeline.scorers.images import image_files, load_rgb
+from pipeline.core.images import image_files, load_rgb
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 

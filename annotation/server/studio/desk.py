@@ -26,7 +26,7 @@ from annotation.server.studio.leader import forget, report
 from annotation.server.studio.links import VOLUNTEER, VOLUNTEERS, link_of, secret_of
 from annotation.server.studio.places import Desk
 from annotation.server.studio.queue import Queue, Refused, body_of, queues
-from pipeline.scorers.images import file_media_type
+from pipeline.core.images import file_media_type
 
 LOCAL = "/data/local-files/?d="  # Label Studio's address of a picture, before its path in data/
 PICTURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*/source/images/[^/\\\x00]+")

@@ -12,7 +12,7 @@ import torch
 import transformers
 from torch.nn import functional
 
-from ..images import WHITE, load_rgb
+from ...core.images import WHITE, load_rgb
 from .hf_nets import AnswerNet, NetAnswer, NetSettings, ShownQuestion, read_answers
 
 AT_ONCE = 256  # answers of a list that the decoder reads side by side

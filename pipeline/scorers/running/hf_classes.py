@@ -10,7 +10,7 @@ import numpy as np
 import torch
 import transformers
 
-from ..images import WHITE, load_rgb
+from ...core.images import WHITE, load_rgb
 from ..validation import InputError
 from .hf_nets import AnswerNet, NetAnswer, NetSettings, ShownQuestion, answers_of, file_hash
 

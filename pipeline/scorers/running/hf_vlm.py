@@ -27,7 +27,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from ..images import WHITE, load_rgb
+from ...core.images import WHITE, load_rgb
 from ..validation import InputError
 from .batched import Batches, picture_bytes
 from .hf_nets import weights_named, why_not_loaded

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from ..images import WHITE, encode_image, image_files
+from ...core.images import WHITE, encode_image, image_files
 from ..validation import InputError
 
 AT_ONCE = 64  # rows of a table that are in memory together

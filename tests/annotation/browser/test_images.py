@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipeline.scorers.images import WHITE, load_rgb, media_type_of
+from pipeline.core.images import WHITE, load_rgb, media_type_of
 from tests.odd_images import all_of_them, exif, png_with, quarters, saved
 
 pytestmark = pytest.mark.server

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipeline.scorers import images
-from pipeline.scorers.images import WHITE, encode_image, file_media_type, image_files, load_rgb, media_type_of
+from pipeline.core import images
+from pipeline.core.images import WHITE, encode_image, file_media_type, image_files, load_rgb, media_type_of
 from tests.odd_images import (
     BLUE as BLUE_QUARTER,
 )
