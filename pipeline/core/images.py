@@ -359,7 +359,7 @@ def _is_plain(image: Image.Image, data: bytes) -> bool:
 
 def _browser_pixels(image: Image.Image, data: bytes, background: tuple[int, int, int] | None) -> Image.Image:
     """The pixels of a decoded image as a browser shows them."""
-    from PIL import Image, ImageCms
+    from PIL import Image
 
     alpha = _alpha(image)
     if alpha is not None and background is None:
@@ -375,11 +375,11 @@ def _browser_pixels(image: Image.Image, data: bytes, background: tuple[int, int,
         rgb = image.convert("RGBA")
     rgb = rgb.convert(transform.input_mode if transform is not None else "RGB")
     if transform is not None:
-        rgb = ImageCms.applyTransform(rgb, transform)
+        rgb = transform.apply(rgb)
     if alpha is not None:
         rgb = Image.composite(rgb, Image.new("RGB", rgb.size, background), alpha)
     turned = _TURNS.get(_orientation(image, data))
-    rgb = rgb if turned is None else rgb.transpose(turned)
+    rgb = rgb if turned is None else rgb.transpose(Image.Transpose(turned))
     rgb.info = {}
     return rgb
 
@@ -431,8 +431,8 @@ def _note_frame(image: Image.Image, data: bytes) -> None:
     """Note in `info` where the first frame of a GIF or WebP lies, if it does not fill the canvas. Pillow fills the rest with a
     colour; browsers leave it transparent."""
     box = None
-    if image.format == "GIF" and image.tile:
-        box = tuple(image.tile[0][1])
+    if image.format == "GIF" and (tile := getattr(image, "tile", None)):
+        box = tuple(tile[0][1])
     elif (
         image.format == "WEBP" and (place := data.find(b"ANMF")) > 0
     ):  # of the container: x, y, width and height, 3 bytes each
@@ -501,7 +501,7 @@ def _transform(icc: bytes, mode: str) -> Any:
     from PIL import Image, ImageCms
 
     try:
-        profile = ImageCms.ImageCmsProfile(io.BytesIO(icc))
+        profile: Any = ImageCms.ImageCmsProfile(io.BytesIO(icc))
         if profile.profile.xcolor_space.strip() != {"L": "GRAY"}.get(mode, mode):
             return None
         transform = ImageCms.buildTransform(profile, ImageCms.createProfile("sRGB"), mode, "RGB")
@@ -512,9 +512,7 @@ def _transform(icc: bytes, mode: str) -> Any:
             steps[None] if mode == "L" else np.stack(np.meshgrid(steps, steps, steps), -1).reshape(1, -1, 3)
         )
         probe = Image.fromarray(np.ascontiguousarray(grid))
-        changed = np.asarray(ImageCms.applyTransform(probe, transform)).astype(int) - np.asarray(
-            probe.convert("RGB")
-        )
+        changed = np.asarray(transform.apply(probe)).astype(int) - np.asarray(probe.convert("RGB"))
         return transform if np.abs(changed).max() > SAME_LEVELS else None
     except (OSError, ValueError, ImageCms.PyCMSError):
         return None
@@ -539,7 +537,7 @@ def matrix_profile(gamma: float, points: Sequence[float]) -> bytes:
     d50 = np.array([0.9642, 1, 0.8249])
     adapted = np.linalg.solve(bradford, np.diag(bradford @ d50 / (bradford @ white)) @ bradford @ columns)
 
-    def numbers(values: Sequence[float]) -> bytes:
+    def numbers(values: np.ndarray) -> bytes:
         return b"".join(struct.pack(">i", round(float(value) * 65536)) for value in values)
 
     curve = b"curv" + bytes(4) + struct.pack(">IH", 1, min(65535, round(256 / gamma))) + bytes(2)
