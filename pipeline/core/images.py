@@ -74,6 +74,7 @@ SRGB_PRIMARIES, SRGB_TRANSFERS = (1, 2, 6), (1, 2, 6, 13)
 _BOX = "rgqa-frame"  # in an image's `info`: where its one frame lies on a larger canvas
 
 _CONVERT = "convert it to JPEG or PNG, for example: magick FILE FILE.jpg"
+_HEIC_BRANDS = {b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"}
 # The first bytes of files that are no such image -> what they are, and what to do.
 _OTHERS = (
     (b"II*\0", "TIFF", f"no browser but Safari shows it; {_CONVERT}"),
@@ -318,7 +319,7 @@ class _Refused(Exception):
 
 def _why_refused(data: bytes) -> str:
     accepted = "not a JPEG, PNG, WebP, GIF, BMP or AVIF image"
-    if _brands(data[:HEAD]) & {b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"}:
+    if _brands(data[:HEAD]) & _HEIC_BRANDS:
         return f"{accepted}, but HEIC: no browser but Safari shows it; {_CONVERT}"
     for first, name, advice in _OTHERS:
         if data.startswith(first):
@@ -343,7 +344,7 @@ def _is_image(path: Path) -> bool:
     """Whether a file's content is an image, of any format."""
     with path.open("rb") as file:
         head = file.read(HEAD)
-    return bool(media_type_of(head)) or "but HEIC" in _why_refused(head) or head.startswith(b"II*\0")
+    return bool(media_type_of(head) or _brands(head) & _HEIC_BRANDS or head.startswith((b"II*\0", b"MM\0*")))
 
 
 def _is_plain(image: Image.Image, data: bytes) -> bool:
