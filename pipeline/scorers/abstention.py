@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .answered import Answered, Options, Scores
-from .realistic import auaf
 from .no_answer import means_no_answer
 from .normalize import plain_text
+from .realistic import auaf
 from .reasoning_marks import final_answer
 from .reply_reader import reader
 from .reply_words import pair_of

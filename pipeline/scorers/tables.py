@@ -14,7 +14,7 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from itertools import chain, repeat
@@ -178,7 +178,7 @@ def sheet_cells(data: bytes, path: Path) -> Iterator[Cells]:
         computed = (str(cell).startswith("=") or type(cell).__name__ == "ArrayFormula" for cell in written)
         yield [
             value
-            if not is_computed or isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_computed or (isinstance(value, int | float) and not isinstance(value, bool))
             else Formula(str(cell))
             for value, cell, is_computed in zip(values, written, computed, strict=False)
         ]

@@ -93,7 +93,7 @@ def test_unknown_ids_are_listed_together_with_faulty_rows_and_with_those_of_othe
         "row 1 (zz): confidence is 'high'",
         "m: 1 id is not in the benchmark",
         "w.json: 1 fault",
-        "1 row has no `confidence`, others have one (row 2)",
+        "1 row has no `confidence`, others have one (row 1)",
         "w: 1 id is not in the benchmark",
         "w: 1 of 6 items has no prediction",
     ):
