@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ..core.errors import count, some
 from .answered import Predictions
 from .column_names import ALIASES, ITEM_ID, first_value
 from .tables import as_text as knows_no_numbers
 from .tables import rows_of
-from .validation import InputError, counted, number_of, read_bytes, some_of
+from .validation import InputError, number_of, read_bytes
 
 COLUMNS = ALIASES["abstention"]  # where a row has both, the first counts
 ABSTAINED = {"true": 0.0, "false": 1.0, "1": 0.0, "0": 1.0, "yes": 0.0, "no": 1.0}
@@ -55,15 +56,13 @@ def judged(model: Predictions, path: Path, free_text: bool = True) -> Prediction
     faults += [f"{name}: stands there {count} times" for name, count in given.items() if count > 1]
     if unknown := sorted(labels.keys() - model.places.keys()):
         have = "has" if len(unknown) == 1 else "have"
-        faults.append(
-            f"{counted(len(unknown), 'id')} {have} no prediction in {model.name}: {some_of(unknown)}"
-        )
+        faults.append(f"{count(len(unknown), 'id')} {have} no prediction in {model.name}: {some(unknown)}")
     if not labels and not faults:
         faults.append(f"no row has {ITEM_ID[0]} and {' or '.join(COLUMNS)}")
     if model.reading.confidence and not free_text:
         faults.append(f"{model.name} has confidences, which count; leave out --judge, or add --free-text")
     if faults:
-        raise InputError([f"{path}: {counted(len(faults), 'fault')}", *faults])
+        raise InputError([f"{path}: {count(len(faults), 'fault')}", *faults])
     if not model.reading.confidence:  # what there is was made from the file's own labels
         model = model._replace(confidence=None)
     return with_labels(model, {**model.labels, **labels})

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.errors import count
 from .answered import Predictions, Reading
 from .column_names import ITEM_ID, PREDICTION, first_of, first_value
 from .harnesses import EMPTY, TRUNCATED
@@ -21,7 +22,7 @@ from .labels import COLUMNS, labels_of, with_labels
 from .logs import recognised
 from .reasoning_marks import final_answer
 from .tables import VERSION, WANTED, as_text, rows_of
-from .validation import InputError, counted, number_of, read_bytes, rows_named
+from .validation import InputError, number_of, read_bytes, rows_named
 
 # Where one of these stands beside `answer`, nobody knows which of the two the model said.
 RIVALS = frozenset(
@@ -216,7 +217,7 @@ class _Reader:
         )
         failed = {name: why for name, why in self.failed.items() if name not in places}
         if faults := self._all_faults({*repeated}, bool(failed or reading.failed)):
-            faults.insert(0, f"{path}: {counted(len(faults), 'fault')}")
+            faults.insert(0, f"{path}: {count(len(faults), 'fault')}")
         confidence = np.array(self.confidence) if len(self.unsure) < len(self.said) else None
         reading = reading._replace(
             failed={**reading.failed, **failed},
@@ -233,7 +234,7 @@ class _Reader:
         seen: set[str] = set()
         for number, name in zip(self.numbers, self.names, strict=True):
             if name in seen:
-                yield f"row {number}: id {name} stands there twice"
+                yield f"row {number}: id {name!r} stands there twice"
             elif name in repeated:
                 seen.add(name)
 

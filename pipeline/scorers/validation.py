@@ -9,30 +9,20 @@ import re
 import stat
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from ..core.errors import UserError as InputError
+from ..core.errors import some
+
 T = TypeVar("T")
 LINES = 1 << 9  # parsed at once
-EXAMPLES = 5  # of one kind of problem
 Texts = Iterable[str]
 TextLists = Iterable[Iterable[str]]  # for each prediction its right answers, or people's
-
-
-class InputError(Exception):
-    """Input that cannot be scored. Says what came and what was wanted.
-
-    Attributes:
-        problems: one line each, all that was found, in the order found.
-    """
-
-    def __init__(self, problems: str | Iterable[str]) -> None:
-        self.problems = [problems] if isinstance(problems, str) else list(problems)
-        super().__init__("\n".join(self.problems))
 
 
 def arrays(**named: object) -> list[np.ndarray]:
@@ -99,55 +89,13 @@ def strings(predictions: Texts, answers: TextLists) -> tuple[list[str], list[lis
     return predictions, answers
 
 
-def counted(count: int, noun: str) -> str:
-    """A number and its noun, which has an s where there are several.
-
-    >>> counted(1, "row"), counted(2000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def some_of(names: Collection[object], shown: int = EXAMPLES) -> str:
-    """The first of many names, and how many more there are.
-
-    >>> some_of("abc", 2), some_of(["a"])
-    ('a, b and 1 more', 'a')
-    """
-    more = f" and {len(names) - shown:,} more" if len(names) > shown else ""
-    return ", ".join(map(str, [*names][:shown])) + more
-
-
-def rows_named(numbers: Collection[int]) -> str:
+def rows_named(numbers: Sequence[int]) -> str:
     """Rows by their numbers.
 
     >>> rows_named([2]), rows_named(range(7))
-    ('row 2', 'rows 0, 1, 2, 3, 4 and 2 more')
+    ('row 2', 'rows 0, 1, 2, 3, 4, and 2 more')
     """
-    return f"row{'' if len(numbers) == 1 else 's'} {some_of(numbers)}"
-
-
-# What tells apart two problems of a kind: what stands in brackets or quotes, an id, and whatever has a digit in it.
-_PARTICULARS = re.compile(r"""\([^()]*\)|'[^']*'|"[^"]*"|(?<=\bid )\S+|\S*\d\S*""")
-
-
-def examples_of_each_kind(problems: Iterable[str], shown: int = EXAMPLES) -> list[str]:
-    """The problems, of each kind the first few, with how many more of that kind there are.
-
-    >>> examples_of_each_kind([f"row {n} (a{n}): no answer" for n in range(100)] + ["no header"], 1)
-    ['row 0 (a0): no answer', '... and 99 more like it', 'no header']
-    """
-    problems = list(problems)
-    kinds = [_PARTICULARS.sub("", line) for line in problems]
-    counts, seen = Counter(kinds), Counter[str]()
-    lines: list[str] = []
-    for line, kind in zip(problems, kinds, strict=True):
-        seen[kind] += 1
-        if seen[kind] <= shown:
-            lines.append(line)
-            if seen[kind] == shown < counts[kind]:
-                lines.append(f"... and {counts[kind] - shown:,} more like {'it' if shown == 1 else 'these'}")
-    return lines
+    return f"row{'' if len(numbers) == 1 else 's'} {some([*map(str, numbers)])}"
 
 
 def read_bytes(path: Path | str) -> bytes:
@@ -310,15 +258,6 @@ def no_collection() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-@contextmanager
-def listed(problems: list[str]) -> Iterator[None]:
-    """What the block raises as InputError is put to the other problems."""
-    try:
-        yield
-    except InputError as error:
-        problems += error.problems
 
 
 def each(rows: Iterable[Any], where: str, make: Callable[[Any], T]) -> tuple[list[T], list[str]]:

@@ -1,10 +1,11 @@
 import errno
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from pipeline.core.errors import Problems, UserError, run
+from pipeline.core.errors import Problems, UserError, message_of, run
 
 
 def test_all_problems_are_told_at_once(capsys):
@@ -23,8 +24,31 @@ def test_no_problems_raise_nothing():
 
 def test_a_long_list_is_cut_and_says_by_how_much(capsys):
     with pytest.raises(SystemExit):
-        run(lambda: (_ for _ in ()).throw(UserError(["head", *map(str, range(130))])))
-    assert capsys.readouterr().err.endswith("  99\n  ... and 30 more\n")
+        run(lambda: (_ for _ in ()).throw(UserError(["head", *map(chr, range(0x4E00, 0x4E00 + 130))])))
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1 + 100 + 1
+    assert lines[-1] == "  ... and 30 more"
+
+
+def test_of_each_kind_of_problem_five_examples_are_printed():
+    faults = [f"row {n}: no answer for '{n}'" for n in range(100)]
+    six = [f"row {n}: no image {n}" for n in range(6)]
+    lines = message_of(
+        UserError(["file.csv: 107 problems", *faults[:50], "row 7: odd", *faults[50:], *six])
+    ).splitlines()
+    assert lines == [
+        "error: file.csv: 107 problems",
+        *(f"  {fault}" for fault in faults[:5]),
+        "  ... and 95 more like these",
+        "  row 7: odd",
+        # Six of a kind take no more room than five and a line that says so.
+        *(f"  {fault}" for fault in six),
+    ]
+
+
+def test_whatever_stands_in_a_message_it_can_be_printed():
+    message_of(UserError("a \ud800 b \x1b[2J")).encode("utf-8")
+    assert "\x1b" not in message_of(UserError("a \x1b[2J"))
 
 
 @pytest.mark.parametrize(
@@ -69,6 +93,36 @@ def test_a_full_disk_and_ctrl_c_end_with_a_message(capsys, raised, expected):
         run(main)
     assert end.value.code == 1
     assert capsys.readouterr().err.removeprefix("error: ").startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (FileNotFoundError(errno.ENOENT, "No such file or directory", "/proc/x"), "/proc/x"),
+        (OSError(errno.EINVAL, "Invalid argument", "out.json"), "out.json"),
+        (OSError(errno.ETXTBSY, "Text file busy", "out.json"), "out.json"),
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), "Broken pipe"),
+        (OSError("of a library, without a number"), "without a number"),
+        (UnicodeEncodeError("utf-8", "title \ud800", 6, 7, "surrogates not allowed"), "title \\ud800"),
+    ],
+)
+def test_whatever_else_the_system_or_a_text_refuses_is_one_message(capsys, raised, told):
+    def main():
+        raise raised
+
+    with pytest.raises(SystemExit) as end:
+        run(main)
+    assert end.value.code == 1 and told in capsys.readouterr().err
+
+
+def test_a_deleted_working_folder_is_named(tmp_path, monkeypatch, capsys):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(SystemExit):
+        run(Path("params.yaml").absolute)
+    assert "working folder" in capsys.readouterr().err
 
 
 def test_a_fault_of_ours_is_not_hidden():

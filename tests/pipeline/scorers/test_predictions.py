@@ -49,7 +49,7 @@ def test_every_faulty_row_is_listed(tmp_path):
         "row 4 (u2): the answer is 3, wanted a string",
         "row 5 (a3): confidence is True, wanted a number",
         "row 7: has prediction",
-        "row 6: id a3 stands there twice",
+        "row 6: id 'a3' stands there twice",
     ]
 
 
@@ -171,7 +171,7 @@ def test_rows_are_told_by_number_however_many_stand_before_them(tmp_path):
     ]
     assert read_predictions(write(tmp_path / "m.json", faulty)).faults[1:] == (
         "row 2002 (x): confidence is '1', wanted a number",
-        "row 2001: id 3 stands there twice",
+        "row 2001: id '3' stands there twice",
     )
 
 
@@ -188,7 +188,7 @@ def test_rows_may_name_their_columns_differently(tmp_path):
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        ({"id": 3, "answer": "red", "confidence": 1}, "row 2001: id 3 stands there twice"),
+        ({"id": 3, "answer": "red", "confidence": 1}, "row 2001: id '3' stands there twice"),
         (
             {"id": "x", "answer": "red", "confidence": math.nan},
             "row 2001 (x): confidence is nan, wanted a finite number",
