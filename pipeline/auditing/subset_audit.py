@@ -12,13 +12,16 @@ import msgspec
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from pipeline.auditing.attackers import UNLEARNED, Attack, Folds, attack, by_vectors, text_groups
+from pipeline.auditing.attackers import UNLEARNED, Attack, Folds, attack, by_vectors
 from pipeline.auditing.judge_agreement import Agreement
 from pipeline.auditing.known_questions import KnownQuestions
+from pipeline.auditing.labelled_rows import LabelledRows
 from pipeline.auditing.margins import Margin, margin
+from pipeline.auditing.permutation_test import MaxTest
 from pipeline.auditing.reliability import Reliability
 from pipeline.auditing.screen_check import Screening
-from pipeline.auditing.text_attackers import TEXT_ATTACKERS, TOLD_APART
+from pipeline.auditing.text_attackers import TEXT_ATTACKERS
+from pipeline.auditing.text_audit import AuditSettings, attack_texts
 from pipeline.core.engine import ordered_map, threads
 from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.params import Params
@@ -70,13 +73,22 @@ class Histograms(Record):
 
 
 class SubsetAudit(Record):
-    """All figures of one subset. Attacks are named by what the attacker sees."""
+    """All figures of one subset.
+
+    Attributes:
+        attacks: What each attacker reaches: those of the text-only audit in folds by text (`text_audit`), then "picture" and "CLIP
+            score" in folds by image.
+        text_test: The permutation test of the maximum over attackers that see only the text; null if the subset is too small.
+        too_small: Why no attacker was tried; empty if the subset is large enough.
+    """
 
     uqs: int
     aqs: int
     text_margin: Margin
     picture_margin: Margin
     attacks: dict[str, Attack]
+    text_test: MaxTest | None
+    too_small: str
     clip_overlap: float | None
     clip_distance: float | None
     smallest_auaf_difference: float
@@ -89,7 +101,14 @@ class SubsetAudit(Record):
 
 
 class AuditReport(Record):
-    """audit.json. `yields`: the report of each stage; `table`: of the attackers, in Markdown, for the card."""
+    """audit.json.
+
+    Attributes:
+        yields: The report of each stage.
+        source_questions_sha256: SHA-256 of ingest/questions.jsonl, which "other questions" and "verbatim" have read. Whoever audits
+            the release elsewhere needs the same file for the same figures of these two.
+        table: The attackers, in Markdown, for the card.
+    """
 
     subsets: dict[Subset, SubsetAudit]
     yields: dict[str, Any] = msgspec.field(name="yield")
@@ -98,6 +117,7 @@ class AuditReport(Record):
     judge_against_source: Agreement
     warnings: list[str]
     table: str
+    source_questions_sha256: str = ""
 
 
 def audit_items(
@@ -161,17 +181,16 @@ def audit_subset(
     """Audit the items of one subset."""
     rng = generator(p.seed, "audit", items[0].subset)
     uqs, aqs = ([item for item in items if item.unanswerable == kind] for kind in (True, False))
-    attacks = {
-        name: attack(scores, folds, p.repetitions, rng, name not in UNLEARNED)
-        for name, (scores, folds) in _guesses(items, pictures, p, known).items()
-    }
+    texts = attack_texts(rows_of(items).in_canonical_order(), ["text"], AuditSettings(p.folds, p.repetitions, p.seed), known)
     clip = histograms(*([item.score for item in kind if item.score is not None] for kind in (aqs, uqs)))
     return SubsetAudit(
         uqs=len(uqs),
         aqs=len(aqs),
         text_margin=margin(items, lambda item: item.text),
         picture_margin=margin(items, lambda item: item.picture_id),
-        attacks=attacks,
+        attacks={**texts.attacks["text"], **_image_attacks(items, pictures, p, bool(texts.too_small))},
+        text_test=texts.tests["text"],
+        too_small=texts.too_small,
         clip_overlap=clip and clip.area,
         clip_distance=clip and clip.distance,
         smallest_auaf_difference=smallest_auaf_difference(
@@ -189,32 +208,45 @@ def audit_subset(
     )
 
 
-def _guesses(
-    items: Sequence[Item], pictures: Mapping[str, np.ndarray], p: AuditParams, known: KnownQuestions | None
-) -> dict[str, tuple[np.ndarray, Folds]]:
-    """Name of each attacker, in the order of the tables -> its scores [n], and the folds they were made in."""
-    labels = np.array([item.unanswerable for item in items], int)
-    texts = [item.text for item in items]
-    groups = text_groups(texts, [item.question_id for item in items])
-    by_text = Folds(labels, groups, p.folds, p.seed, known)
-    by_picture = Folds(labels, np.array([item.picture_id for item in items]), p.folds, p.seed)
-    scores = [np.nan if item.score is None else item.score for item in items]
-    by_vector = by_vectors(np.array([pictures[item.picture_id] for item in items]), by_picture)
+def rows_of(items: Sequence[Item]) -> LabelledRows:
+    """The items as the text-only audit takes them; UQs have the label 1."""
+    return LabelledRows(
+        texts=[item.text for item in items],
+        labels=np.array([item.unanswerable for item in items], int),
+        images=[item.picture_id for item in items],
+        source_ids=[item.question_id for item in items],
+    )
+
+
+def _image_attacks(
+    items: Sequence[Item], pictures: Mapping[str, np.ndarray], p: AuditParams, too_small: bool
+) -> dict[str, Attack]:
+    """What attackers reach that see only the image, or only the CLIP score; nothing on a subset that is too small."""
+    ordered = sorted(items, key=lambda item: (item.picture_id, item.item_id))
+    labels = np.array([item.unanswerable for item in ordered], int)
+    folds = Folds(labels, np.array([item.picture_id for item in ordered], object), p.folds, p.seed)
+    nothing = np.full(len(ordered), np.nan)
+    scores = {
+        "picture": nothing
+        if too_small
+        else by_vectors(np.array([pictures[item.picture_id] for item in ordered]), folds),
+        "CLIP score": nothing
+        if too_small
+        else np.array([np.nan if item.score is None else item.score for item in ordered], float),
+    }
     return {
-        **{name: (guess(texts, by_text), by_text) for name, guess in (TEXT_ATTACKERS | TOLD_APART).items()},
-        "picture": (by_vector, by_picture),
-        "CLIP score": (np.array(scores, float), by_picture),
+        name: attack(of, folds, p.repetitions, learned=name not in UNLEARNED) for name, of in scores.items()
     }
 
 
 def warnings(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[Subset, float]) -> list[str]:
-    """One line for each subset that text-only attackers could not be tried on, and for each limit that one is over."""
+    """One line for each subset that is too small to be audited, and for each limit that an attacker exceeds."""
     return [
-        f"{subset}: nobody tried to tell UQ from AQ by the text: fewer different texts than folds, or of one kind alone."
+        f"{subset}: too small to measure what the text gives away: {audit.too_small}."
         for subset, audit in subsets.items()
-        if audit.attacks[next(iter(TEXT_ATTACKERS))].auroc is None
+        if audit.too_small
     ] + [
-        f"{subset}: a model that sees only the text ({attacker}) tells UQ from AQ with AUROC {reached:.2f}; the limit is {limits[subset]:.2f}."
+        f"{subset}: a text-only model ({attacker}) predicts the label with AUROC {reached:.2f}; the limit is {limits[subset]:.2f}."
         for subset, audit in subsets.items()
         for attacker in TEXT_ATTACKERS
         if (reached := audit.attacks[attacker].auroc) is not None and reached > limits.get(subset, 1.0)

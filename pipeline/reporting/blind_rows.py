@@ -8,10 +8,10 @@ import msgspec
 
 from pipeline.auditing.attackers import Attack
 from pipeline.auditing.subset_audit import AuditReport, SubsetAudit
-from pipeline.auditing.text_attackers import TEXT_ATTACKERS, TOLD_APART
+from pipeline.auditing.text_attackers import TEXT_ATTACKERS, REPORT_ONLY_ATTACKERS
 from pipeline.core.records import Record, Subset
 
-ATTACKERS = (*TEXT_ATTACKERS, *TOLD_APART, "picture", "CLIP score")  # in the order shown
+ATTACKERS = (*TEXT_ATTACKERS, *REPORT_ONLY_ATTACKERS, "picture", "CLIP score")  # in the order shown
 
 
 class AttackRow(Attack):

@@ -16,7 +16,7 @@ from pipeline.auditing.screen_check import known_truth, screen_against_truth
 from pipeline.auditing.subset_audit import AuditParams, AuditReport, audit_items, image_vectors, warnings
 from pipeline.core import params
 from pipeline.core.errors import run
-from pipeline.core.files import read_json
+from pipeline.core.files import read_json, sha256_file
 from pipeline.core.paths import Folders
 from pipeline.core.randomness import generator
 from pipeline.core.records import Item, Question
@@ -26,9 +26,7 @@ STAGES = ("rank", "perturb", "screen", "estimate", "batch", "collect", "balance"
 
 def main() -> None:
     folders, p = Folders(), params.load("audit", AuditParams)
-    known = known_questions(folders.rows(Question))
-    subsets = audit_items(folders.file(Item), image_vectors(folders), p, known)
-    del known
+    subsets = audit_items(folders.file(Item), image_vectors(folders), p, known_questions(folders.rows(Question)))
     truth = known_truth(folders)
     rng = generator(p.seed, "audit", "agreement")
     report = AuditReport(
@@ -38,6 +36,7 @@ def main() -> None:
         estimates_against_truth=estimates_against_truth(folders, truth),
         judge_against_source=agreement(trials(read_source(folders, truth), p.foreign, rng)),
         warnings=warnings(subsets, p.limits),
+        source_questions_sha256=sha256_file(folders.file(Question)),
         table=attack_table(subsets, p.limits),
     )
     what = f"{len(subsets)} subsets, {len(report.warnings)} warnings"
