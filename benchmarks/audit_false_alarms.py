@@ -133,7 +133,7 @@ KINDS: dict[str, Callable[[np.random.Generator, int], LabelledRows]] = {
 
 
 def pope_like(rng: np.random.Generator, n: int) -> LabelledRows:
-    """"Is there a X in the image?": six rows to an image, of 20 objects; each has one label in 90 % of its rows."""
+    """ "Is there a X in the image?": six rows to an image, of 20 objects; each has one label in 90 % of its rows."""
     things = rng.integers(20, size=n)
     labels = random_labels(rng, n, 0.9) ^ (things % 2)
     texts = [TEMPLATES[0].format(NOUNS[i]) for i in things]

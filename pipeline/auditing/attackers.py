@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np

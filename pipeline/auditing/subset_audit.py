@@ -181,7 +181,9 @@ def audit_subset(
     """Audit the items of one subset."""
     rng = generator(p.seed, "audit", items[0].subset)
     uqs, aqs = ([item for item in items if item.unanswerable == kind] for kind in (True, False))
-    texts = attack_texts(rows_of(items).in_canonical_order(), ["text"], AuditSettings(p.folds, p.repetitions, p.seed), known)
+    texts = attack_texts(
+        rows_of(items).in_canonical_order(), ["text"], AuditSettings(p.folds, p.repetitions, p.seed), known
+    )
     clip = histograms(*([item.score for item in kind if item.score is not None] for kind in (aqs, uqs)))
     return SubsetAudit(
         uqs=len(uqs),

@@ -162,9 +162,7 @@ def audit_texts(
         strongest={key: strongest(attacks) for key, attacks in found.attacks.items()},
         words=[] if found.too_small else predictive_words(rows),
         text_margin=margin,
-        image_margin=None
-        if rows.images is None
-        else margin_of(zip(rows.images, labels, strict=True)),
+        image_margin=None if rows.images is None else margin_of(zip(rows.images, labels, strict=True)),
     )
 
 
@@ -188,7 +186,9 @@ def attack_texts(
         meaning: What the labels 0 and 1 stand for, for messages.
     """
     names = {key: _names(key, known) for key in by}
-    not_tried = {} if known is not None else dict.fromkeys(KNOW_THE_SOURCE, "the source's questions are not known")
+    not_tried = (
+        {} if known is not None else dict.fromkeys(KNOW_THE_SOURCE, "the source's questions are not known")
+    )
     if reason := too_small(rows, settings.folds, meaning):
         groups = {key: len(set(_groups(rows, key).tolist())) for key in by}
         return TextAttacks(

@@ -8,7 +8,7 @@ import msgspec
 
 from pipeline.auditing.attackers import Attack
 from pipeline.auditing.subset_audit import AuditReport, SubsetAudit
-from pipeline.auditing.text_attackers import TEXT_ATTACKERS, REPORT_ONLY_ATTACKERS
+from pipeline.auditing.text_attackers import REPORT_ONLY_ATTACKERS, TEXT_ATTACKERS
 from pipeline.core.records import Record, Subset
 
 ATTACKERS = (*TEXT_ATTACKERS, *REPORT_ONLY_ATTACKERS, "picture", "CLIP score")  # in the order shown
