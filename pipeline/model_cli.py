@@ -128,7 +128,9 @@ def audit(
     ] = None,
     config: Annotated[str | None, Option(help="Choose a configuration of a data set.")] = None,
     split: Annotated[str | None, Option(help="Choose a split of a data set.")] = None,
-    text: Annotated[str | None, Option(help="Name the column of the question, if the format is not known.")] = None,
+    text: Annotated[
+        str | None, Option(help="Name the column of the question, if the format is not known.")
+    ] = None,
     label: Annotated[str | None, Option(help="Name the column of the label, which has two values.")] = None,
     positive: Annotated[
         str | None, Option(help="Name the value of --label that counts against all others.")
@@ -144,10 +146,14 @@ def audit(
         int | None,
         Option(min=50, max=100_000, help="Bootstrap replicates of each interval; a release's own, else 500."),
     ] = None,
-    seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of folds, replicates and permutations.")] = 0,
+    seed: Annotated[
+        int, Option(min=0, max=2**32 - 1, help="Seed of folds, replicates and permutations.")
+    ] = 0,
     source_questions: Annotated[
         Path | None,
-        Option(help="The questions of the source (ingest/questions.jsonl), for attackers that have read them."),
+        Option(
+            help="The questions of the source (ingest/questions.jsonl), for attackers that have read them."
+        ),
     ] = None,
     balance: Annotated[
         Path | None, Option(help="Write the largest balanced subset there, in the format of SOURCE.")
@@ -224,4 +230,3 @@ def leaks() -> None:
         raise UserError("rgqa leaks: this command is now `rgqa audit`, with the same options; docs/audit.md")
 
     run(moved)
-

@@ -20,7 +20,7 @@ from pipeline.auditing.margins import Margin, margin
 from pipeline.auditing.permutation_test import MaxTest
 from pipeline.auditing.reliability import Reliability
 from pipeline.auditing.screen_check import Screening
-from pipeline.auditing.text_attackers import TEXT_ATTACKERS
+from pipeline.auditing.text_attackers import TEXT_ATTACKERS, UNSIGNED
 from pipeline.auditing.text_audit import AuditSettings, attack_texts
 from pipeline.core.engine import ordered_map, threads
 from pipeline.core.files import read_json, read_jsonl
@@ -40,10 +40,13 @@ class AuditParams(Params):
     """Parameters of the audit.
 
     Attributes:
-        limits: per subset, the highest text-only AUROC, max(a, 1 - a), without a warning (the project's own limits:
-            0.55 for CLIP subsets, 0.58 for PT subsets; RGQA's released CLIP-Easy has 0.90).
-        foreign: other pictures, drawn by lot, at which the judge tries each question of the source.
-        folds: of every attacker. repetitions: bootstrap samples of every interval. seed: of folds and samples.
+        limits: Per subset, the highest text-only AUROC (or 1 - AUROC) without a warning. These are the project's own: 0.55 for
+            CLIP subsets, 0.58 for PT subsets; RGQA's released CLIP-Easy has 0.90.
+        foreign: Other images, chosen at random, at which the judge tries each question of the source.
+        folds: Folds of every attacker.
+        repetitions: Bootstrap replicates of every interval.
+        seed: Seed of the judge's trials and of the models behind `smallest_auaf_difference`. Attackers have a seed that never
+            changes (`AuditSettings`), so that a release audited elsewhere has the same figures.
     """
 
     limits: dict[Subset, Annotated[float, msgspec.Meta(ge=0.5, le=1)]]
@@ -182,7 +185,7 @@ def audit_subset(
     rng = generator(p.seed, "audit", items[0].subset)
     uqs, aqs = ([item for item in items if item.unanswerable == kind] for kind in (True, False))
     texts = attack_texts(
-        rows_of(items).in_canonical_order(), ["text"], AuditSettings(p.folds, p.repetitions, p.seed), known
+        rows_of(items).in_canonical_order(), ["text"], AuditSettings(p.folds, p.repetitions), known
     )
     clip = histograms(*([item.score for item in kind if item.score is not None] for kind in (aqs, uqs)))
     return SubsetAudit(
@@ -226,7 +229,9 @@ def _image_attacks(
     """What attackers reach that see only the image, or only the CLIP score; nothing on a subset that is too small."""
     ordered = sorted(items, key=lambda item: (item.picture_id, item.item_id))
     labels = np.array([item.unanswerable for item in ordered], int)
-    folds = Folds(labels, np.array([item.picture_id for item in ordered], object), p.folds, p.seed)
+    folds = Folds(
+        labels, np.array([item.picture_id for item in ordered], object), p.folds, AuditSettings().seed
+    )
     nothing = np.full(len(ordered), np.nan)
     scores = {
         "picture": nothing
@@ -237,7 +242,8 @@ def _image_attacks(
         else np.array([np.nan if item.score is None else item.score for item in ordered], float),
     }
     return {
-        name: attack(of, folds, p.repetitions, learned=name not in UNLEARNED) for name, of in scores.items()
+        name: attack(of, folds, p.repetitions, learned=name not in UNLEARNED, signed=name not in UNSIGNED)
+        for name, of in scores.items()
     }
 
 

@@ -21,7 +21,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from pipeline.auditing.attackers import Folds, word_ngrams, word_tfidf
+from pipeline.auditing.attackers import UNLEARNED, Folds, word_ngrams, word_tfidf
 from pipeline.auditing.known_questions import word_pairs
 from pipeline.auditing.ngram_model import NgramModel, words_of
 
@@ -118,7 +118,8 @@ def start_features(texts: Sequence[str]) -> Any:
 
 ATTACKERS = TEXT_ATTACKERS | REPORT_ONLY_ATTACKERS
 KNOW_THE_SOURCE = ("other questions", "verbatim")  # attackers that need the questions of the source
-UNSIGNED = ("language model", "length")  # attackers whose high scores stand for neither label
+# Attackers whose high scores stand for neither label: they never saw one.
+UNSIGNED = ("language model", *UNLEARNED)
 
 
 @lru_cache(1)  # two attackers in a row

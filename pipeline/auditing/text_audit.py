@@ -35,7 +35,8 @@ Finding = Literal["too small", "balanced", "chance", "predictable"]
 # A smaller set shows nothing: of 40 rows, an attacker reaches 0.75 by chance once in a hundred times.
 MIN_ROWS, MIN_PER_LABEL = 50, 10
 PERMUTATIONS = 199
-SIGNIFICANCE = 0.05  # of the permutation tests together
+# Of the permutation tests of one set together. The tests are exact, so that this is the proportion of false alarms.
+SIGNIFICANCE = 0.02
 PARALLEL_FROM = 2000  # rows; fewer are attacked faster than a second process starts
 
 
@@ -185,44 +186,30 @@ def attack_texts(
         parallel: Whether to use several processes.
         meaning: What the labels 0 and 1 stand for, for messages.
     """
-    names = {key: _names(key, known) for key in by}
-    not_tried = (
-        {} if known is not None else dict.fromkeys(KNOW_THE_SOURCE, "the source's questions are not known")
-    )
-    if reason := too_small(rows, settings.folds, meaning):
-        groups = {key: len(set(_groups(rows, key).tolist())) for key in by}
-        return TextAttacks(
-            attacks={
-                key: {
-                    name: Attack(auroc=None, low=None, high=None, groups=groups[key]) for name in names[key]
-                }
-                for key in by
-            },
-            tests=dict.fromkeys(by),
-            not_tried=not_tried,
-            too_small=reason,
-        )
-    # The longest first. A test is the task without an attacker.
+    reason = too_small(rows, settings.folds, meaning)
+    unknown = KNOW_THE_SOURCE if known is None else ()
+    not_tried = dict.fromkeys(unknown, "the questions of the source are not known")
+    attacks: dict[By, dict[str, Attack]] = {}
+    for key in by:
+        none = Attack(auroc=None, low=None, high=None, groups=len(set(_groups(rows, key).tolist())))
+        # What knows the source leaves out texts of the row's own group. In folds by image that says nothing.
+        attacks[key] = {name: none for name in ATTACKERS if key == "text" or name not in KNOW_THE_SOURCE}
+    tests: dict[By, MaxTest | None] = dict.fromkeys(by)
+    if reason:
+        return TextAttacks(attacks=attacks, tests=tests, not_tried=not_tried, too_small=reason)
+    # A test is the task without an attacker.
     tasks: list[tuple[By, str]] = [(key, "") for key in by]
-    tasks += [(key, name) for name in ATTACKERS for key in by if name in names[key]]
+    tasks += [(key, name) for name in ATTACKERS for key in by if name in attacks[key] and name not in unknown]
     workers = min(threads(), len(tasks)) if parallel else 1
-    set_up = partial(_Target, rows, settings, known)
-    results = ordered_map(_attack, tasks, set_up, workers, 1)
+    results = ordered_map(_attack, tasks, partial(_Target, rows, settings, known), workers, 1)
     if parallel:
         results = track(results, "audit", len(tasks), "attack")
-    attacks: dict[By, dict[str, Attack]] = {key: {} for key in by}
-    tests: dict[By, MaxTest | None] = {}
     for (key, name), result in zip(tasks, results, strict=True):
         if isinstance(result, Attack):
             attacks[key][name] = result
         else:
             tests[key] = result
     return TextAttacks(attacks=attacks, tests=tests, not_tried=not_tried)
-
-
-def _names(by: By, known: KnownQuestions | None) -> list[str]:
-    """The attackers that are tried. Those that know the source leave out what is in the text's own group, which images have none of."""
-    return [name for name in ATTACKERS if name not in KNOW_THE_SOURCE or (by == "text" and known is not None)]
 
 
 def too_small(rows: LabelledRows, folds: int, meaning: tuple[str, str] = ("AQ", "UQ")) -> str:

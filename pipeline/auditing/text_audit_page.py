@@ -69,6 +69,7 @@ def page(found: Sequence[TextAudit], report: Any = None, after: TextAudit | None
         report=report,
         after=after,
         below_half=BELOW_HALF,
+        significance=SIGNIFICANCE,
     )
 
 

@@ -10,7 +10,7 @@ Where the formats are from (read, not copied):
     MM-UPD        AtsuMiyai/UPD c8ad930, vlms/llava/eval/llava_vqa_updbench.py: hint, question, options A to E ("nan" where there is
                   none); type "standard" or "upd" (or the kind of it), masked_answer: lmms-eval 0.7.3, mmupd_evals.py.
     RGQA          chihhuiho/RGQA 737af30 and this project's releases: img_id, question_id, sent, label; their tables (Parquet): item_id,
-                  picture_id, question_id, question, label.
+                  picture_id, source_question_id (question_id in older ones), question, label.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def rgqa(source: Rows) -> RowsRead:
 
 def release_table(source: Rows) -> RowsRead:
     labels = [answered(label, {"1": True, "0": False}) for label in source.column("label")]
-    texts, images, ids, source_ids = map(source.column, ("question", "picture_id", "item_id", "question_id"))
+    key = "source_question_id" if "source_question_id" in source.columns else "question_id"
+    texts, images, ids, source_ids = map(source.column, ("question", "picture_id", "item_id", key))
     return RowsRead(texts, labels, images, ids, ("AQ", "UQ"), source_ids)
 
 
@@ -161,6 +162,9 @@ IDS = ("question_id", "questionId", "qid", "id")
 FORMATS = {
     "RGQA": SetFormat(frozenset(("img_id", "question_id", "sent", "label")), rgqa),
     "RGQA (table)": SetFormat(
+        frozenset(("item_id", "picture_id", "source_question_id", "question", "label")), release_table
+    ),
+    "RGQA (table, before 2.0)": SetFormat(
         frozenset(("item_id", "picture_id", "question_id", "question", "label")), release_table
     ),
     "HallusionBench": SetFormat(

@@ -26,7 +26,9 @@ STAGES = ("rank", "perturb", "screen", "estimate", "batch", "collect", "balance"
 
 def main() -> None:
     folders, p = Folders(), params.load("audit", AuditParams)
-    subsets = audit_items(folders.file(Item), image_vectors(folders), p, known_questions(folders.rows(Question)))
+    subsets = audit_items(
+        folders.file(Item), image_vectors(folders), p, known_questions(folders.rows(Question))
+    )
     truth = known_truth(folders)
     rng = generator(p.seed, "audit", "agreement")
     report = AuditReport(

@@ -3,9 +3,10 @@ import numpy as np
 import pytest
 
 from pipeline.auditing.attackers import Attack
-from pipeline.auditing.audit_page import agreement_markdown, attack_table, audit_markdown, part_of
+from pipeline.auditing.audit_page import BELOW_HALF, agreement_markdown, attack_table, audit_markdown, part_of
 from pipeline.auditing.judge_agreement import Agreement, agreement, trials
 from pipeline.auditing.margins import Margin
+from pipeline.auditing.permutation_test import MaxTest
 from pipeline.auditing.reliability import reliability
 from pipeline.auditing.screen_check import Screening
 from pipeline.auditing.subset_audit import AuditReport, SubsetAudit
@@ -21,6 +22,8 @@ AUDIT = SubsetAudit(
         "word n-grams": Attack(auroc=0.612, low=0.58, high=0.64, groups=9),
         "CLIP score": Attack(auroc=None, low=None, high=None, groups=9),
     },
+    text_test=MaxTest(p_value=0.325, permutations=199, rows=50, attacker="word n-grams, class means"),
+    too_small="",
     clip_overlap=None,
     clip_distance=-0.0126,
     smallest_auaf_difference=0.0456,
@@ -43,14 +46,20 @@ REPORT = AuditReport(
 
 def test_an_attackers_row_has_its_interval_and_a_dash_where_it_does_not_apply():
     head, _, row = attack_table({"pt-easy": AUDIT}, {"pt-easy": 0.65}).splitlines()
-    assert head == "| subset | UQ + AQ | word n-grams | CLIP score | limit on text |"
-    assert row == "| `pt-easy` | 30 + 20 | 0.61 [0.58, 0.64] | - | 0.65 |"
+    assert head == "| subset | UQ + AQ | word n-grams | CLIP score | p of the text | limit on text |"
+    assert row == "| `pt-easy` | 30 + 20 | 0.61 [0.58, 0.64] | - | 0.325 | 0.65 |"
+
+
+def test_an_auroc_below_half_has_a_star_and_a_note():
+    attacks = {"word n-grams": Attack(auroc=0.612, low=0.58, high=0.64, groups=9, below_half=True)}
+    table = attack_table({"pt-easy": msgspec.structs.replace(AUDIT, attacks=attacks)})
+    assert "| 0.61 [0.58, 0.64] * |" in table and table.endswith(f"\\* {BELOW_HALF}.")
 
 
 def test_people_read_every_figure():
     text = audit_markdown(REPORT)
     for row in (
-        "| `pt-easy` | 30 + 20 | 0.61 [0.58, 0.64] | - | 0.65 |",
+        "| `pt-easy` | 30 + 20 | 0.61 [0.58, 0.64] | - | 0.325 | 0.65 |",
         "| `pt-easy` | 3 | 2 | 3 | 2 | 0.50 |",  # margins
         "| `pt-easy` | - | -0.013 |",  # CLIP scores
         "| `pt-easy` | 28 | 2 |",  # categories
