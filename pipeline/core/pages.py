@@ -12,7 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from pipeline.core.errors import UserError
-from pipeline.core.output_paths import Output, check_output_paths
+from pipeline.core.output_paths import Output
 from pipeline.core.paths import Folders
 from pipeline.core.upright import FORMATS
 
@@ -90,5 +90,5 @@ def page_of(folders: Folders, out: Path | None, name: str) -> Path:
         UserError: the page would replace or lie among the files that it is about.
     """
     out = out or folders.home / name
-    check_output_paths([Output("--out", out)], [*folders.watched(), folders.stage(""), folders.release("")])
+    folders.check_outputs(Output("--out", out))
     return out
