@@ -5,8 +5,8 @@ import json
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.leaks.read_set import Columns, read_set
-from pipeline.leaks.set_files import open_rows
+from pipeline.labelled_sets.read_set import Columns, read_set
+from pipeline.labelled_sets.set_files import open_rows
 
 ASKED = Columns("t", "l", "g")
 
@@ -66,7 +66,7 @@ def test_rows_can_be_chosen_by_a_column_and_keep_their_places(tmp_path):
         (rows("a", "b", texts=["x", "x " * 2501]), ASKED, "row 2: its text is longer than 5,000 characters"),
         (rows("a", "b"), Columns(positive="a"), "--positive is a value of --label"),
         ([], ASKED, "it has no rows"),
-        (rows("a", "b", pictures=["x", None]), ASKED, "row 2: it has no picture"),
+        (rows("a", "b", pictures=["x", None]), ASKED, "row 2: it has no image"),
         (rows("a", "b", pictures=["x", "x"]), ASKED, "all rows have the same one"),
     ],
 )
@@ -88,7 +88,7 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path):
         "row 1, 2: its id is not its alone (2 in all)",
         "labels: wanted two kinds, but none of 3 rows is 'no'; label holds \"yes\" (3); "
         "for other values give --text NAME --label NAME --positive VALUE",
-        "pictures: all rows have the same one; name another column: --group NAME",
+        "images: all rows have the same one; name another column: --group NAME",
     ]
 
 

@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 
 import numpy as np
+from pipeline.commands.leaks import LeakOptions, leaks
 
 from benchmarks.harness import command
-from pipeline.commands.leaks import LeakOptions, leaks
 
 TEMPLATES = (
     "Is the {a} {n} {r} the {m}?",

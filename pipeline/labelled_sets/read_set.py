@@ -1,63 +1,56 @@
-"""Anybody's set as texts, two labels and pictures: known forms need no options, of others the columns are named."""
+"""Read any set as texts, two labels and images: known formats need no options, of others the user names the columns."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from pipeline.auditing.labelled_rows import LabelledRows
 from pipeline.core.errors import Problems, UserError
-from pipeline.leaks.set_files import Rows
-from pipeline.leaks.set_forms import FORMS, RowsRead, first, form_of, plain
+from pipeline.labelled_sets.set_files import Rows
+from pipeline.labelled_sets.set_formats import FORMATS, RowsRead, first, format_of, plain
 
 # Of two values the one that counts as 1, if neither is chosen.
 ONES = {"yes", "1", "true", "uq", "unanswerable", "invalid", "positive"}
 LONGEST = 5000  # characters of a text: some attackers look at all pairs of its words
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledSet:
-    """Rows of a set that have one of two labels.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledSet(LabelledRows):
+    """Rows of a file or a data set that have one of two labels.
 
     Attributes:
-        form: how it was read. source: where all rows are. places: [n], of those that count, in the source.
-        texts: [n]. labels: [n], 0 or 1. meaning: what 0 and 1 stand for.
-        pictures: [n] whole numbers, one for each picture; None where they are not known.
-        linked: [n], the question each was made from; None where that is not known.
-        left_out: how many rows of the source do not count, by reason.
+        format: How the set was read.
+        source: Where all rows are.
+        places: [n], the place of each row in the source.
+        meaning: What the labels 0 and 1 stand for.
+        left_out: How many rows of the source do not count, by reason.
     """
 
-    form: str
+    format: str
     source: Rows
     places: np.ndarray
-    texts: list[str]
-    labels: np.ndarray
     meaning: tuple[str, str]
-    pictures: np.ndarray | None
-    linked: list[str] | None
     left_out: dict[str, int] = field(default_factory=dict)
 
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def at(self, keep: np.ndarray) -> LabelledSet:
+    def at(self, keep: Sequence[int] | np.ndarray) -> LabelledSet:
         """The rows at these places, in this order."""
-        return replace(
-            self,
-            places=self.places[keep],
-            texts=[self.texts[i] for i in keep],
-            labels=self.labels[keep],
-            pictures=None if self.pictures is None else self.pictures[keep],
-            linked=None if self.linked is None else [self.linked[i] for i in keep],
-        )
+        return replace(LabelledRows.at(self, keep), places=self.places[np.asarray(keep, int)])
 
 
 class Columns(NamedTuple):
-    """What was asked for on the command line: names of columns, the label's value that counts as 1, and the rows that count
-    (those with `value` in `column`)."""
+    """Options of the command line.
+
+    Attributes:
+        text, label, group: Names of columns.
+        positive: The label's value that counts as 1.
+        where: A column, and the value that a row must have there to count.
+    """
 
     text: str | None = None
     label: str | None = None
@@ -67,13 +60,15 @@ class Columns(NamedTuple):
 
 
 def read_set(source: Rows, name: str, asked: Columns = Columns()) -> LabelledSet:  # noqa: B008 it cannot change
-    """Read a set by its form, or by the columns asked for.
+    """Read a set by its format, or by the columns asked for.
 
     Args:
-        name: of the set, for messages.
+        source: Its rows.
+        name: The set's name, for messages.
+        asked: Columns that the user named.
 
     Raises:
-        UserError: lists columns that are missing; or rows without text or label, repeated ids, one label, one picture.
+        UserError: lists columns that are missing; or rows without text or label, repeated ids, one label, one image.
     """
     problems = Problems(name)
     if not len(source):
@@ -87,10 +82,10 @@ def read_set(source: Rows, name: str, asked: Columns = Columns()) -> LabelledSet
         raise UserError(f"{name}: give --text and --label together, or neither")
     if asked.positive is not None and asked.label is None:
         raise UserError(f"{name}: --positive is a value of --label; name that column and --text, too")
-    form = "columns as asked" if asked.text else form_of(source.columns, name)
-    reading = as_asked(source, asked, name) if asked.text else FORMS[form].read(source)
+    form = "columns as asked" if asked.text else format_of(source.columns, name)
+    reading = as_asked(source, asked, name) if asked.text else FORMATS[form].read(source)
     if asked.group is not None:
-        reading = reading._replace(pictures=source.column(asked.group))
+        reading = reading._replace(images=source.column(asked.group))
     places = np.arange(len(source))
     if asked.where:
         column, value = asked.where
@@ -116,8 +111,8 @@ def checked(
     long = [i for i in places if len(str(reading.texts[i] or "")) > LONGEST]
     tell(long, f"its text is longer than {LONGEST:,} characters; is it the right column?")
     tell([i for i in places if reading.labels[i] is None], "it has no label that is known")
-    if reading.pictures is not None:
-        tell([i for i in places if plain(reading.pictures[i]) == ""], "it has no picture; see --group")
+    if reading.images is not None:
+        tell([i for i in places if plain(reading.images[i]) == ""], "it has no image; see --group")
     if reading.ids is not None:
         counts = Counter(plain(reading.ids[i]) for i in places)
         tell([i for i in places if counts[plain(reading.ids[i])] > 1], "its id is not its alone")
@@ -128,23 +123,28 @@ def checked(
             "labels",
             f"wanted two kinds, but none of {len(places):,} rows is {missing!r}{label_values(form, source)}",
         )
-    pictures = None
-    if reading.pictures is not None:
-        of = {key: i for i, key in enumerate(dict.fromkeys(plain(reading.pictures[i]) for i in places))}
-        pictures = np.array([of[plain(reading.pictures[i])] for i in places], int)
-        if len(of) == 1:
-            problems.add("pictures", "all rows have the same one; name another column: --group NAME")
+    images = None
+    if reading.images is not None:
+        images = [plain(reading.images[i]) for i in places]
+        if len(set(images)) == 1:
+            problems.add("images", "all rows have the same one; name another column: --group NAME")
     problems.raise_if_any()
-    linked = None if reading.linked is None else [str(reading.linked[i]) for i in places]
-    texts = [reading.texts[i] for i in places]
     return LabelledSet(
-        form, source, places, texts, labels, reading.meaning, pictures, linked, dict(reasons.most_common())
+        texts=[reading.texts[i] for i in places],
+        labels=labels,
+        images=images,
+        source_ids=None if reading.source_ids is None else [str(reading.source_ids[i]) for i in places],
+        format=form,
+        source=source,
+        places=places,
+        meaning=reading.meaning,
+        left_out=dict(reasons.most_common()),
     )
 
 
 def label_values(form: str, source: Rows) -> str:
-    """What stands in the column of a form's labels, as JSON has it, so that true is told from "true"."""
-    column = first(source.columns, FORMS[form].labels) if form in FORMS else None
+    """What the column of a format's labels holds, as JSON, so that true and "true" look different."""
+    column = first(source.columns, FORMATS[form].labels) if form in FORMATS else None
     if column is None:
         return ""
     counts = Counter(json.dumps(value, default=repr) for value in source.column(column))

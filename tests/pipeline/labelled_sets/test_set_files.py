@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.leaks.set_files import JoinedRows, open_rows
+from pipeline.labelled_sets.set_files import JoinedRows, open_rows
 
 ROWS = [{"question": f"Is it {i}?", "image": f"p{i}", "n": i} for i in range(4)]
 

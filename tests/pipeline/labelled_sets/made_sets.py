@@ -2,19 +2,26 @@
 
 import numpy as np
 
-from pipeline.leaks.read_set import LabelledSet
+from pipeline.labelled_sets.read_set import LabelledSet
 
 
-def labelled(texts, labels, pictures=None, linked=None):
+def labelled(texts, labels, images=None, source_ids=None):
     """Rows as `read_set` gives them, with no file behind them."""
-    pictures = None if pictures is None else np.array(pictures)
-    places = np.arange(len(texts))
-    return LabelledSet("made", None, places, list(texts), np.array(labels), ("no", "yes"), pictures, linked)
+    return LabelledSet(
+        texts=list(texts),
+        labels=np.array(labels),
+        images=None if images is None else [str(image) for image in images],
+        source_ids=source_ids,
+        format="made",
+        source=None,
+        places=np.arange(len(texts)),
+        meaning=("no", "yes"),
+    )
 
 
 def planted(count, shares, seed=0):
     """As many rows of either label; the word "unicorn" stands in these shares of those of label 0 and 1, all other words say
-    nothing. Five rows to a picture."""
+    nothing. Five rows to an image."""
     rng = np.random.default_rng(seed)
     labels = np.repeat([0, 1], count // 2)
     has = np.concatenate([np.arange(count // 2) < round(share * (count // 2)) for share in shares])

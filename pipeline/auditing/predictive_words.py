@@ -1,4 +1,4 @@
-"""Words that one label's texts have oftener than the other's."""
+"""Words that occur more often in the texts of one label than in those of the other."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import CountVectorizer
 
+from pipeline.auditing.labelled_rows import LabelledRows
 from pipeline.core.records import Record
 
 LEAST = 5  # rows that have a word, for it to be counted
 SHOWN = 30
 
 
-class TellingWord(Record):
-    """A word, or two in a row ("^" is the start), and the share of each label's rows that have it; `auroc` is reached by whoever
-    looks at nothing else: 0.5 + half the difference of the shares, with a 95 % interval."""
+class PredictiveWord(Record):
+    """A word, or two in a row ("^" is the start of the text), and the proportion of each label's rows that have it.
+
+    `auroc` is what the word alone reaches, 0.5 + half the difference of the proportions, with a 95 % interval."""
 
     word: str
     rows: int
@@ -27,17 +29,15 @@ class TellingWord(Record):
     high: float
 
 
-def telling_words(
-    texts: list[str], labels: np.ndarray, groups: np.ndarray, most: int = SHOWN
-) -> list[TellingWord]:
-    """Those whose shares differ most, of those that differ by more than chance; two in a row only where they tell more, or the
-    other way, than either of them.
+def predictive_words(rows: LabelledRows, most: int = SHOWN) -> list[PredictiveWord]:
+    """Find the words whose proportions differ most between the labels, of those that differ by more than chance.
 
-    By more than chance: beyond the 97.5 % quantile of a normal distribution, corrected for the number of words (Bonferroni).
-
-    Args:
-        texts: [n]. labels: [n], 0 or 1. groups: [n] whole numbers.
+    A difference counts if it is beyond the 97.5 % quantile of a normal distribution, corrected for the number of words
+    (Bonferroni). Two words in a row are listed only where they predict more than either of them, or the other label. Rows of one
+    image count together; where images are not known, rows of one text.
     """
+    texts, labels = rows.texts, rows.labels
+    groups = np.array(rows.texts if rows.images is None else rows.images, object)
     counter = CountVectorizer(
         ngram_range=(1, 2),
         token_pattern=r"\^|\w[\w'-]*",
@@ -56,7 +56,7 @@ def telling_words(
     names, rows = counter.get_feature_names_out(), has.sum(0)
     order = np.lexsort((names, np.char.str_len(names.astype(str)), -np.abs(difference).round(9)))
     columns = has.tocsc()
-    found: dict[bytes, TellingWord] = {}  # of words that always come together the shortest
+    found: dict[bytes, PredictiveWord] = {}  # of words that always come together the shortest
     leans: dict[str, bool] = {}  # of those found, whether to the label 1
     for i in order:
         name, to_one, way = str(names[i]), bool(difference[i] > 0), float(abs(difference[i]))
@@ -65,7 +65,7 @@ def telling_words(
         if not beyond[i] or implied or same in found:
             continue
         half = 1.96 * float(error[i])
-        found[same] = TellingWord(
+        found[same] = PredictiveWord(
             word=name,
             rows=int(rows[i]),
             zero=round(float(zero[i]), 4),

@@ -1,6 +1,6 @@
-"""Forms of public sets, known by the names of their columns.
+"""Formats of public sets, recognized by the names of their columns.
 
-Where the forms are from (read, not copied):
+Where the formats are from (read, not copied):
     POPE          AoiDragon/POPE 7ef3026, output/coco/coco_pope_popular.json: in each line question_id, image, text, label;
                   on the hub (lmms-lab/POPE, as lmms-eval 0.7.3 reads it): question, answer, image_source, category.
     HallusionBench tianyi-lab/HallusionBench 4e75e5d, HallusionBench.json, and utils.py 08e51de, which says what names a
@@ -10,7 +10,7 @@ Where the forms are from (read, not copied):
     MM-UPD        AtsuMiyai/UPD c8ad930, vlms/llava/eval/llava_vqa_updbench.py: hint, question, options A to E ("nan" where there is
                   none); type "standard" or "upd" (or the kind of it), masked_answer: lmms-eval 0.7.3, mmupd_evals.py.
     RGQA          chihhuiho/RGQA 737af30 and this project's releases: img_id, question_id, sent, label; their tables (Parquet): item_id,
-                  picture_id, source_question_id, question, label.
+                  picture_id, source_question_id (question_id in older ones), question, label.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pipeline.core.errors import UserError
-from pipeline.leaks.set_files import Rows
+from pipeline.labelled_sets.set_files import Rows
 
 YES_NO = {"yes": True, "no": False}
 CAN_NOT = {"0": True, "1": False, "false": True, "true": False}  # of a column that says what can be answered
@@ -30,19 +30,26 @@ OPTIONS = "ABCDE"  # of MM-UPD
 
 
 class RowsRead(NamedTuple):
-    """What a form says of each row, [n] each: label True, False, a str that says why the row counts as neither, or None where
-    it has none; pictures, ids and `linked` (the question that a row was made from) or None where the form has none."""
+    """What a format says of each row, [n] each.
+
+    Attributes:
+        texts: Questions.
+        labels: True, False, a str that says why the row counts as neither, or None where it has none.
+        images, ids: Their names; None where the format has none.
+        meaning: What the labels False and True stand for.
+        source_ids: The question that each row is, or was made from; None where the format has none.
+    """
 
     texts: Sequence[Any]
     labels: Sequence[bool | str | None]
-    pictures: Sequence[Any] | None
+    images: Sequence[Any] | None
     ids: Sequence[Any] | None
     meaning: tuple[str, str]
-    linked: Sequence[Any] | None = None
+    source_ids: Sequence[Any] | None = None
 
 
-class Form(NamedTuple):
-    """A form that is known by its columns; `labels`: the columns that its labels may be in, of which it has one."""
+class SetFormat(NamedTuple):
+    """A format that is recognized by its columns; `labels`: the columns that its labels may be in, of which it has one."""
 
     columns: frozenset[str]
     read: Callable[[Rows], RowsRead]
@@ -52,16 +59,15 @@ class Form(NamedTuple):
 def rgqa(source: Rows) -> RowsRead:
     ids = source.column("question_id")
     labels = ["UQ" in label if isinstance(label, Mapping) else None for label in source.column("label")]
-    linked = [str(key).rpartition("+")[2] for key in ids]
-    return RowsRead(source.column("sent"), labels, source.column("img_id"), ids, ("AQ", "UQ"), linked)
+    source_ids = [str(key).rpartition("+")[2] for key in ids]
+    return RowsRead(source.column("sent"), labels, source.column("img_id"), ids, ("AQ", "UQ"), source_ids)
 
 
 def release_table(source: Rows) -> RowsRead:
     labels = [answered(label, {"1": True, "0": False}) for label in source.column("label")]
-    texts, pictures, ids, linked = map(
-        source.column, ("question", "picture_id", "item_id", "source_question_id")
-    )
-    return RowsRead(texts, labels, pictures, ids, ("AQ", "UQ"), linked)
+    key = "source_question_id" if "source_question_id" in source.columns else "question_id"
+    texts, images, ids, source_ids = map(source.column, ("question", "picture_id", "item_id", key))
+    return RowsRead(texts, labels, images, ids, ("AQ", "UQ"), source_ids)
 
 
 def pope(source: Rows) -> RowsRead:
@@ -98,11 +104,11 @@ def vizwiz(source: Rows) -> RowsRead:
 
 
 def mm_upd(source: Rows) -> RowsRead:
-    """The text is all that a model is told: hint, question and options. Twins, with and without a solution, have one index."""
-    told = [name for name in ("hint", "question", *OPTIONS) if name in source.columns]
+    """The text is all that a model is shown: hint, question and options. The versions of a question with and without a solution have one index."""
+    shown = [name for name in ("hint", "question", *OPTIONS) if name in source.columns]
     texts = []
-    for row in zip(*map(source.column, told), strict=True):
-        parts = {name: value for name, value in zip(told, map(plain, row), strict=True) if value}
+    for row in zip(*map(source.column, shown), strict=True):
+        parts = {name: value for name, value in zip(shown, map(plain, row), strict=True) if value}
         lines = [
             f"{name}. {value}" if name in OPTIONS else value
             for name, value in parts.items()
@@ -112,8 +118,8 @@ def mm_upd(source: Rows) -> RowsRead:
     index, kinds = ([plain(value) for value in source.column(name)] for name in ("index", "type"))
     ids = [f"{kind} {key}" for kind, key in zip(kinds, index, strict=True)]
     labels = [kind != "standard" if kind else None for kind in kinds]
-    pictures = source.column("image") if "image" in source.columns else None
-    return RowsRead(texts, labels, pictures, ids, ("standard", "unsolvable"), index)
+    images = source.column("image") if "image" in source.columns else None
+    return RowsRead(texts, labels, images, ids, ("standard", "unsolvable"), index)
 
 
 def vqa_v2(source: Rows) -> RowsRead:
@@ -127,13 +133,13 @@ def vqa_v2(source: Rows) -> RowsRead:
 
 
 def vqa_style(source: Rows) -> RowsRead:
-    """A question, its picture and its answer, under the names that are common. Where some answer is "unanswerable" (or a
+    """A question, its image and its answer, under the names that are common. Where some answer is "unanswerable" (or a
     column says what can be answered), that is the label; else whether the answer is yes, of those that are yes or no."""
-    text, picture, ids = (first(source.columns, names) for names in (TEXTS, PICTURES, IDS))
-    told = first(source.columns, ANSWERABLE)
+    text, image, ids = (first(source.columns, names) for names in (TEXTS, IMAGES, IDS))
+    column = first(source.columns, ANSWERABLE)
     meaning, labels = ("answerable", "unanswerable"), []
-    if told:
-        labels = [answered(value, CAN_NOT) for value in source.column(told)]
+    if column:
+        labels = [answered(value, CAN_NOT) for value in source.column(column)]
     elif answer := first(source.columns, ANSWERS):
         answers = [plain(value).lower().rstrip(".") for value in source.column(answer)]
         labels = [value == "unanswerable" if value else None for value in answers]
@@ -143,47 +149,50 @@ def vqa_style(source: Rows) -> RowsRead:
     return RowsRead(
         source.column(text or ""),
         labels,
-        source.column(picture) if picture else None,
+        source.column(image) if image else None,
         source.column(ids) if ids else None,
         meaning,
     )
 
 
 TEXTS = ("question", "sent", "text")
-PICTURES = ("image_id", "imageId", "img_id", "image_source", "image", "filename")
+IMAGES = ("image_id", "imageId", "img_id", "image_source", "image", "filename")
 IDS = ("question_id", "questionId", "qid", "id")
 # The first that fits.
-FORMS = {
-    "RGQA": Form(frozenset(("img_id", "question_id", "sent", "label")), rgqa),
-    "RGQA (table)": Form(
+FORMATS = {
+    "RGQA": SetFormat(frozenset(("img_id", "question_id", "sent", "label")), rgqa),
+    "RGQA (table)": SetFormat(
         frozenset(("item_id", "picture_id", "source_question_id", "question", "label")), release_table
     ),
-    "HallusionBench": Form(
+    "RGQA (table, before 2.0)": SetFormat(
+        frozenset(("item_id", "picture_id", "question_id", "question", "label")), release_table
+    ),
+    "HallusionBench": SetFormat(
         frozenset(("category", "subcategory", "set_id", "figure_id", "question_id", "question", "gt_answer")),
         hallusion_bench,
     ),
-    "POPE": Form(frozenset(("image", "text", "label")), pope),
-    "POPE (hub)": Form(
+    "POPE": SetFormat(frozenset(("image", "text", "label")), pope),
+    "POPE (hub)": SetFormat(
         frozenset(("question_id", "question", "answer", "image_source", "category")), pope_of_the_hub
     ),
-    "MM-UPD": Form(frozenset(("index", "question", "type", "masked_answer", "A")), mm_upd, ("type",)),
-    "VizWiz": Form(frozenset(("image", "question", "answerable")), vizwiz),
-    "VQA v2, yes or no": Form(
+    "MM-UPD": SetFormat(frozenset(("index", "question", "type", "masked_answer", "A")), mm_upd, ("type",)),
+    "VizWiz": SetFormat(frozenset(("image", "question", "answerable")), vizwiz),
+    "VQA v2, yes or no": SetFormat(
         frozenset(("question", "image_id", "answer_type", "multiple_choice_answer")), vqa_v2
     ),
-    "VQA style": Form(frozenset(), vqa_style),
+    "VQA style": SetFormat(frozenset(), vqa_style),
 }
 
 
-def form_of(columns: Sequence[str], name: str) -> str:
-    """The form that has these columns.
+def format_of(columns: Sequence[str], source: str) -> str:
+    """The name of the format that has these columns.
 
     Raises:
-        UserError: none has; it says what is missing.
+        UserError: no format has them; the message says what is missing.
     """
-    for form, known in FORMS.items():
+    for name, known in FORMATS.items():
         if known.columns and known.columns <= set(columns):
-            return form
+            return name
     text, answer = first(columns, TEXTS), first(columns, (*ANSWERABLE, *ANSWERS))
     if text and answer:
         return "VQA style"
@@ -191,7 +200,7 @@ def form_of(columns: Sequence[str], name: str) -> str:
     lack += [f"a label or answer ({', '.join((*ANSWERABLE, *ANSWERS))})"] if not answer else []
     more = "; of VQA v2 give the annotations, too: --annotations FILE" if text and not answer else ""
     raise UserError(
-        f"{name}: no known form; its columns {', '.join(map(str, columns)) or '(none)'} lack {' and '.join(lack)}."
+        f"{source}: no known format; its columns {', '.join(map(str, columns)) or '(none)'} lack {' and '.join(lack)}."
         f" Name them: --text NAME --label NAME [--group NAME]{more}"
     )
 
@@ -206,12 +215,12 @@ def answered(value: Any, meaning: Mapping[str, bool]) -> bool | None:
 
 
 def plain(value: Any) -> str:
-    """A value as it is compared: numbers without an idle ".0", bytes (a picture's) by their hash, nothing as "".
+    """A value as it is compared: numbers without an idle ".0", bytes (an image's) by their hash, nothing as "".
 
     >>> plain(1.0), plain("yes "), plain(float("nan")), plain({"bytes": b"x", "path": None})
     ('1', 'yes', '', '2d711642b726b044')
     """
-    if isinstance(value, Mapping) and value.keys() == {"bytes", "path"}:  # a picture, as `datasets` keeps it
+    if isinstance(value, Mapping) and value.keys() == {"bytes", "path"}:  # an image, as `datasets` keeps it
         return plain(value["bytes"]) if value.get("bytes") else str(value.get("path") or "")
     if isinstance(value, bytes) or (isinstance(value, str) and len(value) > 1000):
         data = value if isinstance(value, bytes) else value.encode()

@@ -1,4 +1,4 @@
-"""What people hand to `rgqa leaks`: what is read, and of what is not, the one message. Each row: what it is, the file's name, its
+"""What people hand to `rgqa audit`: what is read, and of what is not, the one message. Each row: what it is, the file's name, its
 bytes, and a piece of what must be said; or READ, where it must be the same set as the plain file."""
 
 import gzip
@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.leaks.read_set import Columns, read_set
-from pipeline.leaks.set_files import open_rows
+from pipeline.labelled_sets.read_set import Columns, read_set
+from pipeline.labelled_sets.set_files import open_rows
 from tests.bad_inputs import told
 
 READ = ""
@@ -55,7 +55,7 @@ CASES: list[tuple[str, str, str | bytes | Callable[[], bytes], str]] = [
     ("blanks in the header", "s.csv", table(head=(" question", "answer ", "image")), READ),
     ("a comma too many", "s.csv", table().replace("yes,", "yes,,", 1), "Expected 3 fields in line 2, saw 4"),
     ("a comma too many in every row", "s.csv", table(end=",\n").replace(",\n", "\n", 1), "Expected 3 fields in line 2, saw 4"),
-    ("a cell missing", "s.csv", table().replace("yes,p0", "yes"), "row 1: it has no picture"),
+    ("a cell missing", "s.csv", table().replace("yes,p0", "yes"), "row 1: it has no image"),
     ("a column twice", "s.csv", table(head=("question", "answer", "answer")), "the head names answer more than once"),
     ("a header in capitals", "s.csv", table(head=("QUESTION", "answer", "image")), "there are QUESTION, answer, image"),
     ("no header", "s.csv", table().split("\n", 1)[1], "question: no such column; there are Is there a cat?, yes, p0"),
@@ -112,7 +112,7 @@ def test_a_set_is_read_as_meant_or_told_in_one_message(tmp_path: Path, capsys, n
     assert said in message and bool(message) == bool(said)
     if not said:
         assert found[0].texts == [row["question"] for row in ROWS]
-        assert found[0].labels.tolist() == [1, 0, 1, 0] and found[0].pictures.tolist() == [0, 1, 2, 3]
+        assert found[0].labels.tolist() == [1, 0, 1, 0] and found[0].images == ["p0", "p1", "p2", "p3"]
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.leaks.read_set import read_set
-from pipeline.leaks.set_files import JoinedRows, open_rows
-from pipeline.leaks.set_forms import form_of
+from pipeline.labelled_sets.read_set import read_set
+from pipeline.labelled_sets.set_files import JoinedRows, open_rows
+from pipeline.labelled_sets.set_formats import format_of
 
 
 def read(path, rows, lines=False):
@@ -16,7 +16,7 @@ def read(path, rows, lines=False):
 
 
 def seen(found):
-    return found.form, found.meaning, found.texts, found.labels.tolist(), found.pictures.tolist()
+    return found.format, found.meaning, found.texts, found.labels.tolist(), found.images
 
 
 def test_pope(tmp_path):
@@ -44,7 +44,13 @@ def test_pope(tmp_path):
         },
     ]
     found = read(tmp_path / "coco_pope_popular.json", rows, lines=True)
-    assert seen(found) == ("POPE", ("no", "yes"), [row["text"] for row in rows], [1, 0, 1], [0, 0, 1])
+    assert seen(found) == (
+        "POPE",
+        ("no", "yes"),
+        [row["text"] for row in rows],
+        [1, 0, 1],
+        [row["image"] for row in rows],
+    )
 
 
 def test_pope_of_the_hub_has_three_sets_whose_ids_repeat(tmp_path):
@@ -60,7 +66,7 @@ def test_pope_of_the_hub_has_three_sets_whose_ids_repeat(tmp_path):
         for i, (thing, answer, kind) in enumerate([("dog", "yes", "popular"), ("cat", "no", "random")])
     ]
     found = read(tmp_path / "p.json", rows)
-    assert (found.form, found.labels.tolist(), found.pictures.tolist()) == ("POPE (hub)", [1, 0], [0, 1])
+    assert (found.format, found.labels.tolist(), found.images) == ("POPE (hub)", [1, 0], ["COCO_0", "COCO_1"])
 
 
 def test_hallusion_bench_has_figures_without_a_file(tmp_path):
@@ -101,8 +107,12 @@ def test_hallusion_bench_has_figures_without_a_file(tmp_path):
         },
     ]
     found = read(tmp_path / "HallusionBench.json", rows)
-    assert (found.form, found.meaning, found.labels.tolist()) == ("HallusionBench", ("no", "yes"), [1, 0, 1])
-    assert found.pictures.tolist() == [0, 1, 1]
+    assert (found.format, found.meaning, found.labels.tolist()) == (
+        "HallusionBench",
+        ("no", "yes"),
+        [1, 0, 1],
+    )
+    assert found.images == ["VS_chart_3_0", "VS_chart_3_1", "VS_chart_3_1"]
 
 
 def test_vizwiz_asks_what_cannot_be_answered(tmp_path):
@@ -118,7 +128,7 @@ def test_vizwiz_asks_what_cannot_be_answered(tmp_path):
         for i in range(3)
     ]
     found = read(tmp_path / "val.json", rows)
-    assert (found.form, found.meaning[1], found.labels.tolist()) == ("VizWiz", "unanswerable", [1, 0, 1])
+    assert (found.format, found.meaning[1], found.labels.tolist()) == ("VizWiz", "unanswerable", [1, 0, 1])
 
 
 def test_vqa_v2_counts_what_is_answered_yes_or_no(tmp_path):
@@ -148,7 +158,7 @@ def test_vqa_v2_counts_what_is_answered_yes_or_no(tmp_path):
     questions["questions"][1]["image_id"] = 43
     (tmp_path / "q").write_text(json.dumps(questions))
     found = read_set(JoinedRows(tmp_path / "q", tmp_path / "a"), "q")
-    assert (found.form, found.labels.tolist()) == ("VQA v2, yes or no", [1, 0])
+    assert (found.format, found.labels.tolist()) == ("VQA v2, yes or no", [1, 0])
     assert found.left_out == {"not answered yes or no": 2} and found.places.tolist() == [0, 1]
 
 
@@ -166,12 +176,12 @@ def test_mm_upd_is_read_with_its_options_and_twins_share_an_index(tmp_path):
         "Which is it?\nA. blue\nB. green",
         "Look up.\nHow many?\nA. 1\nB. 2",
     ]
-    assert (found.form, found.meaning, found.labels.tolist()) == (
+    assert (found.format, found.meaning, found.labels.tolist()) == (
         "MM-UPD",
         ("standard", "unsolvable"),
         [0, 1, 0],
     )
-    assert (found.linked, found.pictures.tolist()) == (["7", "7", "8"], [0, 0, 1])
+    assert (found.source_ids, found.images) == (["7", "7", "8"], ["BASE64A", "BASE64A", "BASE64B"])
 
 
 def test_our_own_form_links_an_edited_question_with_its_original(tmp_path):
@@ -181,16 +191,19 @@ def test_our_own_form_links_an_edited_question_with_its_original(tmp_path):
     ]
     found = read(tmp_path / "pt-hard.json", rows)
     assert seen(found)[:2] == ("RGQA", ("AQ", "UQ")) and found.labels.tolist() == [0, 1]
-    assert found.linked == ["101", "101"]
+    assert found.source_ids == ["101", "101"]
 
 
-def test_the_tables_of_our_releases_are_known_too(tmp_path):
+@pytest.mark.parametrize(
+    ("key", "name"), [("source_question_id", "RGQA (table)"), ("question_id", "RGQA (table, before 2.0)")]
+)
+def test_the_tables_of_our_releases_are_known_too(tmp_path, key, name):
     rows = [
-        {"item_id": "101", "picture_id": "n1", "source_question_id": "101", "question": "Where is it?", "label": 0, "answer": "here"},
-        {"item_id": "pthard_n1+101", "picture_id": "n2", "source_question_id": "101", "question": "Where?", "label": 1, "answer": ""},
+        {"item_id": "101", "picture_id": "n1", key: "101", "question": "Where is it?", "label": 0, "answer": "here"},
+        {"item_id": "pthard_n1+101", "picture_id": "n2", key: "101", "question": "Where?", "label": 1, "answer": ""},
     ]  # fmt: skip
     found = read(tmp_path / "pt-hard-test.json", rows)
-    assert (found.form, found.labels.tolist(), found.linked) == ("RGQA (table)", [0, 1], ["101", "101"])
+    assert (found.format, found.labels.tolist(), found.source_ids) == (name, [0, 1], ["101", "101"])
 
 
 @pytest.mark.parametrize(
@@ -207,7 +220,7 @@ def test_other_files_of_questions_pictures_and_answers(tmp_path, column, values,
         for i, value in enumerate(values)
     }
     found = read(tmp_path / "val_questions.json", rows)  # GQA's: an object by id
-    assert (found.form, found.meaning, found.labels.tolist(), found.left_out) == (
+    assert (found.format, found.meaning, found.labels.tolist(), found.left_out) == (
         "VQA style",
         meaning,
         labels,
@@ -220,4 +233,4 @@ def test_what_no_form_fits_is_said_with_what_is_missing():
         UserError,
         match="its columns prompt, image lack a text .* and a label or answer .*--text NAME --label NAME",
     ):
-        form_of(["prompt", "image"], "x.json")
+        format_of(["prompt", "image"], "x.json")

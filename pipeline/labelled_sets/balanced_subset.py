@@ -1,9 +1,9 @@
-"""The largest part of a set in which neither a text nor a picture leans to a label, by the rules of stage `balance`."""
+"""The largest subset in which neither a text nor an image has more rows of one label, by the rules of stage `balance`."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -17,40 +17,52 @@ from pipeline.balancing.balance_subset import (
 from pipeline.balancing.even_words import even
 from pipeline.core.randomness import generator
 from pipeline.core.records import Record
-from pipeline.leaks.read_set import LabelledSet
+from pipeline.labelled_sets.read_set import LabelledSet
 
-REPEATED = "the same text, picture and label stood before"
-ONE_LABEL = "its text has one label alone"
-BOTH = "the same text has both labels for this picture"
-NO_TWIN = "no question of the other label that is not paired yet was made from the same"
+REPEATED = "an earlier row has the same text, image and label"
+ONE_LABEL = "its text has only one label"
+BOTH = "the same text has both labels for this image"
+UNPAIRED = "no row of the other label was made from the same question, or it is in another pair"
 SLACK, MOST_UNEVEN = 1.0, 0.1  # of `even_words`, as stage `balance` has them
 
 
-class Lost(Record):
-    """What a balanced part keeps and loses. `rule`: how it was chosen. `ones`, `zeros`, `texts`, `pictures`: kept of how many;
-    `reasons`: rows that are left out, by reason."""
+class BalanceReport(Record):
+    """What a balanced subset keeps and leaves out.
+
+    Attributes:
+        rule: How it was chosen.
+        ones, zeros, texts, images: How many are kept, of how many.
+        reasons: Rows that are left out, by reason.
+    """
 
     rule: str
     ones: tuple[int, int]
     zeros: tuple[int, int]
     texts: tuple[int, int]
-    pictures: tuple[int, int] | None
+    images: tuple[int, int] | None
     reasons: Mapping[str, int]
 
 
-def balanced(rows: LabelledSet, seed: int) -> tuple[np.ndarray, Lost]:
-    """Which rows stay, by their places, and what is lost.
+def balanced_subset(rows: LabelledSet, seed: int) -> tuple[np.ndarray, BalanceReport]:
+    """Choose a balanced subset.
 
-    Where most rows have a twin (made from the same question) of the other label and with other words, twins stay as pairs;
-    pairs go until wordings are put in about as often as they are taken out (`even_words.even`). Else it is the largest set in
-    which each text and each picture has as many rows of either label (`balance_subset.largest_balanced`).
+    Where most rows have a counterpart of the other label, made from the same question in other words, such pairs stay together.
+    Pairs are left out until wordings are put in about as often as they are taken out (`even_words.even`). Otherwise the result is
+    the largest subset in which each text and each image has as many rows of either label (`balance_subset.largest_balanced`).
+
+    Args:
+        rows: The set.
+        seed: Decides which of equally good pairs are left out.
+
+    Returns:
+        The places of the rows that stay, and what is left out.
     """
     pairs = _pairs(rows)
     if 4 * len(pairs) >= len(rows):
-        rule = "pairs of a question and what was made of it; some go so that their words tell less"
+        rule = "pairs of a question and one made from it; some are left out so that their words predict less"
         reasons = _by_pairs(rows, pairs, seed)
     else:
-        rule = MARGINS if rows.pictures is not None else "each text has as many of either kind"
+        rule = MARGINS if rows.images is not None else "each text has as many of either kind"
         reasons = _by_margins(rows)
     keep = np.array([i for i in range(len(rows)) if i not in reasons], int)
     counts: defaultdict[str, int] = defaultdict(int)
@@ -61,16 +73,16 @@ def balanced(rows: LabelledSet, seed: int) -> tuple[np.ndarray, Lost]:
     def of(label: int) -> tuple[int, int]:
         return int((kept.labels == label).sum()), int((rows.labels == label).sum())
 
-    pictures = None
-    if rows.pictures is not None and kept.pictures is not None:
-        pictures = len(np.unique(kept.pictures)), len(np.unique(rows.pictures))
+    images = None
+    if rows.images is not None and kept.images is not None:
+        images = len(set(kept.images)), len(set(rows.images))
     texts = len(set(kept.texts)), len(set(rows.texts))
-    return keep, Lost(
+    return keep, BalanceReport(
         rule=rule,
         ones=of(1),
         zeros=of(0),
         texts=texts,
-        pictures=pictures,
+        images=images,
         reasons=dict(sorted(counts.items())),
     )
 
@@ -80,14 +92,14 @@ def _by_margins(rows: LabelledSet) -> dict[int, str]:
     twofold = set.intersection(
         *({rows.texts[i] for i in np.flatnonzero(rows.labels == label)} for label in (0, 1))
     )
-    pictures = [0] * len(rows) if rows.pictures is None else rows.pictures.tolist()
+    images: Sequence[object] = [0] * len(rows) if rows.images is None else rows.images
     reasons: dict[int, str] = {}
     places: list[dict[Place, int]] = [{}, {}]  # of either label
-    # Without pictures each row is one of its own.
-    several = rows.pictures is None
+    # Without images each row is one of its own.
+    several = rows.images is None
     repeats: list[list[tuple[Place, int]]] = [[], []]
-    for i, (text, picture, label) in enumerate(zip(rows.texts, pictures, rows.labels.tolist(), strict=True)):
-        place = str(picture), ("", text)
+    for i, (text, image, label) in enumerate(zip(rows.texts, images, rows.labels.tolist(), strict=True)):
+        place = str(image), ("", text)
         if text not in twofold:
             reasons[i] = ONE_LABEL
         elif several:
@@ -105,7 +117,7 @@ def _by_margins(rows: LabelledSet) -> dict[int, str]:
         [place for place, _ in ones],
         [0.0] * len(ones),
         [place for place, _ in zeros],
-        sorted(set(map(str, pictures))),
+        sorted(set(map(str, images))),
         sorted(("", text) for text in twofold),
     )
     for side, stays in zip((ones, zeros), chosen, strict=True):
@@ -116,7 +128,7 @@ def _by_margins(rows: LabelledSet) -> dict[int, str]:
 def _pairs(rows: LabelledSet) -> list[tuple[int, int]]:
     """Rows 0 and 1 that were made from the same question and differ in their text, each row once at most."""
     twins: defaultdict[str, list[list[int]]] = defaultdict(lambda: [[], []])
-    for i, key in enumerate(rows.linked or ()):
+    for i, key in enumerate(rows.source_ids or ()):
         twins[key][rows.labels[i]].append(i)
     both = [(zeros[0], ones[0]) for zeros, ones in twins.values() if zeros and ones]
     return [(zero, one) for zero, one in both if rows.texts[zero] != rows.texts[one]]
@@ -124,8 +136,8 @@ def _pairs(rows: LabelledSet) -> list[tuple[int, int]]:
 
 def _by_pairs(rows: LabelledSet, pairs: list[tuple[int, int]], seed: int) -> dict[int, str]:
     paired = {i for pair in pairs for i in pair}
-    reasons = {i: NO_TWIN for i in range(len(rows)) if i not in paired}
+    reasons = {i: UNPAIRED for i in range(len(rows)) if i not in paired}
     texts = [(rows.texts[zero], rows.texts[one]) for zero, one in pairs]
-    for place in even(texts, SLACK, MOST_UNEVEN, generator(seed, "leaks", "words")):
+    for place in even(texts, SLACK, MOST_UNEVEN, generator(seed, "balanced subset", "words")):
         reasons |= dict.fromkeys(pairs[place], UNEVEN)
     return reasons

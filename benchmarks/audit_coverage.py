@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+from pipeline.leaks.leak_figures import ATTACKERS
 
 from benchmarks.harness import command
 from pipeline.auditing.attackers import Folds, attack, text_groups
 from pipeline.core.randomness import generator
-from pipeline.leaks.leak_figures import ATTACKERS
 
 TRIED = ("word n-grams", "word pairs, Bayes", "language model", "first three words")
 FOLDS = 5
