@@ -118,7 +118,15 @@ def delimited_cells(
     Raises:
         InputError: no UTF-8, or a quote that does not end.
     """
-    text, delimiter = decoded_table(data, path, delimiter, more)
+    yield from parsed_cells(*decoded_table(data, path, delimiter, more), path)
+
+
+def parsed_cells(text: str, delimiter: str, path: Path) -> Iterator[Cells]:
+    """The rows of a CSV's text; empty cells are None.
+
+    Raises:
+        InputError: a quote that does not end, or in the middle of a cell.
+    """
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         for row in rows:
