@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..core.errors import some
+from ..core.errors import some_of
 from .abstention import is_unreadable
 from .answered import Answered, Match, Options, warning_of_declined
 from .labels import unlabelled
@@ -44,7 +44,7 @@ def _of_replies(answered: Answered, options: Options) -> Iterator[str]:
             have = "reply is" if len(unknown) == 1 else "replies are"
             yield (
                 f"{len(unknown):,} {have} in words that the reader of abstentions does not know, which is for English: they are "
-                f"unclear (0.5), {some([repr(said[i][:60]) for i in unknown], SHOWN)}; ask the model for English, or say in "
+                f"unclear (0.5), {some_of([repr(said[i][:60]) for i in unknown], SHOWN)}; ask the model for English, or say in "
                 "a column `abstained` of the predictions, or in a file for --judge, which replies abstain"
             )
 

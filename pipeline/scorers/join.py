@@ -8,7 +8,7 @@ from itertools import repeat
 
 import numpy as np
 
-from ..core.errors import count, some
+from ..core.errors import counted, some_of
 from .abstention import read
 from .answered import Answered, Options, Predictions
 from .items import Benchmark, Items
@@ -39,7 +39,7 @@ def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> 
     if needs_confidences and predictions.confidence is None and not predictions.faults:
         unknown_labels = unlabelled(predictions)
         columns = predictions.reading.columns
-        lacking = f": no row has `confidence`, the first has {some(columns, 8)}" if columns else ""
+        lacking = f": no row has `confidence`, the first has {some_of(columns, 8)}" if columns else ""
         yield (
             f"no confidences{lacking}; give them, say in a column `abstained` whether the model did (for every row"
             f"{unknown_labels and f': {unknown_labels}'}), or take --free-text to read it from the answers"
@@ -58,15 +58,15 @@ def _unknown(benchmark: Benchmark, unknown: Sequence[str]) -> Iterator[str]:
         yield _explained_source(sources, of_source[sources[0]])
     if shortened:
         is_one = len(shortened) == 1
-        examples = some([f"{name} for {padded[_as_number(name)]}" for name in shortened], 3)
+        examples = some_of([f"{name} for {padded[_as_number(name)]}" for name in shortened], 3)
         yield (
-            f"{count(len(shortened), 'id')} lost {'its' if is_one else 'their'} leading zeros ({examples}): ids are texts. Write "
+            f"{counted(len(shortened), 'id')} lost {'its' if is_one else 'their'} leading zeros ({examples}): ids are texts. Write "
             "them in quotes in JSON, and read and write tables with that column as text (pandas: dtype=str)"
         )
     if others:
         are = "is" if len(others) == 1 else "are"
         yield (
-            f"{count(len(others), 'id')} {are} not in the benchmark (is it another version or subset?): {_some(others)}"
+            f"{counted(len(others), 'id')} {are} not in the benchmark (is it another version or subset?): {_some(others)}"
         )
 
 
@@ -80,7 +80,7 @@ def _repeated_sources(benchmark: Benchmark, repeated: Sequence[str]) -> Iterator
 def _explained_source(sources: Sequence[str], item: str) -> str:
     are = "id is that of a source question" if len(sources) == 1 else "ids are those of source questions"
     return (
-        f"{len(sources):,} {are}, which several items may share: {some(sources)}. Use the id of the item, such as {item}: "
+        f"{len(sources):,} {are}, which several items may share: {some_of(sources)}. Use the id of the item, such as {item}: "
         "`item_id` of the release's tables (data/*.parquet), `question_id` of rgqa/*.json"
     )
 
@@ -110,11 +110,11 @@ def _misplaced(
     """Items of --dev that are to be scored."""
     if both := sorted(name for name in dev if name in said):
         are = "is" if len(both) == 1 else "are"
-        yield f"{count(len(both), 'id')} {are} both scored and in --dev: {_some(both)}"
+        yield f"{counted(len(both), 'id')} {are} both scored and in --dev: {_some(both)}"
     parted = [items.at(items["part"] == options.part)["id"] for items in benchmark.subsets.values()]
     if held_back := sorted(set().union(*parted).intersection(dev)):
         are = "is" if len(held_back) == 1 else "are"
-        yield f"{count(len(held_back), 'id')} of --dev {are} of part {options.part}, which is to be scored: {_some(held_back)}"
+        yield f"{counted(len(held_back), 'id')} of --dev {are} of part {options.part}, which is to be scored: {_some(held_back)}"
 
 
 def _missing(benchmark: Benchmark, predictions: Predictions, options: Options) -> Iterator[str]:
@@ -216,4 +216,4 @@ def _read(items: Items, said: Sequence[str], model: Predictions) -> np.ndarray:
 
 
 def _some(ids: Sequence[str]) -> str:
-    return some(ids, SHOWN)
+    return some_of(ids, SHOWN)

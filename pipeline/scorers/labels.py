@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import count, some
+from ..core.errors import counted, some_of
 from .answered import Predictions
 from .column_names import ALIASES, ITEM_ID, first_value
 from .tables import as_text as knows_no_numbers
@@ -56,13 +56,15 @@ def judged(model: Predictions, path: Path, free_text: bool = True) -> Prediction
     faults += [f"{name}: stands there {count} times" for name, count in given.items() if count > 1]
     if unknown := sorted(labels.keys() - model.places.keys()):
         have = "has" if len(unknown) == 1 else "have"
-        faults.append(f"{count(len(unknown), 'id')} {have} no prediction in {model.name}: {some(unknown)}")
+        faults.append(
+            f"{counted(len(unknown), 'id')} {have} no prediction in {model.name}: {some_of(unknown)}"
+        )
     if not labels and not faults:
         faults.append(f"no row has {ITEM_ID[0]} and {' or '.join(COLUMNS)}")
     if model.reading.confidence and not free_text:
         faults.append(f"{model.name} has confidences, which count; leave out --judge, or add --free-text")
     if faults:
-        raise InputError([f"{path}: {count(len(faults), 'fault')}", *faults])
+        raise InputError([f"{path}: {counted(len(faults), 'fault')}", *faults])
     if not model.reading.confidence:  # what there is was made from the file's own labels
         model = model._replace(confidence=None)
     return with_labels(model, {**model.labels, **labels})

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import count
+from ..core.errors import counted
 from .answered import Predictions, Reading
 from .column_names import ITEM_ID, PREDICTION, first_of, first_value
 from .harnesses import EMPTY, TRUNCATED
@@ -217,7 +217,7 @@ class _Reader:
         )
         failed = {name: why for name, why in self.failed.items() if name not in places}
         if faults := self._all_faults({*repeated}, bool(failed or reading.failed)):
-            faults.insert(0, f"{path}: {count(len(faults), 'fault')}")
+            faults.insert(0, f"{path}: {counted(len(faults), 'fault')}")
         confidence = np.array(self.confidence) if len(self.unsure) < len(self.said) else None
         reading = reading._replace(
             failed={**reading.failed, **failed},

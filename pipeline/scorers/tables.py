@@ -21,7 +21,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import count
+from ..core.errors import counted
 from .column_names import ALIASES, first_value, known_name
 from .json_parts import ROWS, list_key, parse_documents, parse_list
 from .logs import samples_of
@@ -252,7 +252,7 @@ def named_rows(
     if surplus:
         have = "has" if len(surplus) == 1 else "have"
         raise InputError(
-            f"{path}: {count(len(surplus), 'row')} {have} more cells than the header has names, so which is which is not known: "
+            f"{path}: {counted(len(surplus), 'row')} {have} more cells than the header has names, so which is which is not known: "
             f"{rows_named(surplus)}. Write decimals with a point, and put in quotes what holds the sign between cells"
         )
 
@@ -277,7 +277,7 @@ def _sheet_rows(path: Path, data: bytes) -> Iterator[dict[str, Any]]:
     if faults:
         raise InputError(
             [
-                f"{path}: {count(len(faults), 'cell')} that the spreadsheet has changed. Format the columns as text before "
+                f"{path}: {counted(len(faults), 'cell')} that the spreadsheet has changed. Format the columns as text before "
                 "you fill them, or write .csv or .json",
                 *faults,
             ]

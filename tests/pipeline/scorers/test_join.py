@@ -128,7 +128,7 @@ def test_of_many_ids_five_are_shown():
     benchmark = Benchmark("rgqa", "b", "", {}, {"x": ITEMS}, frozenset({"a", "u"}))
     said = model({f"z{i:02}": ("red", 0.5) for i in range(23)})
     (unknown,) = faults(benchmark, said, Options(missing="wrong"))
-    assert unknown.startswith("23 ids") and unknown.endswith("z04, and 18 more")
+    assert unknown.startswith("23 ids") and unknown.endswith("z04 and 18 more")
 
 
 def test_confidences_are_needed_where_questions_can_be_rejected():

@@ -205,7 +205,7 @@ def test_a_log_that_names_no_item_is_refused_with_what_to_do(release, tmp_path, 
     rows = [{"doc_id": number, "filtered_resps": "red"} for number in range(6)]
     message = refused(capsys, release, write(tmp_path / "log.json", rows), "--free-text")
     assert (
-        "6 samples name no item, number 1, 2, 3, 4, 5, and 1 more: run the tasks of the release's harness/lmms_eval"
+        "6 samples name no item, number 1, 2, 3, 4, 5 and 1 more: run the tasks of the release's harness/lmms_eval"
         in message
     )
 
