@@ -9,6 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from ..answered import warning_of_declined
+from ..harnesses import EMPTY
 from ..validation import InputError
 from ..version import VERSION
 from .error_words import reason_of
@@ -62,6 +64,7 @@ def run(options: RunOptions) -> ModelRun:
         if samples.keys() - {row["id"] for row in folder.rows}:
             stopped, failed = _ask(options, task, folder, about)
         folder.write_predictions(order)
+        _warn_of_declined(folder.rows, about)
         folder.write_distribution(order)
         about |= _counts(folder, len(samples), asked, failed, options.prices) | {
             "generate": task.config.model_dump(exclude_none=True) | {"max_tokens": options.max_tokens},
@@ -165,6 +168,15 @@ def _evaluate(options: RunOptions, task: Any, model: Any, folder: RunFolder) -> 
     if error and "No space left" in error.message:
         return FULL
     return reason_of(error) if error else "" if logs[0].status == "success" else "Ctrl-C"
+
+
+def _warn_of_declined(rows: Sequence[Mapping[str, Any]], about: dict[str, Any]) -> None:
+    """Warn where many replies have no text, which the model left empty or a filter withheld: they count as abstaining."""
+    answered = [row for row in rows if not row["failure"]]
+    declined = [EMPTY for row in answered if not str(row["prediction"] or "").strip()]
+    if (warning := warning_of_declined(declined, len(answered))) and warning not in about["warnings"]:
+        about["warnings"] = [*about["warnings"], warning]
+        print(f"warning: {warning}", file=sys.stderr)
 
 
 def _session(began: float, seconds: float, replies: int, failed: int) -> dict[str, Any]:
