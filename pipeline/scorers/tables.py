@@ -34,11 +34,14 @@ SEPARATORS = ",;\t"
 # Excel's own first line, which it does not show.
 SEPARATOR_LINE = re.compile(r'"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)
 JSON_LINES = (".jsonl", ".ndjson")
+SUFFIXES = (".json", *JSON_LINES, *DELIMITERS, ".parquet", ".xlsx", ".eval")
 READ = ".json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval (also .gz of these)"
 PICKLED = ", since opening a pickle runs whatever code is in it"
 REFUSED = {".pkl": PICKLED, ".pickle": PICKLED, ".npy": "", ".npz": "", ".xls": ""}
 NAMES_OF_RESULTS = ("predictions",)  # keys under which an object has the rows
 Cells = list[Any]  # of a row; None: empty
+# Tables of benchmarks have images in their cells (VLMEvalKit, MM-UPD), beyond Python's own limit of 128 KiB.
+csv.field_size_limit(1 << 28)
 
 
 class Formula:
