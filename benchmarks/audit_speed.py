@@ -1,8 +1,8 @@
-"""`rgqa leaks` on a made set of yes-or-no questions, in VQA's sizes: five questions a picture, words as rare as in language.
+"""`rgqa audit` on a synthetic set of yes-or-no questions, of VQA's sizes: five questions to an image, words as rare as in language.
 
-    python -m benchmarks.leaks_speed                    100,000 rows
-    python -m benchmarks.leaks_speed --rows 20000       fewer
-    python -m benchmarks.leaks_speed --balance          and its balanced part
+    python -m benchmarks.audit_speed                    100,000 rows
+    python -m benchmarks.audit_speed --rows 20000       fewer
+    python -m benchmarks.audit_speed --balance          and its balanced subset
 
 Seconds on the clock, and of processors (all processes): on a machine with other work to do the latter say more. Limit: two
 minutes on two free cores for 100,000 rows.
@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from pipeline.commands.leaks import LeakOptions, leaks
 
 from benchmarks.harness import command
+from pipeline.commands.audit import AuditOptions, audit
 
 TEMPLATES = (
     "Is the {a} {n} {r} the {m}?",
@@ -56,12 +57,17 @@ def write(path: Path, rows: int) -> None:
 
 def main(rows: int = 100_000, balance: bool = False) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        path, even = Path(folder) / "made.jsonl", Path(folder) / "even.jsonl"
+        path, balanced = Path(folder) / "made.jsonl", Path(folder) / "balanced.jsonl"
         write(path, rows)
         begun, before = time.perf_counter(), os.times()
-        leaks(LeakOptions(str(path), balance=even if balance else None))
+        audit(AuditOptions(str(path), balance=balanced if balance else None))
         used = sum(os.times()[:4]) - sum(before[:4])
-        print(f"{rows:,} rows: {time.perf_counter() - begun:.0f} s on the clock, {used:.0f} s of processors")
+        peak = max(
+            resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        )
+        print(
+            f"{rows:,} rows: {time.perf_counter() - begun:.0f} s on the clock, {used:.0f} s of processors, at most {peak / 1e6:.1f} GB in a process"
+        )
 
 
 if __name__ == "__main__":

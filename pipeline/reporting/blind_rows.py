@@ -14,7 +14,7 @@ from pipeline.core.records import Record, Subset
 ATTACKERS = (*TEXT_ATTACKERS, *REPORT_ONLY_ATTACKERS, "picture", "CLIP score")  # in the order shown
 
 
-class AttackRow(Attack):
+class AttackRow(Attack, kw_only=True):
     """What one attacker reaches: here and under the paper's rules; the limit, if any."""
 
     attacker: str
@@ -24,7 +24,8 @@ class AttackRow(Attack):
 
 class TextFinding(Record):
     """The best attacker of a subset that sees only the text: what it reaches here, with its interval, its limit, and what the
-    best reaches under the paper's rules, which need not be the same attacker; None where that is not known."""
+    best reaches under the paper's rules, which need not be the same attacker; None where that is not known. `too_small`: no attacker
+    was tried, as the subset is too small to measure anything."""
 
     subset: Subset
     here: float
@@ -32,6 +33,7 @@ class TextFinding(Record):
     high: float | None
     limit: float | None
     paper: float | None
+    too_small: bool = False
 
 
 class Finding(Record):
@@ -88,6 +90,7 @@ def finding(attacks: Mapping[Subset, Sequence[AttackRow]]) -> Finding:
                 high=best and best.high,
                 limit=best and best.limit,
                 paper=max(papers, default=None),
+                too_small=best is None,
             )
         )
     worst = max(rows, key=lambda row: row.here)

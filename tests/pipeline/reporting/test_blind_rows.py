@@ -62,4 +62,4 @@ def test_the_finding_is_the_best_that_sees_only_the_text():
 def test_without_the_papers_rules_or_any_attack_there_is_no_such_figure():
     found = finding({"pt-hard": [row(next(iter(TEXT_ATTACKERS)), None)]})
     assert (found.here, found.paper, found.paper_subset) == (0.5, None, "")
-    assert found.rows[0].low is None
+    assert found.rows[0].low is None and found.rows[0].too_small
