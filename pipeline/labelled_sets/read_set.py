@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.auditing.labelled_rows import LabelledRows
+from pipeline.core.column_names import first_of, known_name
 from pipeline.core.errors import Problems, UserError
 from pipeline.labelled_sets.set_files import Rows
 from pipeline.labelled_sets.set_formats import FORMATS, RowsRead, format_of, plain
-from pipeline.scorers.column_names import first_of, known_name
 
 # Of two values the one that counts as 1, if neither is chosen.
 ONES = {"yes", "1", "true", "uq", "unanswerable", "invalid", "positive"}

@@ -16,8 +16,8 @@ import msgspec
 from pipeline.core.errors import OUTSIDE, UserError
 from pipeline.core.files import opened, replacing
 from pipeline.core.hub import hub_or_cache
+from pipeline.core.table_cells import DELIMITERS, decoded_table, named_rows, parsed_cells, sheet_cells
 from pipeline.scorers.json_parts import as_utf8, documents_as_written
-from pipeline.scorers.tables import DELIMITERS, decoded_table, named_rows, parsed_cells, sheet_cells
 from pipeline.scorers.validation import Repeated, loads
 
 PACKED = (b"PK", b"\x1f\x8b")  # how a workbook, a .zip and a .gz begin

@@ -19,9 +19,9 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pipeline.core.column_names import ALIASES, first_of
 from pipeline.core.errors import UserError
 from pipeline.labelled_sets.set_files import Rows
-from pipeline.scorers.column_names import ALIASES, first_of
 
 YES_NO = {"yes": True, "no": False}
 CAN_NOT = {"0": True, "1": False, "false": True, "true": False}  # of a column that says what can be answered

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.column_names import ITEM_ID, first_value
 from .answered import Answered, Options, Scores
-from .column_names import ITEM_ID, first_value
 from .realistic import fpr_at_tpr
 from .sweep import mean_defined
 from .validation import InputError, arrays, each, parse_json, read_bytes

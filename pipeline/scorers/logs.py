@@ -8,9 +8,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ..core.column_names import ITEM_ID, PREDICTION, first_of
 from ..core.errors import some_of
 from .answered import Reading
-from .column_names import ITEM_ID, PREDICTION, first_of
 from .harnesses import CONFIDENCES, EMPTY, FILTERED, HARNESSES, TRUNCATED, Row, Sample, find, mapping
 from .reasoning_marks import final_answer
 from .validation import InputError, no_collection

@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from ..core.column_names import ITEM_ID, PREDICTION, first_of, first_value
 from ..core.errors import counted
+from ..core.table_cells import rows_named
 from .answered import Predictions, Reading
-from .column_names import ITEM_ID, PREDICTION, first_of, first_value
 from .harnesses import EMPTY, TRUNCATED
 from .json_parts import in_parts
 from .labels import COLUMNS, labels_of, with_labels
 from .logs import recognised
 from .reasoning_marks import final_answer
 from .tables import VERSION, WANTED, as_text, rows_of
-from .validation import InputError, number_of, read_bytes, rows_named
+from .validation import InputError, number_of, read_bytes
 
 # Where one of these stands beside `answer`, nobody knows which of the two the model said.
 RIVALS = frozenset(

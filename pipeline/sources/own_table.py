@@ -17,7 +17,7 @@ Columns:
                   can be ranked and perturbed, but not judged
     full_answer, structural, semantic, detailed   optional, as in GQA
 The same checks hold for all four formats. An empty cell, null and NaN are missing; "NA" and "None" are texts. Columns may be
-written with capitals and blanks ("Question ID"), or have another name of `pipeline/scorers/column_names.py` ("image", "id").
+written with capitals and blanks ("Question ID"), or have another name of `pipeline/core/column_names.py` ("image", "id").
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from typing import Any
 
 import msgspec
 
+from pipeline.core.column_names import ALIASES, known_name
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.records import Question, Record, Split, Step
-from pipeline.scorers.column_names import ALIASES, known_name
-from pipeline.scorers.tables import delimited_cells, parquet_cells, sheet_cells, unfit
+from pipeline.core.table_cells import delimited_cells, parquet_cells, sheet_cells, unfit
 from pipeline.sources.json_members import UNREADABLE, fault, repeated
 from pipeline.sources.picture_files import ENDINGS
 
