@@ -25,7 +25,7 @@ from .column_names import ALIASES, known_name
 from .errors import UserError, counted, some_of
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-SEPARATORS = ",;\t"
+SEPARATORS = ",;\t|"
 # Excel's own first line, which it does not show.
 SEPARATOR_LINE = re.compile(r'"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)
 BATCH = 1 << 9  # rows of Parquet that are read together

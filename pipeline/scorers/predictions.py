@@ -21,6 +21,7 @@ from .harnesses import EMPTY, TRUNCATED
 from .json_parts import in_parts
 from .labels import COLUMNS, labels_of, with_labels
 from .logs import recognised
+from .normalize import has_text
 from .reasoning_marks import final_answer
 from .tables import VERSION, WANTED, as_text, rows_of
 from .validation import InputError, number_of, read_bytes
@@ -223,7 +224,7 @@ class _Reader:
         reading = reading._replace(
             failed={**reading.failed, **failed},
             declined=reading.declined
-            or {name: EMPTY for name, place in places.items() if not self.said[place].strip()},
+            or {name: EMPTY for name, place in places.items() if not has_text(self.said[place])},
             repeated=tuple(repeated),
         )
         read = Predictions(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..core.column_names import ALIASES, first_value
+from ..core.column_names import ALIASES, ITEM_ID, PREDICTION, first_of, first_value
 from ..core.errors import counted
 from ..core.table_cells import (
     DELIMITERS,
@@ -18,6 +18,7 @@ from ..core.table_cells import (
     sheet_cells,
     unfit,
 )
+from .harnesses import HARNESSES
 from .json_parts import list_key, parse_documents, parse_list
 from .logs import samples_of
 from .validation import InputError, parse_json
@@ -58,6 +59,10 @@ def rows_of(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
         return value, ""
     if (samples := samples_of(value, path)) is not None:
         return samples, ""
+    if (first_of(ITEM_ID, value) and first_of(PREDICTION, value)) or any(
+        one.writes(value) for one in HARNESSES.values()
+    ):
+        return [value], ""  # JSON Lines of one line
     if (key := list_key(value, NAMES_OF_RESULTS)) is None:
         raise InputError(f"{path}: {WANTED}")
     return value[key], str(first_value(value, VERSION) or "")
