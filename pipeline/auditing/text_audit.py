@@ -203,7 +203,8 @@ def attack_texts(
     # A test is the task without an attacker.
     tasks: list[tuple[By, str]] = [(key, "") for key in by]
     for name in ATTACKERS:
-        tasks += [(key, name) for key in by if name in attacks[key] and name not in unknown]
+        more: list[tuple[By, str]] = [(key, name) for key in by if name in attacks[key]]
+        tasks += [] if name in unknown else more
     workers = min(threads(), len(tasks)) if parallel else 1
     results = ordered_map(_attack, tasks, partial(_Target, rows, settings, known), workers, 1)
     if parallel:
