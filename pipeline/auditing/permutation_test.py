@@ -72,7 +72,7 @@ class RowsToTest(NamedTuple):
     def at(self, keep: np.ndarray) -> RowsToTest:
         units = None if self.units is None else self.units[keep]
         return RowsToTest(
-            [self.texts[i] for i in keep], {k: v[keep] for k, v in self.clusters.items()}, units
+            [str(self.texts[i]) for i in keep], {k: v[keep] for k, v in self.clusters.items()}, units
         )
 
 

@@ -140,7 +140,7 @@ def audit_items(
         The figures of each subset that has items.
     """
     counts = Counter(row.subset for row in read_jsonl(items, _OfSubset))
-    present = [subset for subset in SUBSETS if subset in counts]
+    present: list[Subset] = [subset for subset in SUBSETS if subset in counts]
     side_by_side = max(1, min(threads(), len(present), AT_ONCE // max(counts.values(), default=1)))
     results = ordered_map(_audit, present, partial(_Known, items, pictures, p, known), side_by_side, 1)
     return dict(zip(present, track(results, "audit", len(present), "subset"), strict=True))

@@ -117,7 +117,10 @@ def start_features(texts: Sequence[str]) -> Any:
 
 
 ATTACKERS = TEXT_ATTACKERS | REPORT_ONLY_ATTACKERS
-KNOW_THE_SOURCE = ("other questions", "verbatim")  # attackers that need the questions of the source
+KNOW_THE_SOURCE: tuple[str, ...] = (
+    "other questions",
+    "verbatim",
+)  # attackers that need the questions of the source
 # Attackers whose high scores stand for neither label: they never saw one.
 UNSIGNED = ("language model", *UNLEARNED)
 

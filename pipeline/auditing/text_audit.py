@@ -22,7 +22,7 @@ from pipeline.auditing.attackers import UNLEARNED, Attack, Folds, attack, text_g
 from pipeline.auditing.known_questions import KnownQuestions
 from pipeline.auditing.labelled_rows import LabelledRows
 from pipeline.auditing.margins import Margin, margin_of
-from pipeline.auditing.permutation_test import MaxTest, RowsToTest, max_test
+from pipeline.auditing.permutation_test import MAX_ROWS, MaxTest, RowsToTest, max_test
 from pipeline.auditing.predictive_words import PredictiveWord, predictive_words
 from pipeline.auditing.text_attackers import ATTACKERS, KNOW_THE_SOURCE, UNSIGNED
 from pipeline.core.engine import ordered_map, threads
@@ -84,7 +84,7 @@ class TextAudit(TextAttacks):
             attacker predicts the label beyond chance; "predictable": at least one does.
         p_value: The smallest p value of the tests, corrected for their number; null where none was made.
         strongest: Of each kind of folds the attacker whose interval begins highest, or who reaches most if none is above 0.5.
-        words: Words that one label has more often than chance would have it.
+        words: Words that one label has more often than chance would have it; of up to 10,000 rows only if the finding is "predictable".
         text_margin, image_margin: How unequal the labels are within a text and within an image; `one` counts as UQ.
     """
 
@@ -142,6 +142,9 @@ def audit_texts(
     labels = (rows.labels == 1).tolist()
     margin = margin_of(zip(rows.texts, labels, strict=True))
     p_value = corrected(found.tests.values())
+    finding = finding_of(found.too_small, margin, p_value)
+    # In small sets the normal approximation behind the words alone would list too many by chance.
+    has_words = finding == "predictable" or (finding == "chance" and len(rows) > MAX_ROWS)
     return TextAudit(
         attacks=found.attacks,
         tests=found.tests,
@@ -158,10 +161,10 @@ def audit_texts(
         repeated=0 if rows.images is None else len(rows) - len(counts),
         contradicted=0 if rows.images is None else sum(both),
         left_out=about.left_out,
-        finding=finding_of(found.too_small, margin, p_value),
+        finding=finding,
         p_value=p_value,
         strongest={key: strongest(attacks) for key, attacks in found.attacks.items()},
-        words=[] if found.too_small else predictive_words(rows),
+        words=predictive_words(rows) if has_words else [],
         text_margin=margin,
         image_margin=None if rows.images is None else margin_of(zip(rows.images, labels, strict=True)),
     )
@@ -187,8 +190,8 @@ def attack_texts(
         meaning: What the labels 0 and 1 stand for, for messages.
     """
     reason = too_small(rows, settings.folds, meaning)
-    unknown = KNOW_THE_SOURCE if known is None else ()
-    not_tried = dict.fromkeys(unknown, "the questions of the source are not known")
+    unknown: tuple[str, ...] = KNOW_THE_SOURCE if known is None else ()
+    not_tried: dict[str, str] = dict.fromkeys(unknown, "the questions of the source are not known")
     attacks: dict[By, dict[str, Attack]] = {}
     for key in by:
         none = Attack(auroc=None, low=None, high=None, groups=len(set(_groups(rows, key).tolist())))
@@ -199,7 +202,9 @@ def attack_texts(
         return TextAttacks(attacks=attacks, tests=tests, not_tried=not_tried, too_small=reason)
     # A test is the task without an attacker.
     tasks: list[tuple[By, str]] = [(key, "") for key in by]
-    tasks += [(key, name) for name in ATTACKERS for key in by if name in attacks[key] and name not in unknown]
+    for name in ATTACKERS:
+        more: list[tuple[By, str]] = [(key, name) for key in by if name in attacks[key]]
+        tasks += [] if name in unknown else more
     workers = min(threads(), len(tasks)) if parallel else 1
     results = ordered_map(_attack, tasks, partial(_Target, rows, settings, known), workers, 1)
     if parallel:

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -41,7 +41,8 @@ class LabelledSet(LabelledRows):
 
     def at(self, keep: Sequence[int] | np.ndarray) -> LabelledSet:
         """The rows at these places, in this order."""
-        return replace(LabelledRows.at(self, keep), places=self.places[np.asarray(keep, int)])
+        rows = cast(LabelledSet, LabelledRows.at(self, keep))
+        return replace(rows, places=self.places[np.asarray(keep, int)])
 
 
 class Columns(NamedTuple):

@@ -1,4 +1,4 @@
-"""Each known form by a small file of its exact layout (where the layouts are from: set_forms.py)."""
+"""Each known format by a small file of its exact layout (where the layouts are from: set_formats.py)."""
 
 import json
 
