@@ -32,8 +32,8 @@ class SmallServer(ThreadingHTTPServer):
     fault = (
         ""  # of the requests in `failing`, and from `dead_after` on, instead of `status`: a method of Handler
     )
-    spoilt = {}  # replaces parts of the choice in every reply beside the probe's
-    spoilt_probe = {}  # the same of the probe's replies
+    spoilt: ClassVar = {}  # replaces parts of the choice in every reply beside the probe's
+    spoilt_probe: ClassVar = {}  # the same of the probe's replies
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
