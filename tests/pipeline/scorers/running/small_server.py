@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 from pipeline.scorers.running.probe import QUESTION, square
 
