@@ -17,6 +17,8 @@ from tests.pipeline.scorers.conftest import ROWS, answered, model, vqa_answered
 RISKS, COSTS = (0.6, 0.1, 0.3, 0.0), (1, 10)
 OPTIONS = Options(risks=RISKS, costs=COSTS, part="all")
 
+pytestmark = pytest.mark.usefixtures("few_pairs_are_enough")
+
 
 def items_and_answers(count, levels, seed=0):
     """Half AQs, of dev and test; confidences with ties if there are few levels of them."""
