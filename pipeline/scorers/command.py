@@ -79,7 +79,7 @@ def read(
             name = f"{path.resolve().parent.name}/{names[number]}"
             read_models[number] = read_models[number]._replace(name=name)
     options = _with_groups(options._replace(**files), arguments, benchmark)
-    groups = options.scores or (*available(benchmark), EFFICIENCY)
+    groups = (*(options.scores or available(benchmark)), EFFICIENCY)
     has_dev = any(model.dev for model in read_models) or (
         options.part == "test" and options.mode != "parity" and _has_dev(benchmark, read_models)
     )
