@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from ..core.errors import EXAMPLES_PER_KIND, count
+from ..core.errors import EXAMPLES_PER_KIND, counted
 
 
 class ComparedItems(NamedTuple):
@@ -38,8 +38,10 @@ class ComparedItems(NamedTuple):
             for name in named
         ]
         if more := len(lacking) - len(shown):
-            parts.append(f"{count(more, 'other has', 'others have')} as many or more")
-        return f"compared on the {self.items:,} of {count(self.of, 'item')} that all have: {', '.join(parts)}"
+            parts.append(f"{counted(more, 'other has', 'others have')} as many or more")
+        return (
+            f"compared on the {self.items:,} of {counted(self.of, 'item')} that all have: {', '.join(parts)}"
+        )
 
 
 def compared_items(wanted: Collection[str], predicted: Mapping[str, Collection[str]]) -> ComparedItems:
@@ -56,6 +58,4 @@ def compared_items(wanted: Collection[str], predicted: Mapping[str, Collection[s
     """
     there = {name: frozenset(wanted).intersection(ids) for name, ids in predicted.items()}
     common = frozenset(wanted).intersection(*there.values())
-    return ComparedItems(
-        len(common), len(frozenset(wanted)), {name: len(ids) for name, ids in there.items()}
-    )
+    return ComparedItems(len(common), len(frozenset(wanted)), {name: len(ids) for name, ids in there.items()})

@@ -181,7 +181,8 @@ def without_effect(
         why["part"] = "the benchmark has no parts"
     if "selective" not in groups:
         why |= dict.fromkeys(
-            ("risks", "costs"), "no score that is shown uses it; add --full, --json FILE or --scores selective"
+            ("risks", "costs"),
+            "no score that is shown uses it; add --full, --json FILE or --scores selective",
         )
     if groups and not {"pairs", "answerability"}.intersection(groups):
         why["threshold"] = "no score that is shown uses it; add --full, --json FILE or --scores pairs"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ...core.atomic_files import write_text
-from ...core.errors import count
+from ...core.errors import counted
 from ...core.errors import run as exit_on_error
 from .. import command
 from ..answered import Options, Predictions
@@ -133,7 +133,7 @@ def _draw_if_new(
     if drawn := draw(benchmark, models, how, plots):
         record = {"made_from": wanted, "plots": [path.name for path in drawn]}
         write_text(made, json.dumps(record, indent=2) + "\n")
-        print(f"run: {count(len(drawn), 'plot')} -> {plots}", file=sys.stderr)
+        print(f"run: {counted(len(drawn), 'plot')} -> {plots}", file=sys.stderr)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...core.errors import count
+from ...core.errors import counted
 from ..validation import InputError
 from ..version import VERSION
 from .error_words import reason_of
@@ -87,10 +87,10 @@ def run(options: RunOptions) -> ModelRun:
 def _drawn(task: Any, every: Sequence[str]) -> str:
     """Say what --limit takes of the questions."""
     pairs = task.metadata["pairs"]
-    whole = f" in {count(pairs, 'pair')}" if pairs else ""
+    whole = f" in {counted(pairs, 'pair')}" if pairs else ""
     return (
-        f"run: {count(len(task.dataset), 'question')}{whole}, drawn at random from a benchmark of "
-        f"{count(len(every), 'item')}"
+        f"run: {counted(len(task.dataset), 'question')}{whole}, drawn at random from a benchmark of "
+        f"{counted(len(every), 'item')}"
     )
 
 

@@ -10,7 +10,6 @@ from pipeline.scorers.validation import InputError
 from pipeline.scorers.version import VERSION
 from tests.pipeline.scorers.conftest import ROWS, model, predictions, refused, run, scored, write
 
-
 pytestmark = pytest.mark.usefixtures("few_pairs_are_enough")  # the release here has three
 
 
@@ -91,7 +90,9 @@ def test_which_file_has_how_many_items_is_told_and_the_complete_one_is_not_blame
     run(release, full, small, "--missing", "drop", "--bootstrap", "0", "--part", "all", "--full")
     shown = capsys.readouterr().out
     assert "full has all, small has 4" in shown
-    assert not [line for line in shown.splitlines() if line.startswith("full on") and "without a prediction" in line]
+    assert not [
+        line for line in shown.splitlines() if line.startswith("full on") and "without a prediction" in line
+    ]
     again = write(tmp_path / "again.json", predictions())
     assert "compared" not in scored(tmp_path, release, full, again, "--missing", "drop", "--bootstrap", 0)
 

@@ -105,7 +105,13 @@ def test_an_option_without_effect_is_refused_by_name(release, tmp_path, capsys, 
 
 @pytest.mark.parametrize(
     "words",
-    ["--costs 5 --full", "--risks 0.3 --json s.json", "--threshold 0.3 --part all", "--threshold 0.3 --part dev", "--mode parity"],
+    [
+        "--costs 5 --full",
+        "--risks 0.3 --json s.json",
+        "--threshold 0.3 --part all",
+        "--threshold 0.3 --part dev",
+        "--mode parity",
+    ],
 )
 def test_an_option_with_an_effect_is_taken(release, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
