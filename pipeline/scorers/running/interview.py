@@ -181,7 +181,7 @@ async def _generate(messages: list[ChatMessage], config: GenerateConfig, raw: li
         said = final_answer(text)
         update: dict[str, Any] = {"message": message}
         if said.is_truncated:
-            update["stop_reason"] = CUT[0]
+            update["stop_reason"] = TRUNCATED[0]
         heard.append(
             output.model_copy(update={"choices": [choice.model_copy(update=update)], "completion": said.text})
         )
