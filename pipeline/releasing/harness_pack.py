@@ -23,7 +23,7 @@ try:
     try:
         from rgqa_scorers.running.registry import checked, release_task
     except ModuleNotFoundError as error:
-        if error.name != "rgqa_scorers":
+        if str(error.name).split(".")[0] != "rgqa_scorers":
             raise
         # The whole project has the same code.
         from pipeline.scorers.running.registry import checked, release_task

@@ -195,9 +195,10 @@ def without_effect(
     suited = [name for name, (_, kinds) in GROUPS.items() if benchmark.kind in kinds] + [EFFICIENCY]
     for text in given.get("extra", ()):
         name = text.partition("=")[0]
-        if name in EXTRAS and (group := EXTRAS[name].group) not in suited:
+        group = EXTRAS[name].group if name in EXTRAS else EFFICIENCY
+        if group not in suited:
             found.append(no_effect(f"--extra {name}", f"its scores ({group}) are not for such a benchmark"))
-        elif name in EXTRAS and group not in groups and options.scores:
+        elif group not in groups:
             found.append(no_effect(f"--extra {name}", f"--scores leaves out {group}"))
     return found
 
