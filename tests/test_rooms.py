@@ -31,7 +31,7 @@ ROOMS: dict[str, str] = {
     "pipeline/collecting": "judge counting sources annotation/study simulation",
     "pipeline/auditing": "words programs judge counting sources scorers screening simulation",
     "pipeline/leaks": "auditing balancing scorers",
-    "pipeline/releasing": "auditing scorers",
+    "pipeline/releasing": "auditing scorers annotation/study",
     "pipeline/leaderboard": "releasing scorers",
     "pipeline/reporting": (
         "words programs judge sources encoders auditing releasing scorers seeing annotation/study"

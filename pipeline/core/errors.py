@@ -83,16 +83,6 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def no_effect(option: str, reason: str) -> str:
-    """Return the message that refuses an option which changes nothing beside the others.
-
-    Example:
-        >>> no_effect("--samples", "recipe verbal asks once")
-        '--samples has no effect: recipe verbal asks once; leave it out'
-    """
-    return f"{option} has no effect: {reason}; leave it out"
-
-
 def some_of(names: Collection[object], most: int = EXAMPLES_PER_KIND) -> str:
     """Return the first few of many names, and how many more there are.
 
@@ -102,6 +92,16 @@ def some_of(names: Collection[object], most: int = EXAMPLES_PER_KIND) -> str:
     """
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(map(str, [*names][:most])) + more
+
+
+def no_effect(option: str, reason: str) -> str:
+    """Return the message that refuses an option which changes nothing beside the others.
+
+    Example:
+        >>> no_effect("--samples", "recipe verbal asks once")
+        '--samples has no effect: recipe verbal asks once; leave it out'
+    """
+    return f"{option} has no effect: {reason}; leave it out"
 
 
 # What the machine, not the program, is to blame for, and what the user can do.

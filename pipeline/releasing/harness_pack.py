@@ -68,7 +68,7 @@ dev. RELEASE is a relative path here, as inspect_ai finds no file by another:
 `rgqa-run`, of the same installation, does this in one command, with other prompts and with confidences.
 """
 APART = """
-The pictures are not in this release. For lmms-eval, `RGQA_PICTURES` names their folder; for VLMEvalKit, put them into
+The pictures are not in this release. For lmms-eval, `RGQA_PICTURES` names their folder, which the wheel in `RELEASE/scorers` reads; for VLMEvalKit, put them into
 `~/LMUData/images/rgqa_openended`; for inspect_ai, add `-T pictures=FOLDER`, a full path.
 """
 

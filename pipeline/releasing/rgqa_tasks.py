@@ -36,15 +36,22 @@ def pictures(row: Mapping[str, Any]) -> list[Any]:
     """The item's picture, from its row or else from the folder of pictures.
 
     Raises:
-        FileNotFoundError: it is in neither.
+        FileNotFoundError: it is in neither. ImportError: the release's wheel is not installed, which reads the folder.
+        ValueError: the file is damaged, or of a kind that is refused.
     """
     if "image" in row:
         return [row["image"].convert("RGB")]
-    from PIL import Image, ImageOps
+    # The wheel in RELEASE/scorers, which reads the logs too, loads images as annotators saw them.
+    try:
+        from rgqa_scorers.core.images import WHITE, image_files, load_rgb  # pyright: ignore[reportMissingImports]
+    except ImportError as error:
+        raise ImportError(
+            f"{error}: loading images needs the wheel of the release: pip install RELEASE/scorers/*.whl"
+        ) from error
 
     folder = Path(os.environ.get(PICTURES, "."))
-    for path in sorted(folder.glob(f"{row['picture_id']}.*")):
-        return [ImageOps.exif_transpose(Image.open(path)).convert("RGB")]
+    if path := image_files(folder)[0].get(row["picture_id"]):
+        return [load_rgb(path, background=WHITE)]
     raise FileNotFoundError(
         f"no picture {row['picture_id']} in {folder.resolve()}; set {PICTURES} to their folder"
     )

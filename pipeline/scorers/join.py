@@ -16,7 +16,8 @@ from .labels import unlabelled
 from .matching import verdicts
 from .validation import InputError
 
-SHOWN = 20
+# Ids that are named of many.
+SHOWN = 5
 
 
 def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> Iterator[str]:

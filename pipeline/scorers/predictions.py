@@ -129,13 +129,13 @@ class _Reader:
             return False
         if not (confidence := self._confidences(values)):
             return False
-        said = [*map(self._final, said)]
-        if None in said:
+        answers = [text for text in map(self._final, said) if text is not None]
+        if len(answers) < len(said):
             return False
         numbers = range(self.count + 1, self.count + len(rows) + 1)
         self.names += map(str, names)
         self.numbers += numbers
-        self.said += said
+        self.said += answers
         self.confidence += confidence
         self.unsure += numbers if math.isnan(confidence[0]) else ()
         return True

@@ -4,7 +4,7 @@
     questions.xlsx     one sheet, with a header; cells that hold ids or answers are text, not numbers
     questions.parquet  columns of text
     questions.jsonl    one object a line
-    images/            the pictures (JPEG, PNG, WebP, GIF, BMP), in this folder itself
+    images/            the pictures (JPEG, PNG, WebP, GIF, BMP, AVIF), in this folder itself
     sceneGraphs/<split>_sceneGraphs.json      optional, as GQA writes them, keyed by picture id
 
 Columns:
@@ -35,9 +35,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pipeline.core.errors import OUTSIDE, Problems
+from pipeline.core.images import without_suffix
 from pipeline.core.records import Question, Record, Split, Step
 from pipeline.sources.json_members import UNREADABLE, fault, repeated
-from pipeline.sources.picture_files import ENDINGS
 
 if TYPE_CHECKING:
     import pandas as pd  # loaded where a table needs it, as GQA's files do not: half of what ingest has to load
@@ -89,7 +89,7 @@ def questions(
     for _, (_, row) in sorted(table.items()):
         fields: dict[str, Any] = msgspec.structs.asdict(row) | {"split": row.split or default}
         if fields["split"] in splits:
-            yield Question(picture_id=_picture_id(fields.pop("picture")), **fields)
+            yield Question(picture_id=without_suffix(fields.pop("picture")), **fields)
 
 
 def in_its_place(source: Path) -> str:
@@ -108,11 +108,6 @@ def in_its_place(source: Path) -> str:
             )
             told += f"{path.name} is {what}; "
     return told
-
-
-def _picture_id(picture: str) -> str:
-    stem, dot, ending = picture.rpartition(".")
-    return stem if dot and f".{ending.lower()}" in ENDINGS else picture
 
 
 def _checked(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:

@@ -1,9 +1,12 @@
+import sys
 from hashlib import sha256
 
 import datasets
 import pytest
 from PIL import Image
 
+import pipeline.core.images
+import pipeline.scorers  # noqa: F401
 from pipeline.releasing.rgqa_tasks import once, pictures, prompt, results, target
 
 
@@ -21,7 +24,15 @@ def test_each_item_is_asked_once_pair_by_pair_in_an_order_that_does_not_depend_o
     assert asked == [*dict.fromkeys(expected)] and sorted(asked) == [*"abcde"]
 
 
+def test_without_the_wheel_a_folder_of_pictures_says_what_to_install(tmp_path):
+    with pytest.raises(ImportError, match=r"pip install RELEASE/scorers/\*.whl"):
+        pictures({"picture_id": "n1"})
+
+
 def test_the_picture_comes_from_the_row_or_from_a_folder(tmp_path, monkeypatch):
+    # As in the wheel, which has core in the package of the scorers.
+    for name, here in {"": "scorers", ".core": "core", ".core.images": "core.images"}.items():
+        monkeypatch.setitem(sys.modules, f"rgqa_scorers{name}", sys.modules[f"pipeline.{here}"])
     assert [p.mode for p in pictures({"image": Image.new("L", (2, 3)), "picture_id": "n1"})] == ["RGB"]
     Image.new("L", (2, 3)).save(tmp_path / "n1.png")
     monkeypatch.setenv("RGQA_PICTURES", str(tmp_path))
