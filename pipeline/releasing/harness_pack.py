@@ -14,31 +14,30 @@ from pipeline.releasing.vlmevalkit_table import write_table
 INSPECT = '''\
 """The items of the release that this file is in, as a task of inspect_ai; ../README.md has the commands."""
 
-from importlib import import_module
 from pathlib import Path
 
 from inspect_ai import Task, task
 from inspect_ai._util.error import PrerequisiteError
 
-# The wheel of this release, or the whole project, which has the same code.
-for home in ("rgqa_scorers", "pipeline.scorers"):
+try:
     try:
-        registry = import_module(f"{home}.running.registry")
-        break
+        from rgqa_scorers.running.registry import checked, release_task
     except ModuleNotFoundError as error:
-        if not home.startswith(str(error.name).split(".")[0]):
-            raise PrerequisiteError(f"{error.name} is not installed: pip install {error.name}") from None
-else:
-    raise PrerequisiteError(
-        'rgqa_scorers is not installed: install RELEASE/scorers/WHEEL, the file there, with its extra inspect'
-    )
+        if str(error.name).split(".")[0] != "rgqa_scorers":
+            raise
+        # The whole project has the same code.
+        from pipeline.scorers.running.registry import checked, release_task
+except ModuleNotFoundError as error:
+    told = f"{error.name} is not installed: pip install {error.name}"
+    if str(error.name).split(".")[0] == "pipeline":
+        told = "rgqa_scorers is not installed: install RELEASE/scorers/WHEEL, the file there, with its extra inspect"
+    raise PrerequisiteError(told) from None
 RELEASE = Path(__file__).resolve().parents[2]
 
 
 @task
 def rgqa(part: str = "test", prompt: str = "refuse", recipe: str = "refusal", pictures: str = "") -> Task:
-    make = registry.checked(registry.release_task)
-    return make(RELEASE, part=part, prompt=prompt, recipe=recipe, pictures=pictures)
+    return checked(release_task)(RELEASE, part=part, prompt=prompt, recipe=recipe, pictures=pictures)
 '''
 README = """\
 # Ask a model with the harness you have

@@ -70,6 +70,11 @@ def best_dual_threshold(
     return float(thresholds[np.flatnonzero(total >= total.max() - 1e-9)[0]])
 
 
+def has_enough_pairs(answered: Answered) -> bool:
+    """Are there enough pairs for a score of them?"""
+    return answered.has_pairs and len(pairs(*answered.paired)[0]) >= FEWEST_PAIRS
+
+
 def pairs_group(answered: Answered, options: Options) -> Scores:
     """Score pairs: dual accuracy with a threshold for each pair, and with one for all.
 
@@ -81,7 +86,7 @@ def pairs_group(answered: Answered, options: Options) -> Scores:
             "absent": "the benchmark does not say which AQ and UQ belong together (a release folder does)"
         }
     count = len(pairs(*answered.paired)[0])
-    if count < FEWEST_PAIRS:
+    if not has_enough_pairs(answered):
         return {"pairs": count, "absent": f"too few pairs ({count}); wanted {FEWEST_PAIRS} or more"}
     threshold = best_dual_threshold(*answered.dev.paired) if answered.dev else options.threshold
     return {

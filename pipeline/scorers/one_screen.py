@@ -22,7 +22,8 @@ MORE = "more: --full (every score), --by category (kinds of items), --json FILE 
 
 def screen_of(report: Report, further: Collection[str] = ()) -> str:
     """The whole screen; below it the groups in `further`."""
-    lines = [*textwrap.wrap(benchmark_line(report), WIDTH), _what_numbers_are(report.options), ""]
+    lines = [*textwrap.wrap(benchmark_line(report), WIDTH), _what_numbers_are(report.options)]
+    lines += [*(textwrap.wrap(report.compared.sentence, WIDTH) if report.compared else ()), ""]
     lines += _single(report.models[0]) if len(report.models) == 1 else _several(report)
     if notes := [line for model in report.models for line in _notes(model, len(report.models) > 1)]:
         lines += ["", *(textwrap.shorten(note, WIDTH, placeholder=" ...") for note in notes[:MOST])]

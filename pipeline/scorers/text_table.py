@@ -21,6 +21,7 @@ PLAIN = ("threshold", "distribution", "latency_", "items_per_second", "peak_memo
 def text_of(report: Report) -> str:
     """The full print: every model, every subset, the differences, and all models side by side."""
     lines = [f"{benchmark_line(report)}; numbers in % unless said otherwise"]
+    lines += [report.compared.sentence] if report.compared else []
     for model in report.models:
         lines += _model(model)
     for difference in report.differences:
@@ -63,8 +64,10 @@ def oddities(counts: Scores) -> Iterator[str]:
     """What of a subset was not answered as it should be."""
     if counts["missing"]:
         yield f"{counts['missing']:,} MISSING, counted as accepted with a wrong answer"
-    if counts["left_out"]:
-        yield f"{counts['left_out']:,} without a prediction LEFT OUT"
+    if own := counts["left_out"] - counts["left_out_for_others"]:
+        yield f"{own:,} without a prediction LEFT OUT"
+    if counts["left_out_for_others"]:
+        yield f"{counts['left_out_for_others']:,} LEFT OUT because another file has no prediction for them"
     if counts["says_uq"]:
         yield f'{counts["says_uq"]:,} answers read "UQ": never right as an answer (--free-text reads them as abstentions)'
 

@@ -6,7 +6,10 @@ import os
 import re
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies_environment, proxy_bypass_environment
+from urllib.request import (
+    getproxies_environment,
+    proxy_bypass_environment,  # pyright: ignore[reportAttributeAccessIssue]
+)
 
 LOCAL = ("hf", "hf-vqa", "hf-vlm", "mockllm")  # models that run in this process
 SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD")  # in names of environment variables

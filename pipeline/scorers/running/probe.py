@@ -103,7 +103,7 @@ async def probe(model: Any, recipe: ConfidenceRecipe, most: int = 64, blind: boo
             if not truncated[0]:
                 _check(model, recipe, reply)
             at_once &= len(reply.choices) > 1
-        replies.append(final_answer(reply.completion).text.strip().lower())
+        replies.append(final_answer(reply.choices[0].message.text).text.strip().lower())
     if all(truncated):
         raise InputError(await _too_few_tokens(model, recipe, most))
     return Found(at_once or not recipe.several, tuple(_warnings(model, replies, truncated, most, blind)))
@@ -125,13 +125,20 @@ def _warnings(
 def _is_truncated(reply: Any) -> bool:
     """Did the tokens end before an answer, or in its middle?"""
     choice = reply.choices[0]
-    return choice.stop_reason in TRUNCATED or (not reply.completion.strip() and _thought(choice.message))
+    answer = final_answer(choice.message.text)
+    return (
+        choice.stop_reason in TRUNCATED
+        or answer.is_truncated
+        or (not answer.text.strip() and _thought(choice.message))
+    )
 
 
 def _thought(message: Any) -> bool:
-    """Does a message hold thoughts of a reasoning model?"""
-    content = getattr(message, "content", "")
-    return not isinstance(content, str) and any(getattr(part, "type", "") == "reasoning" for part in content)
+    """Does a message hold reasoning, in a field of its own or in its text?"""
+    content = message.content
+    parts = [] if isinstance(content, str) else content
+    reasons = any(getattr(part, "type", "") == "reasoning" for part in parts)
+    return reasons or final_answer(message.text).text.strip() != message.text.strip()
 
 
 async def _too_few_tokens(model: Any, recipe: ConfidenceRecipe, most: int) -> str:
@@ -143,9 +150,7 @@ async def _too_few_tokens(model: Any, recipe: ConfidenceRecipe, most: int) -> st
         choice = reply.choices[0]
     except Exception:
         return f"{what}; take --max-tokens {roomy}. Nothing was asked"
-    thinks = (
-        "; it is a reasoning model" if _thought(choice.message) or choice.message.text.count("<think") else ""
-    )
+    thinks = "; it is a reasoning model" if _thought(choice.message) else ""
     if _is_truncated(reply):
         return f"{what}, and one of {roomy} tokens was, too{thinks}; take --max-tokens {4 * roomy}, or switch its reasoning off. Nothing was asked"
     used = reply.usage.output_tokens if reply.usage else 0

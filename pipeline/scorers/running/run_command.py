@@ -80,7 +80,7 @@ def _score(done: ModelRun, options: RunOptions, draw: Draw | None) -> None:
         "--json",
         str(folder / "scores.json"),
     ]
-    arguments += ["--missing", "wrong", "--part", "dev" if options.part == "dev" else "test"]
+    arguments += ["--missing", "wrong", *(["--part", "dev"] if options.part == "dev" else [])]
     parsed = score_parser("rgqa score").parse_args(
         [*arguments, *(f"--subset={name}" for name in options.subsets)]
     )

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import ClassVar
+from types import MappingProxyType
 
 from pipeline.scorers.running.probe import QUESTION, square
 
@@ -30,11 +30,10 @@ class SmallServer(ThreadingHTTPServer):
     words, mutter = "out of order", ""  # of an error; after each answer
     greedy = True  # several replies at temperature 0
     several = True  # several replies at all
-    fault = (
-        ""  # of the requests in `failing`, and from `dead_after` on, instead of `status`: a method of Handler
-    )
-    spoilt: ClassVar = {}  # replaces parts of the choice in every reply beside the probe's
-    spoilt_probe: ClassVar = {}  # the same of the probe's replies
+    # Of the requests in `failing`, and from `dead_after` on, instead of `status`: a method of Handler.
+    fault = ""
+    spoilt = MappingProxyType({})  # replaces parts of the choice in every reply beside the probe's
+    spoilt_probe = MappingProxyType({})  # the same of the probe's replies
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)

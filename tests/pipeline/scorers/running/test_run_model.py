@@ -163,10 +163,8 @@ THOUGHTS = {"role": "assistant", "content": None, "reasoning_content": "It looks
     ],
 )
 def test_a_reasoning_model_that_runs_out_of_tokens_is_asked_nothing(options, message):
-    with (
-        small_server(spoilt_probe={"message": message, "finish_reason": "length"}) as server,
-        pytest.raises(InputError) as error,
-    ):
+    how = {"message": message, "finish_reason": "length"}
+    with small_server(spoilt_probe=how) as server, pytest.raises(InputError) as error:
         run(options(server, recipe="refusal"))
     (problem,) = error.value.problems
     assert "--max-tokens 64" in problem and "--max-tokens 8192" in problem
