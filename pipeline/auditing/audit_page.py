@@ -20,7 +20,6 @@ def audit_markdown(report: AuditReport) -> str:
         HERE / "audit.md.jinja",
         {"rounded": rounded},
         report=report,
-        paper_table=attack_table(report.paper_rules),
         agreement=agreement_markdown(report.judge_against_source),
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -21,8 +20,9 @@ from pipeline.auditing.reliability import Reliability
 from pipeline.auditing.screen_check import Screening
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS, TOLD_APART
 from pipeline.core.engine import ordered_map, threads
-from pipeline.core.files import read_jsonl
+from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.params import Params
+from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import SUBSETS, Item, Record, Subset
@@ -89,11 +89,9 @@ class SubsetAudit(Record):
 
 
 class AuditReport(Record):
-    """audit.json. `paper_rules`: the same figures under the paper's rules, {} without a complete truth; `yields`: the
-    report of each stage; `table`: of the attackers, in Markdown, for the card."""
+    """audit.json. `yields`: the report of each stage; `table`: of the attackers, in Markdown, for the card."""
 
     subsets: dict[Subset, SubsetAudit]
-    paper_rules: dict[Subset, SubsetAudit]
     yields: dict[str, Any] = msgspec.field(name="yield")
     screen_against_truth: dict[Subset, Screening]
     estimates_against_truth: dict[Subset | Literal["all"], Reliability]
@@ -103,31 +101,32 @@ class AuditReport(Record):
 
 
 def audit_items(
-    files: Sequence[Path],
+    items: Path,
     pictures: Mapping[str, np.ndarray],
     p: AuditParams,
     known: KnownQuestions | None = None,
-) -> list[dict[Subset, SubsetAudit]]:
-    """Audit each subset that has items, of each of several files of items: as many at a time as there are cores, and no more
-    than come to AT_ONCE items.
+) -> dict[Subset, SubsetAudit]:
+    """Audit each subset of a file of items: as many subsets at a time as there are cores, and no more than come to AT_ONCE items.
 
     Args:
-        pictures: vectors [d] by id. known: the source's questions, if attackers know them.
+        items: JSON Lines of `Item`.
+        pictures: Vectors [d] by image id.
+        known: The source's questions, if attackers know them.
+
+    Returns:
+        The figures of each subset that has items.
     """
-    there = [Counter(row.subset for row in read_jsonl(path, _OfSubset)) for path in files]
-    present: list[tuple[Path, Subset]] = [
-        (path, subset)
-        for path, counts in zip(files, there, strict=True)
-        for subset in SUBSETS
-        if subset in counts
-    ]
-    largest = max(chain.from_iterable(counts.values() for counts in there), default=1)
-    side_by_side = max(1, min(threads(), len(present), AT_ONCE // largest))
-    results = ordered_map(_audit, present, partial(_Known, pictures, p, known), side_by_side, 1)
-    audits = dict(zip(present, track(results, "audit", len(present), "subset"), strict=True))
-    return [
-        {subset: audits[path, subset] for subset in SUBSETS if (path, subset) in audits} for path in files
-    ]
+    counts = Counter(row.subset for row in read_jsonl(items, _OfSubset))
+    present = [subset for subset in SUBSETS if subset in counts]
+    side_by_side = max(1, min(threads(), len(present), AT_ONCE // max(counts.values(), default=1)))
+    results = ordered_map(_audit, present, partial(_Known, items, pictures, p, known), side_by_side, 1)
+    return dict(zip(present, track(results, "audit", len(present), "subset"), strict=True))
+
+
+def image_vectors(folders: Folders) -> dict[str, np.ndarray]:
+    """The CLIP vector [d] of each image by its id, as stage `embed` wrote them."""
+    ids = read_json(folders.stage("embed") / "picture_ids.json", list[str])
+    return dict(zip(ids, np.load(folders.stage("embed") / "pictures.npy"), strict=True))
 
 
 class _OfSubset(msgspec.Struct):
@@ -139,18 +138,18 @@ class _OfSubset(msgspec.Struct):
 class _Known(NamedTuple):
     """What every subset is audited with."""
 
+    items: Path
     pictures: Mapping[str, np.ndarray]
     params: AuditParams
     known: KnownQuestions | None
 
 
-def _audit(own: _Known, of: tuple[Path, Subset]) -> SubsetAudit:
-    path, subset = of
+def _audit(own: _Known, subset: Subset) -> SubsetAudit:
     # Read here, so that no process holds more than one subset; what no figure tells of is left out.
-    rows = (row for row in read_jsonl(path, Item) if row.subset == subset)
+    rows = (row for row in read_jsonl(own.items, Item) if row.subset == subset)
     items = [msgspec.structs.replace(row, verdict_ids=(), paired_because="") for row in rows]
     with threadpool_limits(1):  # processes work side by side, and sums do not depend on their number
-        return audit_subset(items, *own)
+        return audit_subset(items, own.pictures, own.params, own.known)
 
 
 def audit_subset(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from pipeline.auditing.attackers import Attack
-from pipeline.auditing.subset_audit import AuditReport
+from pipeline.auditing.subset_audit import AuditReport, SubsetAudit
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS, TOLD_APART
 from pipeline.core.records import Record, Subset
 
@@ -45,12 +45,20 @@ class Finding(Record):
     paper_subset: str
 
 
-def attack_rows(audit: AuditReport, limits: Mapping[Subset, float]) -> dict[Subset, list[AttackRow]]:
-    """What every attacker reaches on each subset, those known here first."""
+def attack_rows(
+    audit: AuditReport,
+    limits: Mapping[Subset, float],
+    paper_rules: Mapping[Subset, SubsetAudit] | None = None,
+) -> dict[Subset, list[AttackRow]]:
+    """What every attacker reaches on each subset, those known here first.
+
+    Args:
+        paper_rules: The audit of the items under the paper's rules, if it is known.
+    """
     order = {name: place for place, name in enumerate(ATTACKERS)}
     result = {}
     for subset, audited in audit.subsets.items():
-        paper = audit.paper_rules[subset].attacks if subset in audit.paper_rules else {}
+        paper = paper_rules[subset].attacks if paper_rules and subset in paper_rules else {}
         result[subset] = [
             AttackRow(
                 **msgspec.structs.asdict(audited.attacks[name]),

@@ -32,7 +32,6 @@ AUDIT = SubsetAudit(
 )
 REPORT = AuditReport(
     subsets={"pt-easy": AUDIT},
-    paper_rules={},
     yields={},
     screen_against_truth={},
     estimates_against_truth={},
@@ -65,13 +64,11 @@ def test_people_read_every_figure():
 
 def test_what_was_simulated_rehearsed_or_warned_of_is_said():
     audit = msgspec.structs.replace(AUDIT, simulated=True, rehearsal=True)
-    report = msgspec.structs.replace(
-        REPORT, subsets={"pt-easy": audit}, paper_rules={"pt-easy": AUDIT}, warnings=["too easy"]
-    )
+    report = msgspec.structs.replace(REPORT, subsets={"pt-easy": audit}, warnings=["too easy"])
     text = audit_markdown(report)
     assert "> **Warning.** too easy" in text
     assert "**simulated**" in text and "**rehearsal**" in text
-    assert "## The paper's rules on the same data" in text and "\n\n\n" not in text
+    assert "\n\n\n" not in text
 
 
 def test_screens_decisions_stand_beside_the_truth_where_it_is_known():
