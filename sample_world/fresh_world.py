@@ -1,4 +1,4 @@
-"""`rgqa sample draw`: a world that nobody has seen, drawn from a secret seed, and the whole pipeline run on it.
+"""`rgqa sample draw`: a world that nobody has seen, drawn from a secret seed, and the whole pipeline and its evaluation run on it.
 
 Writes, into a folder of its own that is laid out like the project's
     params.yaml            the sample's parameters

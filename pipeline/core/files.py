@@ -20,6 +20,7 @@ import msgspec
 import psutil
 
 from pipeline.core.errors import UserError
+from pipeline.core.stage_graph import command_for
 
 T = TypeVar("T")
 DEVICES = Path("/dev")  # where even a link may be what all processes write to
@@ -185,7 +186,7 @@ def opened(path: Path | str) -> BufferedReader:
         return path.open("rb")
     except FileNotFoundError as error:
         raise UserError(
-            f"{path}: no such file; run the stage that writes it (dvc repro), or check the path"
+            f"{path}: no such file; run the stage that writes it ({command_for(path)}), or check the path"
         ) from error
 
 

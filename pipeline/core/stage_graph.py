@@ -5,15 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.params import text_of
+from pipeline.core.errors import UserError
 from pipeline.core.yaml_text import read_yaml
 
 BUILD = Path("dvc.yaml")
 RESEARCH = Path("research/dvc.yaml")
 # Lock files of DVC, in which it keeps what each stage read and wrote.
 LOCKS = tuple(path.with_suffix(".lock") for path in (BUILD, RESEARCH))
-# How a user runs each graph, for messages.
-COMMANDS = {BUILD: "dvc repro", RESEARCH: "make leaderboard"}
+# The stages of `RESEARCH`; all others build.
+EVALUATION = ("paper", "comparison", "answer", "leaderboard")
+
+
+def command_for(path: Path) -> str:
+    """The command that makes a file of `interim/`, for messages.
+
+    >>> command_for(Path("data/sample/interim/answer/msp-seed0.json"))
+    'make leaderboard'
+    >>> command_for(Path("data/sample/interim/rank/rank.json"))
+    'dvc repro'
+    """
+    stages = [stage for folder, stage in zip(path.parts, path.parts[1:], strict=False) if folder == "interim"]
+    return "make leaderboard" if stages and stages[0] in EVALUATION else "dvc repro"
 
 
 def dvc_targets(root: Path = Path()) -> dict[str, str]:
@@ -38,8 +50,10 @@ def read_stages(*graphs: Path, root: Path = Path()) -> dict[str, dict[str, Any]]
     Raises:
         UserError: a graph is missing, or is no valid YAML.
     """
-    return {
-        name: entry
-        for graph in graphs or (BUILD, RESEARCH)
-        for name, entry in read_yaml(text_of(root / graph), root / graph)["stages"].items()
-    }
+    stages: dict[str, dict[str, Any]] = {}
+    for graph in graphs or (BUILD, RESEARCH):
+        path = root / graph
+        if not path.is_file():
+            raise UserError(f"{path}: no such file; run this from the project's root")
+        stages |= read_yaml(path.read_text(encoding="utf-8"), path)["stages"]
+    return stages

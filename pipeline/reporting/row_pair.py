@@ -101,7 +101,9 @@ def chosen(names: tuple[str, str], rows: Sequence[BoardRow]) -> tuple[BoardRow, 
     """
     by_name = {row.name: row for row in rows}
     if missing := [name for name in names if name not in by_name]:
-        raise UserError(f"--compare: no row {', '.join(missing)}; there are {', '.join(sorted(by_name))}")
+        raise UserError(
+            f"--compare: no row {', '.join(missing)}; there are {', '.join(sorted(by_name))}; make leaderboard adds the rows of the data set's own models"
+        )
     if names[0] == names[1]:
         raise UserError(f"--compare: wanted two rows, got {names[0]} twice")
     return by_name[names[0]], by_name[names[1]]

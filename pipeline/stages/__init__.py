@@ -1,1 +1,1 @@
-"""The nodes of dvc.yaml: each reads what earlier stages wrote, calls its room, and writes."""
+"""The nodes of dvc.yaml and research/dvc.yaml: each reads what earlier stages wrote, calls its room, and writes."""
