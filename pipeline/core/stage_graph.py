@@ -12,20 +12,6 @@ BUILD = Path("dvc.yaml")
 RESEARCH = Path("research/dvc.yaml")
 # Lock files of DVC, in which it keeps what each stage read and wrote.
 LOCKS = tuple(path.with_suffix(".lock") for path in (BUILD, RESEARCH))
-# The stages of `RESEARCH`; all others build.
-EVALUATION = ("paper", "comparison", "answer", "leaderboard")
-
-
-def command_for(path: Path) -> str:
-    """The command that makes a file of `interim/`, for messages.
-
-    >>> command_for(Path("data/sample/interim/answer/msp-seed0.json"))
-    'make leaderboard'
-    >>> command_for(Path("data/sample/interim/rank/rank.json"))
-    'dvc repro'
-    """
-    stages = [stage for folder, stage in zip(path.parts, path.parts[1:], strict=False) if folder == "interim"]
-    return "make leaderboard" if stages and stages[0] in EVALUATION else "dvc repro"
 
 
 def dvc_targets(root: Path = Path()) -> dict[str, str]:
