@@ -10,8 +10,9 @@ import gc
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 # Examples that are printed of each kind of problem.
 EXAMPLES_PER_KIND = 5
@@ -60,7 +61,7 @@ class Problems:
     def raise_if_any(self) -> None:
         """Raise a UserError with all problems, if there are any."""
         if self.lines:
-            raise UserError([f"{self.subject}: {count(len(self.lines), 'problem')}", *self.lines])
+            raise UserError([f"{self.subject}: {counted(len(self.lines), 'problem')}", *self.lines])
 
 
 @contextmanager
@@ -72,14 +73,25 @@ def collected_into(problems: list[str]) -> Iterator[None]:
         problems += error.problems
 
 
-def count(number: int, noun: str, plural: str | None = None) -> str:
+def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun in the right form.
 
     Example:
-        >>> count(1, "fault"), count(2_500, "fault"), count(0, "entry", "entries")
+        >>> counted(1, "fault"), counted(2_500, "fault"), counted(0, "entry", "entries")
         ('1 fault', '2,500 faults', '0 entries')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def some_of(names: Collection[object], most: int = EXAMPLES_PER_KIND) -> str:
+    """Return the first few of many names, and how many more there are.
+
+    Example:
+        >>> some_of("abc", 2), some_of(["a"])
+        ('a, b and 1 more', 'a')
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(map(str, [*names][:most])) + more
 
 
 # What the machine, not the program, is to blame for, and what the user can do.
@@ -96,12 +108,15 @@ OUTSIDE = {
     errno.ENOENT: "no such file or folder, or it was deleted while in use ({file}); check the path and run the same command again",
     errno.EIO: "the disk failed ({file}); look at it, then run the same command again",
 }
+# What any other failure of the system may come from.
+ELSE = "the system reports: {error}; check that this place exists and can be used, and run the same command again"
+NO_FOLDER = "the working folder was deleted; change to one that exists and run the same command again"
 NO_PERMISSION = "no permission: {error}; check who owns the file and run the same command again"
 OUTSIDE |= dict.fromkeys((errno.EACCES, errno.EROFS, errno.EPERM), NO_PERMISSION)
 # Control characters, with which the content of a file could steer a terminal.
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# What differs among problems of one kind: quoted texts and numbers.
-_PARTICULARS = re.compile(r"'[^']*'|\"[^\"]*\"|[\d.,]+")
+# What differs among problems of one kind: what stands in brackets or quotes, an id, and whatever has a digit in it.
+_PARTICULARS = re.compile(r"""\([^()]*\)|'[^']*'|"[^"]*"|(?<=\bid )\S+|\S*\d\S*""")
 
 
 def printable(text: str) -> str:
@@ -126,6 +141,27 @@ def message_of(error: UserError) -> str:
     return printable("\n  ".join([f"error: {first}", *lines]))
 
 
+def refuse_stripped_docstrings() -> None:
+    """Exit with one message where Python strips docstrings, of which the plots' library and the help are made."""
+    if sys.flags.optimize >= 2:
+        sys.exit(
+            "error: Python strips docstrings (-OO or PYTHONOPTIMIZE=2), but plots and help are made of them. "
+            "Unset PYTHONOPTIMIZE, or set it to 1."
+        )
+
+
+def system_fault(error: OSError) -> str:
+    """What the system reports, as one message that says what to do."""
+    if error.errno == errno.ENOENT:
+        try:
+            Path.cwd()
+        except OSError:
+            return NO_FOLDER
+    # Of two names the second is the place that was to be taken.
+    file = error.filename2 or error.filename or "no file named"
+    return OUTSIDE.get(error.errno or 0, ELSE).format(file=file, error=error)
+
+
 def run(main: Callable[[], object]) -> None:
     """Run a command; print one message and exit with code 1 after a user's mistake, a full disk or Ctrl-C."""
     # Records hardly ever refer to each other; to look for those that do took up to a fifth of a stage's time.
@@ -142,10 +178,11 @@ def run(main: Callable[[], object]) -> None:
             "the memory is full; what was finished is kept; close something else, or take a larger machine"
         )
     except OSError as error:
-        if error.errno not in OUTSIDE:
-            raise
-        # Of two names the second is the place that was to be taken.
-        file = error.filename2 or error.filename or "no file named"
-        reason = UserError(OUTSIDE[error.errno].format(file=file, error=error))
+        reason = UserError(system_fault(error))
+    except UnicodeEncodeError as error:
+        mark = f"U+{ord(error.object[error.start]):04X}"
+        reason = UserError(
+            f"{error.object[:80]!a}: holds {mark}, half of a character, which no file can hold; write it as one character"
+        )
     print(message_of(reason), file=sys.stderr)
     sys.exit(1)
