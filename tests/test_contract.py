@@ -55,7 +55,7 @@ def test_both_graphs_run_in_the_projects_root_and_a_stage_is_named_by_its_graph(
             "pipeline/words/kinds.tsv",
             {
                 *("vocabulary", "tag", "perturb", "screen", "estimate", "batch", "collect", "audit"),
-                *("release", "paper", "comparison"),
+                *("paper", "comparison"),
             },
         ),
     ],
