@@ -8,6 +8,7 @@ vqa/          nets of the data set's own that answer questions: rows of the lead
 vectors/      vectors that were computed elsewhere, to start from
 plausibility/ scores of a language model, by which perturb chooses of several edits
 annotations/  exports of verdicts, as people gave them
+rounds/       what earlier rounds of annotation verified
 errata/       faults of released items, as they were noted: the next release tells them
 predictions/  what models said of the release, for the leaderboard
 study/        who annotates, and who gets which task; git-ignored, it holds names
@@ -60,6 +61,7 @@ class Folders:
         self.vectors = self.home / "vectors"
         self.text_scores = self.home / "plausibility" / "scores.jsonl"
         self.annotations = self.home / "annotations"
+        self.rounds = self.home / "rounds"
         self.errata = self.home / "errata"
         self.predictions = self.home / "predictions"
         self.study = self.home / "study"
@@ -75,6 +77,7 @@ class Folders:
             self.vectors,
             texts,
             self.annotations,
+            self.rounds,
             self.errata,
             self.predictions,
         ]
