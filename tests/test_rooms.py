@@ -40,7 +40,7 @@ ROOMS: dict[str, str] = {
         " batching collecting"
         " auditing releasing leaderboard scorers annotation/study simulation"
     ),
-    "pipeline/commands": "words judge encoders auditing leaks releasing leaderboard reporting scorers seeing annotation/study",
+    "pipeline/commands": "words judge auditing leaks releasing leaderboard reporting scorers seeing annotation/study",
     "annotation/study": "",
     "annotation/client": "annotation/study",
     "annotation/server": "annotation/study annotation/client",

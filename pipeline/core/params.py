@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar, dataclass_transform, get_args, get_origin
+from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform, get_args, get_origin
 
 import msgspec
 
@@ -19,7 +20,13 @@ T = TypeVar("T", bound="Params")
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Base of every stage's parameters. Ranges are written in the types: `Annotated[int, msgspec.Meta(ge=1)]`."""
+    """Base of every stage's parameters. Ranges are written in the types: `Annotated[int, msgspec.Meta(ge=1)]`.
+
+    Attributes:
+        removed: names of parameters that earlier versions had, each with what to do about it.
+    """
+
+    removed: ClassVar[Mapping[str, str]] = {}
 
 
 def dataset(path: Path = PARAMS_FILE) -> str:
@@ -52,7 +59,8 @@ def convert(section: Any, kind: type[T], where: str) -> T:
     problems, values = Problems(where), {}
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     for name in [name for name in section if name not in fields]:
-        problems.add(str(name), f"no such parameter; known are {', '.join(sorted(fields))}")
+        known = f"no such parameter; known are {', '.join(sorted(fields))}"
+        problems.add(str(name), kind.removed.get(str(name), known))
     for name, field in fields.items():
         try:
             values[field.name] = msgspec.convert(section[name], field.type)

@@ -237,25 +237,6 @@ class Candidate(Record):
         return Dropped(**ids, subset=self.subset, stage=stage, reason=reason, detail=detail)
 
 
-class Alternatives(Record):
-    """The distinct texts that were drawn for a candidate, two or more, in the order drawn; their scores by a language model
-    where each has one, else none."""
-
-    candidate_id: str
-    subset: Subset
-    texts: tuple[str, ...]
-    scores: tuple[float, ...] = ()
-
-
-class TextScore(Record):
-    """How plausible a language model finds a text: its tokens' mean log probability, or what it was asked to say (0 to 9).
-    `model` names it; scores of two models cannot be compared."""
-
-    text: str
-    score: float
-    model: str
-
-
 class Judgement(Record):
     """What the judge says of a question about a picture, and from which evidence."""
 

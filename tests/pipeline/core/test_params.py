@@ -74,3 +74,15 @@ def test_a_version_has_three_numbers_and_cannot_leave_its_folder(tmp_path, value
     else:
         with pytest.raises(UserError, match="version"):
             version(path)
+
+
+class Shrunk(Params):
+    removed = {"twice": "this parameter was removed; delete the line"}
+    size: int = 1
+
+
+def test_a_parameter_that_was_removed_has_a_message_of_its_own(tmp_path):
+    path = write(tmp_path, "dataset: a\na: {rank: {twice: 1}}\n")
+    with pytest.raises(UserError) as caught:
+        load("rank", Shrunk, path)
+    assert caught.value.problems[1:] == ["twice: this parameter was removed; delete the line"]
