@@ -7,31 +7,31 @@ from typing import Annotated
 
 import typer
 
+from pipeline.core.cli_app import new_app, refuse_options
 from pipeline.core.errors import run
 
-app = typer.Typer(
-    help="The people's half: a Label Studio, its tasks and verdicts.",
-    epilog="Example: rgqa annotate serve",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = new_app("Run the human annotation study in Label Studio.", "rgqa annotate serve")
 
 
-@app.command(epilog="Example: rgqa annotate serve")
+@app.command(epilog="Example: `rgqa annotate serve`")
 def serve(
+    context: typer.Context,
     port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 8080,
     stop: Annotated[bool, typer.Option("--stop", help="Stop it; all that people did is kept.")] = False,
 ) -> None:
     """Start a Label Studio of our own, push the tasks, print everybody's link."""
+    if stop:
+        refuse_options(context, "port", "--stop stops the server, whatever its port")
     from annotation.server import serve
 
     run(lambda: serve.stop() if stop else serve.serve(port))
 
 
 @app.command(
-    epilog='Example: rgqa annotate invite ann ben --contact "Lee, lee@example.org" --pay "12 EUR an hour"'
+    epilog='Example: `rgqa annotate invite ann ben --contact "Lee, lee@example.org" --pay "12 EUR an hour"`'
 )
 def invite(
+    context: typer.Context,
     names: Annotated[list[str] | None, typer.Argument(help="Names of annotators.")] = None,
     leave: Annotated[bool, typer.Option("--leave", help="They are asked no more.")] = False,
     link: Annotated[bool, typer.Option("--link", help="One address for volunteers.")] = False,
@@ -41,6 +41,8 @@ def invite(
     ethics: Annotated[str, typer.Option(help="The ethics approval, as the consent page says it.")] = "",
 ) -> None:
     """Let people join or leave, each with a link of their own."""
+    if leave:
+        refuse_options(context, "link expert contact pay ethics", "--leave only takes people out")
     from annotation.client.consent import keep_terms
     from annotation.server.accounts import invite
     from pipeline.core.paths import Folders
@@ -53,7 +55,7 @@ def invite(
     run(joined)
 
 
-@app.command(epilog="Example: rgqa annotate push")
+@app.command(epilog="Example: `rgqa annotate push`")
 def push() -> None:
     """Put missing tasks into the project, and tell the server who is asked what."""
     from annotation.client.push import push
@@ -61,7 +63,7 @@ def push() -> None:
     run(push)
 
 
-@app.command(epilog="Example: rgqa annotate status")
+@app.command(epilog="Example: `rgqa annotate status`")
 def status() -> None:
     """Print what is done and open, the pace, and the filter questions so far."""
     from annotation.client.status import status
@@ -69,7 +71,7 @@ def status() -> None:
     run(status)
 
 
-@app.command(epilog="Example: rgqa annotate pull")
+@app.command(epilog="Example: `rgqa annotate pull`")
 def pull() -> None:
     """Fetch the verdicts; earlier ones are never lost. Then: dvc repro."""
     from annotation.client.pull import pull
@@ -77,7 +79,7 @@ def pull() -> None:
     run(pull)
 
 
-@app.command(epilog="Example: rgqa annotate forget ann")
+@app.command(epilog="Example: `rgqa annotate forget ann`")
 def forget(
     name: Annotated[str, typer.Argument(help="The roster's; of who was imported, the pseudonym.")],
 ) -> None:
@@ -87,7 +89,7 @@ def forget(
     run(lambda: forget(name))
 
 
-@app.command(epilog="Example: rgqa annotate demo")
+@app.command(epilog="Example: `rgqa annotate demo`")
 def demo() -> None:
     """Try it: 20 tasks with feedback in the browser, in a folder that is deleted at the end."""
     from annotation.server.demo import demo
@@ -95,7 +97,7 @@ def demo() -> None:
     run(demo)
 
 
-@app.command("import", epilog="Example: rgqa annotate import export.json")
+@app.command("import", epilog="Example: `rgqa annotate import export.json`")
 def import_(
     exports: Annotated[list[Path], typer.Argument(help="Exports of any Label Studio, format JSON.")],
 ) -> None:
@@ -105,7 +107,7 @@ def import_(
     run(lambda: import_exports(exports))
 
 
-@app.command(epilog="Example: rgqa annotate forecast --rate 15")
+@app.command(epilog="Example: `rgqa annotate forecast --rate 15`")
 def forecast(
     rate: Annotated[float | None, typer.Option(min=0, max=1e6, help="Pay per hour, in any currency.")] = None,
     people: Annotated[
@@ -118,7 +120,7 @@ def forecast(
     run(lambda: tell(rate, people))
 
 
-@app.command(epilog="Example: rgqa annotate report")
+@app.command(epilog="Example: `rgqa annotate report`")
 def report() -> None:
     """Print how far the verdicts can be relied on, and where the quality report is."""
     from annotation.client.show_quality import report
@@ -126,13 +128,13 @@ def report() -> None:
     run(report)
 
 
-study = typer.Typer(
-    help="The human study: how well do people reject?", no_args_is_help=True, rich_markup_mode=None
+study = new_app(
+    "Measure how well people themselves reject unanswerable questions.", "rgqa annotate study draw --each 50"
 )
 app.add_typer(study, name="study")
 
 
-@study.command(epilog="Example: rgqa annotate study draw --each 50 --seed 1")
+@study.command(epilog="Example: `rgqa annotate study draw --each 50 --seed 1`")
 def draw(
     release: Annotated[
         Path | None, typer.Option(help="A release's folder; by default the version in params.yaml.")
@@ -146,7 +148,7 @@ def draw(
     run(lambda: draw(release, each, seed))
 
 
-@study.command(epilog="Example: rgqa annotate study score")
+@study.command(epilog="Example: `rgqa annotate study score`")
 def score() -> None:
     """Write what people said for `rgqa score --extra human=FILE`, and print their rates."""
     from annotation.study.human_study import score

@@ -8,15 +8,16 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
+from pipeline.core.cli_app import new_app, refuse_options
 from pipeline.core.errors import run
 from pipeline.core.records import Split
 
-app = typer.Typer()
+app = new_app()
 Into = Annotated[str, Option(help="Name of the data set.")]
 OfSplit = Annotated[Split, Option(help="testdev, train, val or test.")]
 
 
-@app.command(epilog="Example: rgqa init birds")
+@app.command(epilog="Example: `rgqa init birds`")
 def init(
     name: Annotated[str, Argument(help="Name of the new data set: lower-case letters, digits and dashes.")],
 ) -> None:
@@ -26,8 +27,9 @@ def init(
     run(lambda: print(f"init: {init(name)}"))
 
 
-@app.command(epilog="Example: rgqa fetch gqa --split testdev --dry-run")
+@app.command(epilog="Example: `rgqa fetch gqa --split testdev --dry-run`")
 def fetch(
+    context: typer.Context,
     what: Annotated[str, Argument(help="What to fetch: gqa.")],
     split: Annotated[
         Split | None,
@@ -53,6 +55,10 @@ def fetch(
     ] = False,
 ) -> None:
     """Fetch GQA, of it only what a data set needs. docs/gqa.md."""
+    if dry_run:
+        refuse_options(context, "accept_changed", "--dry-run changes nothing")
+    if offline:
+        refuse_options(context, "jobs whole", "--offline asks no server")
     from pipeline.sources.fetching.fetch import FetchOptions, fetch
 
     options = FetchOptions(
@@ -71,17 +77,15 @@ def fetch(
     run(lambda: fetch(what, options))
 
 
-convert = typer.Typer(
-    help="Write other sources in the form that the pipeline reads.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    epilog="Example: rgqa convert vqa questions.json annotations.json --into vqa",
+convert = new_app(
+    "Write other sources in the form that the pipeline reads.",
+    "rgqa convert vqa questions.json annotations.json --into vqa",
 )
 app.add_typer(convert, name="convert")
 
 
 @convert.command(
-    epilog="Example: rgqa convert vqa v2_OpenEnded_mscoco_val2014_questions.json v2_mscoco_val2014_annotations.json --into vqa"
+    epilog="Example: `rgqa convert vqa v2_OpenEnded_mscoco_val2014_questions.json v2_mscoco_val2014_annotations.json --into vqa`"
 )
 def vqa(
     questions: Annotated[Path, Argument(help="File of questions, in the form of VQA v2.")],
@@ -89,7 +93,7 @@ def vqa(
     into: Into,
     split: OfSplit = "val",
     prefix: Annotated[
-        str | None, Option(help="Of the pictures' names; COCO_<subtype>_ if not given.")
+        str | None, Option(help="Of the pictures' names; `COCO_SUBTYPE_` if not given.")
     ] = None,
     digits: Annotated[int, Option(min=1, max=20, help="Of the pictures' numbers.")] = 12,
 ) -> None:
@@ -100,7 +104,7 @@ def vqa(
 
 
 @convert.command(
-    epilog="Example: rgqa convert visual-genome scene_graphs.json image_data.json --into vqa --split train"
+    epilog="Example: `rgqa convert visual-genome scene_graphs.json image_data.json --into vqa --split train`"
 )
 def visual_genome(
     graphs: Annotated[Path, Argument(help="Visual Genome's scene_graphs.json.")],
@@ -115,17 +119,15 @@ def visual_genome(
     run(lambda: print(f"convert: {convert(graphs, pictures, into, split, attributes)}"))
 
 
-@app.command(epilog="Example: rgqa vectors")
+@app.command(epilog="Example: `rgqa vectors`")
 def vectors() -> None:
-    """Write the vectors of `embed` and `similarity` for others. They go to data/<data set>/vectors/clip.safetensors."""
+    """Write the vectors of `embed` and `similarity` for others. They go to `data/NAME/vectors/clip.safetensors`."""
     from pipeline.encoders.embedding import export_vectors
 
     run(lambda: print(f"vectors: -> {export_vectors()}"))
 
 
-@app.command(
-    epilog="Example: rgqa explain 00095300 (of the sample; ids of items are in a release's rgqa/<subset>.json)"
-)
+@app.command(epilog="Example: `rgqa explain 00095300` (an item of the sample)")
 def explain(
     question_id: Annotated[str, Argument(help="Id of an item, a candidate or a source question.")],
 ) -> None:
@@ -136,11 +138,11 @@ def explain(
     run(lambda: print("\n".join(explain(question_id, Folders()))))
 
 
-@app.command(epilog="Example: rgqa report --gallery 6")
+@app.command(epilog="Example: `rgqa report --gallery 6`")
 def report(
     out: Annotated[
         Path | None,
-        Option(help="The page; data/<data set>/report.html or compare.html, or releases.html, if not given."),
+        Option(help="The page; `data/NAME/report.html` or compare.html, or releases.html, if not given."),
     ] = None,
     gallery: Annotated[int, Option(help="Items of each subset shown with their pictures, 0 to 25.")] = 12,
     compare: Annotated[
@@ -179,7 +181,7 @@ def report(
     run(lambda: report(out, gallery))
 
 
-@app.command(epilog="Example: rgqa table items --out items.xlsx")
+@app.command(epilog="Example: `rgqa table items --out items.xlsx`")
 def table(
     source: Annotated[str, Argument(help="items, verdicts, dropped, or a JSONL file that a stage wrote.")],
     out: Annotated[Path, Option(help="FILE.csv, FILE.xlsx or FILE.parquet.")],

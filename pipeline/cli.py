@@ -4,50 +4,51 @@ from __future__ import annotations
 
 import importlib.metadata
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from typer import Option
-from typer.core import TyperGroup
 
 from annotation.annotate_cli import app as annotate
 from pipeline import build_cli, model_cli, release_cli
+from pipeline.core.cli_app import new_app
 from sample_world.sample_cli import app as sample
 from studies.study_cli import app as study
 
-# What `rgqa --help` shows, in its order.
+# The sections of `rgqa --help` and their commands.
 SECTIONS = {
     "I have a model": "run score look leaderboard baselines audit leaks",
     "I build a benchmark": "init fetch convert vectors annotate explain report table",
     "I release it": "check publish diff errata",
     "The project itself": "sample study",
 }
-SHORT = 80  # characters of what is said of each, at most
 
-
-class Sections(TyperGroup):
-    """Commands by what they are for."""
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write them."""
-        for title, names in SECTIONS.items():
-            with formatter.section(title):
-                rows = [(name, self.commands[name].get_short_help_str(SHORT)) for name in names.split()]
-                formatter.write_dl(rows)
-
-
-app = typer.Typer(
-    cls=Sections,
-    help="Build test sets of unanswerable questions about images. The pipeline itself runs with `dvc repro`.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+app = new_app(
+    "Build test sets of unanswerable questions about images. The pipeline itself runs with `dvc repro`."
 )
-for part in (model_cli, build_cli, release_cli):
-    app.add_typer(part.app)
+for module in (model_cli, build_cli, release_cli):
+    app.add_typer(module.app)
 app.add_typer(annotate, name="annotate")
 app.add_typer(sample, name="sample")
 app.add_typer(study, name="study")
+
+
+def _group_by_purpose() -> None:
+    """Put each command into its section, in the order of `SECTIONS`."""
+    modules = [module.app for module in (model_cli, build_cli, release_cli)]
+    commands = {
+        one.name or one.callback.__name__: one
+        for group in modules
+        for one in group.registered_commands
+        if one.callback
+    }
+    groups = {one.name: one for group in (*modules, app) for one in group.registered_groups}
+    for section, names in SECTIONS.items():
+        for name in names.split():
+            (commands.get(name) or groups[name]).rich_help_panel = section
+
+
+_group_by_purpose()
 
 
 def show_version(wanted: bool) -> None:

@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 import typer
 from typer import Argument, Option
 
+from pipeline.core.cli_app import new_app, refuse_options
 from pipeline.core.errors import run
 
-app = typer.Typer()
+app = new_app()
 Folds = Annotated[int, Option(min=2, help="Folds of the cross-validation.")]
 Repetitions = Annotated[int, Option(min=50, help="Bootstrap samples of each interval.")]
 Seed = Annotated[int, Option(min=0, help="Of what is drawn by lot: folds, samples.")]
@@ -23,7 +24,7 @@ PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
     "run",
     add_help_option=False,
     context_settings=PASSED_ON,
-    epilog="Example: rgqa run data/release/sample/1.0.0 --server http://127.0.0.1:8000 --model llava",
+    epilog="Example: `rgqa run data/release/sample/1.0.0 --server http://127.0.0.1:8000 --model llava`",
 )
 def run_model(context: typer.Context) -> None:
     """Ask a model a release's questions and score its answers. `rgqa run --help` shows the options; docs/running.md."""
@@ -35,7 +36,7 @@ def run_model(context: typer.Context) -> None:
 @app.command(
     add_help_option=False,
     context_settings=PASSED_ON,
-    epilog="Example: rgqa score data/release/sample/1.0.0 model.json --plots plots",
+    epilog="Example: `rgqa score data/release/sample/1.0.0 model.json --plots plots`",
 )
 def score(context: typer.Context) -> None:
     """Score predictions. `rgqa score --help` shows the options; docs/scores.md defines every score."""
@@ -44,7 +45,7 @@ def score(context: typer.Context) -> None:
     run(lambda: main(context.args))
 
 
-@app.command(epilog="Example: rgqa leaderboard runs/rp-word-p-true runs/blind-word-p-true --out board")
+@app.command(epilog="Example: `rgqa leaderboard runs/rp-word-p-true runs/blind-word-p-true --out board`")
 def leaderboard(
     results: Annotated[list[Path], Argument(help="Folders of `rgqa run`, or predictions files.")],
     release: Annotated[
@@ -67,7 +68,7 @@ def leaderboard(
 
 
 @app.command(
-    epilog="Example: rgqa baselines --data-set gqa --features data/gqa/features --row msp --row rp --seed 0"
+    epilog="Example: `rgqa baselines --data-set gqa --features data/gqa/features --row msp --row rp --seed 0`"
 )
 def baselines(
     features: Annotated[
@@ -99,9 +100,9 @@ def baselines(
         Literal["auto", "cpu", "cuda"], Option(help="auto takes a GPU if there is one.")
     ] = "auto",
     work: Annotated[
-        Path | None, Option(help="Nets and checkpoints; data/cache/baselines-<data set> if not given.")
+        Path | None, Option(help="Nets and checkpoints; `data/cache/baselines-NAME` if not given.")
     ] = None,
-    out: Annotated[Path | None, Option(help="data/<data set>/predictions if not given.")] = None,
+    out: Annotated[Path | None, Option(help="`data/NAME/predictions` if not given.")] = None,
 ) -> None:
     """Train the papers' baselines on region features. They answer a release; goes on where it stopped."""
     from pipeline.baselines.baseline_nets import Plan
@@ -113,7 +114,7 @@ def baselines(
     run(lambda: baselines(wanted))
 
 
-@app.command(epilog="Example: rgqa audit data/release/sample/1.0.0 --json audit.json")
+@app.command(epilog="Example: `rgqa audit data/release/sample/1.0.0 --json audit.json`")
 def audit(
     benchmark: Annotated[Path, Argument(help="A release's folder, or a subset's JSON in RGQA's format.")],
     folds: Folds = 5,
@@ -127,8 +128,9 @@ def audit(
     run(lambda: audit_release(benchmark, folds, repetitions, seed, json))
 
 
-@app.command(epilog="Example: rgqa look 00095300 --model rp --out look.html")
+@app.command(epilog="Example: `rgqa look 00095300 --model rp --out look.html`")
 def look(
+    context: typer.Context,
     items: Annotated[
         list[str] | None, Argument(metavar="ITEM...", help="Ids of items; none with --grids: all.")
     ] = None,
@@ -151,13 +153,17 @@ def look(
     ] = None,
 ) -> None:
     """Show where in a picture a model looked; docs/looking.md."""
+    if not grids:
+        refuse_options(context, "method", "it chooses what --grids writes")
+    if model.startswith("hf-vqa/"):
+        refuse_options(context, "seed", "a model of transformers has no seed here")
     from pipeline.commands.look_at import LookOptions, look
 
     options = LookOptions(items or (), model, seed, out, grids, method, of, words, ocr, model_arg or ())
     run(lambda: look(options))
 
 
-@app.command(epilog="Example: rgqa leaks coco_pope_popular.json --page leaks.html")
+@app.command(epilog="Example: `rgqa leaks coco_pope_popular.json --page leaks.html`")
 def leaks(
     source: Annotated[
         str,

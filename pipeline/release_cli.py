@@ -8,14 +8,15 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
+from pipeline.core.cli_app import new_app, refuse_options
 from pipeline.core.errors import run
 
-app = typer.Typer()
-Release = Annotated[Path, Argument(help="A release's folder, data/release/<data set>/<version>.")]
-ItemId = Annotated[str, Argument(help="Id of an item, as question_id in a release's rgqa/<subset>.json.")]
+app = new_app()
+Release = Annotated[Path, Argument(help="A release's folder, `data/release/NAME/VERSION`.")]
+ItemId = Annotated[str, Argument(help="Id of an item, as question_id in a release's `rgqa/SUBSET.json`.")]
 
 
-@app.command(epilog="Example: rgqa check data/release/sample/1.0.0")
+@app.command(epilog="Example: `rgqa check data/release/sample/1.0.0`")
 def check(release: Release) -> None:
     """Check that a release is whole."""
     from pipeline.releasing.check_release import check_release
@@ -23,8 +24,9 @@ def check(release: Release) -> None:
     run(lambda: print(f"check: {check_release(release)}"))
 
 
-@app.command(epilog="Example: rgqa publish data/release/sample/1.0.0 --to published")
+@app.command(epilog="Example: `rgqa publish data/release/sample/1.0.0 --to published`")
 def publish(
+    context: typer.Context,
     release: Release,
     to: Annotated[Path | None, Option(help="Where published versions stay; published/ if not given.")] = None,
     hub: Annotated[
@@ -39,18 +41,18 @@ def publish(
 ) -> None:
     """Copy a release to an immutable version, or put it on the hub."""
     if hub:
-        if to:
-            raise typer.BadParameter("a folder, or the hub, not both", param_hint="--to, --hub")
+        refuse_options(context, "to", "--hub names the place")
         from pipeline.releasing.publish_hub import publish_on_hub
 
         run(lambda: print(f"publish: {publish_on_hub(release, hub, as_demo)}"))
         return
+    refuse_options(context, "as_demo", "without --hub, nothing is refused for being a demonstration")
     from pipeline.releasing.check_release import publish
 
     run(lambda: print(f"publish: {publish(release, to or Path('published'))}"))
 
 
-@app.command(epilog="Example: rgqa diff data/release/sample/1.0.0 data/release/sample/1.1.0 --full")
+@app.command(epilog="Example: `rgqa diff data/release/sample/1.0.0 data/release/sample/1.1.0 --full`")
 def diff(
     old: Release,
     new: Annotated[Path, Argument(help="Another version's.")],
@@ -62,16 +64,14 @@ def diff(
     run(lambda: print("\n".join(release_diff(old, new, full))))
 
 
-errata = typer.Typer(
-    help="Note faults of released items. The next release tells them, `rgqa score --without-errata` leaves them out.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    epilog="Example: rgqa errata add 00095300 'two dogs are meant'",
+errata = new_app(
+    "Note faults of released items. The next release tells them, `rgqa score --without-errata` leaves them out.",
+    "rgqa errata add 00095300 'two dogs are meant'",
 )
 app.add_typer(errata, name="errata")
 
 
-@errata.command(epilog="Example: rgqa errata add 00095300 'two dogs are meant'")
+@errata.command(epilog="Example: `rgqa errata add 00095300 'two dogs are meant'`")
 def add(
     item: ItemId,
     reason: Annotated[str, Argument(help="What is wrong with it, in a sentence.")],
@@ -84,7 +84,7 @@ def add(
     run(lambda: print(f"errata: {item} -> {add_erratum(Folders(), params.version(), item, reason)}"))
 
 
-@errata.command(epilog="Example: rgqa errata remove 00095300")
+@errata.command(epilog="Example: `rgqa errata remove 00095300`")
 def remove(item: ItemId) -> None:
     """Take back what was noted of an item."""
     from pipeline.core.paths import Folders

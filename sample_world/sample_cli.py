@@ -7,17 +7,13 @@ from typing import Annotated
 
 import typer
 
+from pipeline.core.cli_app import new_app
 from pipeline.core.errors import run
 
-app = typer.Typer(
-    help="Make and check the embedded sample.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    epilog="Example: rgqa sample build --check",
-)
+app = new_app("Make and check the embedded sample.", "rgqa sample build --check")
 
 
-@app.command(epilog="Example: rgqa sample build --check")
+@app.command(epilog="Example: `rgqa sample build --check`")
 def build(
     check: Annotated[
         bool, typer.Option("--check", help="Compare what lies there with what the code makes; write nothing.")
@@ -35,7 +31,7 @@ def build(
     run(lambda: check_sample(all_truth) if check else build_sample(all_truth))
 
 
-@app.command(epilog="Example: rgqa sample verify")
+@app.command(epilog="Example: `rgqa sample verify`")
 def verify() -> None:
     """Check every answer by an executor that shares no code with the generator of the questions."""
     from sample_world.verify import verify_sample
@@ -43,7 +39,7 @@ def verify() -> None:
     run(verify_sample)
 
 
-@app.command(epilog="Example: rgqa sample train-clip --start data/sample/clip --small-steps 0")
+@app.command(epilog="Example: `rgqa sample train-clip --start data/sample/clip --small-steps 0`")
 def train_clip(
     chunks: Annotated[int, typer.Option(min=1, help="Drawn train pictures, in units of 256.")] = 200,
     text_steps: Annotated[int, typer.Option(min=0, help="Steps of texts alone.")] = 3000,
@@ -62,7 +58,7 @@ def train_clip(
     run(lambda: train_sample_clip(chunks, (text_steps, small_steps, picture_steps), start, threads))
 
 
-@app.command(epilog="Example: rgqa sample clip-card")
+@app.command(epilog="Example: `rgqa sample clip-card`")
 def clip_card() -> None:
     """After make repro: measure the sample's CLIP on pictures that it never saw, and write its model card."""
     from sample_world.clip_card import write_card
@@ -70,7 +66,7 @@ def clip_card() -> None:
     run(write_card)
 
 
-@app.command(epilog="Example: rgqa sample train-vqa --seed 1 --threads 2")
+@app.command(epilog="Example: `rgqa sample train-vqa --seed 1 --threads 2`")
 def train_vqa(
     seed: Annotated[
         int, typer.Option(min=0, help="Of the nets; drawn worlds and detector serve all seeds.")
@@ -87,7 +83,7 @@ def train_vqa(
     run(lambda: train_sample_vqa(seed, net or (), threads))
 
 
-@app.command(epilog="Example: rgqa sample fit-vqa --threads 2")
+@app.command(epilog="Example: `rgqa sample fit-vqa --threads 2`")
 def fit_vqa(
     threads: Annotated[int, typer.Option(min=1, help="Seeds fitted at a time, each by one processor.")] = 2,
 ) -> None:
@@ -97,7 +93,7 @@ def fit_vqa(
     run(lambda: fit_sample_vqa(threads))
 
 
-@app.command(epilog="Example: rgqa sample vqa-card")
+@app.command(epilog="Example: `rgqa sample vqa-card`")
 def vqa_card() -> None:
     """Write the model card of the sample's answer nets from what their training said."""
     from sample_world.vqa_card import write_vqa_card
@@ -105,7 +101,7 @@ def vqa_card() -> None:
     run(write_vqa_card)
 
 
-@app.command(epilog="Example: rgqa sample serve --model rp --model blind --port 8123")
+@app.command(epilog="Example: `rgqa sample serve --model rp --model blind --port 8123`")
 def serve(
     model: Annotated[
         list[str] | None,
@@ -133,7 +129,7 @@ def serve(
     run(lambda: serve_nets(model or ["rp"], seed, port, faults))
 
 
-@app.command(epilog='Example: rgqa sample twins --pairs 2000 --seed "$(openssl rand -hex 16)"')
+@app.command(epilog='Example: `rgqa sample twins --pairs 2000 --seed "$(openssl rand -hex 16)"`')
 def twins(
     seed: Annotated[
         str, typer.Option(help="Any text. Only its SHA-256 is written: who knows it can draw the same again.")
@@ -152,7 +148,7 @@ def twins(
     run(lambda: draw_twins(seed, pairs, name))
 
 
-@app.command(epilog='Example: rgqa sample draw --seed "$(openssl rand -hex 16)" --out ../fresh')
+@app.command(epilog='Example: `rgqa sample draw --seed "$(openssl rand -hex 16)" --out ../fresh`')
 def draw(
     seed: Annotated[
         str, typer.Option(help="Any text. Only its SHA-256 is written: who knows it can draw the same again.")

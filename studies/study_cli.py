@@ -7,21 +7,18 @@ from typing import Annotated
 
 import typer
 
+from pipeline.core.cli_app import new_app, refuse_options
 from pipeline.core.errors import run
 from pipeline.core.records import Split
 
-app = typer.Typer(
-    help="Studies of the pipeline itself: the judge, the edits, the table of kinds.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+app = new_app(
+    "Studies of the pipeline itself: the judge, the edits, the table of kinds.", "rgqa study judge-agreement"
 )
-reading = typer.Typer(
-    help="Blind sheets of perturbed questions, for two readers.", no_args_is_help=True, rich_markup_mode=None
-)
+reading = new_app("Blind sheets of perturbed questions, for two readers.", "rgqa study reading --help")
 app.add_typer(reading, name="reading")
 
 
-@app.command(epilog="Example: rgqa study blind-baseline --out blind.json")
+@app.command(epilog="Example: `rgqa study blind-baseline --out blind.json`")
 def blind_baseline(
     folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
     repetitions: Annotated[int, typer.Option(min=1, help="Bootstrap samples of each interval.")] = 500,
@@ -35,7 +32,7 @@ def blind_baseline(
     run(lambda: print(blind_baseline(folds, repetitions, seed, most, out)))
 
 
-@app.command(epilog="Example: rgqa study telling-words --most 20")
+@app.command(epilog="Example: `rgqa study telling-words --most 20`")
 def telling_words(
     most: Annotated[
         int, typer.Option(min=1, help="Wordings told of each subset, the most lopsided first.")
@@ -47,7 +44,7 @@ def telling_words(
     run(lambda: print(telling_words(most)))
 
 
-@app.command(epilog="Example: rgqa study attackers --out attackers.json")
+@app.command(epilog="Example: `rgqa study attackers --out attackers.json`")
 def attackers(
     folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
     repetitions: Annotated[int, typer.Option(min=1, help="Bootstrap samples of each interval.")] = 500,
@@ -73,7 +70,7 @@ def attackers(
     run(page)
 
 
-@app.command(epilog="Example: rgqa study judge-agreement --show 200 --seed 1")
+@app.command(epilog="Example: `rgqa study judge-agreement --show 200 --seed 1`")
 def judge_agreement(
     show: Annotated[
         int, typer.Option(min=0, help="Write so many of the verdicts out instead, half of them foreign.")
@@ -89,7 +86,7 @@ def judge_agreement(
     run(lambda: print(judge_agreement(show, seed, foreign), end=""))
 
 
-@app.command(epilog="Example: rgqa study judge-completeness --like data/gqa/source --split val")
+@app.command(epilog="Example: `rgqa study judge-completeness --like data/gqa/source --split val`")
 def judge_completeness(
     like: Annotated[Path, typer.Option(help="A source folder with GQA's files of questions.")] = Path(
         "data/sample/source"
@@ -104,7 +101,7 @@ def judge_completeness(
     run(lambda: print(judge_completeness(like, split, seed, show)))
 
 
-@reading.command(epilog="Example: rgqa study reading draw --count 200 --seed 1 --out sheets")
+@reading.command(epilog="Example: `rgqa study reading draw --count 200 --seed 1 --out sheets`")
 def draw(
     out: Annotated[Path, typer.Option(help="A new folder for the sheets and their key.")],
     count: Annotated[
@@ -118,7 +115,7 @@ def draw(
     run(lambda: draw_sheets(out, count, seed))
 
 
-@reading.command(epilog="Example: rgqa study reading score sheets sheets/ann sheets/ben")
+@reading.command(epilog="Example: `rgqa study reading score sheets sheets/ann sheets/ben`")
 def score(
     sheets: Annotated[Path, typer.Argument(help="The folder that `draw` made.")],
     readers: Annotated[list[Path], typer.Argument(help="Filled copies of its folder `to_read`.")],
@@ -132,7 +129,7 @@ def score(
     run(lambda: print(score_sheets(sheets, readers, worst)))
 
 
-@app.command(epilog="Example: rgqa study reader --part held_out")
+@app.command(epilog="Example: `rgqa study reader --part held_out`")
 def reader(
     part: Annotated[str, typer.Option(help="Replies to read: dev, held_out or train.")] = "dev",
     show: Annotated[int, typer.Option(min=0, help="Replies that are read wrongly to write out.")] = 0,
@@ -149,7 +146,7 @@ def reader(
     run(page)
 
 
-@app.command(epilog="Example: rgqa study reader-train --vectors glove.6B.100d.txt --out reader.npz")
+@app.command(epilog="Example: `rgqa study reader-train --vectors glove.6B.100d.txt --out reader.npz`")
 def reader_train(
     out: Annotated[Path, typer.Option(help="Where the weights go.")],
     vectors: Annotated[
@@ -164,7 +161,7 @@ def reader_train(
     run(lambda: train(vectors, out, seed))
 
 
-@app.command(epilog="Example: rgqa study votes --out docs/pictures/votes.png")
+@app.command(epilog="Example: `rgqa study votes --out docs/pictures/votes.png`")
 def votes(
     crowds: Annotated[list[int] | None, typer.Option(help="Seeds of the crowds (default: 2, 3, 4).")] = None,
     most: Annotated[int, typer.Option(min=1, help="Votes a candidate, one after the other, at most.")] = 5,
@@ -178,7 +175,7 @@ def votes(
     run(lambda: print(study_votes(crowds or TOLD_OF, most, out)))
 
 
-@app.command(epilog="Example: rgqa study looking --net rp --net vanilla --out looking.json")
+@app.command(epilog="Example: `rgqa study looking --net rp --net vanilla --out looking.json`")
 def looking(
     net: Annotated[list[str] | None, typer.Option(help="Of the folder vqa/ (default: rp, vanilla).")] = None,
     seeds: Annotated[list[int] | None, typer.Option(help="Of each net (default: 0, 1, 2).")] = None,
@@ -192,7 +189,7 @@ def looking(
     run(lambda: print(where_nets_look(net or ["rp", "vanilla"], seeds or [0, 1, 2], repetitions, seed, out)))
 
 
-@app.command(epilog="Example: rgqa study fresh drawn-1a2b3c4d drawn-5e6f7a8b")
+@app.command(epilog="Example: `rgqa study fresh drawn-1a2b3c4d drawn-5e6f7a8b`")
 def fresh(
     folders: Annotated[list[Path], typer.Argument(help="Folders that `rgqa sample draw` made.")],
 ) -> None:
@@ -202,7 +199,7 @@ def fresh(
     run(lambda: print(fresh_page(folders)))
 
 
-@app.command(epilog="Example: rgqa study kinds /usr/share/wordnet")
+@app.command(epilog="Example: `rgqa study kinds /usr/share/wordnet`")
 def kinds(folder: Annotated[Path, typer.Argument(help="Folder of WordNet 3.0's dictionary files.")]) -> None:
     """Derive kinds.tsv, the table of synonyms and kinds of everyday things."""
     from studies.kinds.derive_kinds import derive
@@ -211,9 +208,10 @@ def kinds(folder: Annotated[Path, typer.Argument(help="Folder of WordNet 3.0's d
 
 
 @app.command(
-    epilog="Example: rgqa study validity --twins data/release/twins-1/1.0.0 --twins-again data/release/twins-2/1.0.0"
+    epilog="Example: `rgqa study validity --twins data/release/twins-1/1.0.0 --twins-again data/release/twins-2/1.0.0`"
 )
 def validity(
+    context: typer.Context,
     twins: Annotated[
         Path, typer.Option(help="A release with a subset `twins`: rgqa sample twins draws one.")
     ],
@@ -239,6 +237,8 @@ def validity(
     ] = False,
 ) -> None:
     """Does the ranking of rows agree with that by twins? Ours, and the paper's rules on the same data."""
+    if not twins_again:
+        refuse_options(context, "images_again", "there is no --twins-again")
     from studies.ranking_validity import TwinsRelease, study_validity
 
     releases = [TwinsRelease(twins, images)]

@@ -92,8 +92,6 @@ def purpose(room: str) -> str:
 
 
 def imported(room: str) -> set[str]:
-    if room == "pipeline/scorers":
-        return {"not even `core`"}
     return {name.removeprefix("pipeline/") for name in allowed(room) - {room, "pipeline/core"}}
 
 

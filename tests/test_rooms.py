@@ -5,9 +5,10 @@ from collections import defaultdict
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from pipeline.releasing.wheel import CORE_MODULES
 from tests.closure import PACKAGES, ROOT, imports, modules
 
-# A room and the rooms that it may import, beside itself and `pipeline/core` (which all but the scorers stand on).
+# A room and the rooms that it may import, beside itself and `pipeline/core` (which all stand on; the scorers only on what their wheel carries, too).
 ROOMS: dict[str, str] = {
     "pipeline/core": "",
     "pipeline/words": "",
@@ -65,7 +66,7 @@ ROOMED = [path for path in FILES if room_of(path) in ROOMS]
 
 def allowed(room: str) -> set[str]:
     rooms = {name if name.split("/")[0] in PACKAGES else f"pipeline/{name}" for name in ROOMS[room].split()}
-    return rooms | {room} | ({"pipeline/core"} if room != "pipeline/scorers" else set())
+    return rooms | {room, "pipeline/core"}
 
 
 def test_every_room_imports_what_the_plan_says_and_nothing_else():
@@ -74,8 +75,16 @@ def test_every_room_imports_what_the_plan_says_and_nothing_else():
         imported[room_of(path)] |= {room_of(other) for other in imports(path) if other.suffix == ".py"}
     for room in ROOMS:
         rooms = {name for name in imported[room] if not name.endswith("__init__.py")} - {room}
-        core = {"pipeline/core"} & allowed(room)  # a room may do without it, but for the scorers, which must
+        core = {"pipeline/core"}  # which a room may do without
         assert rooms | core == allowed(room) - {room} | core, room
+
+
+def test_the_scorers_import_of_core_only_what_their_wheel_carries():
+    carried = {Path(f"pipeline/core/{name}.py") for name in CORE_MODULES}
+    for path in [path for path in ROOMED if room_of(path) == "pipeline/scorers"]:
+        assert {other for other in imports(path) if room_of(other) == "pipeline/core"} <= carried, path
+    for path in carried:
+        assert imports(path) <= carried | {path}
 
 
 def test_nothing_of_ours_imports_tests_or_benchmarks_or_a_module_by_its_name():

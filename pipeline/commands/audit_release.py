@@ -17,6 +17,7 @@ from pipeline.auditing.audit_page import reached
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import opened, write_json
+from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 
@@ -85,6 +86,7 @@ def attack_texts(rows: Sequence[LabelledText], folds: int, repetitions: int, see
 
 def audit_release(path: Path, folds: int, repetitions: int, seed: int, json: Path | None) -> None:
     """Print the table of all subsets and attackers; write the figures as JSON if asked for."""
+    check_output_paths([Output("--json", json) if json else None], [path])
     subsets = read_subsets(path)
     attacks = {name: attack_texts(rows, folds, repetitions, seed) for name, rows in subsets.items()}
     # Subsets as columns, attackers as rows, the worst of them last.

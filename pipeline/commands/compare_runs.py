@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import write_text
+from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import done
 from pipeline.leaderboard.run_results import asked_by_all, part_of, read_results, release_of
 from pipeline.leaderboard.run_table import run_table, table_csv, table_html, table_markdown
@@ -15,7 +16,6 @@ from pipeline.scorers.answered import Options
 from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.model_report import score
 from pipeline.scorers.options import WANTED
-from pipeline.scorers.outputs import identity
 from pipeline.scorers.validation import InputError
 
 FILES = {"leaderboard.md": table_markdown, "leaderboard.html": table_html, "leaderboard.csv": table_csv}
@@ -38,8 +38,10 @@ def compare_runs(
     Raises:
         UserError: everything that is wrong with the results, or that keeps them from being compared.
     """
-    if problems := list(_unfit(paths, out, repetitions)):
-        raise UserError(problems)
+    wanted, fits = WANTED["bootstrap"]
+    if not fits(repetitions):
+        raise UserError(f"--bootstrap is {repetitions}, wanted {wanted}")
+    check_output_paths([Output("--out", out, "folder", tuple(FILES)) if out else None], paths)
     results = read_results(paths)
     release = release_of(results, release)
     part = part_of(results)
@@ -62,16 +64,3 @@ def compare_runs(
         for name, write in FILES.items():
             write_text(out / name, write(table))
         done("leaderboard", f"{len(table.rows)} models", out, sys.stderr)
-
-
-def _unfit(paths: Sequence[Path], out: Path | None, repetitions: int) -> Iterator[str]:
-    """What keeps the table from being made, whatever the results are."""
-    wanted, fits = WANTED["bootstrap"]
-    if not fits(repetitions):
-        yield f"--bootstrap is {repetitions}, wanted {wanted}"
-    if out and out.exists() and not out.is_dir():
-        yield f"--out {out}: wanted a folder, there is a file"
-    read = {identity(path) for path in paths}
-    for file in (out / name for name in FILES) if out else ():
-        if identity(file) in read:
-            yield f"--out {out}: {file} would take the place of a file that is read; name another folder"

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import write_json
+from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import done
 from pipeline.core.records import Record
 from pipeline.leaks.even_set import Lost, balanced
@@ -18,7 +19,6 @@ from pipeline.leaks.leak_figures import ATTACKERS, LeakParams, Leaks, leaks_of
 from pipeline.leaks.leak_page import told, verdict, write_page
 from pipeline.leaks.read_set import Columns, LabelledSet, read_set
 from pipeline.leaks.set_files import JoinedRows, Rows, open_rows
-from pipeline.reporting.apart import apart
 
 WORDS = 12  # on the screen
 
@@ -52,7 +52,7 @@ def leaks(options: LeakOptions) -> None:
         UserError: the set cannot be read, lacks something, has too few texts or pictures, or nothing of it is balanced.
     """
     inputs, outputs = inputs_and_outputs(options)
-    apart(outputs, inputs)
+    check_output_paths([Output(option, path) for option, path in outputs], inputs)
     source = opened_rows(options)
     name = Path(options.source).name if Path(options.source).exists() else options.source
     rows = read_set(source, options.source, options.columns)

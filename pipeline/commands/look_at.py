@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pipeline.core import params
 from pipeline.core.errors import UserError
+from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Picture
@@ -48,6 +49,14 @@ def look(options: LookOptions) -> None:
         raise UserError("name an item to look at; or --grids FILE without items, for the grids of all")
     if options.words and options.ocr:
         raise UserError("--words brings the words, --ocr reads them: give one of the two")
+    page = options.out or (Path("look.html") if options.items and not options.grids else None)
+    check_output_paths(
+        [
+            Output("--out", page) if page else None,
+            Output("--grids", options.grids) if options.grids else None,
+        ],
+        [options.words, options.of, *folders.watched(), folders.stage(""), folders.release("")],
+    )
     benchmark = release_of(options.of or folders.release(params.version()))
     pairs = [pair_of(benchmark, item) for item in dict.fromkeys(options.items)]
     items = [item for pair in pairs for item in pair.items]

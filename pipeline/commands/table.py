@@ -12,6 +12,7 @@ import pandas as pd
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl
+from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.records import Verified
@@ -30,6 +31,8 @@ def write_table(source: str, out: Path) -> None:
     """
     if problems := table_problems(out):
         raise UserError(problems)
+    inputs = [Path(source)] if source.endswith(".jsonl") else [Folders().stage("")]
+    check_output_paths([Output("--out", out)], inputs)
     table = flat(rows_of(source))
     write_frame(table, out, source)
     done("table", f"{len(table):,} rows, {len(table.columns)} columns", out)

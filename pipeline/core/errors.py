@@ -1,4 +1,7 @@
-"""One way to tell a user what is wrong: everything at once, exit code 1, no traceback."""
+"""Report everything that is wrong with an input in one message, with exit code 1 and no traceback.
+
+This module needs the standard library alone: the wheel of the scorers carries it, too.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,21 @@ import errno
 import gc
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
-SHOWN = 100
+# Examples that are printed of each kind of problem.
+EXAMPLES_PER_KIND = 5
+# Lines that are printed of one message, whatever the kinds.
+MAX_LINES = 100
 
 
 class UserError(Exception):
-    """Something the user can mend. The message says what came, what was wanted and what to do.
+    """Something that the user can mend. The message says what is wrong, where, and what to do.
 
     Attributes:
-        problems: one line each, all that was found, in the order found.
+        problems: one line for each problem, in the order in which they were found; the first may be a headline.
     """
 
     def __init__(self, problems: str | Iterable[str]) -> None:
@@ -24,7 +32,17 @@ class UserError(Exception):
 
 
 class Problems:
-    """Collects what is wrong with an input so that all of it is told in one message."""
+    """Collect everything that is wrong with an input and raise it as one message.
+
+    Example:
+        >>> problems = Problems("questions.csv")
+        >>> problems.add("row 3", "no answer; write one")
+        >>> problems.raise_if_any()
+        Traceback (most recent call last):
+        ...
+        pipeline.core.errors.UserError: questions.csv: 1 problem
+        row 3: no answer; write one
+    """
 
     def __init__(self, subject: str) -> None:
         self.subject = subject
@@ -33,10 +51,35 @@ class Problems:
     def add(self, where: str, what: str) -> None:
         self.lines.append(f"{where}: {what}")
 
+    @contextmanager
+    def collect(self) -> Iterator[None]:
+        """Add what the block raises as UserError instead of raising it."""
+        with collected_into(self.lines):
+            yield
+
     def raise_if_any(self) -> None:
+        """Raise a UserError with all problems, if there are any."""
         if self.lines:
-            noun = "problem" if len(self.lines) == 1 else "problems"
-            raise UserError([f"{self.subject}: {len(self.lines)} {noun}", *self.lines])
+            raise UserError([f"{self.subject}: {count(len(self.lines), 'problem')}", *self.lines])
+
+
+@contextmanager
+def collected_into(problems: list[str]) -> Iterator[None]:
+    """Append what the block raises as UserError to a list instead of raising it."""
+    try:
+        yield
+    except UserError as error:
+        problems += error.problems
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun in the right form.
+
+    Example:
+        >>> count(1, "fault"), count(2_500, "fault"), count(0, "entry", "entries")
+        ('1 fault', '2,500 faults', '0 entries')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 # What the machine, not the program, is to blame for, and what the user can do.
@@ -50,39 +93,59 @@ OUTSIDE = {
     errno.ELOOP: "links that lead to each other ({file}); take them away",
     errno.EMFILE: "more files are open than your limits (ulimit -n) allow ({file}); raise them and run it again",
     errno.EEXIST: "a file, or a link to nowhere, where a folder was expected ({file}); move it away",
+    errno.ENOENT: "no such file or folder, or it was deleted while in use ({file}); check the path and run the same command again",
     errno.EIO: "the disk failed ({file}); look at it, then run the same command again",
 }
 NO_PERMISSION = "no permission: {error}; check who owns the file and run the same command again"
 OUTSIDE |= dict.fromkeys((errno.EACCES, errno.EROFS, errno.EPERM), NO_PERMISSION)
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # with which a file's content could steer a terminal
+# Control characters, with which the content of a file could steer a terminal.
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# What differs among problems of one kind: quoted texts and numbers.
+_PARTICULARS = re.compile(r"'[^']*'|\"[^\"]*\"|[\d.,]+")
+
+
+def printable(text: str) -> str:
+    """Replace the control characters and lone surrogates of a text, so that any terminal can show it."""
+    return CONTROLS.sub("?", text).encode("utf-8", "replace").decode("utf-8")
+
+
+def message_of(error: UserError) -> str:
+    """The message as it is printed: of each kind of problem five examples, and how many more there are."""
+    first, *rest = error.problems
+    kinds = [_PARTICULARS.sub("#", line.partition(": ")[2] or line) for line in rest]
+    totals, shown, lines = Counter(kinds), Counter[str](), []
+    for line, kind in zip(rest, kinds, strict=True):
+        shown[kind] += 1
+        # A sixth example takes no more room than the line that says that there is one more.
+        if shown[kind] <= EXAMPLES_PER_KIND or totals[kind] == EXAMPLES_PER_KIND + 1:
+            lines.append(line)
+        elif shown[kind] == EXAMPLES_PER_KIND + 1:
+            lines.append(f"... and {totals[kind] - EXAMPLES_PER_KIND:,} more like these")
+    if len(lines) > MAX_LINES:
+        lines[MAX_LINES:] = [f"... and {len(rest) - MAX_LINES:,} more"]
+    return printable("\n  ".join([f"error: {first}", *lines]))
 
 
 def run(main: Callable[[], object]) -> None:
-    """Run a command: a user's mistake, a full disk or Ctrl-C ends it with one message and exit code 1.
-
-    Of a long list of problems the first 100 lines are printed, and how many more there are.
-    """
+    """Run a command; print one message and exit with code 1 after a user's mistake, a full disk or Ctrl-C."""
     # Records hardly ever refer to each other; to look for those that do took up to a fifth of a stage's time.
     gc.set_threshold(100_000, 20, 100)
     try:
         main()
         return
     except UserError as error:
-        first, *rest = error.problems
+        reason = error
     except KeyboardInterrupt:
-        first, rest = "stopped by Ctrl-C; what was finished is kept, run the same command to go on", []
+        reason = UserError("stopped by Ctrl-C; what was finished is kept, run the same command to go on")
     except MemoryError:
-        first, rest = (
-            "the memory is full; what was finished is kept; close something else, or take a larger machine",
-            [],
+        reason = UserError(
+            "the memory is full; what was finished is kept; close something else, or take a larger machine"
         )
     except OSError as error:
         if error.errno not in OUTSIDE:
             raise
         # Of two names the second is the place that was to be taken.
         file = error.filename2 or error.filename or "no file named"
-        said = OUTSIDE[error.errno].format(file=file, error=error)
-        first, rest = said, []
-    more = [f"... and {len(rest) - SHOWN} more"] if len(rest) > SHOWN else []
-    print(_CONTROLS.sub("?", "\n  ".join([f"error: {first}", *rest[:SHOWN], *more])), file=sys.stderr)
+        reason = UserError(OUTSIDE[error.errno].format(file=file, error=error))
+    print(message_of(reason), file=sys.stderr)
     sys.exit(1)

@@ -3,58 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import re
 import shutil
-import stat
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import cache
-from io import BufferedReader
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, TypeVar
 
 import msgspec
-import psutil
 
+from pipeline.core.atomic_files import kind_of as kind_of
+from pipeline.core.atomic_files import opened as opened
+from pipeline.core.atomic_files import replacing as replacing
+from pipeline.core.atomic_files import sha256_file as sha256_file
+from pipeline.core.atomic_files import write_text as write_text
 from pipeline.core.errors import UserError
 
 T = TypeVar("T")
-DEVICES = Path("/dev")  # where even a link may be what all processes write to
-
-
-@contextmanager
-def replacing(path: Path | str) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes `path`'s place only when the block ends well; durable (fsync) by
-    then. What killed processes left in the folder goes away. A link is replaced, too, not what it leads to.
-
-    Raises:
-        UserError: there is something else than a file, or nothing can be made there.
-    """
-    path = Path(path)
-    if path.parent.absolute() == DEVICES or (path.exists() and not path.is_file()):
-        raise UserError(f"{path}: {kind_of(path)} where a file was expected; name another place")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_scraps(path.parent.absolute())
-        new = temporary.open("wb")
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: no file can be made there; name another place") from error
-    try:
-        with new as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        if error.errno is not None and error.filename is None:  # the kernel does not say which file
-            error.filename = str(path)
-        raise
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -136,12 +102,6 @@ def read_json(path: Path | str, kind: type[T] | Any = Any) -> T:
         raise UserError(f"{path}: {problem}") from error
 
 
-def write_text(path: Path | str, text: str) -> None:
-    """Write a text as UTF-8, atomically."""
-    with replacing(path) as file:
-        file.write(text.encode())
-
-
 def copy_file(source: Path | str, target: Path | str) -> None:
     """Copy a file's bytes, atomically.
 
@@ -152,44 +112,6 @@ def copy_file(source: Path | str, target: Path | str) -> None:
         shutil.copyfileobj(read, file)
 
 
-def sha256_file(path: Path | str) -> str:
-    """Hex SHA-256 of a file's bytes."""
-    with opened(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def content_key(*parts: str) -> str:
     """16 hex digits that depend on the parts alone: for ids made from content."""
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
-
-
-@cache
-def _remove_scraps(folder: Path) -> None:
-    """Delete the temporary files whose process is gone; once a process, as a folder may hold many files."""
-    for scrap in folder.glob(".*.tmp"):
-        process = re.fullmatch(r".*\.(\d{1,9})\.tmp", scrap.name)  # a process's number has at most 7 digits
-        if process and not psutil.pid_exists(int(process[1])):
-            scrap.unlink(missing_ok=True)
-
-
-def opened(path: Path | str) -> BufferedReader:
-    """Open a file for reading.
-
-    Raises:
-        UserError: it is missing, a folder, or a pipe or device, whose end might never come.
-    """
-    path = Path(path)
-    if path.exists() and not path.is_file():
-        raise UserError(f"{path}: {kind_of(path)} where a file was expected")
-    try:
-        return path.open("rb")
-    except FileNotFoundError as error:
-        raise UserError(
-            f"{path}: no such file; run the stage that writes it (dvc repro), or check the path"
-        ) from error
-
-
-def kind_of(path: Path) -> str:
-    """What there is that is no file."""
-    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
-    return kinds.get(stat.S_IFMT(path.stat().st_mode) if path.exists() else 0, "a device")

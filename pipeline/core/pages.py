@@ -12,6 +12,8 @@ import jinja2
 from markupsafe import Markup
 
 from pipeline.core.errors import UserError
+from pipeline.core.output_paths import Output, check_output_paths
+from pipeline.core.paths import Folders
 from pipeline.core.upright import FORMATS
 
 if TYPE_CHECKING:
@@ -79,3 +81,14 @@ def data_uri(path: Path | str, size: tuple[int, int]) -> str:
         if len(data) <= most:
             break
     return f"data:image/jpeg;base64,{base64.b64encode(data).decode()}"
+
+
+def page_of(folders: Folders, out: Path | None, name: str) -> Path:
+    """Return where a page about a data set goes: in the folder of the data set unless another place is named.
+
+    Raises:
+        UserError: the page would replace or lie among the files that it is about.
+    """
+    out = out or folders.home / name
+    check_output_paths([Output("--out", out)], [*folders.watched(), folders.stage(""), folders.release("")])
+    return out

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pipeline.core.errors import CONTROLS
 from pipeline.core.pages import render
 from pipeline.leaderboard.letters import letters
 from pipeline.leaderboard.run_results import RunResult
 from pipeline.scorers.by_kind import SHOWN as SCORES
-from pipeline.scorers.command import CONTROLS
 from pipeline.scorers.differences import lower_is_better, sentence
 from pipeline.scorers.model_report import ModelReport, Report
 from pipeline.scorers.text_table import heading

@@ -14,11 +14,10 @@ from markupsafe import Markup
 from pipeline.core import params
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import write_text
-from pipeline.core.pages import data_uri, render
+from pipeline.core.pages import data_uri, page_of, render
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Picture
-from pipeline.reporting.apart import page_of
 from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.items import Benchmark, BenchmarkItem
 from pipeline.scorers.validation import InputError

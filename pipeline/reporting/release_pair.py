@@ -11,13 +11,13 @@ from markupsafe import Markup
 
 from pipeline.auditing.subset_audit import AuditReport
 from pipeline.core.files import content_key, read_json, write_text
+from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.pages import render
 from pipeline.core.progress import done
 from pipeline.core.records import SUBSETS, Subset
 from pipeline.releasing.release_diff import CHANGES, Items, change_counts, changed, named, subsets_of
 from pipeline.releasing.release_facts import SubsetCounts, counted
 from pipeline.releasing.release_params import ReleaseRecord
-from pipeline.reporting.apart import apart
 from pipeline.reporting.blind_rows import TextFinding, attack_rows, finding
 
 HERE = Path(__file__).parent
@@ -43,7 +43,7 @@ def release_pair(folders: tuple[Path, Path], out: Path) -> Path:
     Raises:
         UserError: one of them is no release's folder, the page would lie in it, or its audit.json is of another form.
     """
-    apart([("--out", out)], folders)
+    check_output_paths([Output("--out", out)], folders)
     both = [subsets_of(folder) for folder in folders]
     sides = [_side(folder, items) for folder, items in zip(folders, both, strict=True)]
     names: list[Subset] = [name for name in SUBSETS if any(name in items for items in both)]

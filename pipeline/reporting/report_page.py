@@ -11,13 +11,12 @@ from pipeline.auditing.subset_audit import AuditParams, Histograms, histograms
 from pipeline.core import params
 from pipeline.core.errors import UserError
 from pipeline.core.files import write_text
-from pipeline.core.pages import render
+from pipeline.core.pages import page_of, render
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.records import SUBSETS
 from pipeline.releasing.release_facts import HOW, PAIRING, counted
 from pipeline.reporting import blind_rows, figures, sunburst
-from pipeline.reporting.apart import page_of
 from pipeline.reporting.funnel import funnels, overview
 from pipeline.reporting.gallery import MOST, gallery
 from pipeline.reporting.run_files import Run

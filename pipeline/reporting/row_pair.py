@@ -12,14 +12,13 @@ from markupsafe import Markup
 from pipeline.core import params
 from pipeline.core.errors import UserError
 from pipeline.core.files import content_key, write_text
-from pipeline.core.pages import render
+from pipeline.core.pages import page_of, render
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.records import Picture
 from pipeline.leaderboard.board import basis
 from pipeline.leaderboard.board_rows import BoardRow, benchmark_of, every_row
 from pipeline.leaderboard.paired_scores import answered
-from pipeline.reporting.apart import page_of
 from pipeline.reporting.gallery import MOST, SMALL, data_uri
 from pipeline.scorers.answered import Answered, Options
 from pipeline.scorers.items import BenchmarkItem

@@ -10,11 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..core.errors import collected_into
 from .gqa_questions import question_faults
 from .item_details import FILES, TYPES, details_of, is_there, version_of
 from .items import UNANSWERABLE, Benchmark, Items
 from .json_parts import in_parts, parse_list
-from .validation import InputError, each, listed, parse_json, read_bytes
+from .validation import InputError, each, parse_json, read_bytes
 
 ColumnsOf = Callable[[Sequence[Any]], dict[str, list[Any]]]  # of rows of a file, by field of BenchmarkItem
 
@@ -63,10 +64,10 @@ def _release(folder: Path) -> Benchmark:
     version, problems = "", []
     sums: dict[str, str] = {}
     details: dict[str, dict[str, Mapping[str, Any]]] = {}
-    with listed(problems):
+    with collected_into(problems):
         if is_there(params):
             version = version_of(read_bytes(params), params)
-    with listed(problems):
+    with collected_into(problems):
         if is_there(provenance):
             data = read_bytes(provenance)
             sums[provenance.name] = _sha256(data)
@@ -74,7 +75,7 @@ def _release(folder: Path) -> Benchmark:
     subsets: dict[str, Items] = {}
     columns_of = _RgqaColumns()
     for file in files:
-        with listed(problems):
+        with collected_into(problems):
             data, name = read_bytes(file), file.stem
             sums[f"rgqa/{file.name}"] = _sha256(data)
             if parse_list(data, file) is None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
-import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from ..core.atomic_files import write_text
+from ..core.errors import collected_into, printable, run
 from .answered import Options, Predictions
 from .benchmark import read_benchmark
 from .extras import read_extras, served
@@ -22,15 +20,13 @@ from .labels import judged
 from .model_report import ON_SCREEN, Report, available, score
 from .one_screen import screen_of
 from .options import options_of, parser
-from .outputs import WRITTEN, clashes
+from .outputs import WRITTEN, check_outputs
 from .predictions import read_predictions
 from .text_table import kinds_of, text_of
-from .validation import InputError, listed, no_collection, read_synonyms
+from .validation import InputError, no_collection, read_synonyms
 from .without_errata import without_errata
 
 T = TypeVar("T")
-PROBLEMS = 100  # that are shown
-CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")  # that a name could steer a terminal with
 WHOLE = ("table", "plots")  # options that need more than numpy
 
 
@@ -43,10 +39,12 @@ def read(
         InputError: everything that is wrong with any of them, after the problems that were found before.
     """
     given = vars(arguments)
-    problems = [*problems, *clashes(given)]
+    problems = [*problems]
+    with collected_into(problems):
+        check_outputs(given)
 
     def attempt(reader: Callable[..., T], *values: Any) -> T | None:
-        with listed(problems):
+        with collected_into(problems):
             return reader(*values)
 
     options = attempt(options_of, given)
@@ -118,23 +116,12 @@ def write_report(report: Report, arguments: argparse.Namespace, options: Options
         shown = text_of(report)
     else:
         shown = kinds_of(report) if options.by else screen_of(report, served(options))
-    print(CONTROLS.sub("\ufffd", shown), end="")  # which bears a closed output
+    print(printable(shown), end="")  # which bears a closed output
     if arguments.json:
-        _write_text(arguments.json, json_of(report))
+        write_text(arguments.json, json_of(report))
     if arguments.out:
         for name, make in zip(WRITTEN, (json_of, text_of), strict=True):
-            _write_text(arguments.out / name, make(report))
-
-
-def _write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+            write_text(arguments.out / name, make(report))
 
 
 @no_collection()
@@ -146,15 +133,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name in WHOLE
         if getattr(parsed, name)
     ]
-    try:
+
+    def score_and_write() -> None:
         benchmark, models, options = read(parsed, alone)
         write_report(score(benchmark, models, options), parsed, options)
-    except (InputError, OSError) as error:  # what the system says: a full disk, no permission
-        first, *rest = error.problems if isinstance(error, InputError) else [str(error)]
-        more = [f"... and {len(rest) - PROBLEMS} more"] if len(rest) > PROBLEMS else []
-        told = "\n  ".join([f"error: {first}", *rest[:PROBLEMS], *more])
-        print(CONTROLS.sub("\ufffd", told), file=sys.stderr)
-        sys.exit(1)
+
+    run(score_and_write)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ..core.errors import collected_into
 from .answered import Answered, Options, Scores
 from .gqa_questions import has_answer, offers
 from .items import Benchmark
-from .validation import InputError, listed, read_attention, read_mapping
+from .validation import InputError, read_attention, read_mapping
 
 
 class Extra(NamedTuple):
@@ -92,7 +93,7 @@ def read_extras(given: Sequence[str], benchmark: Benchmark | None) -> dict[str, 
             problems.append(f"--extra {name} is given twice")
         else:
             found[field] = None
-            with listed(problems):
+            with collected_into(problems):
                 found[field] = EXTRAS[name].read(path, benchmark.words() if benchmark else set())
     if problems:
         raise InputError(problems)

@@ -1,48 +1,38 @@
-"""Is what is to be written in the way of what is read, or of each other?"""
+"""Check that what scoring writes replaces nothing that it reads."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Hashable, Iterator, Mapping
-from itertools import combinations
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..core.output_paths import Output, check_output_paths
 from .item_details import FILES
 from .without_errata import FILE as ERRATA
 from .without_errata import OWN
 
-WRITTEN = ("scores.json", "scores.txt")  # in the folder of --out
+# Files written in the folder of --out.
+WRITTEN = ("scores.json", "scores.txt")
 
 
-def clashes(given: Mapping[str, Any]) -> Iterator[str]:
-    """Options that name something to write which is no file (or folder), is read, too, or is written twice."""
-    for name, is_wanted, wanted in (
-        *((name, Path.is_file, "a file") for name in ("json", "table")),
-        *((name, Path.is_dir, "a folder") for name in ("out", "plots")),
-    ):
-        if path := given.get(name):
-            if path.exists() and not is_wanted(path):
-                yield f"--{name} {path}: wanted {wanted}"
-            for place in path.parents:
-                if place.exists() and not place.is_dir():
-                    yield f"--{name} {path}: {place} is no folder"
-    outputs = [*_outputs(given)]
-    read = {identity(path) for path in _inputs(given)}
-    for name, path in outputs:
-        if not read.isdisjoint(_way(path)):
-            yield f"--{name} {path}: would take the place of a file that is read; name another one"
-    for (name, path), (other, beside) in combinations(outputs, 2):
-        if identity(path) in _way(beside) or identity(beside) in _way(path):
-            yield f"--{name} {path}: would take the place of --{other}'s {beside}; name another one"
+def check_outputs(given: Mapping[str, Any]) -> None:
+    """Check the outputs of a command line of `rgqa score` before anything is done.
+
+    Args:
+        given: the parsed options by name.
+
+    Raises:
+        UserError: an output would replace an input or another output, or lies inside a release.
+    """
+    check_output_paths(_outputs(given), _inputs(given))
 
 
-def _outputs(given: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
-    yield from ((name, given[name]) for name in ("json", "table") if given.get(name))
+def _outputs(given: Mapping[str, Any]) -> Iterator[Output]:
+    yield from (Output(f"--{name}", given[name]) for name in ("json", "table") if given.get(name))
     if given.get("out"):
-        yield from (("out", given["out"] / name) for name in WRITTEN)
+        yield Output("--out", given["out"], "folder", WRITTEN)
     if given.get("plots"):
-        yield "plots", given["plots"] / "*"
+        yield Output("--plots", given["plots"], "folder", ("*",))
 
 
 def _inputs(given: Mapping[str, Any]) -> Iterator[Path]:
@@ -55,17 +45,3 @@ def _inputs(given: Mapping[str, Any]) -> Iterator[Path]:
     for name in [given.get("synonyms"), *(text.partition("=")[2] for text in given["extra"])]:
         if name:
             yield from (Path(name), *Path(name).glob("data.noun*"))
-
-
-def _way(path: Path) -> set[Hashable]:
-    """A file and the folders that it lies in."""
-    return {identity(place) for place in (path, *path.parents)}
-
-
-def identity(path: Path) -> Hashable:
-    """The same for all names of a file."""
-    try:
-        found = path.stat()
-    except OSError:  # not there yet
-        return os.path.realpath(path)
-    return found.st_dev, found.st_ino

@@ -16,22 +16,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..core.errors import UserError as InputError
+
 T = TypeVar("T")
 LINES = 1 << 9  # parsed at once
 Texts = Iterable[str]
 TextLists = Iterable[Iterable[str]]  # for each prediction its right answers, or people's
-
-
-class InputError(Exception):
-    """Input that cannot be scored. Says what came and what was wanted.
-
-    Attributes:
-        problems: one line each, all that was found, in the order found.
-    """
-
-    def __init__(self, problems: str | Iterable[str]) -> None:
-        self.problems = [problems] if isinstance(problems, str) else list(problems)
-        super().__init__("\n".join(self.problems))
 
 
 def arrays(**named: object) -> list[np.ndarray]:
@@ -258,15 +248,6 @@ def no_collection() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-@contextmanager
-def listed(problems: list[str]) -> Iterator[None]:
-    """What the block raises as InputError is put to the other problems."""
-    try:
-        yield
-    except InputError as error:
-        problems += error.problems
 
 
 def each(rows: Iterable[Any], where: str, make: Callable[[Any], T]) -> tuple[list[T], list[str]]:

@@ -31,7 +31,7 @@ from annotation.study.asking_params import as_asked
 from annotation.study.betrayal import MOST_TOLD, Betrayal, betrayals, shown_questions, worst
 from annotation.study.forecast import simulated_stream
 from pipeline.batching.companions import Offered
-from pipeline.batching.filter_questions import Naming, foreign, of_the_picture, templates
+from pipeline.batching.filter_questions import Naming, foreign, in_style_of, of_the_picture, templates
 from pipeline.batching.tasks import make_tasks, shown
 from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import UserError, run
@@ -132,11 +132,12 @@ class FilterInputs:
         """The filter questions that a picture offers."""
         rng, facts = generator(self._p.seed, "batch", "pool", picture_id), self._facts_of(picture_id)
         own, members = self._own.get(picture_id, ()), self._members[picture_id]
+        texts = [row.candidate.text for row in members]
         return Offered.of(
             [
                 *of_the_picture(own, members, self._known.get(picture_id, ())),
                 *foreign(picture_id, self._naming, facts, self._p.foreign_tries, rng),
-                *templates(self._vocabulary, facts, rng),
+                *in_style_of(templates(self._vocabulary, facts, rng), texts),
             ]
         )
 

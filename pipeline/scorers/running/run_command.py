@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ...core.errors import run as exit_on_error
 from .. import command
 from ..answered import Options, Predictions
 from ..items import Benchmark
@@ -18,7 +18,6 @@ from .forecast_run import duration
 from .run_model import ModelRun, run
 from .run_parser import options_of, parser
 from .run_settings import RunOptions
-from .run_watch import FULL
 
 Draw = Callable[[Benchmark, list[Predictions], Options, Path], Sequence[Path]]
 
@@ -107,20 +106,7 @@ def _score(done: ModelRun, options: RunOptions, draw: Draw | None) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of `rgqa-run`; a user's mistake ends it with one message and exit code 1."""
-    try:
-        run_and_score(arguments, "rgqa-run")
-        return
-    except InputError as error:
-        problems = error.problems
-    except KeyboardInterrupt:
-        problems = ["stopped by Ctrl-C; replies that came are kept, the same command goes on"]
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EROFS):
-            raise
-        what = FULL if error.errno == errno.ENOSPC else f"{error.filename or 'the run'}: {error.strerror}"
-        problems = [f"{what}; the same command goes on"]
-    print("\n  ".join([f"error: {problems[0]}", *problems[1 : command.PROBLEMS]]), file=sys.stderr)
-    sys.exit(1)
+    exit_on_error(lambda: run_and_score(arguments, "rgqa-run"))
 
 
 if __name__ == "__main__":

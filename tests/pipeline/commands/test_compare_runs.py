@@ -44,7 +44,7 @@ def test_wrong_input_is_one_message(a_run, tmp_path):  # noqa: F811
         app, ["leaderboard", str(tmp_path / "none"), str(a_run("a", "rp")), "--bootstrap", "100"]
     )
     assert told.exit_code == 1 and "none" in told.output + str(told.stderr) and "Traceback" not in told.output
-    with pytest.raises(UserError, match="wanted a folder"):
+    with pytest.raises(UserError, match="--out .*run.json: "):
         compare_runs([a_run("b", "rp")], out=a_run("c", "rp") / "run.json")
 
 
@@ -53,12 +53,10 @@ def test_what_is_written_takes_no_inputs_place_and_draws_have_an_end(a_file, rel
     (tmp_path / "board").mkdir()
     board = path.rename(tmp_path / "board/leaderboard.csv")
     before = board.read_bytes()
-    with pytest.raises(UserError) as caught:
-        compare_runs([board], release, tmp_path / "board", repetitions=10**15)
-    assert caught.value.problems == [
-        f"--bootstrap is {10**15}, wanted 0 to 1,000,000",
-        f"--out {tmp_path / 'board'}: {board} would take the place of a file that is read; name another folder",
-    ]
+    with pytest.raises(UserError, match="--bootstrap"):
+        compare_runs([board], release, repetitions=10**15)
+    with pytest.raises(UserError, match="--out .*board: "):
+        compare_runs([board], release, tmp_path / "board")
     assert board.read_bytes() == before
 
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from pipeline.core.errors import Problems, UserError, run
+from pipeline.core.errors import Problems, UserError, message_of, run
 
 
 def test_all_problems_are_told_at_once(capsys):
@@ -23,8 +23,31 @@ def test_no_problems_raise_nothing():
 
 def test_a_long_list_is_cut_and_says_by_how_much(capsys):
     with pytest.raises(SystemExit):
-        run(lambda: (_ for _ in ()).throw(UserError(["head", *map(str, range(130))])))
-    assert capsys.readouterr().err.endswith("  99\n  ... and 30 more\n")
+        run(lambda: (_ for _ in ()).throw(UserError(["head", *map(chr, range(0x4E00, 0x4E00 + 130))])))
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1 + 100 + 1
+    assert lines[-1] == "  ... and 30 more"
+
+
+def test_of_each_kind_of_problem_five_examples_are_printed():
+    faults = [f"row {n}: no answer for '{n}'" for n in range(100)]
+    six = [f"row {n}: no image {n}" for n in range(6)]
+    lines = message_of(
+        UserError(["file.csv: 107 problems", *faults[:50], "row 7: odd", *faults[50:], *six])
+    ).splitlines()
+    assert lines == [
+        "error: file.csv: 107 problems",
+        *(f"  {fault}" for fault in faults[:5]),
+        "  ... and 95 more like these",
+        "  row 7: odd",
+        # Six of a kind take no more room than five and a line that says so.
+        *(f"  {fault}" for fault in six),
+    ]
+
+
+def test_whatever_stands_in_a_message_it_can_be_printed():
+    message_of(UserError("a \ud800 b \x1b[2J")).encode("utf-8")
+    assert "\x1b" not in message_of(UserError("a \x1b[2J"))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 import pytest
@@ -77,7 +77,7 @@ def test_a_version_has_three_numbers_and_cannot_leave_its_folder(tmp_path, value
 
 
 class Shrunk(Params):
-    removed = {"twice": "this parameter was removed; delete the line"}
+    removed: ClassVar = {"twice": "this parameter was removed; delete the line"}
     size: int = 1
 
 

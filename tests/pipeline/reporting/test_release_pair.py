@@ -63,7 +63,7 @@ def test_a_record_of_another_form_is_told(old, newer, tmp_path):
 def test_the_page_needs_two_releases_and_is_a_command(old, tmp_path, monkeypatch):
     with pytest.raises(UserError, match="no release.s folder"):
         release_pair((old, tmp_path / "nosuch"), tmp_path / "page.html")
-    with pytest.raises(UserError, match="LICENSE: that is read, or in a folder that is"):
+    with pytest.raises(UserError, match="--out .*LICENSE: "):
         release_pair((old, old), old / "LICENSE")
     monkeypatch.chdir(tmp_path)
     both = CliRunner().invoke(app, ["report", "--releases", str(old), str(old), "--compare", "a", "b"])

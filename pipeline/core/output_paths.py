@@ -1,0 +1,143 @@
+"""Check, before any work, that what a command writes replaces nothing that it reads, and no release.
+
+This module needs the standard library alone: the wheel of the scorers carries it, too.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from .errors import UserError
+
+# The file that makes a folder a release.
+RELEASE_MARK = "CHECKSUMS.sha256"
+
+
+class Output(NamedTuple):
+    """Something that a command writes.
+
+    Attributes:
+        option: what names it, as the user types it (`--json`).
+        path: where it goes.
+        kind: a file, or a folder in which files are written.
+        names: of a folder, the names of the files written in it; empty: any name.
+    """
+
+    option: str
+    path: Path
+    kind: Literal["file", "folder"] = "file"
+    names: tuple[str, ...] = ()
+
+
+def check_output_paths(
+    outputs: Iterable[Output | None], inputs: Iterable[Path | str | None] = (), *, owned: Path | None = None
+) -> None:
+    """Refuse outputs that would replace an input, another output, or a part of a release.
+
+    Links are followed, so that no name of a file hides what it is. An output that lies in an input's folder counts as replacing
+    it. An output is never a device, a pipe, or a folder where a file is wanted.
+
+    Args:
+        outputs: what will be written; None entries (options that were not given) are ignored.
+        inputs: files and folders that are read; None entries and paths that do not exist protect nothing but their own place.
+        owned: a folder of the command's own, which may be written although it is marked as a release.
+
+    Raises:
+        UserError: everything that is wrong, one line for each output.
+    """
+    written = [output for output in outputs if output]
+    read = {_identity(Path(path)) for path in inputs if path}
+    problems = [
+        f"{output.option} {output.path}: {fault}"
+        for output in written
+        for fault in _faults(output, read, owned)
+    ]
+    for first, second in combinations(written, 2):
+        if _clash(first, second):
+            problems.append(
+                f"{second.option} {second.path}: {first.option} writes there, too; name another place"
+            )
+    if problems:
+        raise UserError(problems if len(problems) == 1 else ["outputs cannot be written as named", *problems])
+
+
+def _faults(output: Output, read: set[Hashable], owned: Path | None) -> Iterator[str]:
+    path = output.path
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        mode = 0
+    except OSError as error:  # links that lead to each other, no permission, a name too long
+        yield f"{error.strerror}; name another place"
+        return
+    if output.kind == "file" and mode and not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
+        yield f"{kind}, where a file is to be written; name another place"
+        return
+    if output.kind == "folder" and mode and not stat.S_ISDIR(mode):
+        yield "a file, where a folder is to be written; name another place"
+        return
+    if any(place.exists() and not place.is_dir() for place in path.parents):
+        yield "a file stands where one of its folders should be; name another place"
+        return
+    if _devices(path):
+        yield "a place for devices, not for files; name another place"
+        return
+    targets = [path / name for name in output.names] or [path]
+    if any(not read.isdisjoint(_way(target)) for target in targets):
+        yield "would replace a file that is read, or lies in a folder that is; name another place"
+    elif any((release := _release_around(target)) and not _within(release, owned) for target in targets):
+        yield "lies inside a release, which only `rgqa publish` copies; name another place"
+
+
+def _clash(first: Output, second: Output) -> bool:
+    """Do two outputs take the same place? Files of one folder may lie beside each other."""
+    for one in _places(first):
+        for other in _places(second):
+            if _identity(one) == _identity(other):
+                return True
+            if first.kind == "file" and _identity(one) in _way(other):
+                return True
+            if second.kind == "file" and _identity(other) in _way(one):
+                return True
+    return False
+
+
+def _places(output: Output) -> list[Path]:
+    return [output.path / name for name in output.names] or [output.path]
+
+
+def _release_around(path: Path) -> Path | None:
+    """The release in which a path lies, if it does."""
+    real = Path(os.path.realpath(path))
+    return next((place for place in (real, *real.parents) if (place / RELEASE_MARK).is_file()), None)
+
+
+def _within(release: Path, owned: Path | None) -> bool:
+    return owned is not None and Path(os.path.realpath(owned)) in (release, *release.parents)
+
+
+def _devices(path: Path) -> bool:
+    real = Path(os.path.realpath(path))
+    return any(place in (Path("/dev"), Path("/proc"), Path("/sys")) for place in real.parents) and not (
+        real.is_relative_to("/dev/shm")
+    )
+
+
+def _way(path: Path) -> set[Hashable]:
+    """A file and the folders in which it lies."""
+    return {_identity(place) for place in (path, *path.absolute().parents)}
+
+
+def _identity(path: Path) -> Hashable:
+    """The same for all names of a file."""
+    try:
+        found = path.stat()
+    except OSError:  # It is not there yet.
+        return os.path.realpath(path)
+    return found.st_dev, found.st_ino
