@@ -14,7 +14,7 @@ from itertools import permutations
 
 from pipeline.core.records import Word
 from pipeline.programs.operations import Operation, Program, root
-from pipeline.programs.sentence import TOKEN, Form, Place, Sentence, Span, annotated_words, overlaps
+from pipeline.programs.sentence import Form, Place, Sentence, Span, annotated_words, overlaps, tokens_of
 from pipeline.words.lexicon import synonyms
 from pipeline.words.likeness import SPOKEN_ATTRIBUTES
 from pipeline.words.nouns import plural, singular
@@ -194,5 +194,4 @@ def choice_forms(relations: Sequence[str]) -> tuple[Form, ...]:
 
 
 def _tokens(forms: Iterable[str]) -> tuple[Form, ...]:
-    parted = (tuple(match[0].lower() for match in TOKEN.finditer(form)) for form in forms)
-    return tuple(sorted(parted, key=lambda form: (-len(form), form)))
+    return tuple(sorted(map(tokens_of, forms), key=lambda form: (-len(form), form)))

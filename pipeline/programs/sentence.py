@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pipeline.core.records import Word
 from pipeline.words.word_tables import AS_OBJECT, DETERMINERS, FRAME_NOUNS, PRONOUNS
 
-TOKEN = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*|'s|[^\sA-Za-z0-9]")
+TOKEN = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*|['’][sS](?![A-Za-z0-9])|[^\sA-Za-z0-9]")
 _POSITION = re.compile(r"([0-9]{1,9})(?::([0-9]{1,9})?)?")
 Form = tuple[str, ...]  # a way to say something, as lower-case tokens
 Place = tuple[int, int]  # tokens [first, last)
@@ -23,6 +23,19 @@ class Span:
     last: int
     start: int
     end: int
+
+
+def tokens_of(text: str) -> Form:
+    """Return a text's words and marks in lower case.
+
+    >>> tokens_of("What’s THE cup?")
+    ('what', "'s", 'the', 'cup', '?')
+    """
+    return tuple(map(_token, TOKEN.finditer(text)))
+
+
+def _token(match: re.Match[str]) -> str:
+    return match[0].lower().replace("’s", "'s")
 
 
 def annotated_words(position: str) -> tuple[int, int] | None:
@@ -51,7 +64,7 @@ class Sentence:
 
     def __init__(self, text: str, words: Iterable[Word] = ()) -> None:
         matches = list(TOKEN.finditer(text))
-        self.text, self.tokens = text, tuple(match[0].lower() for match in matches)
+        self.text, self.tokens = text, tuple(map(_token, matches))
         self.places = tuple(match.span() for match in matches)
         self.taken = [False] * len(matches)
         self.end = max((i + 1 for i, token in enumerate(self.tokens) if token[0].isalnum()), default=0)

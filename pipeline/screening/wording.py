@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from pipeline.programs.sentence import TOKEN
+from pipeline.programs.sentence import tokens_of
 from pipeline.words.relations import PREPOSITIONS
 from pipeline.words.word_tables import DETERMINERS, words
 
@@ -34,7 +34,7 @@ def slip(text: str) -> str:
     >>> slip("Which color do you think is the cup?")
     'the order of another question'
     """
-    tokens = ("", *(match[0].lower() for match in TOKEN.finditer(text)), "", "")
+    tokens = ("", *tokens_of(text), "", "")
     for before, token, after, next_ in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
         if token == after and token.isalpha():
             return "a word said twice"
