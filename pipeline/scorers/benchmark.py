@@ -15,6 +15,7 @@ from .gqa_questions import question_faults
 from .item_details import FILES, TYPES, details_of, is_there, version_of
 from .items import UNANSWERABLE, Benchmark, Items
 from .json_parts import in_parts, parse_list
+from .no_answer import means_no_answer
 from .validation import InputError, each, parse_json, read_bytes
 
 ColumnsOf = Callable[[Sequence[Any]], dict[str, list[Any]]]  # of rows of a file, by field of BenchmarkItem
@@ -163,7 +164,7 @@ def _texts(values: list[Any]) -> list[str]:
 
 
 def _answers(name: str, label: Any) -> dict[str, float]:
-    """The right answers by a label. One that looks like "UQ" but is not written so is a fault, never an answer."""
+    """The right answers by a label. A text other than "UQ" that says "there is no answer" is a fault."""
     worths = label.values() if isinstance(label, dict) else []
     if not all(isinstance(worth, int | float) and 0 <= worth <= 1 for worth in worths) or not any(worths):
         raise InputError(
@@ -171,8 +172,11 @@ def _answers(name: str, label: Any) -> dict[str, float]:
         )
     if not all(map(str.strip, label)):
         raise InputError(f"{name}: label {label!r} has an empty answer")
-    if any(answer != UNANSWERABLE and answer.strip().upper() == UNANSWERABLE for answer in label):
-        raise InputError(f'{name}: label {label!r} is neither an answer nor "UQ"; write UQ in capitals')
+    if any(answer != UNANSWERABLE and means_no_answer(answer) for answer in label):
+        raise InputError(
+            f"{name}: label {label!r} says that there is no answer, which readers of replies take for an abstention. "
+            'Write {"UQ": 1.0} if the question is unanswerable, else leave it out'
+        )
     if UNANSWERABLE in label and len(label) > 1:
         raise InputError(f"{name}: label {label!r} is both UQ and an answer")
     return {} if UNANSWERABLE in label else label

@@ -1,0 +1,23 @@
+import pytest
+
+from pipeline.scorers.no_answer import means_no_answer
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("unanswerable", "UNANSWERABLE", "Unanswerable.", "unanswerable!", "'unanswerable'", "[unanswerable]"),
+        *("unanswerable。", "\u201cunanswerable\u201d", "ｕｎａｎｓｗｅｒａｂｌｅ", "un\u200banswerable", "\ufeffunanswerable"),
+        *("unsuitable", "Unsuitable Image", "  unsuitable \n", "un-answerable", "no_answer"),
+        *("n/a", "N/A", "N.A.", "n / a", "N\uff0fA", "uq", "Uq", "UQ", "u.q.", "uq?", "*UQ*", "can't tell", "can’t tell"),
+    ],
+)  # fmt: skip
+def test_every_writing_of_a_text_that_says_there_is_no_answer_is_known(text):
+    assert means_no_answer(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["no", "none", "None", "nothing", "nobody", "NA", "nan", "0", "", " ", "?", "suitable", "answer", "uqs", "quiz"]
+)  # fmt: skip
+def test_answers_stay_answers(text):
+    assert not means_no_answer(text)
