@@ -83,6 +83,17 @@ class Relation(Record):
     object_id: str
 
 
+class UnusedQuestion(Record):
+    """A question of the source that ingest leaves out, with the reason."""
+
+    question_id: str
+    picture_id: str
+    split: Split
+    text: str
+    answer: str
+    reason: str
+
+
 class SceneObject(Record):
     """An object of a scene graph; x, y, w, h in pixels of the picture, y downwards."""
 
