@@ -22,7 +22,7 @@ from pipeline.auditing.screen_check import Screening
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS, TOLD_APART
 from pipeline.core.engine import ordered_map, threads
 from pipeline.core.files import read_jsonl
-from pipeline.core.params import Params
+from pipeline.core.params import FoldCount, Params, Repetitions, Seed
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import SUBSETS, Item, Record, Subset
@@ -44,10 +44,10 @@ class AuditParams(Params):
     """
 
     limits: dict[Subset, Annotated[float, msgspec.Meta(ge=0.5, le=1)]]
-    foreign: Annotated[int, msgspec.Meta(ge=0)] = 2
-    folds: Annotated[int, msgspec.Meta(ge=2)] = 5
-    repetitions: Annotated[int, msgspec.Meta(ge=50)] = 500
-    seed: int = 0
+    foreign: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 2
+    folds: FoldCount = 5
+    repetitions: Repetitions = 500
+    seed: Seed = 0
 
 
 class Histograms(Record):

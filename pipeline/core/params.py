@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, dataclass_transform, get_args, get_origin
 
 import msgspec
 
@@ -16,11 +16,18 @@ from pipeline.core.yaml_text import read_yaml
 
 PARAMS_FILE = Path("params.yaml")
 T = TypeVar("T", bound="Params")
+# Every number has a lower and an upper bound, so that a mistake is reported when the file is read, not after hours.
+MOST = 1_000_000_000
+Seed = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]  # what NumPy and scikit-learn take
+Count = Annotated[int, msgspec.Meta(ge=1, le=MOST)]
+CountOrNone = Annotated[int, msgspec.Meta(ge=0, le=MOST)]  # 0 often means: no limit
+FoldCount = Annotated[int, msgspec.Meta(ge=2, le=100)]
+Repetitions = Annotated[int, msgspec.Meta(ge=50, le=100_000)]  # of a bootstrap
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Base of every stage's parameters. Ranges are written in the types: `Annotated[int, msgspec.Meta(ge=1)]`.
+    """Base of every stage's parameters. Each number's type has its range: `Seed`, `Count`, `Annotated[float, msgspec.Meta(ge=0, le=1)]`.
 
     Attributes:
         removed: names of parameters that earlier versions had, each with what to do about it.

@@ -18,7 +18,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from pipeline.core.params import Params
+from pipeline.core.params import Params, Seed
 from pipeline.core.records import Vocabulary
 from pipeline.counting.presence import Presence, names_known
 from pipeline.judge.facts import Facts
@@ -68,7 +68,7 @@ class PerturbParams(Params):
 
     removed: ClassVar[Mapping[str, str]] = {"alternatives": "this parameter was removed; delete the line"}
 
-    seed: int = 1
+    seed: Seed = 1
     preset: Literal["presuppositions", "paper"] = "presuppositions"
     even_words: bool = True
     same_category: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5

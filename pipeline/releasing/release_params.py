@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from pipeline.core.params import Params
+from pipeline.core.params import FoldCount, Params, Seed
 from pipeline.core.records import Record, Subset
 
 Filled = Annotated[str, msgspec.Meta(min_length=1)]
@@ -58,8 +58,8 @@ class ReleaseParams(Params):
     biases: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     personal_information: str = ""
-    folds: Annotated[int, msgspec.Meta(ge=2)] = 5
-    seed: int = 0
+    folds: FoldCount = 5
+    seed: Seed = 0
 
 
 class _Told(Record, forbid_unknown_fields=False):

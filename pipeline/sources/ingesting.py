@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.params import Params
+from pipeline.core.params import Params, Seed
 from pipeline.core.paths import Folders
 from pipeline.core.records import Picture, Question, Record, Scene, Split, UnusedQuestion
 from pipeline.scorers.no_answer import means_no_answer
@@ -38,7 +38,7 @@ class IngestParams(Params):
     questions: gqa_files.Which = "balanced"
     format: Format | Literal["auto"] = "auto"
     paraphrase: bool = False
-    seed: int = 0
+    seed: Seed = 0
 
 
 class IngestReport(Record):

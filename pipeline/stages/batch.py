@@ -36,7 +36,7 @@ from pipeline.batching.tasks import make_tasks, shown
 from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import UserError, run
 from pipeline.core.files import read_jsonl, write_json_list, write_jsonl
-from pipeline.core.params import Params, load
+from pipeline.core.params import Params, Seed, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
@@ -49,7 +49,7 @@ MOST_MEASURED = 8_000  # of their judgements; more do not sharpen the figures
 
 
 class BatchParams(Params):
-    seed: int = 0
+    seed: Seed = 0
     # Share of filters made from the paper's templates. They are known at sight ("Is there a ...?" is never a
     # candidate), so few of them; 1.0 is the paper's way.
     template_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.05
@@ -57,7 +57,7 @@ class BatchParams(Params):
     # others have a repeat, another candidate once more, which is a vote on that.
     filter_share: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.4
     # Questions of other pictures tried per picture, of those that name something this picture has not.
-    foreign_tries: Annotated[int, msgspec.Meta(ge=0)] = 100
+    foreign_tries: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 100
 
 
 def betrayed(tasks: Iterable[Task], estimates: Iterable[Estimate], seed: int) -> list[Betrayal]:

@@ -28,7 +28,7 @@ from pipeline.collecting.simulated_verdicts import faultless
 from pipeline.core import records
 from pipeline.core.errors import run
 from pipeline.core.files import read_json
-from pipeline.core.params import Params, load
+from pipeline.core.params import Count, Params, Seed, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import SUBSETS, Candidate, Item, Question, Screened, Subset, Verified, Vocabulary
@@ -39,7 +39,6 @@ from pipeline.ranking.rank_inputs import read_vectors
 from pipeline.screening.screen_rules import pass_conflict_filter
 from simulation.annotators import ANNOTATORS, Look, annotate
 
-Count = Annotated[int, msgspec.Meta(ge=1)]
 AT_ONCE = (
     100  # pictures: their candidates are made, judged and paired together, no other picture's among them
 )
@@ -57,7 +56,7 @@ class PaperParams(Params):
     hard_pool: Count = 2500
     easy_last: Count = 50
     votes: Annotated[int, msgspec.Meta(ge=1, le=len(ANNOTATORS))] = 3
-    seed: int = 0
+    seed: Seed = 0
 
 
 def asked(folders: Folders, part: Mapping[str, str]) -> dict[str, Question]:
