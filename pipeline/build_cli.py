@@ -140,41 +140,23 @@ def explain(
 
 @app.command(epilog="Example: `rgqa report --gallery 6`")
 def report(
+    context: typer.Context,
     out: Annotated[
         Path | None,
-        Option(help="The page; `data/NAME/report.html` or compare.html, or releases.html, if not given."),
+        Option(help="The page; `data/NAME/report.html` if not given."),
     ] = None,
     gallery: Annotated[int, Option(help="Items of each subset shown with their pictures, 0 to 25.")] = 12,
-    compare: Annotated[
-        tuple[str, str] | None,
-        Option(metavar="ROW ROW", help="Two rows of the leaderboard: item by item what they said."),
-    ] = None,
-    releases: Annotated[
-        tuple[Path, Path] | None,
-        Option(metavar="FOLDER FOLDER", help="Two versions of a release, or two data sets': side by side."),
-    ] = None,
     look: Annotated[
         str | None,
         Option(metavar="ROW", help="24 items drawn by lot: what a row of the leaderboard looked at."),
     ] = None,
 ) -> None:
-    """Write one HTML page on a run, two rows or two releases. Rows are of the leaderboard."""
-    if sum(map(bool, (look, releases, compare))) > 1:
-        raise typer.BadParameter("one of them makes a page", param_hint="--look, --releases, --compare")
+    """Write one HTML page on a run, or on what a row of the leaderboard looked at."""
     if look:
+        refuse_options(context, "gallery", "--look shows 24 items")
         from pipeline.reporting.looked_page import look_report
 
         run(lambda: look_report(look, out=out))
-        return
-    if releases:
-        from pipeline.reporting.release_pair import release_pair
-
-        run(lambda: release_pair(releases, out or Path("releases.html")))
-        return
-    if compare:
-        from pipeline.reporting.row_pair import compare as beside
-
-        run(lambda: beside(compare, out, gallery))
         return
     from pipeline.reporting.report_page import report
 

@@ -12,6 +12,7 @@ from typer import Option
 from annotation.annotate_cli import app as annotate
 from pipeline import build_cli, model_cli, release_cli
 from pipeline.core.cli_app import new_app
+from pipeline.core.errors import refuse_stripped_docstrings
 from sample_world.sample_cli import app as sample
 from studies.study_cli import app as study
 
@@ -70,6 +71,7 @@ def options(
 
 def main() -> None:
     """Entry point of the `rgqa` command."""
+    refuse_stripped_docstrings()
     try:
         app()
     except ModuleNotFoundError as error:

@@ -13,7 +13,10 @@ from pipeline.core.errors import run
 
 app = new_app()
 Release = Annotated[Path, Argument(help="A release's folder, `data/release/NAME/VERSION`.")]
-ItemId = Annotated[str, Argument(help="Id of an item, as question_id in a release's `rgqa/SUBSET.json`.")]
+ItemId = Annotated[
+    str,
+    Argument(help="Id of an item: `item_id` in a release's tables, question_id in its `rgqa/SUBSET.json`."),
+]
 
 
 @app.command(epilog="Example: `rgqa check data/release/sample/1.0.0`")

@@ -29,12 +29,12 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.randomness import generator, lot
 from pipeline.core.records import Item, Judgement, Picture, Record, candidate_id
+from pipeline.core.release_params import Licence, ReleaseParams
 from pipeline.encoders.clip import Encoder
 from pipeline.releasing.check_release import write_checksums
 from pipeline.releasing.harness_pack import write_pack
 from pipeline.releasing.licences import licence_text
 from pipeline.releasing.provenance import Provenance, canary
-from pipeline.releasing.release_params import ReleaseParams
 from pipeline.releasing.subset_files import release_order, write_subset
 from pipeline.releasing.wheel import build_wheel
 from sample_world.build import compact_json, jpeg, scene_graphs
@@ -53,6 +53,7 @@ ABOUT = ReleaseParams(
     licence="CC BY 4.0",
     licence_url="https://creativecommons.org/licenses/by/4.0/",
     published=date(2026, 11, 23),
+    licences={"pictures": Licence(name="CC BY 4.0", url="https://creativecommons.org/licenses/by/4.0/")},
     creators=("the authors of the RGQA pipeline",),
     simulated=(
         "Pictures, scene graphs, questions, answers and verdicts: code drew them, and knows them, from a seed.",
@@ -204,7 +205,7 @@ def _release(
     write_json(home / "audit.json", TwinAudit(subsets={"twins": audit}, warnings=[], table=table))
     write_json(home / "params.json", {"dataset": folders.dataset, "version": VERSION, "seed_sha256": mark})
     write_text(home / "README.md", card(report, items, table, marked))
-    write_text(home / "LICENSE", licence_text(f"{ABOUT.title} {VERSION}", ABOUT))
+    write_text(home / "LICENSE", licence_text(f"{ABOUT.title} {VERSION}", ABOUT, ["twins"]))
     with replacing(home / "card.png") as file:
         file.write(twin_sheet(items, folders.source / "images"))
     build_wheel(home / "scorers", VERSION)

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.core.files import write_json, write_text
+from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.pages import svg
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
@@ -70,6 +71,8 @@ def study_validity(
         UserError: no such release, no nets, pictures that are missing, too few rows.
     """
     folders = Folders()
+    releases = [path for release in twins for path in release]
+    check_output_paths([Output("--out", out, "folder")], [folders.source, folders.vqa, *releases])
     more = graded_nets(out / "nets") if further else {}
     sets = sets_of_dataset(folders)
     files = pictures_of_dataset(folders)

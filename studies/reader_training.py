@@ -23,6 +23,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import replacing
+from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import done, track
 from pipeline.scorers.reply_reader import PADDING, UNKNOWN, WEIGHTS, ReplyReader, reader
 from pipeline.scorers.reply_words import FLAGS, FUNCTION_WORDS, flags_of, pair_of, stem
@@ -123,6 +124,7 @@ def train(vectors: Path | None = None, out: Path = WEIGHTS, seed: int = 0) -> No
     Raises:
         UserError: the word vectors cannot be read.
     """
+    check_output_paths([Output("--out", out)], [vectors])
     rows = replies("train")
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed)

@@ -25,6 +25,7 @@ from annotation.study.weighing import weigh
 from pipeline.auditing.screen_check import known_truth
 from pipeline.core.errors import UserError
 from pipeline.core.files import content_key, write_json
+from pipeline.core.output_paths import Output
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
@@ -222,6 +223,7 @@ def told(table: pd.DataFrame) -> str:
 def study_votes(crowds: Sequence[int], most: int, out: Path | None) -> str:
     """The curve on the data set in use; `out` gets it as .json, .svg or .png."""
     folders = Folders()
+    folders.check_outputs(Output("--out", out) if out else None)
     tasks = {task.task_id: task for task in folders.rows(Task)}
     answerable = {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
     spent = curve(tasks, list(folders.rows(Screened)), answerable, _sight(folders), crowds, most)

@@ -23,6 +23,7 @@ import numpy as np
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import write_json
+from pipeline.core.output_paths import Output
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Picture, Question, Scene
@@ -71,6 +72,7 @@ def where_nets_look(
         UserError: a net that is not there, no complete truth, or no question that points to anything.
     """
     folders = Folders()
+    folders.check_outputs(Output("--out", out) if out else None)
     files = nets_of(folders.vqa)
     if missing := [f"{net}-{number}" for net in nets for number in seeds if net not in files.get(number, {})]:
         raise UserError(f"{folders.vqa} has no net {', '.join(missing)}")

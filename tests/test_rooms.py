@@ -34,7 +34,7 @@ ROOMS: dict[str, str] = {
     "pipeline/releasing": "auditing scorers",
     "pipeline/leaderboard": "releasing scorers",
     "pipeline/reporting": (
-        "words programs judge sources encoders auditing releasing leaderboard scorers seeing annotation/study"
+        "words programs judge sources encoders auditing releasing scorers seeing annotation/study"
     ),
     "pipeline/stages": (
         "words counting sources paraphrasing encoders models balancing ranking perturbing screening estimating"

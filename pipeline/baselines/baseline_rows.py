@@ -14,6 +14,7 @@ from pipeline.baselines.question_arrays import Gathered, rows_of
 from pipeline.core import params
 from pipeline.core.errors import UserError
 from pipeline.core.files import write_json
+from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.paths import DATA, Folders
 from pipeline.core.progress import done, track
 from pipeline.models.detectors import DETECTORS, Given, Said
@@ -75,6 +76,10 @@ def baselines(wanted: Wanted, say: Callable[[str], None] = print) -> None:
     release = wanted.release or folders.release(params.version())
     if not release.exists() and wanted.release:
         raise UserError(f"{release}: no such release")
+    check_output_paths(
+        [Output("--out", out, "folder"), Output("--work", work, "folder")],
+        [wanted.features, wanted.train, wanted.val, release, folders.source],
+    )
     store = open_regions(wanted.features)
     claim(work, settings(files, store, wanted.plan))
     data = gathered(files, store, wanted.plan, say)

@@ -40,6 +40,11 @@ def explain(identifier: str, folders: Folders) -> list[str]:
         raise UserError(
             f"{identifier}: no such question or item in the data set {folders.dataset!r}; ids look like 201669520 or clipeasy_n460556+202082119"
         )
+    if identifier != question_id and not _is_candidate(identifier, folders):
+        raise UserError(
+            f"{identifier}: no such candidate in the data set {folders.dataset!r}, though there is a question {question_id}; "
+            f"rgqa explain {question_id} lists its candidates"
+        )
     lines = [identifier, *_source(sources[0])]
     for stage in ("rank", "perturb"):
         file = f"{stage}/candidates.jsonl"
@@ -48,9 +53,23 @@ def explain(identifier: str, folders: Folders) -> list[str]:
     for item in _rows(folders, "balance/items.jsonl", Item, identifier, "item_id"):
         if not item.unanswerable:
             lines += ["", _item(item)]
-    for row in _rows(folders, "perturb/unperturbed.jsonl", Dropped, identifier, "question_id"):
+    for row in _rows(
+        folders, "perturb/unperturbed.jsonl", Dropped, identifier, "question_id", "candidate_id"
+    ):
         lines.append(f"  no {row.subset} candidate: {row.reason} {row.detail}".rstrip())
     return lines
+
+
+def _is_candidate(identifier: str, folders: Folders) -> bool:
+    """Whether a stage proposed a candidate of this id, or tried to and noted why there is none."""
+    kinds: dict[str, type[Candidate] | type[Dropped]] = {
+        "rank/candidates.jsonl": Candidate,
+        "perturb/candidates.jsonl": Candidate,
+        "perturb/unperturbed.jsonl": Dropped,
+    }
+    return any(
+        True for name, kind in kinds.items() for _ in _rows(folders, name, kind, identifier, "candidate_id")
+    )
 
 
 def _source(question: Question) -> Iterator[str]:

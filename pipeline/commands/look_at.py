@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pipeline.core import params
 from pipeline.core.errors import UserError
-from pipeline.core.output_paths import Output, check_output_paths
+from pipeline.core.output_paths import Output
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Picture
@@ -50,12 +50,10 @@ def look(options: LookOptions) -> None:
     if options.words and options.ocr:
         raise UserError("--words brings the words, --ocr reads them: give one of the two")
     page = options.out or (Path("look.html") if options.items and not options.grids else None)
-    check_output_paths(
-        [
-            Output("--out", page) if page else None,
-            Output("--grids", options.grids) if options.grids else None,
-        ],
-        [options.words, options.of, *folders.watched(), folders.stage(""), folders.release("")],
+    folders.check_outputs(
+        Output("--out", page) if page else None,
+        Output("--grids", options.grids) if options.grids else None,
+        inputs=[options.words, options.of],
     )
     benchmark = release_of(options.of or folders.release(params.version()))
     pairs = [pair_of(benchmark, item) for item in dict.fromkeys(options.items)]

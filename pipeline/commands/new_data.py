@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
+
 from pipeline.core.errors import UserError
 from pipeline.core.files import write_text
 from pipeline.core.params import PARAMS_FILE, text_of
 from pipeline.core.paths import DATA, Folders
+from pipeline.core.release_params import ReleaseParams
 from pipeline.core.yaml_text import read_yaml
 
 FOLDERS = {
@@ -26,18 +29,30 @@ TAKEN = {"release", "cache", "label-studio", "sample", "dataset", "version"}
 NO_TEXT = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
 LONGEST = 60  # letters: it becomes part of names of files
 RELEASE = """\
-  release:                                # stage `release` wants all of these
+  release:                                # all that the card can state; what is empty is not stated
     title: {name}
-    origin: ""                            # where pictures and questions come from
-    licence: ""                           # of the data, e.g. CC BY 4.0
-    licence_url: ""
-    published: ""                         # YYYY-MM-DD
-    pictures: false                       # true if you may pass them on
-    fetch_recipe: ""                      # how others get the pictures, if you may not
+    origin: ""                            # needed: where images and questions come from
+    licence: ""                           # needed: of questions and verdicts, e.g. CC BY 4.0
+    licence_url: ""                       # needed: the address of its text
+    licences: {{}}                          # of one part: pictures: {{name: CC BY 4.0, url: "https://..."}}; also questions, verdicts
+    published: ""                         # needed: YYYY-MM-DD
+    pictures: false                       # true if you may pass the images on; then state their licence above
+    fetch_recipe: ""                      # how others get the images, if you may not
     url: ""                               # where the release will be found
     creators: []                          # who made it
-    derived_from: {{}}                      # data sets that it was made from, name: address
-    personal_information: ""              # what pictures and questions tell of persons
+    keywords: []
+    languages: []                         # of the questions, e.g. [en]
+    derived_from:                         # data sets that it was made from, name: address; {{}} if all is your own
+    annotated_by: ""                      # crowdsourced, expert-generated or other
+    annotator_demographics: ""            # what is known of the annotators
+    collected:                            # first and last day of the annotation, e.g. ["2026-03-01", "2026-04-09"]
+    simulated: []                         # what no person made, beside verdicts, a sentence each
+    biases: []                            # which slice of the world the images and questions show, a sentence each
+    limits: []                            # what is known to be wrong or missing, a sentence each
+    personal_information: ""              # what images and questions reveal about persons
+    uses: []                              # what it is meant for and what not, a sentence each
+    social_impact: ""                     # what it may do to people
+    maintenance: ""                       # who mends faults, and how
     folds: 5
     seed: 20231001
 """
@@ -69,9 +84,11 @@ def init(name: str, root: Path = Path()) -> str:
         place.mkdir(parents=True, exist_ok=True)
         if folder != "source" and not any(place.iterdir()):
             write_text(place / "README.md", purpose + "\n")
+    needed = {field.encode_name for field in msgspec.structs.fields(ReleaseParams) if field.required}
     return (
         f"{DATA / name} and section `{name}` of {PARAMS_FILE} are ready. Put pictures and questions into {Folders(name).source}, "
-        f"set `dataset: {name}` in {PARAMS_FILE}, and run dvc repro. Before a release fill in `{name}: release:` there"
+        f"set `dataset: {name}` in {PARAMS_FILE}, and run dvc repro. Fill in `{name}: release:` there: the card states nothing else "
+        f"about your data (needed: {', '.join(sorted(needed))})"
     )
 
 

@@ -10,8 +10,9 @@ import gc
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 # Examples that are printed of each kind of problem.
 EXAMPLES_PER_KIND = 5
@@ -82,6 +83,16 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def some(names: Sequence[str], most: int = 5) -> str:
+    """The first few of many, and how many more there are.
+
+    >>> some(["a", "b", "c"], most=2), some(["a"])
+    ('a, b, and 1 more', 'a')
+    """
+    more = [f"and {len(names) - most:,} more"] if len(names) > most else []
+    return ", ".join([*names[:most], *more])
+
+
 # What the machine, not the program, is to blame for, and what the user can do.
 OUTSIDE = {
     errno.ENOSPC: "the disk is full ({file}); free some space and run the same command again",
@@ -96,6 +107,9 @@ OUTSIDE = {
     errno.ENOENT: "no such file or folder, or it was deleted while in use ({file}); check the path and run the same command again",
     errno.EIO: "the disk failed ({file}); look at it, then run the same command again",
 }
+# What any other failure of the system may come from.
+ELSE = "the system reports: {error}; check that this place exists and can be used, and run the same command again"
+NO_FOLDER = "the working folder was deleted; change to one that exists and run the same command again"
 NO_PERMISSION = "no permission: {error}; check who owns the file and run the same command again"
 OUTSIDE |= dict.fromkeys((errno.EACCES, errno.EROFS, errno.EPERM), NO_PERMISSION)
 # Control characters, with which the content of a file could steer a terminal.
@@ -126,6 +140,27 @@ def message_of(error: UserError) -> str:
     return printable("\n  ".join([f"error: {first}", *lines]))
 
 
+def refuse_stripped_docstrings() -> None:
+    """Exit with one message where Python strips docstrings, of which the plots' library and the help are made."""
+    if sys.flags.optimize >= 2:
+        sys.exit(
+            "error: Python strips docstrings (-OO or PYTHONOPTIMIZE=2), but plots and help are made of them. "
+            "Unset PYTHONOPTIMIZE, or set it to 1."
+        )
+
+
+def system_fault(error: OSError) -> str:
+    """What the system reports, as one message that says what to do."""
+    if error.errno == errno.ENOENT:
+        try:
+            Path.cwd()
+        except OSError:
+            return NO_FOLDER
+    # Of two names the second is the place that was to be taken.
+    file = error.filename2 or error.filename or "no file named"
+    return OUTSIDE.get(error.errno or 0, ELSE).format(file=file, error=error)
+
+
 def run(main: Callable[[], object]) -> None:
     """Run a command; print one message and exit with code 1 after a user's mistake, a full disk or Ctrl-C."""
     # Records hardly ever refer to each other; to look for those that do took up to a fifth of a stage's time.
@@ -142,10 +177,11 @@ def run(main: Callable[[], object]) -> None:
             "the memory is full; what was finished is kept; close something else, or take a larger machine"
         )
     except OSError as error:
-        if error.errno not in OUTSIDE:
-            raise
-        # Of two names the second is the place that was to be taken.
-        file = error.filename2 or error.filename or "no file named"
-        reason = UserError(OUTSIDE[error.errno].format(file=file, error=error))
+        reason = UserError(system_fault(error))
+    except UnicodeEncodeError as error:
+        mark = f"U+{ord(error.object[error.start]):04X}"
+        reason = UserError(
+            f"{error.object[:80]!a}: holds {mark}, half of a character, which no file can hold; write it as one character"
+        )
     print(message_of(reason), file=sys.stderr)
     sys.exit(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from pipeline.core.errors import UserError
-from pipeline.core.output_paths import Output, check_output_paths
+from pipeline.core.output_paths import Output
 from pipeline.core.paths import Folders
 from pipeline.core.upright import FORMATS
 
@@ -27,8 +28,8 @@ QUALITIES = (82, 70, 55, 40, 25, 10)  # of JPEG, tried in turn
 def render(template: Path, filters: Mapping[str, Callable[..., str]] | None = None, **values: object) -> str:
     """Fill in a template; others beside it can be imported by their file names.
 
-    Whatever text comes in is escaped, in templates of Markdown (`.md.jinja`) excepted; the filter `number` writes
-    thousands with commas.
+    Whatever text comes in is escaped in templates of HTML. Those of Markdown (`.md.jinja`) write texts of the data with the
+    filters `md` (within a line or a cell) and `code`. The filter `number` writes thousands with commas.
 
     Args:
         filters: more of them, by name.
@@ -44,8 +45,42 @@ def render(template: Path, filters: Mapping[str, Callable[..., str]] | None = No
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"number": "{:,}".format, **(filters or {})}
+    own = {"number": "{:,}".format, "md": escape_markdown, "code": code_span}
+    environment.filters |= {**own, **(filters or {})}
     return environment.get_template(template.name).render(values)
+
+
+class Markdown(str):
+    """A text that is Markdown already, which `escape_markdown` leaves as it is."""
+
+    __slots__ = ()
+
+
+def escape_markdown(text: object) -> str:
+    r"""Escape a text so that Markdown, tables included, shows it as it is, in one line.
+
+    >>> print(escape_markdown("a|b <b>*bold*</b>"), escape_markdown("# no\nheading"), escape_markdown(Markdown("`x`")))
+    a\|b &lt;b&gt;\*bold\*&lt;/b&gt; \# no heading `x`
+    """
+    if isinstance(text, Markdown):
+        return text
+    plain = " ".join(str(text).split())
+    plain = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    plain = re.sub(r"([\\`*_\[\]|~$])", r"\\\1", plain)
+    # At the beginning of a line these make headings, lists and rules.
+    return re.sub(r"^(\d*)(?=[#+=-]|[.)](?: |$))", r"\1\\", plain)
+
+
+def code_span(text: object) -> Markdown:
+    """A text as code within a line of Markdown, whatever marks are in it but `|`, which ends a cell of a table.
+
+    >>> print(code_span("n1"), code_span("a`b"), code_span(""))
+    `n1` `` a`b `` ` `
+    """
+    plain = " ".join(str(text).split())
+    fence = "`" * (1 + max(map(len, re.findall("`+", plain)), default=0))
+    apart = " " if not plain or "`" in plain else ""
+    return Markdown(f"{fence}{apart}{plain}{apart if plain else ''}{fence}")
 
 
 def svg(chart: altair.TopLevelMixin) -> Markup:
@@ -90,5 +125,5 @@ def page_of(folders: Folders, out: Path | None, name: str) -> Path:
         UserError: the page would replace or lie among the files that it is about.
     """
     out = out or folders.home / name
-    check_output_paths([Output("--out", out)], [*folders.watched(), folders.stage(""), folders.release("")])
+    folders.check_outputs(Output("--out", out))
     return out

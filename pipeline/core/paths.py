@@ -15,12 +15,13 @@ interim/      one folder per stage, written by that stage alone
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from pipeline.core import params, records
 from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl, write_text
+from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import done
 from pipeline.core.records import Question, Record, Vocabulary
 
@@ -72,6 +73,18 @@ class Folders:
             self.errata,
             self.predictions,
         ]
+
+    def check_outputs(self, *outputs: Output | None, inputs: Iterable[Path | None] = ()) -> None:
+        """Refuse outputs that would replace, or lie among, what the data set was given, its stages' files or its releases.
+
+        Args:
+            outputs: what a command will write; None for options that were not given.
+            inputs: what else the command reads.
+
+        Raises:
+            UserError: everything that is wrong.
+        """
+        check_output_paths(outputs, [*self.watched(), self.stage(""), self.release(""), *inputs])
 
     def stage(self, name: str) -> Path:
         """The folder that stage `name` writes."""

@@ -274,12 +274,13 @@ class Estimate(Record):
 
 
 class Dropped(Record):
-    """A candidate (or question) removed by `stage`, with a reason from a closed list and a human detail."""
+    """A candidate (or question) removed by `stage`, with a reason from a closed list and a human detail. Files and tables
+    name the source question `source_question_id`."""
 
     candidate_id: str
     subset: Subset
     picture_id: str
-    question_id: str
+    question_id: str = msgspec.field(name="source_question_id")
     text: str
     stage: str
     reason: str
@@ -369,12 +370,13 @@ class Item(Record):
     its UQ (dual accuracy). `answer` is empty for a UQ. `score` is the CLIP cosine of text and picture, None if not known.
     `category` says why a UQ has no answer, by the judge, else by the annotators, else by its edit; `confirmed`: the annotators'
     reason is the same. `difficulty` is that of its `Estimate`. `simulated`: the pair rests on simulated verdicts. `weak`: as in Candidate. `source_text` is the source's wording of question
-    `question_id`, "" where it was not paraphrased."""
+    `question_id`, "" where it was not paraphrased. Files and tables name the source question `source_question_id`, as
+    `question_id` is an item's id in RGQA's format."""
 
     item_id: str
     subset: Subset
     picture_id: str
-    question_id: str
+    question_id: str = msgspec.field(name="source_question_id")
     text: str
     unanswerable: bool
     answer: str

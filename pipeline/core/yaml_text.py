@@ -22,6 +22,7 @@ _ALIKE = {
     "float": r"[-+]?(0|[1-9][0-9]*)\.[0-9]*([eE][-+][0-9]+)?|\.[0-9]+|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
 }
 _NUMBER_1_2 = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 # DVC's reader passes over underscores, and stumbles where nothing is left.
 _NO_DIGIT = re.compile(r"[-+]?\.?_+")
 
@@ -58,7 +59,12 @@ def _faults(node: yaml.Node, seen: set[int]) -> Iterator[str]:
     if id(node) in seen:  # an alias
         return
     seen.add(id(node))
-    if isinstance(node, yaml.ScalarNode) and not _alike(node):
+    if isinstance(node, yaml.ScalarNode) and _SURROGATE.search(node.value):
+        yield (
+            f"line {node.start_mark.line + 1}: {node.value[:80]!a} holds half of a character (a lone surrogate), which no "
+            "file can hold; write it as one character"
+        )
+    elif isinstance(node, yaml.ScalarNode) and not _alike(node):
         yield (
             f"line {node.start_mark.line + 1}: {node.value} is not the same to all readers of YAML; write a number in plain "
             "digits (10, 0.001), true or false for a switch, and in quotes what is a text"
@@ -69,6 +75,9 @@ def _faults(node: yaml.Node, seen: set[int]) -> Iterator[str]:
     elif isinstance(node, yaml.MappingNode):
         keys: set[str] = set()
         for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode) and _SURROGATE.search(key.value):
+                yield from _faults(key, seen)
+                continue
             where = f"line {key.start_mark.line + 1}"
             if not isinstance(key, yaml.ScalarNode) or key.tag not in _TEXTS:
                 said = key.value if isinstance(key, yaml.ScalarNode) else "in brackets"

@@ -10,7 +10,7 @@ Where the forms are from (read, not copied):
     MM-UPD        AtsuMiyai/UPD c8ad930, vlms/llava/eval/llava_vqa_updbench.py: hint, question, options A to E ("nan" where there is
                   none); type "standard" or "upd" (or the kind of it), masked_answer: lmms-eval 0.7.3, mmupd_evals.py.
     RGQA          chihhuiho/RGQA 737af30 and this project's releases: img_id, question_id, sent, label; their tables (Parquet): item_id,
-                  picture_id, question_id, question, label.
+                  picture_id, source_question_id, question, label.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def rgqa(source: Rows) -> RowsRead:
 
 def release_table(source: Rows) -> RowsRead:
     labels = [answered(label, {"1": True, "0": False}) for label in source.column("label")]
-    texts, pictures, ids, linked = map(source.column, ("question", "picture_id", "item_id", "question_id"))
+    texts, pictures, ids, linked = map(
+        source.column, ("question", "picture_id", "item_id", "source_question_id")
+    )
     return RowsRead(texts, labels, pictures, ids, ("AQ", "UQ"), linked)
 
 
@@ -154,7 +156,7 @@ IDS = ("question_id", "questionId", "qid", "id")
 FORMS = {
     "RGQA": Form(frozenset(("img_id", "question_id", "sent", "label")), rgqa),
     "RGQA (table)": Form(
-        frozenset(("item_id", "picture_id", "question_id", "question", "label")), release_table
+        frozenset(("item_id", "picture_id", "source_question_id", "question", "label")), release_table
     ),
     "HallusionBench": Form(
         frozenset(("category", "subcategory", "set_id", "figure_id", "question_id", "question", "gt_answer")),

@@ -56,11 +56,17 @@ def card_data(f: ReleaseFacts, home: Path) -> str:
     data = DatasetCardData(
         pretty_name=f.title,
         task_categories=["visual-question-answering"],
-        language=["en"],
+        language=list(f.p.languages) or None,
         tags=[tag for tag, present in marks.items() if present],
         size_categories=[next((name for name, end in SIZES if f.rows < end), "1M<n<10M")],
-        annotations_creators=["machine-generated" if f.simulated else f.p.annotated_by],
-        source_datasets=[f"extended|{name.lower()}" for name in f.p.derived_from] or ["original"],
+        annotations_creators=["machine-generated"]
+        if f.simulated
+        else [f.p.annotated_by]
+        if f.p.annotated_by
+        else None,
+        source_datasets=None
+        if f.p.derived_from is None
+        else [f"extended|{name.lower()}" for name in f.p.derived_from] or ["original"],
         configs=configs,
         **on_hub(f.p),
     )

@@ -5,24 +5,26 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections import Counter
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems, UserError, some
 from pipeline.core.files import opened, read_json, read_jsonl, sha256_file, write_text
 from pipeline.core.records import Item, Record, Subset
+from pipeline.core.release_params import ReleaseRecord
 from pipeline.releasing.errata import FILE as ERRATA
 from pipeline.releasing.errata import Erratum
 from pipeline.releasing.provenance import Provenance
-from pipeline.releasing.release_params import ReleaseRecord
 from pipeline.releasing.subset_files import Prediction, RgqaRow, SanityScores, rgqa_rows, score_predictions
-from pipeline.releasing.subset_table import table_rows
+from pipeline.releasing.subset_table import column_faults, column_names, row_of, table_rows
+from pipeline.scorers.answered import Options
+from pipeline.scorers.benchmark import read_benchmark
+from pipeline.scorers.model_report import unfit
 
 SUMS = "CHECKSUMS.sha256"
 COMPILED = "__pycache__"
@@ -116,32 +118,25 @@ def check_release(folder: Path) -> str:
     problems = Problems(f"{folder}: the release does not pass its sanity check")
     kinds = {"params.json": ReleaseRecord, "audit.json": _Audit, ERRATA: list[Erratum]}
     for name, kind in kinds.items():
-        with _gathered(problems):
+        with problems.collect():
             if name != ERRATA or (folder / name).exists():  # not every release knows of any
                 read_json(folder / name, kind)
     items, compared, rehearsal = Counter[tuple[Subset, str]](), 0, False
-    with _gathered(problems):
+    with problems.collect():
         for item in released(folder):
             items[item.subset, item.part] += 1
             rehearsal = rehearsal or item.rehearsal
         _files_of_items(folder, items, problems)
+        embed = _has_images(folder)
         subsets: set[Subset] = {subset for subset, _ in items}
         for subset in sorted(subsets):  # of no more than one are the items held
-            compared += _check_subset(folder, subset, problems)
+            compared += _check_subset(folder, subset, embed, problems)
+    _check_scorable(folder, problems)
     problems.raise_if_any()
     return (
         f"{'a REHEARSAL, no benchmark: ' if rehearsal else ''}{files} files whole, "
         f"{items.total():,} items agree, {compared} sanity predictions get their scores"
     )
-
-
-@contextmanager
-def _gathered(problems: Problems) -> Iterator[None]:
-    """What cannot be read is one problem among others."""
-    try:
-        yield
-    except UserError as error:
-        problems.lines += error.problems
 
 
 def _files_of_items(folder: Path, items: Collection[tuple[Subset, str]], problems: Problems) -> None:
@@ -162,27 +157,56 @@ def _files_of_items(folder: Path, items: Collection[tuple[Subset, str]], problem
         problems.add(path, what)
 
 
-def _check_subset(folder: Path, subset: Subset, problems: Problems) -> int:
-    """Hold a subset's files against its items; returns how many sanity predictions were scored anew."""
+def _check_scorable(folder: Path, problems: Problems) -> None:
+    """Read the release as `rgqa score` does, so that what it refuses is a problem here, too."""
+    try:
+        benchmark = read_benchmark(folder)
+        found = list(unfit(benchmark, Options()))
+    except UserError as error:
+        found = error.problems
+    for line in found:
+        if line not in problems.lines:
+            problems.lines.append(f"cannot be scored: {line}")
+
+
+def _has_images(folder: Path) -> bool:
+    """Whether the tables hold the images: as params.json says, else as the first table does."""
+    stated = read_json(folder / "params.json", ReleaseRecord).release.pictures
+    if stated is not None:
+        return stated
+    return any("image" in column_names(path) for path in sorted((folder / "data").glob("*.parquet"))[:1])
+
+
+def _check_subset(folder: Path, subset: Subset, embed: bool, problems: Problems) -> int:
+    """Compare a subset's files with its items, column by column, and score its sanity predictions again.
+
+    Args:
+        embed: whether the tables have the images.
+
+    Returns:
+        How many sanity predictions were scored.
+    """
     members = [item for item in released(folder) if item.subset == subset]
-    other, compared = "its rows are not those of provenance.jsonl", 0
+    other, compared, mark = "its rows are not those of provenance.jsonl", 0, ""
     if (path := folder / "rgqa" / f"{subset}.json").exists():
-        with _gathered(problems):
+        with problems.collect():
             rows = read_json(path, list[RgqaRow])
-            if rows != list(rgqa_rows(members, rows[0].canary if rows else "")):
-                problems.add(f"rgqa/{subset}.json", other)
+            mark = rows[0].canary if rows else ""
+            wanted = (msgspec.to_builtins(row) for row in rgqa_rows(members, mark))
+            found = (msgspec.to_builtins(row) for row in rows)
+            for line in row_differences(wanted, found, "question_id"):
+                problems.add(f"rgqa/{subset}.json", f"{other}: {line}")
     for part in dict.fromkeys(item.part for item in members):
         if (path := folder / "data" / f"{subset}-{part}.parquet").exists():
-            with _gathered(problems):
-                told = Counter(
-                    (item.item_id, item.picture_id, item.text, item.answer, int(item.unanswerable))
-                    for item in members
-                    if item.part == part
-                )
-                if Counter(table_rows(path)) != told:
-                    problems.add(f"data/{path.name}", other)
+            with problems.collect():
+                if faults := column_faults(path, embed):
+                    problems.lines += [f"data/{path.name}: {fault}" for fault in faults]
+                    continue
+                wanted = (row_of(item, mark) for item in members if item.part == part)
+                for line in row_differences(wanted, table_rows(path, embed), "item_id"):
+                    problems.add(f"data/{path.name}", f"{other}: {line}")
     home = folder / "sanity" / subset
-    with _gathered(problems):
+    with problems.collect():
         stated = read_json(home / "expected.json", dict[str, SanityScores]) if home.exists() else {}
         if home.exists() and not stated:
             problems.add(f"sanity/{subset}/expected.json", "no scores in it")
@@ -197,6 +221,40 @@ def _check_subset(folder: Path, subset: Subset, problems: Problems) -> int:
             if not np.allclose(*figures, rtol=0, atol=TOLERANCE, equal_nan=True):
                 problems.add(f"sanity/{subset}/{name}.json", f"scores are {scores}, stated are {expected}")
     return compared
+
+
+def row_differences(
+    wanted: Iterable[Mapping[str, Any]], found: Iterable[Mapping[str, Any]], key: str
+) -> list[str]:
+    """Compare rows by an id, value by value.
+
+    Args:
+        wanted: the rows as they should be. found: the rows as they are, in any order; an `image` is the name of its file,
+            whose stem should be the row's `picture_id`.
+        key: the column of the id.
+
+    Returns:
+        A line for each kind of difference, with how many rows have it and the first five of them.
+    """
+    expected = {row[key]: row for row in wanted}
+    rows: defaultdict[str, list[str]] = defaultdict(list)
+    seen = set[Any]()
+    for row in found:
+        name = row[key]
+        if name in seen or name not in expected:
+            what = f"{key} is null" if name is None else "rows repeated" if name in seen else "rows unknown"
+            rows[what].append(str(name))
+            continue
+        seen.add(name)
+        shown = f"{row['picture_id']}." if "image" in row else ""
+        if shown and not (row["image"] or "").startswith(shown):
+            rows["image is missing or another"].append(f"{name} has {row['image']!r}")
+        for column, value in expected[name].items():
+            if row[column] != value:
+                rows[f"{column} differs"].append(f"{name} has {row[column]!r:.80}, wanted {value!r:.80}")
+    if lost := [name for name in expected if name not in seen]:
+        rows["rows missing"] = lost
+    return [f"{what} ({len(names):,}): {some(names)}" for what, names in rows.items()]
 
 
 def publish(release: Path, target: Path) -> str:

@@ -36,7 +36,7 @@ def croissant(home: Path, f: ReleaseFacts) -> dict[str, Any]:
 
     tables = {f"{subset}-{part}": part for subset, part in f.tables}
     name = f"rgqa-{f.dataset}"
-    said = f"{f.p.title}: answerable and unanswerable questions about pictures."
+    said = f"{f.p.title}: answerable and unanswerable questions about images."
     warning = f"{REHEARSAL} " if f.rehearsal else f"{SIMULATED} " if f.simulated else ""
     metadata = mlc.Metadata(
         ctx=mlc.Context(conforms_to=CONFORMS[0]),  # pyright: ignore[reportArgumentType]
@@ -48,7 +48,7 @@ def croissant(home: Path, f: ReleaseFacts) -> dict[str, Any]:
         url=f.p.url or None,
         creators=[mlc.Organization(name=creator) for creator in f.p.creators],
         keywords=[*KEYWORDS, *f.p.keywords],
-        in_language=["en"],
+        in_language=list(f.p.languages) or None,
         cite_as=f"{name} {f.version}",
         distribution=[
             mlc.FileObject(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, write_json
+from pipeline.core.pages import code_span, escape_markdown
 from pipeline.core.paths import Folders
 from pipeline.core.records import Item, Record
 
@@ -24,7 +26,7 @@ class Erratum(Record):
 def errata_of(folders: Folders) -> tuple[Erratum, ...]:
     """The errata of a data set, by id; none where there is no file."""
     path = folders.errata / FILE
-    return read_json(path, tuple[Erratum, ...]) if path.is_file() else ()
+    return read_json(path, tuple[Erratum, ...]) if os.path.lexists(path) else ()
 
 
 def add_erratum(folders: Folders, version: str, item_id: str, reason: str) -> Path:
@@ -39,7 +41,7 @@ def add_erratum(folders: Folders, version: str, item_id: str, reason: str) -> Pa
     if not any(item.item_id == item_id for item in folders.rows(Item)):
         raise UserError(
             f"{item_id}: no such item of the data set {folders.dataset!r}; ids look like 201669520 or "
-            "clipeasy_n460556+202082119 (question_id in a release's rgqa/<subset>.json)"
+            "clipeasy_n460556+202082119 (`item_id` in a release's tables)"
         )
     if before := [row for row in known if row.item_id == item_id]:
         raise UserError(f"{item_id}: is there already, since {before[0].version}: {before[0].reason}")
@@ -50,7 +52,9 @@ def add_erratum(folders: Folders, version: str, item_id: str, reason: str) -> Pa
 
 
 def remove_erratum(folders: Folders, item_id: str) -> Path:
-    """Take back what was noted of an item; return the file.
+    """Take back what was noted of an item; return the file, which is deleted with its last entry.
+
+    So `add` and `remove` together leave the folder as it was, and no stage that depends on it is stale.
 
     Raises:
         UserError: nothing is noted of it.
@@ -60,7 +64,10 @@ def remove_erratum(folders: Folders, item_id: str) -> Path:
         there = ", ".join(row.item_id for row in known) or "none"
         raise UserError(f"{item_id}: nothing is noted of it; items that are: {there}")
     path = folders.errata / FILE
-    write_json(path, [row for row in known if row.item_id != item_id])
+    if left := [row for row in known if row.item_id != item_id]:
+        write_json(path, left)
+    else:
+        path.unlink()
     return path
 
 
@@ -70,7 +77,7 @@ def errata_text(title: str, errata: Sequence[Erratum], ids: Collection[str]) -> 
     Args:
         ids: of the release's items.
     """
-    lines = [f"# Errata of {title}", ""]
+    lines = [f"# Errata of {escape_markdown(title)}", ""]
     here = [row for row in errata if row.item_id in ids]
     gone = [row for row in errata if row.item_id not in ids]
     if not here:
@@ -83,10 +90,8 @@ def errata_text(title: str, errata: Sequence[Erratum], ids: Collection[str]) -> 
     for rows, head in ((here, ""), (gone, "Found in earlier versions, and no longer in this one:")):
         if rows:
             lines += [*([head, ""] if head else []), "| item | found in | what is wrong |", "|---|---|---|"]
-            lines += [f"| `{row.item_id}` | {row.version} | {_cell(row.reason)} |" for row in rows] + [""]
+            lines += [
+                f"| {code_span(row.item_id)} | {escape_markdown(row.version)} | {escape_markdown(row.reason)} |"
+                for row in rows
+            ] + [""]
     return "\n".join(lines)
-
-
-def _cell(text: str) -> str:
-    """A text that a cell of a Markdown table can hold."""
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")

@@ -71,8 +71,13 @@ def write_pack(
     """
     write_tasks(home, version)
     folder = home / "harness"
+    missing = ""
     for part, name in (("test", "rgqa"), ("dev", "rgqa_dev")):
         if members := Kept(items, lambda item, part=part: item.part == part):
             write_table(folder / "vlmevalkit" / f"{name}.tsv", members, pictures, embed)
+        else:
+            missing += (
+                f"\nThis release has no items of part {part}, so there is no task and no table `{name}`.\n"
+            )
     write_text(folder / "inspect/rgqa.py", INSPECT)
-    write_text(folder / "README.md", README + ("" if embed else APART))
+    write_text(folder / "README.md", README + missing + ("" if embed else APART))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.errors import Problems, UserError
+from pipeline.core.files import opened, read_json, read_jsonl
 from pipeline.core.records import SUBSETS, Subset
+from pipeline.core.release_params import ReleaseRecord
 from pipeline.releasing.errata import FILE as ERRATA
 from pipeline.releasing.errata import Erratum
 from pipeline.releasing.provenance import Provenance
-from pipeline.releasing.release_params import ReleaseRecord
 from pipeline.releasing.subset_files import RgqaRow
 
 PROVENANCE = "provenance.jsonl"
@@ -37,7 +38,7 @@ def release_diff(old: Path, new: Path, full: bool = False) -> list[str]:
     """
     if old.resolve() == new.resolve():
         raise UserError(f"{old}: the same folder twice; name two versions of a release")
-    before, after = subsets_of(old), subsets_of(new)
+    before, after = _readable(old, new)
     lines = [f"{named(old)} -> {named(new)}", *_whole(old, new)]
     names: list[Subset] = [name for name in SUBSETS if name in before or name in after]
     table = [["", *change_counts({}, {})]]
@@ -51,6 +52,27 @@ def release_diff(old: Path, new: Path, full: bool = False) -> list[str]:
     for name in names if full else ():
         lines += _listed(name, before.get(name, {}), after.get(name, {}))
     return lines
+
+
+def _readable(old: Path, new: Path) -> list[dict[Subset, Items]]:
+    """The items of both releases, once every file that is compared can be read.
+
+    Raises:
+        UserError: lists every file of either that cannot be read.
+    """
+    problems, found = Problems("what is compared cannot be read"), list[dict[Subset, Items]]()
+    for folder in (old, new):
+        with problems.collect():
+            found.append(subsets_of(folder))
+        # What is no release lacks the other files, too.
+        for read in (named, _licence, _canaries, _errata) if (folder / PROVENANCE).is_file() else ():
+            with problems.collect():
+                read(folder)
+    problems.lines[:] = dict.fromkeys(problems.lines)
+    if len(problems.lines) == 1:
+        raise UserError(problems.lines)
+    problems.raise_if_any()
+    return found
 
 
 def change_counts(one: Items, other: Items) -> dict[str, int]:
@@ -87,8 +109,11 @@ def changed(one: Items, other: Items, kind: str) -> Iterator[tuple[str, str, str
 
 def _whole(old: Path, new: Path) -> Iterator[str]:
     """What differs of the whole: licence (but for the version that it names), canary (each version has its own), errata."""
-    for name, told in (("licence", _licence), ("canary", _canary), ("errata", _errata)):
-        yield f"{name}: {'the same' if told(old) == told(new) else 'another'}"
+    for name, told in (("licence", _licence), ("canary", _canaries), ("errata", _errata)):
+        one, other = told(old), told(new)
+        missing = [str(folder) for folder, value in ((old, one), (new, other)) if value is None]
+        said = "the same" if one == other else "another"
+        yield f"{name}: {'missing in ' + ' and '.join(missing) if missing else said}"
 
 
 def subsets_of(folder: Path) -> dict[Subset, Items]:
@@ -114,23 +139,28 @@ def named(folder: Path) -> str:
     return f"{record.dataset} {record.version}"
 
 
-def _licence(folder: Path) -> str:
-    path, version = folder / "LICENSE", read_json(folder / "params.json", ReleaseRecord).version
-    return path.read_text(encoding="utf-8").replace(version, "VERSION") if path.is_file() else ""
+def _licence(folder: Path) -> str | None:
+    """The text of LICENSE but for the version; None where there is none."""
+    path = folder / "LICENSE"
+    if not os.path.lexists(path):
+        return None
+    version = read_json(folder / "params.json", ReleaseRecord).version
+    with opened(path) as file:
+        try:
+            return file.read().decode().replace(version, "VERSION")
+        except UnicodeDecodeError as error:
+            raise UserError(f"{path}: not UTF-8 ({error}); get the release again") from error
 
 
-def _canary(folder: Path) -> str:
-    """Of the first row of the first subset; "" where there is none."""
-    return next(
-        (
-            row.canary
-            for path in sorted((folder / "rgqa").glob("*.json"))
-            for row in read_json(path, list[RgqaRow])
-        ),
-        "",
-    )
+def _canaries(folder: Path) -> set[str] | None:
+    """The canaries of all rows; None where there are no rows."""
+    files = sorted((folder / "rgqa").glob("*.json"))
+    return {row.canary for path in files for row in read_json(path, list[RgqaRow])} or None
 
 
-def _errata(folder: Path) -> set[tuple[str, str]]:
+def _errata(folder: Path) -> set[tuple[str, str]] | None:
+    """Items and what is wrong with them; None where there is no list."""
     path = folder / ERRATA
-    return {(row.item_id, row.reason) for row in read_json(path, list[Erratum])} if path.is_file() else set()
+    if not os.path.lexists(path):
+        return None
+    return {(row.item_id, row.reason) for row in read_json(path, list[Erratum])}

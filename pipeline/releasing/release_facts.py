@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any
 
 from pipeline.core.records import SUBSETS, Item, Record, Subset
+from pipeline.core.release_params import ReleaseParams
 from pipeline.core.rows import Kept
 from pipeline.releasing.errata import Erratum
-from pipeline.releasing.release_params import ReleaseParams
 
 HOW: dict[Subset, str] = {
-    "clip-easy": "questions of other pictures, least similar to the picture by CLIP",
-    "clip-hard": "questions of other pictures, among the most similar by CLIP",
-    "pt-easy": "own questions with objects replaced",
-    "pt-hard": "own questions with attributes or spatial relations replaced",
+    "clip-easy": "questions of other images, among the least similar to the image by CLIP",
+    "clip-hard": "questions of other images, among the most similar to the image by CLIP",
+    "pt-easy": "questions of the image with objects replaced",
+    "pt-hard": "questions of the image with attributes or spatial relations replaced",
     "twins": "own questions, at a picture drawn again with one thing altered",
 }
 PAIRING = {
-    "image_and_text": "In the CLIP subsets every text appears as often as UQ as it does as AQ (of another picture), and every "
-    "picture has as many of either, so that neither alone gives the label away. Judging items against each other "
+    "image_and_text": "In the CLIP subsets every text appears as often as UQ as it does as AQ (of another image), and every "
+    "image has as many of either, so that neither alone gives the label away. Judging items against each other "
     '("I have seen this text as an AQ, so here it must be a UQ") defeats the test.',
-    "image": "Each UQ of the CLIP subsets stands beside an AQ of the same picture (the rule of the RGQA paper).",
+    "image": "Each UQ of the CLIP subsets stands beside an AQ of the same image (the rule of the RGQA paper).",
 }
 
 
@@ -50,6 +51,7 @@ class VoteCounts(Record):
         agreement: Krippendorff's alpha and Gwet's AC1, as they are told, each with its interval.
         wrong: the share expected to have an answer after all, as it is told; "" where no probabilities are known.
         invalid_filters: answers that count to filter questions known to be unanswerable.
+        rule: how votes are turned into labels, `collect: rule` of params.yaml; "" where it is not known.
     """
 
     annotators: int
@@ -59,6 +61,7 @@ class VoteCounts(Record):
     wrong: str = ""
     by_expert: int = 0
     invalid_filters: int = 0
+    rule: str = ""
 
     @property
     def mean(self) -> float:
@@ -82,7 +85,7 @@ class ReleaseFacts(Record):
     Attributes:
         canary: the string in every row. simulated, rehearsal: whether any item's verdicts are.
         tables: (subset, part) of each table. items, pictures: how many different ones there are.
-        pairing: the rule by which AQs stand beside UQs. model, weights: the CLIP that chose, and its weights' sha256.
+        pairing: the rule by which AQs stand beside UQs of CLIP subsets, "" without such. model, weights: the CLIP that chose, and its weights' sha256.
         warnings, audit_table: of the audit. resolved: subset -> the least AUAF difference of two models that shows.
         errata: the data set's, of which `faulty` are of items that it has.
     """
@@ -111,6 +114,40 @@ class ReleaseFacts(Record):
     def title(self) -> str:
         """The name on the card."""
         return f"{'REHEARSAL of ' if self.rehearsal else ''}{self.p.title} {self.version}"
+
+    def named(self, prefix: str) -> list[str]:
+        """The subsets that were made in one way: "clip" or "pt"."""
+        return [subset.name for subset in self.subsets if subset.name.startswith(prefix)]
+
+    @property
+    def parts(self) -> str:
+        """Which parts the subsets have, and what they are for."""
+        by_parts: dict[tuple[str, ...], list[str]] = {}
+        for subset in dict.fromkeys(subset for subset, _ in self.tables):
+            parts = tuple(part for name, part in self.tables if name == subset)
+            by_parts.setdefault(parts, []).append(f"`{subset}`")
+        both = "divided by image: choose thresholds on `dev`, report on `test`"
+        if list(by_parts) == [("dev", "test")]:
+            return f"Each subset has a part `dev` and a part `test`, {both}."
+        told = []
+        for parts, names in by_parts.items():
+            which = (
+                f"the parts `dev` and `test`, {both}"
+                if len(parts) > 1
+                else f"only the part `{''.join(parts)}`"
+            )
+            told.append(f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} {which}.")
+        return " ".join(told)
+
+    @property
+    def names(self) -> str:
+        """The subsets, as a list in Python's and JSON's notation."""
+        return json.dumps([subset.name for subset in self.subsets])
+
+    @property
+    def last_parts(self) -> str:
+        """The parts of the last subset."""
+        return ", ".join(part for name, part in self.tables if name == self.subsets[-1].name)
 
     @property
     def rows(self) -> int:

@@ -1,26 +1,19 @@
 """What is simulated, what the limits are, and how the data came about: for the card, and for croissant.json in the words of
-Croissant's vocabulary for responsible AI 1.0 (https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html)."""
+Croissant's vocabulary for responsible AI 1.0 (https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html).
+
+Each sentence states what the pipeline did to these data, a figure of theirs, or what a field of `release` in params.yaml
+says. What nobody stated is left out.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pipeline.core.pages import Markdown, code_span
 from pipeline.releasing.release_facts import ReleaseFacts
+from pipeline.releasing.subset_table import COLUMNS
 
-USES = (
-    "Evaluation: whether a model that answers questions about pictures rejects those that have no answer, and how many of the others it "
-    "still answers right.",
-    "Not for training: who trains on it can no longer be measured by it.",
-    "Not validated for anything else; no evidence that a model is fit for use, for instance by blind people.",
-)
-IMPACT = (
-    "Meant to measure, and so to lessen, what models invent of pictures. A high score says that a model rejects questions like these; it "
-    "does not say that it is safe, and a threshold chosen here need not hold on other pictures or for other people's questions."
-)
-MAINTENANCE = (
-    "A published version never changes. Faults are noted by item (ERRATA.md, errata.json) and come with the next version; rgqa-score "
-    "leaves them out if asked to (--without-errata)."
-)
+DAWID_SKENE = "dawid-skene"
 
 
 def simulated(f: ReleaseFacts) -> list[str]:
@@ -33,11 +26,10 @@ def simulated(f: ReleaseFacts) -> list[str]:
         )
     elif f.simulated:
         told.append(
-            "Verdicts: programs that were shown the complete truth of each picture, and that err at known rates, judged. Annotators, times "
+            "Verdicts: programs that were shown the complete truth of each image, and that err at known rates, judged. Annotators, times "
             "and agreement are simulated with them."
         )
-    edited = [s.name for s in f.subsets if s.name.startswith("pt")]
-    if edited:
+    if edited := f.named("pt"):
         told.append(f"Questions of {' and '.join(edited)}: a program edited the source's.")
     return [*told, *f.p.simulated]
 
@@ -47,59 +39,62 @@ def limits(f: ReleaseFacts) -> list[str]:
     told = list(f.warnings)
     if f.judged.wrong:
         told.append(
-            f"Of the UQs {f.judged.wrong} are expected to have an answer after all, by the probabilities that decided."
+            f"Expected label error among the UQs, by the probabilities that decided: {f.judged.wrong}."
         )
     if not f.judged.invalid_filters:
         told.append(
             "No filter question was known to be unanswerable: an annotator who called every question valid would have passed."
         )
     told.append(
-        "AQs and their answers are the source's. Annotators saw only some of them, as filter questions."
+        "AQs and their answers are the source's. Annotators saw only those that served as filter questions."
     )
-    if any(s.name.startswith("clip") for s in f.subsets):
+    told.append("An AQ has exactly one right answer, the source's.")
+    if f.named("clip"):
         told.append(
-            f"CLIP subsets were chosen by the score of `{f.model}`; a model that contains it has an advantage there."
+            Markdown(
+                f"CLIP subsets were chosen by the score of {code_span(f.model)}; a model that contains it may have an advantage there."
+            )
         )
-    if any(s.name.startswith("pt") for s in f.subsets):
+    if f.named("pt"):
         told.append(
-            "Who knows the source's questions by heart can tell edited ones by their wording (`verbatim` in the table)."
+            "A model that knows the source's questions by heart can recognise edited ones by their wording (verbatim in the table of the audit)."
         )
-    resolved = ", ".join(f"{points:.3f} on {name}" for name, points in f.resolved.items())
-    told.append(
-        f"It has {f.pictures:,} pictures: of two models, differences in AUAF below {resolved} are likely to be missed."
-    )
-    told.append("Questions are English, made from templates, with one answer of a word or phrase.")
+    if resolved := ", ".join(f"{points:.3f} on {name}" for name, points in f.resolved.items()):
+        images = f"{f.pictures:,} {'image' if f.pictures == 1 else 'images'}"
+        told.append(
+            f"It has {images}: differences in AUAF between two models below {resolved} are likely to be missed."
+        )
     if f.faulty:
-        told.append(f"Known to be faulty (`ERRATA.md`): {f.faulty:,} of its {f.items:,} items.")
+        told.append(f"Known to be faulty (ERRATA.md): {f.faulty:,} of its {f.items:,} items.")
     return [*told, *f.p.limits]
 
 
 def biases(f: ReleaseFacts) -> list[str]:
     """Which slice of the world it shows."""
+    by = ["by CLIP's notion of similarity (CLIP subsets)"] if f.named("clip") else []
+    by += ["by what occurs together in the source's vocabulary (PT subsets)"] if f.named("pt") else []
+    chosen = [f"What UQs lack was chosen by programs: {', '.join(by)}."] if by else []
     return [
-        "What pictures show, and what is asked of them, is as frequent as in the source, with its biases.",
-        "What UQs lack was chosen by programs: by CLIP's notion of likeness, and by what stands together in the source's vocabulary.",
+        "Images and questions are a selection from the source and share its biases.",
+        *chosen,
         *f.p.biases,
     ]
 
 
 def responsible(f: ReleaseFacts) -> dict[str, Any]:
-    """The properties of croissant.json under `rai:` and `prov:`."""
-    personal = (
-        f.p.personal_information or "Nobody has looked for personal information in pictures and questions."
-    )
+    """The properties of croissant.json under `rai:` and `prov:`; those of which nothing is stated are left out."""
     told = {
         **_collection(f),
         **_annotation(f),
         "rai:dataBiases": biases(f),
-        "rai:dataUseCases": list(USES),
-        "rai:dataLimitations": limits(f),
-        "rai:dataSocialImpact": IMPACT,
+        "rai:dataUseCases": list(f.p.uses),
+        "rai:dataLimitations": [*map(str, limits(f))],
+        "rai:dataSocialImpact": f.p.social_impact,
         "rai:personalSensitiveInformation": [
-            personal,
+            *([f.p.personal_information] if f.p.personal_information else []),
             "Annotators appear under pseudonyms, without names, addresses or comments.",
         ],
-        "rai:dataReleaseMaintenancePlan": MAINTENANCE,
+        "rai:dataReleaseMaintenancePlan": f.p.maintenance,
         "rai:hasSyntheticData": bool(simulated(f)),
     }
     return {name: value for name, value in told.items() if value not in ("", [])}
@@ -109,26 +104,30 @@ def _collection(f: ReleaseFacts) -> dict[str, Any]:
     """Where the data are from, and what was done to them."""
     of_subset = [f"{s.name}: {s.how} ({s.uqs:,} UQs, {s.aqs:,} AQs)" for s in f.subsets]
     who = "programs" if f.simulated else "people"
+    made = ["put questions to other images"] * bool(f.named("clip")) + ["edited questions"] * bool(
+        f.named("pt")
+    )
     steps = {
-        "proposing": "Programs put questions to other pictures, and edited questions.",
+        **({"proposing": f"Programs {' and '.join(made)}."} if made else {}),
         "annotation": f"{f.judged.annotators} {who} judged the candidates.",
-        "balancing": "A program chose AQs and UQs so that text or picture alone tell little.",
+        "balancing": "A program chose which AQs and UQs stay.",
     }
+    nulls = [f"{column.name}: {column.meaning}" for column in COLUMNS if "null" in column.meaning]
     return {
         "rai:dataCollection": f"{f.p.origin} Candidates for UQs were made by programs. {'; '.join(of_subset)}.",
         "rai:dataCollectionType": ["Secondary Data Analysis"] * bool(f.p.derived_from)
         + ["Software Collection" if f.simulated else "Manual Human Curator"],
-        "rai:dataCollectionMissingData": "clip_score is null where a text is longer than CLIP reads, clip_rank where a question was edited, "
-        "category where neither evidence nor annotators say why there is no answer.",
+        "rai:dataCollectionMissingData": "; ".join(nulls) + ".",
         "rai:dataCollectionRawData": f.p.origin,
         "rai:dataCollectionTimeframe": [day.isoformat() for day in f.p.collected or ()],
         "rai:dataImputationProtocol": "Nothing is imputed.",
         "rai:dataPreprocessingProtocol": [
-            "Candidates were screened by rules; dropped.jsonl has each one that fell out, with the reason."
+            "Candidates were screened by rules; dropped.jsonl has each one that was dropped, with the reason."
         ],
-        "rai:dataManipulationProtocol": f"{f.pairing} Items that could not be balanced were left out.",
+        "rai:dataManipulationProtocol": f"{f.pairing} Items that could not be balanced were left out.".strip(),
         "prov:wasDerivedFrom": [
-            {"@type": "sc:Dataset", "name": name, "url": url} for name, url in f.p.derived_from.items()
+            {"@type": "sc:Dataset", "name": name, "url": url}
+            for name, url in (f.p.derived_from or {}).items()
         ],
         "prov:wasGeneratedBy": [
             {"@type": "prov:Activity", "name": name, "description": text} for name, text in steps.items()
@@ -138,23 +137,29 @@ def _collection(f: ReleaseFacts) -> dict[str, Any]:
 
 def _annotation(f: ReleaseFacts) -> dict[str, Any]:
     """Who judged the candidates, how, and how far they agree."""
-    votes, demographics = f.judged.votes, f.p.annotator_demographics or "Not asked for."
-    platform = "Label Studio, with a page of its own for annotators"
+    votes = f.judged.votes
+    counted = "Votes are weighted by Dawid and Skene's estimate." if f.judged.rule == DAWID_SKENE else ""
+    counted = counted or (f"A candidate's label follows the rule {f.judged.rule}." if f.judged.rule else "")
+    protocol = [
+        "Of each candidate annotators said whether the question has an answer at the image. Beside it stood a question whose "
+        "verdict is known, or another candidate. Annotators who erred too often on known ones do not count.",
+        *([counted] if counted else []),
+        *(simulated(f)[:1] if f.simulated else []),
+    ]
+    demographics = f.p.annotator_demographics
     if f.simulated:
-        platform, demographics = "none", "None: the annotators are programs."
+        demographics = "None: the annotators are programs."
     return {
-        "rai:dataAnnotationProtocol": "Of each candidate annotators said whether the question has an answer at the picture. Beside it stood a "
-        "question whose verdict is known, or another candidate; who erred too often on known ones does not count. Votes are weighed by Dawid "
-        f"and Skene's estimate. {simulated(f)[0] if f.simulated else ''}".strip(),
-        "rai:dataAnnotationPlatform": [platform],
+        "rai:dataAnnotationProtocol": " ".join(protocol),
+        "rai:dataAnnotationPlatform": ["none" if f.simulated else "Label Studio"],
         "rai:dataAnnotationAnalysis": [
             f.judged.agreement,
             "quality.html has each annotator's sensitivity and specificity.",
         ],
         "rai:annotationsPerItem": f"{f.judged.mean:.2f} votes that count per UQ ({min(votes, default=0)} to {max(votes, default=0)}), none per AQ",
-        "rai:annotatorDemographics": [demographics],
+        "rai:annotatorDemographics": [demographics] if demographics else [],
         "rai:machineAnnotationTools": [
-            f"CLIP ({f.model}): which questions are put to which picture",
+            *([f"CLIP ({f.model}): which questions are put to which image"] if f.named("clip") else []),
             *(["simulated annotators: the verdicts"] if f.simulated else []),
         ],
     }

@@ -13,7 +13,7 @@ import numpy as np
 
 from pipeline.core.files import replacing, write_json
 from pipeline.core.records import Item, Picture, Record, Subset
-from pipeline.releasing.release_params import ReleaseParams
+from pipeline.core.release_params import ReleaseParams
 from pipeline.releasing.subset_table import write_subset_table
 from pipeline.scorers import auaf, auroc, facc, ff95
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -20,8 +21,55 @@ from pipeline.core.records import Item, Picture
 if TYPE_CHECKING:
     import pyarrow
 
-# Columns that are named as fields of an item are these; the others are in COLUMNS.
+# Columns that are named otherwise than the fields of an item.
 FIELDS = {"question": "text", "label": "unanswerable", "clip_score": "score", "clip_rank": "rank"}
+LABELS = ("answerable", "unanswerable")
+EDIT = {"start": "int32", "end": "int32", "kind": "string", "old": "string", "new": "string"}
+
+
+class Column(NamedTuple):
+    """A column of the tables: its type, in the words of `datasets`, and what its values mean."""
+
+    name: str
+    type: str
+    meaning: str
+
+
+COLUMNS = (
+    Column("item_id", "string", "id of the item, unique in its subset: the key of predictions (`questionId`)"),
+    Column("picture_id", "string", "id of the image, `img_id` in `rgqa/`"),
+    Column("source_question_id", "string", "id of the source's question that the item was made from; several items share it"),
+    Column("question", "string", "the text to ask, `sent` in `rgqa/`"),
+    Column("label", "class", "0 = answerable (AQ), 1 = unanswerable (UQ)"),
+    Column("answer", "string", "the source's answer; empty for a UQ"),
+    Column("pair_id", "string", "the same for a UQ and the AQ it is paired with"),
+    Column("structural", "string", "the source's structural type of the question; empty if it states none"),
+    Column("semantic", "string", "the source's semantic type; empty if it states none"),
+    Column("detailed", "string", "the source's detailed type; empty if it states none"),
+    Column("category", "string", "why a UQ has no answer; null for AQs and where nobody said why"),
+    Column("difficulty", "string", "random, popular or adversarial; null for AQs and where it was not estimated"),
+    Column("edits", "edits", "what was replaced in the source's text, by character positions; empty if nothing was"),
+    Column("clip_score", "float64", "CLIP cosine of text and image; null where it is not known, as for texts that are too long for the model"),
+    Column("clip_rank", "int32", "place among the image's admissible questions, 1 = most similar; null if not ranked"),
+    Column("simulated", "bool", "true if the verdicts of the pair are simulated"),
+    Column("weak", "bool", "true if only what the question asks for was edited, so that it may well have an answer"),
+    Column("source_text", "string", "the source's wording; empty where `question` has it, or an edit of it"),
+    Column("canary", "string", "a string that marks benchmark data"),
+)  # fmt: skip
+IMAGE = Column("image", "image", "the image itself")
+
+
+def columns_of(embed: bool) -> tuple[Column, ...]:
+    """The columns of a table, with the image where it is embedded."""
+    return (*COLUMNS, IMAGE) if embed else COLUMNS
+
+
+def type_text(column: Column) -> str:
+    """The type of a column, as people read it."""
+    edits = f"list of {{{', '.join(EDIT)}}}"
+    return {"class": "int64", "edits": edits, "image": "bytes and file name"}.get(column.type, column.type)
+
+
 GROUP_BYTES, GROUP_ROWS = 1 << 26, 1 << 15  # of the pictures, and rows, of a row group
 DICTIONARY_BYTES = 1 << 30  # one page for all pictures of a group
 
@@ -68,21 +116,88 @@ def write_subset_table(
         writer.add_key_value_metadata({key.decode(): text for key, text in (told.metadata | stored).items()})
 
 
-def table_rows(path: Path) -> Iterator[tuple[str, str, str, str, int]]:
-    """Of each row of such a table id, picture, question, answer and label, in some order.
+def row_of(item: Item, canary: str) -> dict[str, Any]:
+    """The values of an item by column, without its image."""
+    fields = msgspec.to_builtins(item) | {"canary": canary}
+    row = {column.name: fields[FIELDS.get(column.name, column.name)] for column in COLUMNS}
+    edits = [{name: edit[name] for name in EDIT} for edit in fields["edits"]]
+    return row | {"label": int(item.unanswerable), "edits": edits}
+
+
+def column_faults(path: Path, embed: bool) -> list[str]:
+    """What distinguishes the columns of a table from those that a release has: names, types and the names of labels.
 
     Raises:
-        UserError: it is no Parquet file, cut off, or has other columns.
+        UserError: it is no Parquet file, or cut off.
     """
+    from datasets import ClassLabel, Features
+
+    told = _schema(embed)
+    with _readable(path):
+        import pyarrow.parquet
+
+        found = pyarrow.parquet.read_schema(path)
+    types = {field.name: field.type for field in found}
+    faults = [f"has no column {name}" for name in told.names if name not in types]
+    faults += [f"has a column {name}, which no release has" for name in found.names if name not in told.names]
+    faults += [f"has the column {name} twice" for name in types if found.names.count(name) > 1]
+    faults += [
+        f"column {field.name} has the type {types[field.name]}, wanted {field.type}"
+        for field in told
+        if field.name in types and types[field.name] != field.type
+    ]
+    if not faults:
+        label = Features.from_arrow_schema(found)["label"]
+        if not isinstance(label, ClassLabel) or tuple(label.names) != LABELS:
+            faults.append(f"column label does not name its values {' and '.join(LABELS)}")
+    return faults
+
+
+def column_names(path: Path) -> list[str]:
+    """The names of the columns of a table.
+
+    Raises:
+        UserError: it is no Parquet file, or cut off.
+    """
+    with _readable(path):
+        import pyarrow.parquet
+
+        return pyarrow.parquet.read_schema(path).names
+
+
+def table_rows(path: Path, embed: bool) -> Iterator[dict[str, Any]]:
+    """The rows of a table whose columns are right, in some order: the values by column, of the image its file's name.
+
+    Raises:
+        UserError: it is no Parquet file, or cut off.
+    """
+    with _readable(path):
+        import pyarrow.parquet
+
+        names = [column.name for column in COLUMNS]
+        table = pyarrow.parquet.ParquetFile(path, read_dictionary=["image.bytes"] if embed else [])
+        for group in range(table.num_row_groups):
+            rows = table.read_row_group(group, names).to_pylist()
+            if embed:
+                image = table.read_row_group(group, ["image"]).column("image").combine_chunks()
+                # Rows without bytes have no image, whatever file they name.
+                there = image.field("bytes").is_valid().to_pylist()
+                files = image.field("path").to_pylist()
+                rows = [
+                    row | {"image": name if known else None}
+                    for row, name, known in zip(rows, files, there, strict=True)
+                ]
+            yield from rows
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turn what pyarrow says of a damaged file into one message."""
     import pyarrow
-    import pyarrow.parquet
 
     try:
-        table = pyarrow.parquet.ParquetFile(path)
-        for group in range(table.num_row_groups):
-            rows = table.read_row_group(group, ["item_id", "picture_id", "question", "answer", "label"])
-            yield from zip(*rows.to_pydict().values(), strict=True)
-    except (pyarrow.ArrowException, OSError, KeyError) as error:
+        yield
+    except (pyarrow.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno in OUTSIDE:
             raise
         raise UserError(f"{path}: no Parquet file, or cut off: {error}") from error
@@ -117,22 +232,13 @@ def _schema(embed: bool) -> pyarrow.Schema:
     """The columns, with what `datasets` wants to know of them."""
     from datasets import ClassLabel, Features, Image, List, Value
 
-    text, number, flag = Value("string"), Value("int32"), Value("bool")
-    columns = {
-        **dict.fromkeys(("item_id", "picture_id", "question_id", "question"), text),
-        "label": ClassLabel(names=["answerable", "unanswerable"]),
-        **dict.fromkeys(("answer", "pair_id", "structural", "semantic", "detailed"), text),
-        **dict.fromkeys(("category", "difficulty"), text),
-        "edits": List({"start": number, "end": number, "kind": text, "old": text, "new": text}),
-        "clip_score": Value("float64"),
-        "clip_rank": number,
-        "simulated": flag,
-        "weak": flag,
-        "source_text": text,
-        "canary": text,
-        **({"image": Image()} if embed else {}),
+    kinds = {
+        "class": ClassLabel(names=list(LABELS)),
+        "edits": List({name: Value(kind) for name, kind in EDIT.items()}),
+        "image": Image(),
     }
-    return Features(columns).arrow_schema
+    columns = columns_of(embed)
+    return Features({name: kinds.get(kind) or Value(kind) for name, kind, _ in columns}).arrow_schema
 
 
 def _table(
@@ -141,13 +247,12 @@ def _table(
     """The rows of a row group."""
     import pyarrow
 
-    rows = [msgspec.to_builtins(item) | {"canary": canary} for item in items]
+    rows = [row_of(item, canary) for item in items]
     arrays = {
-        column.name: pyarrow.array([row[FIELDS.get(column.name, column.name)] for row in rows], column.type)
+        column.name: pyarrow.array([row[column.name] for row in rows], column.type)
         for column in told
-        if column.name not in ("label", "image")
+        if column.name != IMAGE.name
     }
-    arrays["label"] = pyarrow.array([int(item.unanswerable) for item in items], told.field("label").type)
     if places:
         arrays["image"] = _images([item.picture_id for item in items], places)
     fields = [column.with_type(arrays[column.name].type) for column in told]

@@ -24,11 +24,11 @@ from pipeline.core.records import (
     Verdict,
     Verified,
 )
+from pipeline.core.release_params import ReleaseParams
 from pipeline.core.rows import grouped
 from pipeline.encoders.embedding import EmbedReport
 from pipeline.judge.reconstruct import Reconstructed
 from pipeline.releasing.provenance import DROPS, all_dropped
-from pipeline.releasing.release_params import ReleaseParams
 from pipeline.releasing.subset_files import RgqaRow
 from pipeline.sources.ingesting import IngestReport
 

@@ -91,7 +91,7 @@ def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options)
         InputError: everything that is wrong with the benchmark or any predictions file.
     """
     options = settled(options)
-    problems = list(_unfit(benchmark, options))
+    problems = list(unfit(benchmark, options))
     for model in models:
         found = [*model.faults, *(f"{model.name}: {line}" for line in faults(benchmark, model, options))]
         if found and (harness := HARNESSES.get(model.reading.form)):
@@ -146,7 +146,7 @@ def available(benchmark: Benchmark) -> list[str]:
     return [name for name, (_, kinds) in GROUPS.items() if benchmark.kind in kinds]
 
 
-def _unfit(benchmark: Benchmark, options: Options) -> Iterator[str]:
+def unfit(benchmark: Benchmark, options: Options) -> Iterator[str]:
     """What the benchmark lacks for the scores asked for."""
     there = sorted([*available(benchmark), EFFICIENCY])
     for name in options.scores:

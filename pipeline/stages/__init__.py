@@ -1,1 +1,5 @@
 """The nodes of dvc.yaml: each reads what earlier stages wrote, calls its room, and writes."""
+
+from pipeline.core.errors import refuse_stripped_docstrings
+
+refuse_stripped_docstrings()

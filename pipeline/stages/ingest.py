@@ -25,6 +25,7 @@ from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Question
+from pipeline.core.release_params import check_fields
 from pipeline.paraphrasing.paraphrase import paraphrase
 from pipeline.sources.ingesting import IngestParams, SourceFolder
 
@@ -33,6 +34,8 @@ def main() -> None:
     params, folders = load("ingest", IngestParams), Folders()
     if os.environ.get("DVC_STAGE"):
         check_folders(folders)
+        if warning := check_fields():
+            print(f"warning: {warning}", file=sys.stderr)
     source, out = SourceFolder(folders.source, params), folders.stage("ingest")
     encode, paraphrased = msgspec.json.Encoder().encode, 0
     with ExitStack() as written:  # the files take their places together, when all is right

@@ -14,11 +14,12 @@ from annotation.study.quality_figures import Quality
 from annotation.study.quality_page import bounds, page
 from pipeline.auditing.subset_audit import AuditReport
 from pipeline.core import params
-from pipeline.core.errors import UserError, run
+from pipeline.core.errors import Problems, UserError, run
 from pipeline.core.files import copy_file, read_json, replacing, write_json, write_jsonl, write_text
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import SUBSETS, Item, Picture, Question, Verdict, Verified
+from pipeline.core.release_params import ReleaseParams
 from pipeline.core.rows import InOrder, Singles
 from pipeline.encoders.embedding import EmbedReport
 from pipeline.releasing.card import card
@@ -31,9 +32,9 @@ from pipeline.releasing.harness_pack import write_pack
 from pipeline.releasing.licences import licence_text
 from pipeline.releasing.provenance import all_dropped, canary, provenance
 from pipeline.releasing.release_facts import PAIRING, ReleaseFacts, VoteCounts, counts_of
-from pipeline.releasing.release_params import ReleaseParams
 from pipeline.releasing.subset_files import release_order, write_subset
 from pipeline.releasing.wheel import build_wheel
+from pipeline.scorers.no_answer import means_no_answer
 
 LATER = {"leaderboard"}  # stages after this one: what they do with a release does not change it
 COPIED = ("audit/audit.json", "audit/audit.md", "collect/set_aside.jsonl")
@@ -44,6 +45,7 @@ def main() -> None:
     items = InOrder(folders.file(Item), Item, release_order(version))
     if not len(items):
         raise UserError("no items to release: balance kept none; see its report and the verdicts collected")
+    refuse_no_answers(items)
     facts = facts_of(items, folders, p, version)
     check_version(version, facts.rehearsal)
     home = folders.release(version)
@@ -59,6 +61,21 @@ def main() -> None:
     write_checksums(home)
     uqs = sum(subset.uqs for subset in facts.subsets)
     done("release", f"{len(items):,} items, {uqs:,} unanswerable", home)
+
+
+def refuse_no_answers(items: Iterable[Item]) -> None:
+    """Refuse AQs whose answer says that there is none, as scorers do.
+
+    Raises:
+        UserError: lists them.
+    """
+    problems = Problems(
+        "AQs whose answer says that there is no answer; leave them out of the source and run dvc repro"
+    )
+    for item in items:
+        if not item.unanswerable and means_no_answer(item.answer):
+            problems.add(item.item_id, f"{item.answer!r} in {item.subset}")
+    problems.raise_if_any()
 
 
 def check_version(version: str, rehearsal: bool) -> None:
@@ -97,17 +114,18 @@ def vote_counts(items: Iterable[Item], verified: Iterable[Verified], quality: Qu
     agreed, wrong = quality.agreement[0], quality.wrong
     people = [row for row in quality.annotators if not row.expert]
     told = (
-        f"On {agreed.candidates:,} candidates, drawn by lot, that two or more judged, Krippendorff's alpha is {bounds(agreed.alpha)} and Gwet's AC1 "
+        f"On {agreed.candidates:,} candidates, sampled at random, that two or more judged, Krippendorff's alpha is {bounds(agreed.alpha)} and Gwet's AC1 "
         f"{bounds(agreed.ac1)}, with 95 % intervals."
     )
     return VoteCounts(
+        rule=str(quality.settings.get("rule", "")),
         annotators=len(people),
         excluded=sum(bool(row.excluded) for row in people),
         votes=dict(votes),
         by_expert=decided_by["expert"],
         agreement=told
         if agreed.candidates
-        else "No candidate drawn by lot was judged twice: nothing is known of agreement.",
+        else "No candidate sampled at random was judged twice: nothing is known of agreement.",
         invalid_filters=quality.invalid_filters,
         wrong="" if wrong.value is None else f"{wrong.value:.2%} ({wrong.low:.2%} to {wrong.high:.2%})",
     )
@@ -121,7 +139,7 @@ def facts_of(items: Collection[Item], folders: Folders, p: ReleaseParams, versio
     counts, errata = counts_of(items), errata_of(folders)
     there, ids = {subset.name for subset in counts["subsets"]}, faulty(items, errata)
     missing = [
-        f"`{subset}` has no item: none of its candidates was verified and could be balanced."
+        f"{subset} has no item: none of its candidates was verified and could be balanced."
         for subset in SUBSETS
         if subset not in there
     ]
@@ -130,7 +148,9 @@ def facts_of(items: Collection[Item], folders: Folders, p: ReleaseParams, versio
         dataset=folders.dataset,
         version=version,
         canary=canary(folders.dataset, version, counts["simulated"], counts["rehearsal"]),
-        pairing=PAIRING[read_json(folders.stage("balance") / "balance.json")["rule"]],
+        pairing=PAIRING[read_json(folders.stage("balance") / "balance.json")["rule"]]
+        if any(name.startswith("clip") for name in there)
+        else "",
         judged=vote_counts(items, folders.rows(Verified), quality),
         model=model.model,
         weights=model.weights_sha256,
@@ -160,7 +180,7 @@ def write_texts(home: Path, items: Collection[Item], folders: Folders, facts: Re
     with replacing(home / "card.png") as file:
         file.write(card_picture(items, {key: Path(path) for key, path in pictures.items()}))
     write_text(home / "README.md", card(facts, home))
-    write_text(home / "LICENSE", licence_text(title, facts.p))
+    write_text(home / "LICENSE", licence_text(title, facts.p, [subset.name for subset in facts.subsets]))
     write_json(home / "croissant.json", croissant(home, facts))
     write_text(home / "ERRATA.md", errata_text(title, facts.errata, faulty(items, facts.errata)))
     write_json(home / ERRATA, facts.errata)

@@ -79,3 +79,9 @@ def test_an_option_without_effect_is_refused_by_name(words, tmp_path, monkeypatc
     assert ended.exit_code == 2 and "no effect" in ended.stderr
     assert any(word in ended.stderr for word in words.split() if word.startswith("--"))
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("module", ["pipeline.cli", "pipeline.stages.rank"])
+def test_without_docstrings_there_is_one_message(module):
+    ended = subprocess.run([sys.executable, "-OO", "-m", module], capture_output=True, text=True)
+    assert ended.returncode == 1 and "PYTHONOPTIMIZE" in ended.stderr and "Traceback" not in ended.stderr

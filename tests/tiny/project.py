@@ -56,6 +56,8 @@ PARAMS: dict[str, dict[str, Any]] = {stage: {} for stage in STAGES} | {
         "published": "2026-01-01",
         "folds": 2,
         "licence_url": "https://creativecommons.org/licenses/by/4.0/",
+        "uses": ["Tests."],
+        "social_impact": "None.",
     },
 }
 

@@ -7,6 +7,7 @@ import pytest
 
 from annotation.study.weighing import SetAside
 from pipeline.commands.explain import explain
+from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Dropped, Task, Verdict
@@ -43,6 +44,14 @@ def test_explain_tells_the_story_of_an_item(release):
     text = "\n".join(explain(edited.item_id, Folders()))
     assert f"{edited.edits[0].old!r} -> {edited.edits[0].new!r}" in text
     assert f"CLIP       score {edited.score:.4f}\n" in text
+
+
+@pytest.mark.parametrize("prefix", ["clipeasy_nosuch+", "x+", "+", "pthard_n1+"])
+def test_a_candidate_that_does_not_exist_has_no_history_of_another(release, prefix):
+    source = next(item for item in items(release) if item.unanswerable).question_id
+    with pytest.raises(UserError, match=f"no such candidate .* question {source}"):
+        explain(f"{prefix}{source}", Folders())
+    assert explain(source, Folders())
 
 
 def test_explain_of_an_unknown_id_is_an_error_without_traceback(release):

@@ -1,10 +1,11 @@
+import msgspec
 import pytest
 import yaml
 
 from pipeline.commands.new_data import init
 from pipeline.core.errors import UserError
 from pipeline.core.params import load
-from pipeline.releasing.release_params import ReleaseParams
+from pipeline.core.release_params import ReleaseParams, check_fields
 
 PARAMS = (
     "dataset: sample\nsample: {rank: {cap: 3}}\n\ngqa:\n  rank:\n    cap: 5   # why\n\n  tag: {}\n# end\n"
@@ -45,6 +46,32 @@ def test_what_a_release_says_of_gqa_is_not_said_of_another_data_set(tmp_path):
         "licence_url",
         "published",
     ]
+
+
+def test_all_fields_of_a_release_are_listed_and_none_is_refused_for_the_first_time_at_its_end(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text("dataset: birds\n\ngqa:\n  release:\n    title: RGQA\n")
+    told = init("birds", tmp_path)
+    listed = yaml.safe_load(path.read_text())["birds"]["release"]
+    assert set(listed) == {field.encode_name for field in msgspec.structs.fields(ReleaseParams)}
+    assert "licence, licence_url, origin, published" in told
+    assert "licence, licence_url, origin, published are empty" in check_fields(path)
+    text = path.read_text()
+    path.write_text(
+        text.replace('licence_url: ""', "licence_url: nowhere").replace(
+            'published: ""', 'published: "2026-13-01"'
+        )
+    )
+    with pytest.raises(UserError) as caught:
+        check_fields(path)
+    assert [line.split(":")[0] for line in caught.value.problems[1:]] == ["licence_url", "published"]
+    filled = text.replace('licence: ""', "licence: X").replace(
+        'licence_url: ""', 'licence_url: "https://x.org"'
+    )
+    path.write_text(
+        filled.replace('origin: ""', "origin: O").replace('published: ""', 'published: "2026-01-01"')
+    )
+    assert check_fields(path) == "" and load("release", ReleaseParams, path).derived_from is None
 
 
 @pytest.mark.parametrize(

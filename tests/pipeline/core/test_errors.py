@@ -1,6 +1,7 @@
 import errno
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -92,6 +93,36 @@ def test_a_full_disk_and_ctrl_c_end_with_a_message(capsys, raised, expected):
         run(main)
     assert end.value.code == 1
     assert capsys.readouterr().err.removeprefix("error: ").startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (FileNotFoundError(errno.ENOENT, "No such file or directory", "/proc/x"), "/proc/x"),
+        (OSError(errno.EINVAL, "Invalid argument", "out.json"), "out.json"),
+        (OSError(errno.ETXTBSY, "Text file busy", "out.json"), "out.json"),
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), "Broken pipe"),
+        (OSError("of a library, without a number"), "without a number"),
+        (UnicodeEncodeError("utf-8", "title \ud800", 6, 7, "surrogates not allowed"), "title \\ud800"),
+    ],
+)
+def test_whatever_else_the_system_or_a_text_refuses_is_one_message(capsys, raised, told):
+    def main():
+        raise raised
+
+    with pytest.raises(SystemExit) as end:
+        run(main)
+    assert end.value.code == 1 and told in capsys.readouterr().err
+
+
+def test_a_deleted_working_folder_is_named(tmp_path, monkeypatch, capsys):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(SystemExit):
+        run(Path("params.yaml").absolute)
+    assert "working folder" in capsys.readouterr().err
 
 
 def test_a_fault_of_ours_is_not_hidden():

@@ -127,3 +127,9 @@ def test_an_alias_of_itself_is_looked_at_once():
 def test_no_object_is_made_of_a_text():
     with pytest.raises(UserError):
         read_yaml("a: !!python/object/apply:os.getcwd []", "x")
+
+
+@pytest.mark.parametrize("text", ['a: "x \\ud800"', '"\\udfff": 1', 'a: ["\\ud83d"]', 'a: {b: "\\uDC00"}'])
+def test_half_a_character_is_refused_with_its_line(text):
+    with pytest.raises(UserError, match="line 1: .*half of a character"):
+        read_yaml(text, "params.yaml")

@@ -186,8 +186,8 @@ def test_our_own_form_links_an_edited_question_with_its_original(tmp_path):
 
 def test_the_tables_of_our_releases_are_known_too(tmp_path):
     rows = [
-        {"item_id": "101", "picture_id": "n1", "question_id": "101", "question": "Where is it?", "label": 0, "answer": "here"},
-        {"item_id": "pthard_n1+101", "picture_id": "n2", "question_id": "101", "question": "Where?", "label": 1, "answer": ""},
+        {"item_id": "101", "picture_id": "n1", "source_question_id": "101", "question": "Where is it?", "label": 0, "answer": "here"},
+        {"item_id": "pthard_n1+101", "picture_id": "n2", "source_question_id": "101", "question": "Where?", "label": 1, "answer": ""},
     ]  # fmt: skip
     found = read(tmp_path / "pt-hard-test.json", rows)
     assert (found.form, found.labels.tolist(), found.linked) == ("RGQA (table)", [0, 1], ["101", "101"])

@@ -3,8 +3,8 @@
 from datetime import date
 from pathlib import Path
 
+from pipeline.core.release_params import Licence, ReleaseParams
 from pipeline.releasing.release_facts import PAIRING, ReleaseFacts, VoteCounts, counts_of
-from pipeline.releasing.release_params import ReleaseParams
 from pipeline.releasing.subset_table import write_subset_table
 
 P = ReleaseParams(
@@ -14,6 +14,7 @@ P = ReleaseParams(
     licence_url="u",
     published=date(2026, 1, 1),
     pictures=True,
+    licences={"pictures": Licence(name="CC BY 4.0", url="u")},
 )
 JUDGED = VoteCounts(
     annotators=8,

@@ -15,10 +15,10 @@ def data_of(items, home, **changed):
 
 def test_the_hub_reads_the_head(items, tmp_path):
     data = data_of(items, tmp_path)
-    assert data["pretty_name"] == "Tiny 1.0.0" and data["language"] == ["en"]
+    assert data["pretty_name"] == "Tiny 1.0.0" and "language" not in data
     assert data["tags"] == ["unanswerable questions", "simulated annotation"]
     assert data["task_categories"] == ["visual-question-answering"]
-    assert (data["license"], data["source_datasets"]) == ("cc-by-4.0", ["original"])
+    assert data["license"] == "cc-by-4.0" and "source_datasets" not in data
     assert data["annotations_creators"] == ["machine-generated"]
     files = [{"split": part, "path": f"data/clip-hard-{part}.parquet"} for part in ("dev", "test")]
     assert data["configs"] == [{"config_name": "clip-hard", "data_files": files}]
@@ -33,6 +33,9 @@ def test_what_people_judged_says_what_people_and_of_which_data_set(items, tmp_pa
     data = data_of(people, tmp_path, p=replace(P, annotated_by="expert-generated", derived_from={"GQA": "u"}))
     assert (data["annotations_creators"], data["source_datasets"]) == (["expert-generated"], ["extended|gqa"])
     assert data["tags"] == ["unanswerable questions"]
+    stated = data_of(people, tmp_path, p=replace(P, languages=("de",), derived_from={}))
+    assert (stated["language"], stated["source_datasets"]) == (["de"], ["original"])
+    assert "annotations_creators" not in stated
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,17 @@ import os
 import shutil
 import subprocess
 
+import msgspec
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_jsonl, write_jsonl
 from pipeline.releasing.check_release import check_checksums, check_release, publish, write_checksums
 from pipeline.releasing.provenance import Provenance
+from pipeline.scorers.benchmark import read_benchmark
+from pipeline.scorers.validation import InputError
 
 
 def test_the_release_passes_its_check_and_a_changed_one_does_not(release, tmp_path):
@@ -180,6 +185,118 @@ def test_a_table_of_other_rows_is_noticed_though_all_sums_are_right(copy):
     shutil.copy(copy / "data/pt-hard-dev.parquet", copy / "data/pt-hard-test.parquet")
     write_checksums(copy)
     with pytest.raises(UserError, match=r"pt-hard-test\.parquet: its rows are not those of provenance"):
+        check_release(copy)
+
+
+def rewritten(path, change):
+    """A table with some of its columns changed."""
+    table = pyarrow.parquet.read_table(path)
+    pyarrow.parquet.write_table(change(table), path)
+
+
+def replaced(name, make):
+    def change(table):
+        place = table.schema.get_field_index(name)
+        values = make(table.column(name).to_pylist())
+        return table.set_column(place, name, [values])
+
+    return change
+
+
+def renamed(table):
+    return table.rename_columns(
+        ["question_id" if name == "source_question_id" else name for name in table.column_names]
+    )
+
+
+def texts(values):
+    return pyarrow.array(values, pyarrow.string())
+
+
+def labels_renamed(table):
+    told = table.schema.metadata[b"huggingface"].replace(b'"answerable"', b'"no"')
+    return table.replace_schema_metadata(table.schema.metadata | {b"huggingface": told})
+
+
+CHANGES = {
+    "a renamed column": (renamed, "has no column source_question_id"),
+    "a column too many": (lambda t: t.append_column("more", [t.column("item_id")]), "has a column more"),
+    "a column twice": (lambda t: t.append_column("answer", [t.column("answer")]), "has the column answer twice"),
+    "a column gone": (lambda t: t.drop_columns(["canary"]), "has no column canary"),
+    "numbers for answers": (replaced("answer", lambda v: pyarrow.array(range(len(v)))), "column answer has the type int64"),
+    "numbers for ids": (replaced("picture_id", lambda v: pyarrow.array(range(len(v)))), "column picture_id has the type int64"),
+    "floats for labels": (replaced("label", lambda v: pyarrow.array(map(float, v))), "column label has the type double"),
+    "null ids": (replaced("item_id", lambda v: texts([None, *v[1:]])), "item_id is null (1)"),
+    "all ids null": (replaced("item_id", lambda v: texts([None] * len(v))), "rows missing"),
+    "null answers": (replaced("answer", lambda v: texts([None] * len(v))), "answer differs"),
+    "an id twice": (replaced("item_id", lambda v: texts([v[1], *v[1:]])), "rows repeated (1)"),
+    "an unknown id": (replaced("item_id", lambda v: texts(["x", *v[1:]])), "rows unknown (1): x"),
+    "another text": (replaced("question", lambda v: texts(["Who?", *v[1:]])), "question differs (1)"),
+    "other pairs": (replaced("pair_id", lambda v: texts([f"{x}?" for x in v])), "pair_id differs"),
+    "another canary": (replaced("canary", lambda v: texts(["c"] * len(v))), "canary differs"),
+    "labels turned": (replaced("label", lambda v: pyarrow.array([1 - x for x in v])), "label differs"),
+    "no images": (lambda t: t.drop_columns(["image"]), "has no column image"),
+    "null images": (replaced("image", lambda v: pyarrow.array([None] * len(v), t_image())), "image is missing or another"),
+    "other images": (replaced("image", lambda v: pyarrow.array([{**x, "path": "z.png"} for x in v], t_image())), "image is missing or another"),
+    "other names of labels": (labels_renamed, "column label does not name its values"),
+    "no rows": (lambda t: t.slice(0, 0), "rows missing"),
+}  # fmt: skip
+
+
+def t_image():
+    return pyarrow.struct({"bytes": pyarrow.binary(), "path": pyarrow.string()})
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_table_is_held_against_schema_and_items_though_all_sums_are_right(copy, name):
+    change, told = CHANGES[name]
+    rewritten(copy / "data/pt-hard-test.parquet", change)
+    write_checksums(copy)
+    with pytest.raises(UserError) as caught:
+        check_release(copy)
+    assert any(
+        line.startswith("data/pt-hard-test.parquet: ") and told in line for line in caught.value.problems
+    )
+
+
+def test_what_score_refuses_check_refuses(copy):
+    """An AQ whose answer says that there is none, in all files alike."""
+    rows = list(read_jsonl(copy / "provenance.jsonl", Provenance))
+    at = next(place for place, row in enumerate(rows) if not row.item.unanswerable)
+    item = msgspec.structs.replace(rows[at].item, answer="N/A.")
+    rows[at] = msgspec.structs.replace(rows[at], item=item)
+    write_jsonl(copy / "provenance.jsonl", rows)
+    path = copy / f"rgqa/{item.subset}.json"
+    listed = json.loads(path.read_text())
+    for row in listed:
+        if row["question_id"] == item.item_id:
+            row["label"] = {"N/A.": 1.0}
+    path.write_text(json.dumps(listed))
+    rewritten(
+        copy / f"data/{item.subset}-{item.part}.parquet",
+        lambda t: replaced(
+            "answer",
+            lambda v: texts(
+                [
+                    "N/A." if i == item.item_id else x
+                    for i, x in zip(t.column("item_id").to_pylist(), v, strict=True)
+                ]
+            ),
+        )(t),
+    )
+    write_checksums(copy)
+    with pytest.raises(InputError, match="says that there is no answer"):
+        read_benchmark(copy)
+    with pytest.raises(UserError, match=r"cannot be scored: .*says that there is no answer") as caught:
+        check_release(copy)
+    assert not [line for line in caught.value.problems if line.startswith(("data/", "rgqa/"))]
+
+
+def test_a_subset_without_aqs_is_refused_by_check_as_by_score(copy):
+    path = next((copy / "rgqa").glob("*.json"))
+    path.write_text(json.dumps([row for row in json.loads(path.read_text()) if "UQ" in row["label"]]))
+    write_checksums(copy)
+    with pytest.raises(UserError, match="cannot be scored: .*has no AQs"):
         check_release(copy)
 
 

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 from PIL import Image
 
+from pipeline.core.release_params import Licence
 from pipeline.releasing.croissant import croissant
-from pipeline.releasing.release_params import Licence
 from tests.pipeline.releasing.card_facts import P, facts, tables
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries that mlcroissant stands on

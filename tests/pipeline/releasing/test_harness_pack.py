@@ -34,3 +34,4 @@ def test_a_release_without_pictures_says_where_each_harness_looks_for_them(tmp_p
     text = (tmp_path / "harness/README.md").read_text()
     assert "RGQA_PICTURES" in text and "images/rgqa_openended" in text and "-T pictures=FOLDER" in text
     assert not (tmp_path / "harness/vlmevalkit").exists()
+    assert "no items of part test" in text and "no items of part dev" in text

@@ -8,9 +8,9 @@ from pipeline.core.files import read_jsonl, write_jsonl
 from pipeline.core.params import convert
 from pipeline.core.paths import Folders
 from pipeline.core.records import Candidate, Dropped, Judgement, Question, Verified
+from pipeline.core.release_params import ReleaseParams
 from pipeline.releasing.check_release import released
 from pipeline.releasing.provenance import DROPS, Provenance, all_dropped, canary, provenance
-from pipeline.releasing.release_params import ReleaseParams
 
 
 def test_an_answerable_item_asks_its_own_question_of_its_own_picture(release):

@@ -86,6 +86,55 @@ def test_another_licence_and_other_errata_are_told(release, tmp_path):
     assert release_diff(release, home)[1:4] == ["licence: another", "canary: the same", "errata: another"]
 
 
+def unreadable_licence(home):
+    (home / "LICENSE").write_bytes(b"\xff\xfe")
+
+
+def folder_for_licence(home):
+    (home / "LICENSE").unlink()
+    (home / "LICENSE").mkdir()
+
+
+def link_for_licence(home):
+    (home / "LICENSE").unlink()
+    (home / "LICENSE").symlink_to("nowhere")
+
+
+def folder_for_errata(home):
+    (home / "errata.json").unlink()
+    (home / "errata.json").mkdir()
+
+
+def last_subset_cut_off(home):
+    path = sorted((home / "rgqa").glob("*.json"))[-1]
+    path.write_text(path.read_text()[:-50])
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (unreadable_licence, "LICENSE"),
+        (folder_for_licence, "LICENSE"),
+        (link_for_licence, "LICENSE"),
+        (folder_for_errata, "errata.json"),
+        (last_subset_cut_off, "rgqa/"),
+    ],
+)
+def test_what_cannot_be_read_is_never_passed_over(release, tmp_path, change, named):
+    home = shutil.copytree(release, tmp_path / "other")
+    change(home)
+    with pytest.raises(UserError, match=named):
+        release_diff(release, home)
+    with pytest.raises(UserError, match=named):
+        release_diff(home, release)
+
+
+def test_a_missing_licence_is_told_as_missing(release, tmp_path):
+    home = shutil.copytree(release, tmp_path / "other")
+    (home / "LICENSE").unlink()
+    assert release_diff(release, home)[1] == f"licence: missing in {home}"
+
+
 @pytest.mark.parametrize("text", ["[1]", "{}", '{"dataset": "tiny", "version": 1.0}'])
 def test_a_record_of_another_form_is_told(release, tmp_path, text):
     home = shutil.copytree(release, tmp_path / "other")

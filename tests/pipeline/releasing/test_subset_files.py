@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from pipeline.core.files import read_jsonl
+from pipeline.core.release_params import ReleaseParams
 from pipeline.releasing.provenance import Provenance
-from pipeline.releasing.release_params import ReleaseParams
 from pipeline.releasing.subset_files import (
     Prediction,
     release_order,

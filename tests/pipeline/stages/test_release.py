@@ -136,7 +136,7 @@ def test_what_rests_on_an_experts_word_is_counted_apart_and_experts_are_no_annot
     ]
     found = release_stage.vote_counts(uqs, result.verified, result.quality)
     assert (found.annotators, found.by_expert, found.votes, found.single) == (2, 1, {2: 1}, 0)
-    assert found.agreement.startswith("On 1 candidates, drawn by lot, that two or more judged")
+    assert found.agreement.startswith("On 1 candidates, sampled at random, that two or more judged")
     assert "2<small>0 excluded; and 1 expert<" in page(result.quality)
 
 
@@ -146,6 +146,16 @@ def again(tiny_run, tmp_path, monkeypatch):
     shutil.copytree(tiny_run, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path / "data/release/tiny/0.1.0"
+
+
+@pytest.mark.parametrize("answer", ["unanswerable", "Unsuitable.", "n/a", "uq", "UQ"])
+def test_an_answer_that_says_there_is_none_never_becomes_an_aq_of_a_release(again, answer):
+    path = Folders().stage("balance") / "items.jsonl"
+    rows = list(read_jsonl(path, Item))
+    aq = next(row for row in rows if not row.unanswerable)
+    write_jsonl(path, [msgspec.structs.replace(row, answer=answer) if row == aq else row for row in rows])
+    with pytest.raises(UserError, match=f"{aq.item_id}: "):
+        release_stage.main()
 
 
 def test_the_same_inputs_give_the_same_bytes(again):
@@ -162,7 +172,7 @@ def test_errata_of_the_data_set_are_told_by_its_next_release_and_left_out_by_sco
     release_stage.main()
     assert check_release(again)
     assert f"| `{faulty.id}` | 0.1.0 | it has an answer |" in (again / "ERRATA.md").read_text()
-    assert "Known to be faulty (`ERRATA.md`): 1 of its" in (again / "README.md").read_text()
+    assert "Known to be faulty (ERRATA.md): 1 of its" in (again / "README.md").read_text()
     left = without_errata(read_benchmark(again), again, "auto")
     pair = {item.id for item in read if item.pair == faulty.pair}
     assert set(left.errata) == pair and faulty.id in pair

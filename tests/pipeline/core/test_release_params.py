@@ -2,7 +2,7 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.core.params import convert
-from pipeline.releasing.release_params import Licence, ReleaseParams
+from pipeline.core.release_params import Licence, ReleaseParams
 
 LEAST = {
     "title": "T",

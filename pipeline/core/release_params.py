@@ -1,0 +1,116 @@
+"""What a release is made with: section `release` of params.yaml."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from pipeline.core.params import PARAMS_FILE, FoldCount, Params, Seed, convert, dataset, section
+from pipeline.core.records import Record, Subset
+
+STAND_INS = {"licence_url": "https://example.org", "published": "2000-01-01"}  # for what is not filled in yet
+Filled = Annotated[str, msgspec.Meta(min_length=1)]
+Address = Annotated[str, msgspec.Meta(pattern=r"^https?://\S+$")]  # it becomes a link, on cards and pages
+Language = Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")]
+Part = Literal["questions", "verdicts", "pictures"]
+
+
+class Licence(Params):
+    """The name of a licence, like "CC BY 4.0", and the address of its text."""
+
+    name: Filled
+    url: Address
+
+
+class ReleaseParams(Params):
+    """Parameters of the release.
+
+    Attributes:
+        title: name on the card. origin: one paragraph on where images and questions come from.
+        licence, licence_url: of questions and verdicts. licences: of one of them, where another holds for it; that of
+            the images stands here (`pictures`), or none is stated.
+        published: date of the version, YYYY-MM-DD (never taken from a clock).
+        pictures: put the pictures into the tables; if not, `fetch_recipe` says how to get them.
+        url: where the release is to be found. creators: who made it. keywords: beside those of every release.
+        languages: of the questions, as ISO 639 codes ("en").
+        derived_from: data sets that it was made from, name -> address; {} if images and questions are its own, None if
+            nothing is stated.
+        annotated_by: what kind of people judged, in the hub's words; "" if nothing is stated. annotator_demographics:
+            what is known of them.
+        collected: first and last day of the annotation.
+        simulated: what else than verdicts no person made, a sentence each. biases, limits: what is known of the source.
+        personal_information: what is known of it in images and questions.
+        uses: what the data are meant for and what not, a sentence each. social_impact: what they may do to people.
+        maintenance: who mends faults, and how.
+        folds, seed: of the blind sanity predictions.
+    """
+
+    title: Filled
+    origin: Filled
+    licence: Filled
+    licence_url: Address
+    published: date
+    licences: dict[Part, Licence] = msgspec.field(default_factory=dict)
+    pictures: bool = True
+    fetch_recipe: str = ""
+    url: Annotated[str, msgspec.Meta(pattern=r"^(https?://\S+)?$")] = ""
+    creators: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    languages: tuple[Language, ...] = ()
+    derived_from: dict[str, Address] | None = None
+    annotated_by: Literal["", "crowdsourced", "expert-generated", "other"] = ""
+    annotator_demographics: str = ""
+    collected: tuple[date, date] | None = None
+    simulated: tuple[str, ...] = ()
+    biases: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    personal_information: str = ""
+    uses: tuple[str, ...] = ()
+    social_impact: str = ""
+    maintenance: str = ""
+    folds: FoldCount = 5
+    seed: Seed = 0
+
+
+def check_fields(path: Path = PARAMS_FILE) -> str:
+    """Check section `release` before the first stage runs, so that nothing is refused after the annotation.
+
+    Args:
+        path: params.yaml.
+
+    Returns:
+        A warning that names the fields that are still empty and that stage `release` needs; "" if there are none.
+
+    Raises:
+        UserError: lists every field that is filled in and wrong.
+    """
+    values, where = section(path).get("release"), f"{path}, {dataset(path)}.release"
+    if not isinstance(values, dict):
+        return f"{where}: the section is missing; stage `release` needs it"
+    needed = {field.encode_name for field in msgspec.structs.fields(ReleaseParams) if field.required}
+    empty = sorted(name for name in needed if values.get(name) in (None, ""))
+    convert(values | {name: STAND_INS.get(name, name) for name in empty}, ReleaseParams, where)
+    if not empty:
+        return ""
+    return f"{where}: {', '.join(empty)} {'is' if len(empty) == 1 else 'are'} empty; fill in before stage `release` runs"
+
+
+class _Told(Record, forbid_unknown_fields=False):
+    origin: str = ""
+    pictures: bool | None = None
+
+
+class _Audited(Record, forbid_unknown_fields=False):
+    limits: dict[Subset, float] = msgspec.field(default_factory=dict)
+
+
+class ReleaseRecord(Record, forbid_unknown_fields=False):
+    """What a release's params.json tells those who look at a release, among much that they do not need."""
+
+    dataset: str
+    version: str
+    release: _Told = _Told()
+    audit: _Audited = _Audited()
