@@ -145,7 +145,9 @@ def report(
         Path | None,
         Option(help="The page; `data/NAME/report.html` if not given."),
     ] = None,
-    gallery: Annotated[int, Option(help="Items of each subset shown with their pictures, 0 to 25.")] = 12,
+    gallery: Annotated[
+        int, Option(help="Items of each subset shown with their pictures, 0 to 25.", min=0, max=25)
+    ] = 12,
     look: Annotated[
         str | None,
         Option(metavar="ROW", help="24 items drawn by lot: what a row of the leaderboard looked at."),
