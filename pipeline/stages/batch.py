@@ -41,7 +41,7 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Estimate, Picture, Question, Screened, Task, Verified
-from pipeline.core.rows import Groups, Lines, PutAside, Singles, grouped
+from pipeline.core.rows import Groups, Joined, Lines, PutAside, Singles, grouped
 from pipeline.counting.evidence import evidence_files
 
 PEOPLE = 8  # simulated, to measure what tells filters
@@ -164,7 +164,7 @@ def main() -> None:
     made = make_tasks(candidates, offered, p.template_share, p.filter_share, p.seed, estimates)
     write_jsonl(out / "tasks.jsonl", made)
 
-    picture = {row.picture_id: row for row in folders.rows(Picture)}
+    picture = Joined(folders.file(Picture), ((row.picture_id, row) for row in folders.rows(Picture)))
     seen = (shown(task, picture[task.picture_id]) for task in folders.rows(Task))
     write_json_list(out / "label_studio_tasks.json", seen)
     figures = report(folders.rows(Task), betrayed(folders.rows(Task), folders.rows(Estimate), p.seed))

@@ -120,7 +120,8 @@ def test_a_key_that_nothing_reads_is_told_with_the_one_that_is_meant(tmp_path, t
     lines = caught.value.problems[1:]
     assert len(lines) == len(told)
     assert all(
-        line.startswith(f"{key}: ") and meant in line for line, (key, meant) in zip(lines, told.items(), strict=True)
+        line.startswith(f"{key}: ") and meant in line
+        for line, (key, meant) in zip(lines, told.items(), strict=True)
     )
 
 
