@@ -20,7 +20,7 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import SUBSETS, Item, Picture, Question, Verdict, Verified
 from pipeline.core.release_params import ReleaseParams
-from pipeline.core.rows import InOrder, Singles
+from pipeline.core.rows import InOrder, Joined, Singles
 from pipeline.encoders.embedding import EmbedReport
 from pipeline.releasing.card import card
 from pipeline.releasing.card_picture import card_picture
@@ -56,7 +56,7 @@ def main() -> None:
     write_json(home / "params.json", {"dataset": folders.dataset, "version": version, **made_by})
     write_texts(home, items, folders, facts)
     build_wheel(home / "scorers", version)
-    pictures = {row.picture_id: row.path for row in folders.rows(Picture)}
+    pictures = Joined(folders.file(Picture), {row.picture_id: row.path for row in folders.rows(Picture)})
     write_pack(home, items, pictures, version, p.pictures)
     write_checksums(home)
     uqs = sum(subset.uqs for subset in facts.subsets)
@@ -90,7 +90,7 @@ def check_version(version: str, rehearsal: bool) -> None:
 
 def write_items(home: Path, items: Collection[Item], folders: Folders, mark: str, p: ReleaseParams) -> None:
     """The items of each subset, and the stories of all of them and of what was dropped."""
-    pictures = {row.picture_id: row for row in folders.rows(Picture)}
+    pictures = Joined(folders.file(Picture), {row.picture_id: row for row in folders.rows(Picture)})
     for subset in track(SUBSETS, "release", unit="subset"):
         if members := [item for item in items if item.subset == subset]:
             write_subset(home, subset, members, pictures, mark, p)

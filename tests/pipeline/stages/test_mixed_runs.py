@@ -32,6 +32,7 @@ def project(tiny_run, tmp_path_factory):
         ("release", "ingest/questions.jsonl"),
         ("release", "ingest/pictures.jsonl"),
         ("audit", "ingest/questions.jsonl"),
+        ("audit", "estimate/estimates.jsonl"),
     ],
 )
 def test_a_file_that_lacks_rows_of_its_run_is_told_or_borne(project, monkeypatch, stage, file, share):
