@@ -10,7 +10,7 @@ import gc
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -61,7 +61,7 @@ class Problems:
     def raise_if_any(self) -> None:
         """Raise a UserError with all problems, if there are any."""
         if self.lines:
-            raise UserError([f"{self.subject}: {count(len(self.lines), 'problem')}", *self.lines])
+            raise UserError([f"{self.subject}: {counted(len(self.lines), 'problem')}", *self.lines])
 
 
 @contextmanager
@@ -73,24 +73,25 @@ def collected_into(problems: list[str]) -> Iterator[None]:
         problems += error.problems
 
 
-def count(number: int, noun: str, plural: str | None = None) -> str:
+def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun in the right form.
 
     Example:
-        >>> count(1, "fault"), count(2_500, "fault"), count(0, "entry", "entries")
+        >>> counted(1, "fault"), counted(2_500, "fault"), counted(0, "entry", "entries")
         ('1 fault', '2,500 faults', '0 entries')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def some(names: Sequence[str], most: int = 5) -> str:
-    """The first few of many, and how many more there are.
+def some_of(names: Collection[object], most: int = EXAMPLES_PER_KIND) -> str:
+    """Return the first few of many names, and how many more there are.
 
-    >>> some(["a", "b", "c"], most=2), some(["a"])
-    ('a, b, and 1 more', 'a')
+    Example:
+        >>> some_of("abc", 2), some_of(["a"])
+        ('a, b and 1 more', 'a')
     """
-    more = [f"and {len(names) - most:,} more"] if len(names) > most else []
-    return ", ".join([*names[:most], *more])
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(map(str, [*names][:most])) + more
 
 
 # What the machine, not the program, is to blame for, and what the user can do.
@@ -114,8 +115,8 @@ NO_PERMISSION = "no permission: {error}; check who owns the file and run the sam
 OUTSIDE |= dict.fromkeys((errno.EACCES, errno.EROFS, errno.EPERM), NO_PERMISSION)
 # Control characters, with which the content of a file could steer a terminal.
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# What differs among problems of one kind: quoted texts and numbers.
-_PARTICULARS = re.compile(r"'[^']*'|\"[^\"]*\"|[\d.,]+")
+# What differs among problems of one kind: what stands in brackets or quotes, an id, and whatever has a digit in it.
+_PARTICULARS = re.compile(r"""\([^()]*\)|'[^']*'|"[^"]*"|(?<=\bid )\S+|\S*\d\S*""")
 
 
 def printable(text: str) -> str:

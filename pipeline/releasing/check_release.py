@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from pipeline.core.errors import Problems, UserError, some
+from pipeline.core.errors import Problems, UserError, some_of
 from pipeline.core.files import opened, read_json, read_jsonl, sha256_file, write_text
 from pipeline.core.records import Item, Record, Subset
 from pipeline.core.release_params import ReleaseRecord
@@ -254,7 +254,7 @@ def row_differences(
                 rows[f"{column} differs"].append(f"{name} has {row[column]!r:.80}, wanted {value!r:.80}")
     if lost := [name for name in expected if name not in seen]:
         rows["rows missing"] = lost
-    return [f"{what} ({len(names):,}): {some(names)}" for what, names in rows.items()]
+    return [f"{what} ({len(names):,}): {some_of(names)}" for what, names in rows.items()]
 
 
 def publish(release: Path, target: Path) -> str:

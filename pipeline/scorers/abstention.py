@@ -3,24 +3,38 @@ of predictions says itself."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from .answered import Answered, Options, Scores
+from .no_answer import means_no_answer
+from .normalize import plain_text
 from .realistic import auaf
+from .reasoning_marks import final_answer
 from .reply_reader import reader
-from .reply_words import spoken
+from .reply_words import pair_of
 from .sweep import mean_defined
 
 ANSWERS, UNCLEAR, ABSTAINS = 1.0, 0.5, 0.0  # as confidences that the question is answerable
 # The probability of abstaining from which on, and up to which, the reader says what it reads; chosen on part dev.
 ABSTAINS_FROM, ANSWERS_TO = 0.86, 0.84
-# Replies that are no answer by definition: nothing, and RGQA's own label.
-NO_ANSWER = frozenset(["", "uq", "unanswerable"])
-TAG = re.compile(r"</?[a-z|_]+>")  # "</s>", "<|end|>"
+# Common words of other languages that English replies hardly ever have, though the reader's word vectors know some of them.
+OTHER_LANGUAGES = frozenset(
+    """
+    aber auf aus auch bei bild das dem der des dies diese ein eine einem einen einer es fur ist ja kann kein keine keinen mit
+    nein nicht sehen sich sind und von wie zu
+    au aucun aucune avec ce cela cette chien dans des du elle est et il ils je la le les lui mais ne nous oui pas peut peux
+    qui sais sont sur un une vous
+    como con del el en esta esto imagen las lo los mas muy ningun ninguna para pero por puede puedo que se si
+    una uno verde
+    che chi ci cosa dei della gli immagine io nel nella non nulla per piu sono sulla
+    dos ela ele em imagem isso mas mais nao nas nos os ou pode sei tem uma
+    de det een en er et het ik ikke inte jag kan kunnen nej niet och op voor weet
+    czy jest nie tego
+    """.split()  # noqa: SIM905
+)
 
 
 class ReaderError(NamedTuple):
@@ -43,24 +57,60 @@ class ReaderError(NamedTuple):
 ERROR = ReaderError(recall=261 / 266, false_share=6 / 274)
 
 
-def read(questions: Sequence[str], replies: Sequence[str]) -> np.ndarray:
+def read(questions: Sequence[str], replies: Sequence[str], known: Collection[str] = ()) -> np.ndarray:
     """Whether each reply answers its question, [n]: `ANSWERS`, `ABSTAINS` or, where the reader is not sure, `UNCLEAR`.
 
     A reply abstains that says that it cannot be known, that the question does not fit, that what it is about is not
-    there, or that declines for another reason; a bare "no", "none" or "nothing" is an answer. The final word counts.
+    there, or that declines for another reason; a bare "no", "none" or "nothing" is an answer. The final answer counts
+    (`reasoning_marks.final_answer`). No words at all, and what `no_answer` lists, abstain by definition. A reply in
+    words that the reader does not know is unclear (`is_unreadable`), and so is reasoning without an end.
+
+    Args:
+        known: more words that count as known, in lower case: those of the benchmark's answers.
     """
-    untagged = (
-        TAG.sub("", text) or text for text in map(spoken, replies)
-    )  # what is a tag alone may be an answer
-    said = [text.strip(" \n\t.!\"'`*_()[]").lower() for text in untagged]
-    open_ones = [place for place, text in enumerate(said) if text not in NO_ANSWER]
-    found = np.full(len(said), ABSTAINS)
-    abstains = reader().p_abstains(
-        [questions[place] for place in open_ones], [replies[place] for place in open_ones]
-    )
-    sure = [abstains >= ABSTAINS_FROM, abstains <= ANSWERS_TO]
-    found[open_ones] = np.select(sure, [ABSTAINS, ANSWERS], UNCLEAR)
+    answers = [final_answer(reply) for reply in replies]
+    said = [answer.text for answer in answers]
+    found = np.where([answer.is_truncated for answer in answers], UNCLEAR, ABSTAINS)
+    open_ones = [
+        place
+        for place, answer in enumerate(answers)
+        if not answer.is_truncated and not _abstains_by_definition(answer.text)
+    ]
+    if not open_ones:
+        return found
+    asked, left = [questions[place] for place in open_ones], [said[place] for place in open_ones]
+    abstains = reader().p_abstains(asked, left)
+    unreadable = is_unreadable(asked, left, known)
+    verdicts = np.select([abstains >= ABSTAINS_FROM, abstains <= ANSWERS_TO], [ABSTAINS, ANSWERS], UNCLEAR)
+    found[open_ones] = np.where(unreadable, UNCLEAR, verdicts)
     return found
+
+
+def is_unreadable(
+    questions: Sequence[str], replies: Sequence[str], known: Collection[str] = ()
+) -> np.ndarray:
+    """Whether the reader does not know the words of each reply, [n], as those of another language: none of them, or fewer than
+    half. Of three words or more, common words of another language are not known, and half is too few beside any.
+    Words of the question are known.
+
+    >>> is_unreadable(["What is it?"] * 4, ["nicht erkennbar", "Я не знаю", "a red car", "42"]).tolist()
+    [True, True, False, False]
+    """
+    places = reader().places
+    found = dict[tuple[str, str], bool]()
+    for question, reply in zip(questions, replies, strict=True):
+        if (question, reply) in found:
+            continue
+        asked, said = pair_of(question, reply)
+        words = [word for word in said if word[0].isalpha()]
+        other = OTHER_LANGUAGES.intersection(words).difference(known) if len(words) > 2 else set()
+        sure = sum((word in places and word not in other) or word in known or word in asked for word in words)
+        found[question, reply] = bool(words) and (not sure or 2 * sure < len(words) + bool(other))
+    return np.array([found[pair] for pair in zip(questions, replies, strict=True)], bool)
+
+
+def _abstains_by_definition(text: str) -> bool:
+    return means_no_answer(text) or not plain_text(text).strip(" .!\"'`*_()[]")
 
 
 def is_abstention(reply: str, question: str = "") -> bool:
@@ -81,7 +131,11 @@ def abstention_group(answered: Answered, options: Options) -> Scores:
     if not (options.free_text or "abstention" in options.scores):
         return {"absent": "the words of the answers were not read (--free-text, or --scores abstention)"}
     at = answered.at(~answered.missing)
-    said = at.confidence if options.free_text else read(at.items["asked"].tolist(), at.said)
+    said = (
+        at.confidence
+        if options.free_text
+        else read(at.items["asked"].tolist(), at.said, at.items.answer_words)
+    )
     abstains = said == ABSTAINS
     on_aqs, answered_uqs = abstains[at.answerable], said[~at.answerable] > UNCLEAR
     counts: Scores = {

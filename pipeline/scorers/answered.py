@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from .items import UNANSWERABLE, Items
 
 SHOWN = 5  # failures that are named
+MANY_DECLINED = 0.05  # proportion of replies without text from which on there is a warning
 Match = Literal["exact", "vqa", "squad"]
 
 # Numbers and texts by name, or the same of several that belong together. What could not be scored is {"absent": why}.
@@ -25,6 +26,8 @@ class Reading(NamedTuple):
         form: of the file. id, answer, confidence: the fields that these were taken from, "" for none.
         failed: why there is no answer, by the item's id; such an item has no prediction.
         notes: what else was chosen.
+        declined: by the item's id, replies without any text: "empty", or "filtered" where a filter withheld it. They abstain.
+        columns: the keys of the first row. repeated: ids that stand there more than once.
     """
 
     form: str = ""
@@ -33,9 +36,13 @@ class Reading(NamedTuple):
     confidence: str = ""
     failed: Mapping[str, str] = MappingProxyType({})
     notes: tuple[str, ...] = ()
+    declined: Mapping[str, str] = MappingProxyType({})
+    columns: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
-        """All of it: a line on how the file was read, and one on the requests that failed, if any did.
+        """All of it: a line on how the file was read, one on the requests that failed, and one on replies without text, if there
+        are any.
 
         >>> Reading("lmms-eval", "item_id", "resps", notes=("the first of 2 responses",)).lines()
         ['read as lmms-eval: id from item_id, answer from resps, no confidence; the first of 2 responses']
@@ -47,7 +54,30 @@ class Reading(NamedTuple):
             reasons = ", ".join(f"{n:,} {why}" for why, n in Counter(self.failed.values()).most_common(SHOWN))
             ids = ", ".join([*self.failed][:SHOWN]) + (", ..." if len(self.failed) > SHOWN else "")
             lines.append(f"{len(self.failed):,} FAILED ({reasons}): {ids}")
+        if self.declined:
+            kinds = " and ".join(
+                f"{n:,} {kind}" for kind, n in sorted(Counter(self.declined.values()).items())
+            )
+            lines.append(
+                f"{kinds} {'reply counts' if len(self.declined) == 1 else 'replies count'} as abstaining"
+            )
         return lines
+
+
+def warning_of_declined(declined: Collection[str], total: int) -> str:
+    """What to look at where 5 % or more of `total` replies are empty or filtered, as `Reading.declined` has them; else "".
+
+    >>> warning_of_declined(["empty"] * 3, 50).partition(":")[0], warning_of_declined(["empty"], 50)
+    ('3 of 50 replies have no text (3 empty)', '')
+    """
+    if not declined or len(declined) < MANY_DECLINED * total:
+        return ""
+    kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(Counter(declined).items()))
+    have = "has" if len(declined) == 1 else "have"
+    return (
+        f"{len(declined):,} of {total:,} replies {have} no text ({kinds}): they count as abstaining; look in the server's or the "
+        "harness's log whether the model had nothing to say, a filter withheld its answer, or the request failed"
+    )
 
 
 class Predictions(NamedTuple):

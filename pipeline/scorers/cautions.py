@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .answered import Answered, Match, Options
+from ..core.errors import some_of
+from .abstention import is_unreadable
+from .answered import Answered, Match, Options, warning_of_declined
 from .labels import unlabelled
 from .matching import FORMS, verdicts
 from .sweep import area, sweep
@@ -17,12 +19,34 @@ SHOWN = 3  # examples
 
 def cautions(answered: Answered, options: Options) -> list[str]:
     """Warnings about one subset's predictions, each with what to check."""
-    found = list(_of_matching(answered, options))
+    found = [*_of_replies(answered, options), *_of_matching(answered, options)]
     if options.free_text and (lacking := unlabelled(answered.model)):
         found.append(f"{lacking}: whether they abstain is read from their words")
     if answered.confident and not options.free_text:
         found += _of_confidences(answered)
     return found
+
+
+def _of_replies(answered: Answered, options: Options) -> Iterator[str]:
+    """Replies without text, and those in words that the reader of abstentions does not know."""
+    at, declined = answered.at(~answered.missing), answered.model.reading.declined
+    if warning := warning_of_declined(
+        [declined[name] for name in at.items["id"] if name in declined], len(at.said)
+    ):
+        yield warning
+    if options.free_text or "abstention" in options.scores:
+        read = [i for i, name in enumerate(at.items["id"]) if name not in answered.model.labels]
+        said = [at.said[i] for i in read]
+        unknown = np.flatnonzero(
+            is_unreadable(at.items["asked"][read].tolist(), said, at.items.answer_words)
+        ).tolist()
+        if unknown:
+            have = "reply is" if len(unknown) == 1 else "replies are"
+            yield (
+                f"{len(unknown):,} {have} in words that the reader of abstentions does not know, which is for English: they are "
+                f"unclear (0.5), {some_of([repr(said[i][:60]) for i in unknown], SHOWN)}; ask the model for English, or say in "
+                "a column `abstained` of the predictions, or in a file for --judge, which replies abstain"
+            )
 
 
 def _of_confidences(answered: Answered) -> Iterator[str]:

@@ -51,8 +51,9 @@ def read(
     benchmark = attempt(read_benchmark, arguments.benchmark, arguments.subset)
     if benchmark and (errata := given.get("without_errata")):
         benchmark = attempt(without_errata, benchmark, arguments.benchmark, errata)
-    models = [attempt(read_predictions, path) for path in arguments.predictions]
-    devs = [attempt(read_predictions, path) for path in arguments.dev]
+    as_written = options is not None and options.mode == "parity"
+    models = [attempt(read_predictions, path, as_written) for path in arguments.predictions]
+    devs = [attempt(read_predictions, path, as_written) for path in arguments.dev]
     for name in ("dev", "judge"):
         if 0 < len(given[name]) != len(models):
             problems.append(

@@ -11,21 +11,23 @@ from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from .column_names import ALIASES, ITEM_ID
 from .running.error_words import reason_of
 from .validation import number_of
 
 Row = Mapping[str, Any]
 Found = tuple[str, Any]  # the name of a field, "" for none, and what stands in it
 
-IDS = ("item_id", "questionId", "question_id", "id")
-CONFIDENCES = ("confidence", "p_answerable")
+IDS, CONFIDENCES = ITEM_ID, ALIASES["confidence"]
 # What stands in the place of an answer where a request failed. VLMEvalKit at f60eb88 (vlmeval/api/base.py) and 3d2f88e
 # (vlmeval/inference.py): these words, with more around them. lmms-eval 0.7.3: a word in brackets (models/chat/openai.py,
-# async_openai.py, gemini.py) or nothing (models/simple/claude.py, gpt4v.py, reka.py).
+# async_openai.py, gemini.py) or nothing (models/simple/claude.py, gpt4v.py, reka.py), which nobody can tell from a model
+# that had nothing to say: it is an empty reply.
 FAILURE = re.compile(
-    r"(Failed to obtain answer)|^\[(LMMS_EVAL_REQUEST_FAILED|LMMS_EVAL_BUDGET_EXCEEDED|GENERATION_FAILED|SAFETY_BLOCKED)\b"
+    r"(Failed to obtain answer)|^\[(LMMS_EVAL_REQUEST_FAILED|LMMS_EVAL_BUDGET_EXCEEDED|GENERATION_FAILED)\b"
 )
-TRUNCATED = "truncated"
+BLOCKED = "[SAFETY_BLOCKED"  # in the place of an answer that a filter withheld
+TRUNCATED, FILTERED, EMPTY = "truncated", "filtered", "empty"
 # How the errors of our own tasks for inspect_ai begin, where what was said is no row of predictions.
 UNUSABLE = re.compile(r"(truncated|no answer|no confidence):")
 
@@ -36,7 +38,7 @@ class Sample(NamedTuple):
     Attributes:
         beside: mappings, by the name of their field, in which a task or a scorer may have put a confidence.
         failure: why there is no answer. answers: how many responses there are; `answer` is the first.
-        epoch: which of several runs of the item this is. alike: the ids of all items with this question about this
+        is_filtered: a filter withheld the answer, or the rest of it. epoch: which of several runs of the item this is. alike: the ids of all items with this question about this
             picture, where it was asked once for all of them.
     """
 
@@ -47,6 +49,7 @@ class Sample(NamedTuple):
     answers: int = 1
     epoch: int = 1
     alike: tuple[str, ...] = ()
+    is_filtered: bool = False
 
 
 def _lmms_eval(row: Row) -> Sample:
@@ -65,7 +68,9 @@ def _lmms_eval(row: Row) -> Sample:
     limit = row.get("max_new_tokens")
     cut_off = any(tokens.get("output_tokens") == limit for tokens in _dicts(row.get("token_counts")))
     failure = _failure_in(answer) or (TRUNCATED if limit and cut_off else "")
-    return Sample(find(places, IDS), (field, answer), metrics, failure, answers=count)
+    return Sample(
+        find(places, IDS), (field, answer), metrics, failure, answers=count, is_filtered=_is_blocked(answer)
+    )
 
 
 def _inspect(row: Row) -> Sample:
@@ -81,10 +86,10 @@ def _inspect(row: Row) -> Sample:
     }
     choices, alike = _dicts(output.get("choices")), more.get("items")
     answer = find(beside, ["prediction"])
-    failure = ""
+    failure, stop = "", choices[0].get("stop_reason") if choices else None
     if not answer[0]:
-        answer = ("output.completion", output.get("completion") if choices else None)
-        if choices and choices[0].get("stop_reason") in ("max_tokens", "model_length"):
+        answer = ("output.completion", (output.get("completion") or "") if choices else None)
+        if stop in ("max_tokens", "model_length"):
             failure = TRUNCATED
     if limit := mapping(row.get("limit")):
         failure = f"its limit of {limit.get('type')}"
@@ -98,6 +103,7 @@ def _inspect(row: Row) -> Sample:
         max(len(choices), 1),
         row["epoch"] if isinstance(row.get("epoch"), int) else 1,
         tuple(map(str, alike)) if isinstance(alike, list) else (),
+        is_filtered=stop == "content_filter",
     )
 
 
@@ -118,21 +124,38 @@ def _openai(row: Row) -> Sample:
     if choices:
         place = "response.body.choices.0.message"
         message = mapping(choices[0].get("message"))
-        field = "content" if message.get("content") is not None else "refusal"
-        answer: Found = (f"{place}.{field}", message.get(field))
-        cut_off = choices[0].get("finish_reason") == "length"
+        field = "refusal" if message.get("content") in (None, "") and message.get("refusal") else "content"
+        answer: Found = (f"{place}.{field}", _text_of(message.get(field)) if message else None)
+        reason = choices[0].get("finish_reason")
     else:
         parts = [part for item in _dicts(body.get("output")) for part in _dicts(item.get("content"))]
-        texts = [str(part.get("text")) for part in parts if part.get("type") == "output_text"]
-        answer = ("response.body.output", "".join(texts) if texts else None)
-        cut_off = mapping(body.get("incomplete_details")).get("reason") == "max_output_tokens"
+        answer = ("response.body.output", _text_of(parts) if isinstance(body.get("output"), list) else None)
+        reason = mapping(body.get("incomplete_details")).get("reason")
+    cut_off = reason in ("length", "max_output_tokens", "max_tokens")
     error = mapping(row.get("error")) or mapping(body.get("error"))
     failure = TRUNCATED if cut_off else ""
     if (status := response.get("status_code", 200)) != 200:
         failure = f"status {status}"
     if error:
         failure = str(error.get("code") or error.get("message") or "an error")
-    return Sample(("custom_id", row.get("custom_id")), answer, {}, failure, max(len(choices), 1))
+    return Sample(
+        ("custom_id", row.get("custom_id")),
+        answer,
+        {},
+        failure,
+        max(len(choices), 1),
+        is_filtered=reason == "content_filter",
+    )
+
+
+def _text_of(content: Any) -> Any:
+    """The text of a message, "" for none; of several parts those that are text or a refusal, not reasoning."""
+    if not isinstance(content, list):
+        return "" if content is None else content
+    texts = {"text": "text", "output_text": "text", "refusal": "refusal"}
+    return "".join(
+        str(part.get(texts[part["type"]]) or "") for part in _dicts(content) if part.get("type") in texts
+    )
 
 
 def _vlmevalkit(row: Row) -> Sample:
@@ -141,16 +164,23 @@ def _vlmevalkit(row: Row) -> Sample:
     for name in CONFIDENCES:
         with suppress(ValueError, KeyError):
             beside[name] = number_of(str(beside[name]))
-    return Sample(find({"": row}, (*IDS, "index")), ("prediction", said), {"": beside}, _failure_in(said))
+    return Sample(
+        find({"": row}, (*IDS, "index")),
+        ("prediction", said),
+        {"": beside},
+        _failure_in(said),
+        is_filtered=_is_blocked(said),
+    )
 
 
 def _failure_in(answer: Any) -> str:
-    """Why there is no answer where one is wanted: of these harnesses' empty responses nobody can tell whether the model
-    had nothing to say or the request failed or was cut off."""
-    if answer == "":
-        return "an empty response"
+    """Why there is no answer where one is wanted."""
     found = FAILURE.search(answer) if isinstance(answer, str) else None
     return next(filter(None, found.groups())) if found else ""
+
+
+def _is_blocked(answer: Any) -> bool:
+    return isinstance(answer, str) and answer.startswith(BLOCKED)
 
 
 def find(places: Mapping[str, Row], names: Sequence[str]) -> Found:
@@ -187,16 +217,16 @@ HARNESSES: dict[str, Harness] = {
     "inspect_ai": Harness(
         lambda row: {"epoch", "output"} <= row.keys(),
         _inspect,
-        "give each inspect_ai Sample the item's question_id as its id",
+        "give each inspect_ai Sample the item's item_id as its id",
     ),
     "OpenAI batch": Harness(
         lambda row: "custom_id" in row and bool({"response", "error"} & row.keys()),
         _openai,
-        "give each request the item's question_id as its custom_id",
+        "give each request the item's item_id as its custom_id",
     ),
     "VLMEvalKit": Harness(
         lambda row: {"index", "question", "prediction"} <= row.keys(),
         _vlmevalkit,
-        "put each item's question_id into VLMEvalKit's column index; a row's number is none, and spreadsheets drop leading zeros",
+        "put each item's item_id into VLMEvalKit's column index; a row's number is none, and spreadsheets drop leading zeros",
     ),
 }

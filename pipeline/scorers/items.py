@@ -92,6 +92,13 @@ class Items:
         """Of all items."""
         return frozenset(self["id"])
 
+    @cached_property
+    def answer_words(self) -> frozenset[str]:
+        """All words of right answers, in lower case."""
+        return frozenset(
+            word for answers in self["answers"] for text in answers for word in text.lower().split()
+        )
+
     @property
     def answerable(self) -> np.ndarray:
         """Is there a right answer? [n] booleans."""

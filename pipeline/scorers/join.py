@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import repeat
 
 import numpy as np
 
+from ..core.errors import counted, some_of
 from .abstention import read
 from .answered import Answered, Options, Predictions
 from .items import Benchmark, Items
@@ -26,8 +28,8 @@ def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> 
     dev = predictions.dev.places.keys() if predictions.dev else frozenset()
     extra = (options.all_questions or {}).keys()
     unknown = sorted({*said, *dev}.difference(benchmark.ids, extra))
-    if unknown:
-        yield f"{len(unknown)} ids are not in the benchmark (is it another version or subset?): {_some(unknown)}"
+    yield from _unknown(benchmark, unknown)
+    yield from _repeated_sources(benchmark, predictions.reading.repeated)
     if predictions.dev:
         yield from _misplaced(benchmark, said, dev, options)
     everything = not (unknown or dev or extra) and len(said) == len(benchmark.ids)
@@ -36,10 +38,70 @@ def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> 
     needs_confidences = benchmark.kind == "rgqa" and not options.free_text
     if needs_confidences and predictions.confidence is None and not predictions.faults:
         some = unlabelled(predictions)
+        columns = predictions.reading.columns
+        lacking = f": no row has `confidence`, the first has {some_of(columns, 8)}" if columns else ""
         yield (
-            "no confidences; give them, say in a column `abstained` whether the model did (for every row"
+            f"no confidences{lacking}; give them, say in a column `abstained` whether the model did (for every row"
             f"{some and f': {some}'}), or take --free-text to read it from the answers"
         )
+
+
+def _unknown(benchmark: Benchmark, unknown: Sequence[str]) -> Iterator[str]:
+    """Ids that are not in the benchmark: those of source questions, those whose leading zeros were lost, and others."""
+    if not unknown:
+        return
+    of_source, padded = _sources(benchmark), _padded(benchmark)
+    sources = [name for name in unknown if name in of_source]
+    shortened = [name for name in unknown if name not in of_source and _as_number(name) in padded]
+    others = [name for name in unknown if name not in {*sources, *shortened}]
+    if sources:
+        yield _explained_source(sources, of_source[sources[0]])
+    if shortened:
+        is_one = len(shortened) == 1
+        examples = some_of([f"{name} for {padded[_as_number(name)]}" for name in shortened], 3)
+        yield (
+            f"{counted(len(shortened), 'id')} lost {'its' if is_one else 'their'} leading zeros ({examples}): ids are texts. Write "
+            "them in quotes in JSON, and read and write tables with that column as text (pandas: dtype=str)"
+        )
+    if others:
+        are = "is" if len(others) == 1 else "are"
+        yield (
+            f"{counted(len(others), 'id')} {are} not in the benchmark (is it another version or subset?): {_some(others)}"
+        )
+
+
+def _repeated_sources(benchmark: Benchmark, repeated: Sequence[str]) -> Iterator[str]:
+    """Duplicate ids that are those of source questions, of which several items are made."""
+    of_source = _sources(benchmark) if repeated else {}
+    if sources := [name for name in repeated if name in of_source]:
+        yield _explained_source(sources, of_source[sources[0]])
+
+
+def _explained_source(sources: Sequence[str], item: str) -> str:
+    are = "id is that of a source question" if len(sources) == 1 else "ids are those of source questions"
+    return (
+        f"{len(sources):,} {are}, which several items may share: {some_of(sources)}. Use the id of the item, such as {item}: "
+        "`item_id` of the release's tables (data/*.parquet), `question_id` of rgqa/*.json"
+    )
+
+
+def _sources(benchmark: Benchmark) -> dict[str, str]:
+    """By id of a source question, an item that is made from it: "clipeasy_n1+0229" from "0229"."""
+    made = ((name.rpartition("+"), name) for name in sorted(benchmark.ids, reverse=True))
+    return {source: name for (subset, _, source), name in made if subset}
+
+
+def _padded(benchmark: Benchmark) -> dict[str, str]:
+    """Ids with leading zeros, by what is left of them once they were a number."""
+    return {
+        name.lstrip("0"): name
+        for name in sorted(benchmark.ids, reverse=True)
+        if name.isdecimal() and name[0] == "0"
+    }
+
+
+def _as_number(name: str) -> str:
+    return name.removesuffix(".0")
 
 
 def _misplaced(
@@ -47,10 +109,12 @@ def _misplaced(
 ) -> Iterator[str]:
     """Items of --dev that are to be scored."""
     if both := sorted(name for name in dev if name in said):
-        yield f"{len(both)} ids are both scored and in --dev: {_some(both)}"
+        are = "is" if len(both) == 1 else "are"
+        yield f"{counted(len(both), 'id')} {are} both scored and in --dev: {_some(both)}"
     parted = [items.at(items["part"] == options.part)["id"] for items in benchmark.subsets.values()]
     if held_back := sorted(set().union(*parted).intersection(dev)):
-        yield f"{len(held_back)} ids of --dev are of part {options.part}, which is to be scored: {_some(held_back)}"
+        are = "is" if len(held_back) == 1 else "are"
+        yield f"{counted(len(held_back), 'id')} of --dev {are} of part {options.part}, which is to be scored: {_some(held_back)}"
 
 
 def _missing(benchmark: Benchmark, predictions: Predictions, options: Options) -> Iterator[str]:
@@ -71,8 +135,13 @@ def _missing(benchmark: Benchmark, predictions: Predictions, options: Options) -
         meant = (
             f"; did you mean --subset {' --subset '.join(whole)}?" if 0 < len(whole) < len(missing) else ""
         )
+        have = "has" if len(lost) == 1 else "have"
+        reasons = Counter(
+            predictions.reading.failed[name] for name in lost if name in predictions.reading.failed
+        )
+        why = "".join(f"; {count:,}: {reason}" for reason, count in reasons.most_common(5))
         yield (
-            f"{len(lost)} of {len(wanted)} items have no prediction (--missing wrong counts them as accepted with a "
+            f"{len(lost)} of {len(wanted)} items {have} no prediction{why} (--missing wrong counts them as accepted with a "
             f"wrong answer, --missing drop leaves them out){meant}: {_some(lost)}"
         )
 
@@ -140,9 +209,11 @@ def _read(items: Items, said: Sequence[str], model: Predictions) -> np.ndarray:
     labels = np.fromiter(map(model.labels.get, items["id"], repeat(np.nan)), float, len(items))
     open_ones: list[int] = np.flatnonzero(np.isnan(labels)).tolist()
     if open_ones:
-        labels[open_ones] = read(items["asked"][open_ones].tolist(), [said[place] for place in open_ones])
+        labels[open_ones] = read(
+            items["asked"][open_ones].tolist(), [said[place] for place in open_ones], items.answer_words
+        )
     return labels
 
 
 def _some(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:SHOWN]) + (f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else "")
+    return some_of(ids, SHOWN)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .validation import loads, parse_json
+from .validation import InputError, Repeated, loads, parse_json, parse_lines
 
 ROWS = 1 << 9  # rows that are looked at together
 PART, TRIES = 1 << 15, 8  # bytes that are parsed at once: their objects fit the cache; gaps tried
 T = TypeVar("T")
 _OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\n\r]*\[")  # after a byte-order mark, if there is one
+_SPACE = re.compile(r"\s*")
 _GAP = re.compile(rb"\}[ \t\n\r]*,[ \t\n\r]*\{")
 
 
@@ -25,11 +27,85 @@ def parse_list(data: bytes, path: Path | str) -> Iterator[Any] | None:
     Raises:
         InputError: says where it breaks, once that is reached.
     """
-    if not json.detect_encoding(data).startswith("utf-8"):
-        with suppress(UnicodeDecodeError):  # else the parser says what is wrong
-            data = data.decode(json.detect_encoding(data), "surrogatepass").encode("utf-8", "surrogatepass")
+    data = as_utf8(data)
     opening = _OPENING.match(data)
     return chain.from_iterable(_parts(data, opening.end(), path)) if opening else None
+
+
+def parse_documents(data: bytes, path: Path | str, always: bool = False) -> Iterator[Any] | None:
+    """The values of JSON Lines, or of JSON values one after the other that are pretty-printed; None where there are not
+    several.
+
+    Args:
+        always: read one value, too, and none, as a file of lines.
+
+    Raises:
+        InputError: says in which line it breaks, once that is reached.
+    """
+    data = as_utf8(data)
+    first, _, rest = data.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")
+    if not rest.strip() and not always:
+        return None
+    with suppress(ValueError):
+        loads(first)
+        return (value for _, value in parse_lines(data, path))
+    with suppress(ValueError, RecursionError):
+        whole = json.loads(data)
+        return iter([whole]) if always else None
+    with suppress(ValueError, RecursionError):
+        text = data.decode("utf-8-sig")
+        _, end = json.JSONDecoder().raw_decode(text, _SPACE.match(text).end())  # pyright: ignore[reportOptionalMemberAccess]
+        always = always or text[end:].lstrip()[:1] == "{"
+    return _documents(data, path) if always else None
+
+
+def _documents(data: bytes, path: Path | str) -> Iterator[Any]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from None
+    decoder, place, line = json.JSONDecoder(), 0, 1
+    while True:
+        start = _SPACE.match(text, place).end()  # pyright: ignore[reportOptionalMemberAccess]
+        line += text.count("\n", place, start)
+        if start == len(text):
+            return
+        try:
+            _, place = decoder.raw_decode(text, start)
+            value = loads(text[start:place].encode("utf-8", "surrogatepass"))
+        except Repeated as error:
+            raise InputError(f"{path}, line {line}: {error}") from None
+        except RecursionError:
+            raise InputError(f"{path}, line {line}: not valid JSON (nested too deep)") from None
+        except json.JSONDecodeError as error:
+            raise InputError(f"{path}, line {error.lineno}: not valid JSON ({error.msg})") from None
+        except ValueError as error:
+            raise InputError(f"{path}, line {line}: not valid JSON ({error})") from None
+        yield value
+        line += text.count("\n", start, place)
+
+
+def as_utf8(data: bytes) -> bytes:
+    """JSON's bytes as UTF-8, if they are UTF-16 or UTF-32."""
+    if not (encoding := json.detect_encoding(data)).startswith("utf-8"):
+        with suppress(UnicodeDecodeError):  # else the parser says what is wrong
+            return data.decode(encoding, "surrogatepass").encode("utf-8", "surrogatepass")
+    return data
+
+
+def list_key(value: Mapping[str, Any], names: Iterable[str] = ()) -> str | None:
+    """The key of the list of rows in an object: the first of `names` that has a list; else the only list of objects, or the
+    only list.
+
+    >>> list_key({"info": {}, "licenses": ["CC0"], "questions": [{"id": "a"}]}), list_key({"a": [{}], "b": [{}]})
+    ('questions', None)
+    """
+    lists = {key: rows for key, rows in value.items() if isinstance(rows, list)}
+    if named := [key for key in names if key in lists]:
+        return named[0]
+    of_objects = [key for key, rows in lists.items() if rows and all(isinstance(row, dict) for row in rows)]
+    found = of_objects or [*lists]
+    return found[0] if len(found) == 1 else None
 
 
 def in_parts(rows: Iterable[T]) -> Iterator[list[T]]:

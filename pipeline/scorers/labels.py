@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from ..core.errors import counted, some_of
 from .answered import Predictions
+from .column_names import ALIASES, ITEM_ID, first_value
 from .tables import as_text as knows_no_numbers
-from .tables import first, rows_of
+from .tables import rows_of
 from .validation import InputError, number_of, read_bytes
 
-ID = ("questionId", "question_id", "id")
-COLUMNS = ("p_answerable", "abstained")  # where a row has both, the first counts
+COLUMNS = ALIASES["abstention"]  # where a row has both, the first counts
 ABSTAINED = {"true": 0.0, "false": 1.0, "1": 0.0, "0": 1.0, "yes": 0.0, "no": 1.0}
 
 
@@ -28,7 +29,7 @@ def labels_of(rows: Iterable[dict[str, Any]], as_text: bool) -> tuple[dict[str, 
     labels: dict[str, float] = {}
     faults: list[str] = []
     for row in rows:
-        name = first(row, ID)
+        name = first_value(row, ITEM_ID)
         for column in COLUMNS:
             if name is None or (value := row.get(column)) is None or value == "":
                 continue
@@ -51,17 +52,19 @@ def judged(model: Predictions, path: Path, free_text: bool = True) -> Prediction
     rows, _ = rows_of(path, read_bytes(path))
     rows = [row for row in rows if isinstance(row, dict)]
     labels, faults = labels_of(rows, knows_no_numbers(path))
-    given = Counter(str(name) for row in rows if (name := first(row, ID)) is not None)
+    given = Counter(str(name) for row in rows if (name := first_value(row, ITEM_ID)) is not None)
     faults += [f"{name}: stands there {count} times" for name, count in given.items() if count > 1]
     if unknown := sorted(labels.keys() - model.places.keys()):
-        shown = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
-        faults.append(f"{len(unknown)} ids have no prediction in {model.name}: {shown}")
+        have = "has" if len(unknown) == 1 else "have"
+        faults.append(
+            f"{counted(len(unknown), 'id')} {have} no prediction in {model.name}: {some_of(unknown)}"
+        )
     if not labels and not faults:
-        faults.append(f"no row has {ID[0]} and {' or '.join(COLUMNS)}")
+        faults.append(f"no row has {ITEM_ID[0]} and {' or '.join(COLUMNS)}")
     if model.reading.confidence and not free_text:
         faults.append(f"{model.name} has confidences, which count; leave out --judge, or add --free-text")
     if faults:
-        raise InputError([f"{path}: {len(faults)} faults", *faults])
+        raise InputError([f"{path}: {counted(len(faults), 'fault')}", *faults])
     if not model.reading.confidence:  # what there is was made from the file's own labels
         model = model._replace(confidence=None)
     return with_labels(model, {**model.labels, **labels})

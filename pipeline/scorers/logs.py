@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ..core.errors import some_of
 from .answered import Reading
-from .harnesses import CONFIDENCES, HARNESSES, Row, Sample, find, mapping
+from .column_names import ITEM_ID, PREDICTION, first_of
+from .harnesses import CONFIDENCES, EMPTY, FILTERED, HARNESSES, TRUNCATED, Row, Sample, find, mapping
+from .reasoning_marks import final_answer
 from .validation import InputError, no_collection
 
 TAKEN_ALONG = ("p_answerable", "abstained")  # as they are, for whoever knows them
 
 
 def recognised(
-    rows: Iterable[Any], path: Path, ids: Sequence[str], answers: Sequence[str]
+    rows: Iterable[Any], path: Path, as_written: bool = False
 ) -> tuple[Iterable[Any], Reading, list[str]]:
-    """Rows of predictions (with questionId, prediction and, if there is one, confidence), how they were read, and what
-    is wrong with them. Rows of no harness are handed on as they came; of `ids` and `answers` the first that they have counts.
+    """Rows of predictions (with item_id, prediction and, if there is one, confidence), how they were read, and what is wrong
+    with them. Rows of no harness are handed on as they came.
+
+    Args:
+        as_written: leave reasoning and marks of chat templates in the answers.
 
     Raises:
         InputError: a log has a row that is no object.
@@ -31,12 +38,14 @@ def recognised(
         for form, harness in HARNESSES.items():
             if harness.writes(first):
                 with no_collection():
-                    return _read(form, list(_samples(harness.sample, chain([first], left), path)))
+                    return _read(form, list(_samples(harness.sample, chain([first], left), path)), as_written)
     there = mapping(first)
-    name, answer = (next((key for key in keys if there.get(key) is not None), "") for keys in (ids, answers))
+    values = [key for key, value in there.items() if value is not None]
+    name, answer = (first_of(keys, values) or first_of(keys, there) or "" for keys in (ITEM_ID, PREDICTION))
     confidence = "confidence" if there.get("confidence") not in (None, "") else ""
     kind = Path(path.name.removesuffix(".gz")).suffix.removeprefix(".").upper()
-    return chain([first], left), Reading(f"plain {kind or 'JSON'}", name, answer, confidence), []
+    reading = Reading(f"plain {kind or 'JSON'}", name, answer, confidence, columns=tuple(map(str, there)))
+    return chain([first], left), reading, []
 
 
 def samples_of(value: Any, path: Path) -> list[Any] | None:
@@ -64,9 +73,9 @@ def _samples(sample_of: Callable[[Row], Sample], rows: Iterable[Any], path: Path
             yield sample._replace(id=(sample.id[0], item))
 
 
-def _read(form: str, samples: Sequence[Sample]) -> tuple[list[Any], Reading, list[str]]:
+def _read(form: str, samples: Sequence[Sample], as_written: bool) -> tuple[list[Any], Reading, list[str]]:
     """The rows of a log: the samples with an answer, of each item those of the first epoch that has one."""
-    named = [sample for sample in samples if sample.id[1] is not None]
+    named = [_final(sample, as_written) for sample in samples if sample.id[1] is not None]
     answered = [sample for sample in named if not sample.failure and sample.answer[1] is not None]
     epochs = {str(sample.id[1]): sample.epoch for sample in reversed(answered)}
     kept = [sample for sample in answered if sample.epoch == epochs[str(sample.id[1])]]
@@ -75,7 +84,7 @@ def _read(form: str, samples: Sequence[Sample]) -> tuple[list[Any], Reading, lis
     columns = [sample.id for sample in kept], [sample.answer for sample in kept], confidences
     used = (" or ".join(dict.fromkeys(field for field, _ in column if field)) for column in columns)
     rows = [
-        {"questionId": str(sample.id[1]), "prediction": sample.answer[1], "confidence": confidence}
+        {"item_id": str(sample.id[1]), "prediction": sample.answer[1], "confidence": confidence}
         | {name: value for name in TAKEN_ALONG if (value := find(sample.beside, [name])[1]) is not None}
         for sample, (_, confidence) in zip(kept, confidences, strict=True)
     ]
@@ -83,8 +92,28 @@ def _read(form: str, samples: Sequence[Sample]) -> tuple[list[Any], Reading, lis
     faults = []
     if nameless := [number for number, sample in enumerate(samples, 1) if sample.id[1] is None]:
         known_by = HARNESSES[form].hint
-        faults.append(f"{len(nameless)} samples, from number {nameless[0]} on, name no item: {known_by}")
-    return rows, Reading(form, *used, failed=failed, notes=tuple(_notes(samples))), faults
+        name = "sample names" if len(nameless) == 1 else "samples name"
+        faults.append(f"{len(nameless)} {name} no item, number {some_of(nameless)}: {known_by}")
+    declined = {
+        str(sample.id[1]): FILTERED if sample.is_filtered else EMPTY
+        for sample in kept
+        if isinstance(sample.answer[1], str) and not sample.answer[1].strip()
+    }
+    columns_read = Reading(form, *used, failed=failed, notes=tuple(_notes(samples)), declined=declined)
+    return rows, columns_read, faults
+
+
+def _final(sample: Sample, as_written: bool) -> Sample:
+    """The sample with its final answer. What a filter left of a reply is no answer but an empty reply."""
+    if sample.is_filtered and not sample.failure:
+        return sample._replace(answer=(sample.answer[0], ""))
+    if isinstance(sample.answer[1], float) and math.isnan(sample.answer[1]):
+        return sample._replace(answer=(sample.answer[0], None))
+    if as_written or not isinstance(sample.answer[1], str):
+        return sample
+    final = final_answer(sample.answer[1])
+    failure = sample.failure or (TRUNCATED if final.is_truncated else "")
+    return sample._replace(answer=(sample.answer[0], final.text), failure=failure)
 
 
 def _notes(samples: Sequence[Sample]) -> Iterator[str]:

@@ -8,13 +8,13 @@ from itertools import chain
 import numpy as np
 
 from .answered import Match
-from .normalize import normalize_answer
+from .normalize import normalize_answer, plain_text
 
 # From the strictest on; every one matches what those before it match.
 FORMS: dict[Match, Callable[[str], str]] = {
     "exact": str,
-    "vqa": normalize_answer,
-    "squad": lambda text: normalize_answer(normalize_answer(text), form="squad"),
+    "vqa": lambda text: normalize_answer(plain_text(text)),
+    "squad": lambda text: normalize_answer(normalize_answer(plain_text(text)), form="squad"),
 }
 
 
@@ -28,8 +28,8 @@ def verdicts(
 
     Args:
         said: n answers. answers: for each the labels and what they are worth; none for an unanswerable question.
-        match: "exact", letter by letter; "vqa", both sides normalised as VQA's evaluation does (letter case, punctuation,
-            articles, number words, contractions); "squad", SQuAD's normalisation on top.
+        match: "exact", letter by letter; "vqa", both sides in plain characters (`normalize.plain_text`) and normalised as VQA's
+            evaluation does (letter case, punctuation, articles, number words, contractions); "squad", SQuAD's normalisation on top.
         synonyms: answer -> one that counts as the same; both sides are looked up once they are normalised.
 
     >>> labels = [{"kitchen": 1.0}] * 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+import unicodedata
 from functools import lru_cache
 from typing import Literal
 
@@ -11,6 +12,19 @@ Form = Literal["official", "corrected", "squad"]
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 NUMBERS = {word: str(n) for n, word in enumerate(_DIGITS)} | {"none": "0"}
 ARTICLES = frozenset({"a", "an", "the"})
+# Characters beyond ASCII, by the ASCII character or characters that mean the same. NFKC would make spaces and combining marks of some.
+_ALIKE = str.maketrans(
+    dict.fromkeys("‘’‚‛′‵ʹʻʼʽˈ´｀＇‹›", "'")
+    | dict.fromkeys("“”„‟″‶«»〝〞〟＂", '"')
+    | dict.fromkeys("。｡۔։።。｡।॥", ".")
+    | dict.fromkeys("、､،᠂", ",")
+    | dict.fromkeys("؟՞⸮", "?")
+    | dict.fromkeys("؛", ";")
+    | dict.fromkeys("·•‧∙⋅・･¡¿", " ")
+    | dict.fromkeys("−⁃﹣", "-")
+    | dict.fromkeys("⁄∕", "/")
+    | dict.fromkeys("…", "...")
+)
 PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'  # VQA's list, in its order; no colon, full stop or apostrophe
 
 # Full forms, of which people leave out one apostrophe: "dont" -> "don't"; "couldnt've", "couldn'tve" -> "couldn't've".
@@ -25,6 +39,10 @@ _ODD = {"somebody'd": "somebodyd"}  # VQA's table takes the apostrophe away here
 _LOST = {"im": "i'm", "ive": "i've", "id've": "i'd've", "somebodyd": "somebody'd"}
 
 
+# The closing quote is an apostrophe, too, so quotes are told by what they stand around.
+_SINGLE_QUOTED = re.compile(r"(?<!\w)[‘‚‛‹]([^‘’‚‛‹›]*)[’‘›](?!\w)")
+
+
 def fold(text: str) -> str:
     """Letter case and spaces aside: the plainest way to compare.
 
@@ -34,12 +52,55 @@ def fold(text: str) -> str:
     return " ".join(text.lower().split())
 
 
+def plain_text(text: str) -> str:
+    """The text in the plainest characters that mean the same, with single spaces.
+
+    Invisible characters (zero width, byte order mark, control, variation selectors) go. Characters are composed and brought to
+    their compatible form (NFKC), so that full-width and ligature letters are plain ones. Quotes, dashes, ellipses and the full
+    stops, commas and question marks of other scripts become those of ASCII; other brackets and quotation marks beyond ASCII
+    become spaces, and so do pictographs beside words. ASCII characters stay as they are.
+
+    >>> plain_text("\ufeffｙｅｓ。"), plain_text("don’t…"), plain_text("cafe\u0301") == "café", plain_text("✅ red")
+    ('yes.', "don't...", True, 'red')
+    """
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
+    text = _SINGLE_QUOTED.sub(r'"\1"', text)
+    plain = unicodedata.normalize("NFKC", text.translate(_ALIKE))
+    plain = "".join(map(_plain_character, plain.translate(_ALIKE)))
+    if any(map(str.isalnum, plain)):
+        plain = "".join(" " if _is_pictograph(one) else one for one in plain)
+    return " ".join(plain.split())
+
+
+def _plain_character(one: str) -> str:
+    if one.isascii():
+        return one if one.isprintable() or one.isspace() else ""
+    match unicodedata.category(one):
+        case "Cf" | "Cc" | "Co" | "Cs" | "Cn" | "Me":
+            return " " if one == "\x85" else ""
+        case "Pd":
+            return "-"
+        case "Pi" | "Pf" | "Ps" | "Pe" | "Zs" | "Zl" | "Zp":
+            return " "
+        case "Mn" if (
+            "\ufe00" <= one <= "\ufe0f" or "\U000e0100" <= one <= "\U000e01ef"
+        ):  # variation selectors
+            return ""
+        case _:
+            return one
+
+
+def _is_pictograph(one: str) -> bool:
+    return one >= "\u2190" and unicodedata.category(one) in ("So", "Sk")
+
+
 def normalize_answer(answer: str, *, form: Form = "official") -> str:
     """The answer's common form.
 
     Args:
         form: "official" does to a prediction what VQA's evaluation does, to the letter; "corrected" does what that
-            means to do; "squad" is SQuAD's (lower case, no punctuation, no articles, single spaces).
+            means to do, of `plain_text`; "squad" is SQuAD's (lower case, no punctuation, no articles, single spaces).
 
     >>> normalize_answer("The two dogs, dont"), normalize_answer("black-and-white"), normalize_answer("A cat!", form="squad")
     ("2 dogs don't", 'black and white', 'cat')
@@ -78,7 +139,7 @@ def _official(text: str) -> str:
 
 @lru_cache(maxsize=1 << 20)
 def _corrected(text: str) -> str:
-    text = re.sub(r"(?<=\d),(?=\d)|\.(?!\d)", "", text.replace("’", "'"))
+    text = re.sub(r"(?<=\d),(?=\d)|\.(?!\d)", "", plain_text(text))
     text = re.sub(r"(?<=[^\W\d])\.(?=\d)", " ", text)
     return _words(text.translate(_TO_SPACES), CORRECTED_CONTRACTIONS)
 

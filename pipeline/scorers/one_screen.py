@@ -134,7 +134,7 @@ def _short(name: str) -> str:
 
 def _notes(model: ModelReport, several: bool) -> Iterator[str]:
     """How a log was read, what was not answered as it should be, and warnings, of each kind the first."""
-    if model.reading.form in HARNESSES or model.reading.failed:
+    if model.reading.form in HARNESSES or model.reading.failed or model.reading.declined:
         yield from (f"{_short(model.name)}: {line}" for line in model.reading.lines())
     where = f"{model.name} on " if several else ""
     for subset, groups in model.subsets.items():

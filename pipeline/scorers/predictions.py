@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,14 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from .answered import Predictions
+from ..core.errors import counted
+from .answered import Predictions, Reading
+from .column_names import ITEM_ID, PREDICTION, first_of, first_value
+from .harnesses import EMPTY, TRUNCATED
 from .json_parts import in_parts
-from .labels import COLUMNS, ID, labels_of, with_labels
+from .labels import COLUMNS, labels_of, with_labels
 from .logs import recognised
-from .tables import VERSION, WANTED, as_text, first, rows_of
-from .validation import InputError, number_of, read_bytes
+from .reasoning_marks import final_answer
+from .tables import VERSION, WANTED, as_text, rows_of
+from .validation import InputError, number_of, read_bytes, rows_named
 
-ANSWER = ("prediction", "answer")
 # Where one of these stands beside `answer`, nobody knows which of the two the model said.
 RIVALS = frozenset(
     [
@@ -54,13 +57,19 @@ Rows = list[dict[str, Any]]
 _DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 
 
-def read_predictions(path: Path | str) -> Predictions:
-    """Read a predictions file. RGQA's `questionId/prediction/confidence` and `question_id/answer/confidence` are
-    both read, as a list, under the key `predictions` of an object, as JSON lines or a table; so are logs of harnesses.
+def read_predictions(path: Path | str, as_written: bool = False) -> Predictions:
+    """Read a predictions file: rows with an item's id, an answer and, mostly, a confidence, as a list, under the key
+    `predictions` of an object, as JSON Lines or a table; or a log of a harness. `column_names` has the keys that are known.
+
+    Args:
+        as_written: leave reasoning and marks of chat templates in the answers, as the published scripts do, which compare what
+            stands in the file. Otherwise the final answer counts (`reasoning_marks.final_answer`).
 
     Returns:
-        The predictions; their `faults` list every row without id or answer, every duplicate id, every confidence
-        that is no finite number. (They are not raised here, so that unknown ids are listed together with them.)
+        The predictions; their `faults` list every row without an id or a key for an answer, every duplicate id, every
+        confidence that is no finite number. (They are not raised here, so that unknown ids are listed together with them.)
+        A row whose answer is missing (null, NaN, an empty cell) or is reasoning without an end has no prediction:
+        `reading.failed` says why. A reply without text abstains: `reading.declined`.
 
     Raises:
         InputError: the file cannot be read, or holds no list of rows.
@@ -69,28 +78,31 @@ def read_predictions(path: Path | str) -> Predictions:
     data = read_bytes(path)
     sha256 = hashlib.sha256(data).hexdigest()
     rows, version = rows_of(path, data)
-    rows, reading, faults = recognised(rows, path, ID, ANSWER)
-    read = _Reader(version, numbers_as_text=as_text(path))
+    rows, reading, faults = recognised(rows, path, as_written)
+    is_log = not reading.form.startswith("plain")
+    read = _Reader(version, numbers_as_text=as_text(path), as_written=as_written or is_log)
     read.faults += faults
     for part in in_parts(rows):
         if not all(isinstance(row, dict) for row in part):
             raise InputError(f"{path}: {WANTED}")
         read.add(part)
-    return read.predictions(path, sha256)._replace(reading=reading)
+    return read.predictions(path, sha256, reading)
 
 
 class _Reader:
     """What has been read of the rows so far. Answers that are alike are one text in memory."""
 
-    def __init__(self, version: str, numbers_as_text: bool) -> None:
-        self.version, self.numbers_as_text = version, numbers_as_text
+    def __init__(self, version: str, numbers_as_text: bool, as_written: bool) -> None:
+        self.version, self.numbers_as_text, self.as_written = version, numbers_as_text, as_written
         self.names: list[str] = []
-        self.left_out: set[int] = set()  # numbers of rows that have no id or no answer
+        self.numbers: list[int] = []  # of their rows
         self.said: list[str] = []
         self.confidence: list[float] = []
         self.labels: dict[str, float] = {}
-        self.texts: dict[str, str] = {}
-        self.count = self.unsure = 0
+        self.texts: dict[str, str] = {}  # by what is written, the final answer
+        self.failed: dict[str, str] = {}
+        self.count = 0
+        self.unsure: list[int] = []  # numbers of rows without a confidence
         self.faults: list[str] = []
         self.unclear: dict[str, list[int]] = defaultdict(list)
 
@@ -107,7 +119,7 @@ class _Reader:
             self.faults += faults
 
     def _add_columns(self, rows: Rows, keys: set[str]) -> bool:
-        names, said, values = (_column(rows, keys) for keys in (ID, ANSWER, ("confidence",)))
+        names, said, values = (_column(rows, keys) for keys in (ITEM_ID, PREDICTION, ("confidence",)))
         if (
             not {*map(type, names)} <= {str, int}
             or {*map(type, said)} != {str}
@@ -115,15 +127,32 @@ class _Reader:
             or not (self.version or keys.isdisjoint(VERSION))
         ):
             return False
-        if not (confidence := self._numbers(values)):
+        if not (confidence := self._confidences(values)):
             return False
+        said = [*map(self._final, said)]
+        if None in said:
+            return False
+        numbers = range(self.count + 1, self.count + len(rows) + 1)
         self.names += map(str, names)
-        self.said += map(self.texts.setdefault, said, said)
+        self.numbers += numbers
+        self.said += said
         self.confidence += confidence
-        self.unsure += len(rows) * math.isnan(confidence[0])
+        self.unsure += numbers if math.isnan(confidence[0]) else ()
         return True
 
-    def _numbers(self, values: list[Any]) -> list[float]:
+    def _final(self, text: str) -> str | None:
+        """The final answer; None for reasoning without an end."""
+        if (known := self.texts.get(text)) is not None:
+            return known
+        final = text
+        if not self.as_written:
+            answer = final_answer(text)
+            if answer.is_truncated:
+                return None
+            final = answer.text
+        return self.texts.setdefault(text, final)
+
+    def _confidences(self, values: list[Any]) -> list[float]:
         """The confidences, NaN where no row has one; nothing where only some have one or any is not what it should be."""
         kinds = {*map(type, values)}
         if kinds == {type(None)}:
@@ -135,62 +164,105 @@ class _Reader:
         return []
 
     def _add_row(self, number: int, row: dict[str, Any]) -> None:
-        name, said, value = first(row, ID), first(row, ANSWER), row.get("confidence")
-        if name is None or said is None:
-            keys = ", ".join(map(str, row)) or "nothing"
-            wanted = f"an id ({' or '.join(ID)}) and an answer ({' or '.join(ANSWER)})"
-            self.faults.append(f"row {number}: has {keys}; wanted {wanted}")
-            self.left_out.add(number)
+        name, said, value = first_value(row, ITEM_ID), first_value(row, PREDICTION), row.get("confidence")
+        answer_key = first_of(PREDICTION, row)
+        if name is None or _is_nan(name):
+            key = first_of(ITEM_ID, row)
+            keys = ", ".join(map(str, row)) or "no keys"
+            wanted = f"an id ({' or '.join(ITEM_ID)}) and an answer ({' or '.join(PREDICTION)})"
+            self.faults.append(
+                f"row {number}: {key} is missing (null); wanted an id"
+                if key
+                else f"row {number}: has {keys}; wanted {wanted}"
+            )
             return
-        name = str(name)
+        name = str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
+        if answer_key is None:
+            keys = ", ".join(map(str, row))
+            self.faults.append(
+                f"row {number} ({name}): has {keys}; wanted an answer ({' or '.join(PREDICTION)})"
+            )
+            return
         if "prediction" not in row and (rivals := sorted(RIVALS & row.keys())):
             self.unclear[", ".join(rivals)].append(number)
+        self.version = self.version or str(first_value(row, VERSION) or "")
+        if said is None or _is_nan(said):
+            self.failed[name] = (
+                f"{answer_key} is missing ({'NaN' if said is not None else 'null, or an empty cell'})"
+            )
+            return
         if not isinstance(said, str):
             self.faults.append(f"row {number} ({name}): the answer is {said!r}, wanted a string")
-        self.version = self.version or str(first(row, VERSION) or "")
+        final = self._final(said) if isinstance(said, str) else ""
+        if final is None:
+            self.failed[name] = TRUNCATED
+            return
         confidence = math.nan
         if value is None or value == "":
-            self.unsure += 1
+            self.unsure.append(number)
         elif isinstance(confidence := _number(value, self.numbers_as_text), str):
             self.faults.append(f"row {number} ({name}): confidence is {confidence}")
             confidence = math.nan
         self.names.append(name)
-        self.said.append(self.texts.setdefault(said, said) if isinstance(said, str) else "")
+        self.numbers.append(number)
+        self.said.append(final)
         self.confidence.append(confidence)
 
-    def predictions(self, path: Path, sha256: str) -> Predictions:
+    def predictions(self, path: Path, sha256: str, reading: Reading) -> Predictions:
         places = dict(zip(self.names, range(len(self.names)), strict=True))
-        if faults := self._all_faults(some_twice=len(places) < len(self.names)):
-            faults.insert(0, f"{path}: {len(faults)} faults")
-        confidence = np.array(self.confidence) if self.unsure < len(self.said) else None
-        read = Predictions(path.stem, sha256, places, self.said, confidence, self.version, tuple(faults))
+        repeated = (
+            [name for name, count in Counter(self.names).items() if count > 1]
+            if len(places) < len(self.names)
+            else []
+        )
+        failed = {name: why for name, why in self.failed.items() if name not in places}
+        if faults := self._all_faults({*repeated}, bool(failed or reading.failed)):
+            faults.insert(0, f"{path}: {counted(len(faults), 'fault')}")
+        confidence = np.array(self.confidence) if len(self.unsure) < len(self.said) else None
+        reading = reading._replace(
+            failed={**reading.failed, **failed},
+            declined=reading.declined
+            or {name: EMPTY for name, place in places.items() if not self.said[place].strip()},
+            repeated=tuple(repeated),
+        )
+        read = Predictions(
+            path.stem, sha256, places, self.said, confidence, self.version, tuple(faults), reading=reading
+        )
         return with_labels(read, self.labels)
 
-    def _twice(self) -> Iterator[str]:
-        numbers = (number for number in range(1, self.count + 1) if number not in self.left_out)
+    def _twice(self, repeated: set[str]) -> Iterator[str]:
         seen: set[str] = set()
-        for number, name in zip(numbers, self.names, strict=True):
+        for number, name in zip(self.numbers, self.names, strict=True):
             if name in seen:
                 yield f"row {number}: id {name} stands there twice"
-            seen.add(name)
+            elif name in repeated:
+                seen.add(name)
 
-    def _all_faults(self, some_twice: bool) -> list[str]:
+    def _all_faults(self, repeated: set[str], has_failed: bool) -> list[str]:
         """Those of single rows, then those of many."""
-        faults = [*self.faults, *(self._twice() if some_twice else ())]
+        faults = [*self.faults, *(self._twice(repeated) if repeated else ())]
         for rivals, numbers in self.unclear.items():
+            have = "row has" if len(numbers) == 1 else "rows have"
             faults.append(
-                f"{len(numbers)} rows, from row {numbers[0]} on, have `answer` beside {rivals}: is it the model's or the right one? "
+                f"{len(numbers)} {have} `answer` beside {rivals} ({rows_named(numbers)}): is it the model's or the right one? "
                 "Call the model's `prediction`"
             )
-        if not self.said and not faults:
+        if not self.said and not faults and not has_failed:
             faults.append("no rows")
-        if self.unsure and len(self.said) > self.unsure:
-            faults.append(f"{self.unsure} rows have no confidence, others have one")
+        if self.unsure and len(self.said) > len(self.unsure):
+            have = "row has" if len(self.unsure) == 1 else "rows have"
+            faults.append(
+                f"{len(self.unsure)} {have} no `confidence`, others have one ({rows_named(self.unsure)})"
+            )
         return faults
 
 
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
 def _column(rows: Rows, keys: tuple[str, ...]) -> list[Any]:
-    """What `_first` gives of each row."""
+    """What `first_value` gives of each row."""
     first, *others = keys
     found = [row.get(first) for row in rows]
     for key in others:

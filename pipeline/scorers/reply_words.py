@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
+
+from .normalize import plain_text
+from .reasoning_marks import final_answer
 
 LONGEST = (
     120  # words of a reply: of a longer one its beginning and, since the final word counts, more of its end
@@ -14,14 +18,8 @@ BEGINNING = 40
 QUESTION = 30  # words of a question
 FLAGS = 5
 
-# What a model thinks before it speaks; what follows the end tag counts, or all of it where nothing does. Where the template
-# of a chat begins the thought itself, the reply has its end alone.
-THOUGHTS = re.compile(
-    r"(?is)<(think|thinking|thought|reasoning|scratchpad|analysis)>.*?(?:</\1>|\Z)|◁think▷.*?(?:◁/think▷|\Z)"
-    r"|\A(?:(?!<think>).)*?</think>"
-)
 LATEX = re.compile(r"\\(?:boxed|text|textbf|mathrm)\b")
-WORD = re.compile(r"n/a|[a-z]+(?=n't\b)|n't\b|'(?:s|re|ve|d|ll|m)\b|[a-z]+|\d+|\n|[^\s\w]")
+WORD = re.compile(r"n/a|[a-z]+(?=n't\b)|n't\b|'(?:s|re|ve|d|ll|m)\b|[^\W\d_]+|\d+|\n|[^\s\w]")
 NUMBER = re.compile(r"(?!0$)\d")
 # Too common to say what a question is about.
 _COMMON = """
@@ -42,29 +40,25 @@ ENDINGS = (
 )
 
 
-def spoken(reply: str) -> str:
-    """The reply without the thoughts before it.
-
-    >>> spoken("<think>There is no cat.</think>Black.")
-    ' Black.'
-    >>> spoken("There is no cat.</think>Black.")
-    ' Black.'
-    """
-    said = THOUGHTS.sub(" ", reply)
-    return said if re.search(r"\w", said) else reply
-
-
 def words_of(text: str) -> list[str]:
-    """Words, marks and line ends, lower-cased; "not" of a contraction stands alone, numbers but 0 are alike.
+    """Words, marks and line ends, in plain characters, lower case and without accents; "not" of a contraction stands alone,
+    numbers but 0 are alike.
 
-    >>> words_of("It isn't 42!")
-    ['it', 'is', "n't", '<number>', '!']
+    >>> words_of("It isn't 42!"), words_of("Café。")
+    (['it', 'is', "n't", '<number>', '!'], ['cafe', '.'])
     """
-    plain = LATEX.sub(" ", text.replace("’", "'").replace("‘", "'")).lower()
+    plain = LATEX.sub(
+        " ", text if text.isascii() else "\n".join(map(_without_accents, text.split("\n")))
+    ).lower()
     return [
         "<line>" if word == "\n" else "<number>" if NUMBER.match(word) else word
         for word in WORD.findall(plain)
     ]
+
+
+def _without_accents(line: str) -> str:
+    letters = unicodedata.normalize("NFKD", plain_text(line))
+    return unicodedata.normalize("NFC", "".join(one for one in letters if unicodedata.category(one) != "Mn"))
 
 
 def stem(word: str) -> str:
@@ -77,7 +71,7 @@ def stem(word: str) -> str:
 
 def pair_of(question: str, reply: str) -> tuple[list[str], list[str]]:
     """The words of both, cut to what the reader takes; never none."""
-    said = words_of(spoken(reply))
+    said = words_of(final_answer(reply).text)
     if len(said) > LONGEST:
         said = [*said[:BEGINNING], "<cut>", *said[BEGINNING + 1 - LONGEST :]]
     return words_of(question)[:QUESTION] or ["<empty>"], said or ["<empty>"]

@@ -7,11 +7,13 @@ import io
 import warnings
 import zipfile
 import zlib
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from .headers import columns, named_cells
+from .column_names import ALIASES, known_name
 from .validation import InputError, parse_json
 
 # More than any log holds; a small file that claims more is a bomb.
@@ -27,7 +29,7 @@ def eval_samples(path: Path, data: bytes) -> list[Any]:
     Raises:
         InputError: it is none, is cut off or too large, or nothing that unpacks it is installed.
     """
-    with _archive(path, data) as archive:
+    with checked_archive(path, data) as archive:
         members = [info for info in archive.infolist() if info.filename.startswith("samples/")]
         if not members and "header.json" not in archive.namelist():
             raise InputError(f"{path}: holds neither samples nor header.json, so it is no log of inspect_ai")
@@ -40,40 +42,63 @@ def eval_samples(path: Path, data: bytes) -> list[Any]:
         return samples
 
 
-def xlsx_rows(path: Path, data: bytes) -> list[dict[str, Any]]:
-    """The rows of the first sheet by the names in its first row; empty cells are "", whole numbers have no fraction.
+def workbook_opener(path: Path) -> Any:
+    """What opens a workbook.
 
     Raises:
-        InputError: it is no workbook, is too large, or openpyxl is not installed.
+        InputError: openpyxl is not installed.
     """
     try:
-        import openpyxl
+        from openpyxl import load_workbook
     except ImportError:
         raise InputError(
             f"{path}: reading .xlsx needs openpyxl, which is not installed: pip install openpyxl; or save it as .csv"
         ) from None
-    _archive(path, data).close()
+    return load_workbook
+
+
+def filled_sheet(opener: Any, data: bytes, path: Path, values: bool) -> Iterator[list[Any]]:
+    """The rows of the sheet of a workbook that is filled; of several, that whose header has names that are known.
+
+    Args:
+        values: what formulas came to when they were last computed, or else the formulas.
+
+    Raises:
+        InputError: it is no workbook, or has several tables.
+    """
     try:
         with warnings.catch_warnings():  # of styles that openpyxl does not know
             warnings.simplefilter("ignore")
-            sheet = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True).worksheets[0]
-            names, *rows = [list(cells) for cells in sheet.iter_rows(values_only=True)] or [[]]
+            book = opener(io.BytesIO(data), read_only=True, data_only=values)
+            rows = {
+                sheet.title: [list(cells) for cells in sheet.iter_rows(values_only=True)]
+                for sheet in book.worksheets
+            }
     except Exception as error:  # a broken workbook makes openpyxl raise whatever its parts raise
         raise InputError(f"{path}: not an Excel workbook ({type(error).__name__}: {error})") from None
-    read = columns(("" if name is None else name for name in names), path)
-    return [{name: _cell(name, cell) for name, cell in row.items()} for row in named_cells(read, rows, path)]
+    filled = {
+        name: cells for name, cells in rows.items() if any(cell is not None for row in cells for cell in row)
+    }
+    headed = {name: cells for name, cells in filled.items() if len(_known(cells[0])) > 1}
+    found = filled if len(filled) < 2 else headed
+    if len(found) > 1 or (filled and not found):
+        raise InputError(
+            f"{path}: several sheets are filled ({', '.join(filled)}); keep the one with the table"
+        )
+    return iter(next(iter(found.values()), []))
 
 
-def _cell(name: str, value: Any) -> Any:
-    """What a cell says: numbers stay numbers only in a column of confidences."""
-    if value is None:
-        return ""
-    if isinstance(value, str) or name in ("confidence", "p_answerable"):
-        return value
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+def _known(header: Sequence[object]) -> set[str]:
+    names = {known_name(name) for name in header if name is not None}
+    return names.intersection(chain.from_iterable(ALIASES.values()))
 
 
-def _archive(path: Path, data: bytes) -> zipfile.ZipFile:
+def checked_archive(path: Path, data: bytes) -> zipfile.ZipFile:
+    """The ZIP, once it is known that it does not unpack to more than any such file holds.
+
+    Raises:
+        InputError: it is none, or does.
+    """
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, OSError, ValueError) as error:

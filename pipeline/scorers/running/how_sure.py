@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..abstention import ABSTAINS, ANSWERS, TAG, UNCLEAR
+from ..abstention import ABSTAINS, ANSWERS, UNCLEAR
 from ..normalize import normalize_answer
-from ..reply_words import THOUGHTS
+from ..reasoning_marks import final_answer
 
 Tokens = Sequence[Mapping[str, Any]]
 
@@ -70,7 +70,7 @@ def verbal(reply: str) -> float | None:
     >>> verbal("I am 85% sure."), verbal("85 out of 100"), verbal("85/100"), verbal("0.9"), verbal("10/10"), verbal("very")
     (0.85, 0.85, 0.85, None, None, None)
     """
-    said = re.sub(r"(?i)\s*(/|out of|of)\s*100\b", "", THOUGHTS.sub(" ", reply))
+    said = re.sub(r"(?i)\s*(/|out of|of)\s*100\b", "", final_answer(reply).text)
     numbers = {text.rstrip(".") for text in re.findall(r"[-−–.]?\d[\d.,]*", said)}
     if (
         re.search(r"(?i)\d\s*(/|out of|of)\s*\d", said)
@@ -124,21 +124,23 @@ def says_yes(reply: str) -> float:
     >>> says_yes("Yes."), says_yes("**No**, it cannot."), says_yes("Perhaps")
     (1.0, 0.0, 0.5)
     """
-    found = re.search(r"(?i)\b(yes|no)\b", THOUGHTS.sub(" ", reply))
+    found = re.search(r"(?i)\b(yes|no)\b", final_answer(reply).text)
     return UNCLEAR if not found else ANSWERS if found[1].lower() == "yes" else ABSTAINS
 
 
 def _spoken(tokens: Tokens) -> Tokens:
-    """The tokens after the thoughts, without marks like "<s>"."""
-    text, ends = "", []
+    """The tokens of the final answer: without the reasoning before it and without marks like "<s>"."""
+    text, ends = "", [0]
     for token in tokens:
         text += token["token"]
         ends.append(len(text))
-    after = max((found.end() for found in THOUGHTS.finditer(text)), default=0)
+    answer = final_answer(text)
     return [
         token
-        for token, end in zip(tokens, ends, strict=True)
-        if end > after and not TAG.fullmatch(token["token"].strip())
+        for token, start, end in zip(tokens, ends, ends[1:], strict=False)
+        if start < answer.end
+        and end > answer.start
+        and (final_answer(token["token"]).text or not token["token"].strip())
     ]
 
 

@@ -25,7 +25,7 @@ from inspect_ai.util import collect
 
 from ..abstention import ABSTAINS, read
 from ..items import BenchmarkItem
-from ..reply_words import spoken
+from ..reasoning_marks import final_answer
 from .how_sure import Tokens, commonest
 from .pictures import ReleasePictures
 from .prompts import UNANSWERABLE, Prompt
@@ -51,6 +51,7 @@ class Interview(NamedTuple):
     Attributes:
         pictures: None: without them. examples: stand before each question, with their answers.
         samples: how often a recipe of several replies asks; at_once: by one request, as far as the server can.
+        answer_words: all words of the benchmark's answers, for the reader of abstentions.
     """
 
     prompt: Prompt
@@ -60,6 +61,7 @@ class Interview(NamedTuple):
     samples: int = 10
     at_once: bool = True
     seed: int = 0
+    answer_words: frozenset[str] = frozenset()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -96,7 +98,8 @@ def ask(interview: Interview) -> Solver:
         outputs = _usable(given)
         replies = [output.completion for output in outputs]
         declined = [_declined(output.choices[0]) for output in outputs]
-        answers = np.where(declined, ABSTAINS, read([question] * len(replies), replies)).tolist()
+        answers = read([question] * len(replies), replies, interview.answer_words)
+        answers = np.where(declined, ABSTAINS, answers).tolist()
         best = commonest(replies, answers)
         messages.append(outputs[best].message)
         heard = heard._replace(replies=replies, answers=answers, tokens=_tokens(outputs[best]))
@@ -165,8 +168,8 @@ async def _answers(messages: list[ChatMessage], interview: Interview, raw: list[
 
 
 async def _generate(messages: list[ChatMessage], config: GenerateConfig, raw: list[str]) -> list[ModelOutput]:
-    """What the model says, each of its choices as an output of its own, without the thoughts before it; as it came it is
-    added to `raw`. What a filter left of one is nothing."""
+    """What the model says, each of its choices as an output of its own, its final answer alone; as it came it is added to
+    `raw`. What a filter left of one is nothing. Reasoning without an end is truncated."""
     output = await get_model().generate(messages, config=config)
     if not output.choices:
         raise Unusable("no answer", output.error or "the server sent none")
@@ -176,9 +179,13 @@ async def _generate(messages: list[ChatMessage], config: GenerateConfig, raw: li
         if choice.stop_reason == "content_filter":
             message = message.model_copy(update={"content": ""})
         raw.append(text := message.text)
-        said = text if (words := spoken(text)) == text else words.strip()
-        one = choice.model_copy(update={"message": message})
-        heard.append(output.model_copy(update={"choices": [one], "completion": said}))
+        said = final_answer(text)
+        update: dict[str, Any] = {"message": message}
+        if said.is_truncated:
+            update["stop_reason"] = CUT[0]
+        heard.append(
+            output.model_copy(update={"choices": [choice.model_copy(update=update)], "completion": said.text})
+        )
     return heard
 
 
@@ -190,7 +197,7 @@ def _usable(heard: Sequence[ModelOutput]) -> list[ModelOutput]:
     """
     if whole := [said for said in heard if said.stop_reason not in CUT]:
         return whole
-    raise Unusable("truncated", f"allow more tokens: {heard[0].completion!r:.200}")
+    raise Unusable("truncated", f"allow more tokens: {heard[0].message.text!r:.200}")
 
 
 def _declined(choice: ChatCompletionChoice) -> bool:

@@ -76,6 +76,7 @@ def release_task(
         samples,
         at_once,
         seed,
+        frozenset().union(*(items.answer_words for items in benchmark.subsets.values())),
     )
     return Task(
         MemoryDataset([row.sample() for row in asked], name=benchmark.name, location=str(release)),

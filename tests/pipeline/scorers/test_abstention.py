@@ -60,6 +60,8 @@ def test_a_reply_is_a_string():
 
 def test_what_the_reader_is_not_sure_of_is_unclear(monkeypatch):
     class Drawn:
+        places = frozenset()
+
         def p_abstains(self, questions, replies):
             return np.array([float(reply) for reply in replies])
 
@@ -70,6 +72,8 @@ def test_what_the_reader_is_not_sure_of_is_unclear(monkeypatch):
 
 def test_a_reply_that_is_a_tag_alone_is_read_like_any_other(monkeypatch):
     class Answering:
+        places = frozenset(["red"])
+
         def p_abstains(self, questions, replies):
             return np.zeros(len(replies))
 

@@ -53,7 +53,7 @@ PLAIN = json.dumps(ROWS)
 TWICE = PLAIN.replace('"confidence": 0.9', '"confidence": 0.9, "confidence": 0.1')
 CASES: list[tuple[str, str, str | bytes | Callable[[], bytes], str]] = [
     # tables of text
-    ("a decimal comma among commas", "m.csv", table().replace("0.9", "0,9"), "m.csv: 1 rows have more cells than the header"),
+    ("a decimal comma among commas", "m.csv", table().replace("0.9", "0,9"), "m.csv: 1 row has more cells than the header"),
     ("all decimal commas", "m.csv", table().replace("0.", "0,"), "m.csv: 6 rows have more cells than the header"),
     ("its rows are named", "m.csv", table().replace("0.9", "0,9"), "row 2. Write decimals with a point"),
     ("a decimal comma among semicolons", "m.csv", table(sign=";").replace("0.", "0,"), "'0,9', wanted a number with a decimal point"),
@@ -81,8 +81,8 @@ CASES: list[tuple[str, str, str | bytes | Callable[[], bytes], str]] = [
     ("a header alone", "m.csv", "questionId,prediction,confidence\n", "no rows"),
     ("an empty file", "m.csv", "", "no rows"),
     ("no header", "m.csv", table().split("\n", 1)[1], "wanted an id"),
-    ("a cell missing", "m.csv", table().replace("a1,red,0.9", "a1,red"), "1 rows have no confidence, others have one"),
-    ("only the id", "m.csv", table().replace("a1,red,0.9", "a1"), "row 1: has questionId; wanted an id"),
+    ("a cell missing", "m.csv", table().replace("a1,red,0.9", "a1,red"), "1 row has no `confidence`, others have one (row 1)"),
+    ("only the id", "m.csv", table().replace("a1,red,0.9", "a1"), "1: prediction is missing (null, or an empty cell)"),
     ("a word for a number", "m.csv", table().replace("0.9", "high"), "confidence is 'high', wanted a number"),
     ("a zero byte", "m.csv", table().replace("blue", "bl\0ue"), READ),
     ("a line separator in a cell", "m.csv", table().replace("blue", "blue\u2028ish"), READ),
@@ -110,7 +110,7 @@ CASES: list[tuple[str, str, str | bytes | Callable[[], bytes], str]] = [
     ("an empty list", "m.json", "[]", "no rows"),
     ("no UTF-8", "m.json", PLAIN.replace("blue", "bleuté").encode("latin-1"), "not UTF-8 text"),
     ("a numeric answer", "m.json", changed(prediction=2), "row 1 (a1): the answer is 2, wanted a string"),
-    ("no answer", "m.json", changed(prediction=None), "row 1: has questionId, prediction, confidence; wanted an id"),
+    ("no answer", "m.json", changed(prediction=None), "1 of 6 items has no prediction; 1: prediction is missing (null, or an empty cell)"),
     ("a list for an answer", "m.json", changed(prediction=["red"]), "the answer is ['red'], wanted a string"),
     ("true for a confidence", "m.json", changed(confidence=True), "confidence is True, wanted a number"),
     ("a text for a confidence", "m.json", changed(confidence="0.9"), "confidence is '0.9', wanted a number"),
@@ -123,7 +123,7 @@ CASES: list[tuple[str, str, str | bytes | Callable[[], bytes], str]] = [
     ("an id that is unknown", "m.json", changed(questionId="zzz"), "zzz"),
     ("an object for an id", "m.json", changed(questionId={"a": 1}), "{'a': 1}"),
     ("half a character", "m.json", PLAIN.replace("blue", "\\ud800"), READ),
-    ("a name that steers a terminal", "m.json", changed(questionId="\x1b[2J"), "\ufffd[2J"),
+    ("a name that steers a terminal", "m.json", changed(questionId="\x1b[2J"), "?[2J"),
     # packed ones
     ("packed", "m.json.gz", gzip.compress(PLAIN.encode()), READ),
     ("a packed table", "m.csv.gz", gzip.compress(table().encode()), READ),

@@ -71,7 +71,7 @@ def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, cap
         "--plots: `rgqa score` of the whole project makes it",
         "no subset x; there are clip-easy, pt-hard",
         "none.json: no such file",
-        "m.json: 1 faults",
+        "m.json: 1 fault",
         "(a1): confidence is nan",
         "human study, judgement 1: wanted an object",
         "no data.noun in it",
@@ -82,8 +82,10 @@ def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, cap
 def test_of_many_problems_of_a_kind_five_are_shown(release, tmp_path, capsys):
     rows = [{"prediction": "x"}] * 150
     text = refused(capsys, release, write(tmp_path / "m.json", rows)).splitlines()
-    assert text[0].startswith("error: cannot score")
-    assert any(line.startswith("  ... and 145 more") for line in text) and len(text) < 20
+    # how many there are, five rows, 145 more, and 6 items without a prediction
+    assert text[0].startswith("error: cannot score") and "m.json: 150 faults" in text[1]
+    assert [line.strip()[:6] for line in text[2:7]] == [f"row {n}:" for n in range(1, 6)]
+    assert text[7] == "  ... and 145 more like these" and len(text) < 12
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def with_answer(harness, text):
             "<think></think>Failed to obtain answer: <class 'RuntimeError'> out of memory",
             "Failed to obtain answer",
         ),
-        ("VLMEvalKit", "", "an empty response"),
+        ("VLMEvalKit", "", ""),
         # lmms_eval/models/chat/openai.py
         (
             "lmms-eval",
@@ -95,9 +95,9 @@ def with_answer(harness, text):
         ),
         ("lmms-eval", "[LMMS_EVAL_BUDGET_EXCEEDED]", "LMMS_EVAL_BUDGET_EXCEEDED"),
         # lmms_eval/models/chat/gemini.py
-        ("lmms-eval", "[SAFETY_BLOCKED:prohibited]", "SAFETY_BLOCKED"),
+        ("lmms-eval", "[SAFETY_BLOCKED:prohibited]", ""),
         # lmms_eval/models/simple/claude.py
-        ("lmms-eval", "", "an empty response"),
+        ("lmms-eval", "", ""),
         ("lmms-eval", "The sign says [LMMS_EVAL_BUDGET_EXCEEDED]", ""),
         ("VLMEvalKit", "I failed to obtain answers", ""),
         ("lmms-eval", None, ""),  # which is no answer either

@@ -77,8 +77,8 @@ def test_unknown_and_missing_ids_and_another_version_are_refused_together(releas
     rows = [*predictions()[1:], {"questionId": "zz", "prediction": "red", "confidence": 0.5}]
     text = refused(capsys, release, write(tmp_path / "m.json", {"version": "0.9.0", "predictions": rows}))
     assert "made for version 0.9.0 of the benchmark, this is 1.0.0" in text
-    assert "1 ids are not in the benchmark" in text and "zz" in text
-    assert "1 of 6 items have no prediction" in text and "a1" in text
+    assert "1 id is not in the benchmark" in text and "zz" in text
+    assert "1 of 6 items has no prediction" in text and "a1" in text
 
 
 def test_unknown_ids_are_listed_together_with_faulty_rows_and_with_those_of_other_files(
@@ -89,13 +89,13 @@ def test_unknown_ids_are_listed_together_with_faulty_rows_and_with_those_of_othe
     rows = [*predictions()[1:], {"questionId": "yy", "prediction": "red", "confidence": None}]
     text = refused(capsys, release, bad, write(tmp_path / "w.json", rows))
     for expected in (
-        "m.json: 1 faults",
+        "m.json: 1 fault",
         "row 1 (zz): confidence is 'high'",
-        "m: 1 ids are not in the benchmark",
-        "w.json: 1 faults",
-        "1 rows have no confidence, others have one",
-        "w: 1 ids are not in the benchmark",
-        "w: 1 of 6 items have no prediction",
+        "m: 1 id is not in the benchmark",
+        "w.json: 1 fault",
+        "1 row has no `confidence`, others have one (row 2)",
+        "w: 1 id is not in the benchmark",
+        "w: 1 of 6 items has no prediction",
     ):
         assert expected in text
     assert "no confidences" not in text  # there are some; the faulty ones are listed by row
@@ -105,7 +105,7 @@ def test_ids_of_subsets_not_chosen_and_of_the_unbalanced_file_are_known():
     benchmark = Benchmark("rgqa", "b", "", {}, {"x": ITEMS}, frozenset({"a", "u", "other"}))
     said = model(dict.fromkeys(("a", "u", "other", "entailed"), ("red", 0.5)))
     assert [*faults(benchmark, said, Options())] == [
-        "1 ids are not in the benchmark (is it another version or subset?): entailed"
+        "1 id is not in the benchmark (is it another version or subset?): entailed"
     ]
     assert [*faults(benchmark, said, Options(all_questions={"entailed": {}}))] == []
 
@@ -184,13 +184,13 @@ def test_dev_items_need_no_predictions_unless_some_have_one(release, tmp_path, c
     selective = found["models"][0]["subsets"]["clip-easy"]["selective"]
     assert "no items to choose a threshold on" in selective["threshold_transfer"]["absent"]
     half = [row for row in predictions() if row["questionId"] != "u1"]
-    assert "1 of 6 items have no prediction" in refused(capsys, release, write(tmp_path / "m.json", half))
+    assert "1 of 6 items has no prediction" in refused(capsys, release, write(tmp_path / "m.json", half))
 
 
 def test_an_item_cannot_be_scored_and_chosen_on():
     benchmark = Benchmark("vqa", "b", "", {}, {"x": ITEMS}, frozenset({"a", "u"}))
     said = model({"a": ("dog", 0.9), "u": ("red", 0.2)})._replace(dev=model({"u": ("red", 0.2)}))
-    assert [*faults(benchmark, said, Options())] == ["1 ids are both scored and in --dev: u"]
+    assert [*faults(benchmark, said, Options())] == ["1 id is both scored and in --dev: u"]
 
 
 def test_hard_items_cannot_be_put_aside_as_dev(release, tmp_path, capsys):
@@ -199,7 +199,7 @@ def test_hard_items_cannot_be_put_aside_as_dev(release, tmp_path, capsys):
         write(tmp_path / "m.json", rows[:-1]),
         write(tmp_path / "dev.json", rows[-1:]),
     )  # u3 is of part test
-    assert "1 ids of --dev are of part test, which is to be scored: u3" in refused(
+    assert "1 id of --dev is of part test, which is to be scored: u3" in refused(
         capsys, release, test, "--dev", dev
     )
 

@@ -80,9 +80,9 @@ def test_a_judges_file_with_faults_lists_them_all(tmp_path):
     assert caught.value.problems[1:] == [
         "1: abstained is 'maybe', wanted true or false",
         "0: stands there 2 times",
-        "1 ids have no prediction in m: 7",
+        "1 id has no prediction in m: 7",
     ]
-    with pytest.raises(InputError, match="no row has questionId and p_answerable or abstained"):
+    with pytest.raises(InputError, match="no row has item_id and p_answerable or abstained"):
         judged(model, write(tmp_path / "judge.json", [{"id": "1"}]))
 
 

@@ -56,7 +56,7 @@ def test_every_faulty_row_is_listed(tmp_path):
 def test_confidences_are_given_for_all_rows_or_for_none(tmp_path):
     rows = [{"id": 1, "answer": "red", "confidence": 0.5}, {"id": 2, "answer": "", "confidence": None}]
     assert read_predictions(write(tmp_path / "m.json", rows)).faults[1:] == (
-        "1 rows have no confidence, others have one",
+        "1 row has no `confidence`, others have one (row 2)",
     )
     none = read_predictions(write(tmp_path / "m.json", [{"id": 1, "answer": "red"}, rows[1]]))
     assert none.confidence is None and none.faults == () and none.answers == {"1": "red", "2": ""}
@@ -117,7 +117,7 @@ def test_an_answer_beside_what_may_be_the_models_is_refused(tmp_path):
     # A log whose `answer` is the gold answer scored 100.
     rows = [{"question_id": str(i), "answer": "red", "response": "blue", "confidence": 0.5} for i in range(3)]
     faults = read_predictions(write(tmp_path / "log.json", rows)).faults
-    assert "3 rows, from row 1 on, have `answer` beside response" in faults[1]
+    assert "3 rows have `answer` beside response (rows 1, 2, 3)" in faults[1]
     named = [row | {"prediction": row["response"]} for row in rows]
     read = read_predictions(write(tmp_path / "log.json", named))
     assert read.faults == () and set(read.answers.values()) == {"blue"}
@@ -146,7 +146,7 @@ def test_a_number_that_no_float_holds_is_refused(tmp_path):
             ".xls is not read; wanted .json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval",
         ),
         ("m.pkl", b"\x80\x04", ".pkl is not read, since opening a pickle runs whatever code is in it"),
-        ("m.csv", b"id,prediction\na," + b"x" * 140_000, "not a table (field larger than field limit"),
+        ("m.csv", b"id,prediction\na," + b"x" * 140_000, "not a table (row 2: field larger than field limit"),
         ("m.json", b"[" * 200_000, "nested too deep"),
         ("m.json", '[{"id": "a", "prediction": "caf\xe9"}]'.encode("latin-1"), "not UTF-8 text"),
         ("m.csv", "id,prediction\na,caf\xe9".encode("latin-1"), "not UTF-8 text"),
@@ -198,7 +198,7 @@ def test_rows_may_name_their_columns_differently(tmp_path):
             "row 2001 (x): confidence is True, wanted a number",
         ),
         ({"id": "x", "answer": 3, "confidence": 1}, "row 2001 (x): the answer is 3, wanted a string"),
-        ({"id": "x", "answer": "red"}, "1 rows have no confidence, others have one"),
+        ({"id": "x", "answer": "red"}, "1 row has no `confidence`, others have one (row 2001)"),
     ],
 )
 def test_one_faulty_row_after_many_good_ones_is_found(tmp_path, row, fault):
@@ -238,10 +238,7 @@ BESIDE = [
 @pytest.mark.parametrize("key", BESIDE)
 def test_an_answer_beside_a_column_that_may_be_the_answer_is_asked_about(tmp_path, key):
     path = write(tmp_path / "m.json", [{"question_id": "a", "answer": "red", key: "blue"}])
-    assert (
-        f"1 rows, from row 1 on, have `answer` beside {key}: is it the model's"
-        in read_predictions(path).faults[1]
-    )
+    assert f"1 row has `answer` beside {key} (row 1): is it the model's" in read_predictions(path).faults[1]
 
 
 def test_labels_of_a_file_that_comes_in_parts_are_all_kept(tmp_path):

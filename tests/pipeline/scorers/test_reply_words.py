@@ -1,22 +1,6 @@
 import numpy as np
-import pytest
 
-from pipeline.scorers.reply_words import LONGEST, flags_of, pair_of, spoken, stem, words_of
-
-
-@pytest.mark.parametrize(
-    ("reply", "left"),
-    [
-        ("<think>No cat here.</think>Black", "Black"),
-        ("<Reasoning>a\nb</Reasoning> Black", "Black"),
-        ("◁think▷hm◁/think▷Black", "Black"),
-        ("<think>only thoughts, never closed", "<think>only thoughts, never closed"),
-        ("<think>thought</think>", "<think>thought</think>"),  # nothing follows: all of it is the reply
-        ("<b>Black</b>", "<b>Black</b>"),
-    ],
-)
-def test_what_is_thought_before_is_not_the_reply(reply, left):
-    assert spoken(reply).strip() == left
+from pipeline.scorers.reply_words import LONGEST, flags_of, pair_of, stem, words_of
 
 
 def test_words_marks_and_numbers():

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.scorers import zipped
+from pipeline.scorers.tables import rows_of
 from pipeline.scorers.validation import InputError
-from pipeline.scorers.zipped import eval_samples, xlsx_rows
+from pipeline.scorers.zipped import eval_samples
 
 LOG = (
     Path(__file__).parent / "logs" / "inspect_ai.eval"
@@ -26,7 +27,7 @@ def packed(members, method=zipfile.ZIP_DEFLATED):
 
 def refusal(data, name="log.eval"):
     with pytest.raises(InputError) as caught:
-        (eval_samples if name.endswith(".eval") else xlsx_rows)(Path(name), data)
+        [*rows_of(Path(name), data)[0]]
     (problem,) = caught.value.problems
     return problem
 
@@ -105,32 +106,3 @@ def test_a_member_that_holds_more_than_it_claims_is_refused():
     place = data.index(MEMBER.encode(), data.index(b"PK\x01\x02")) - 46  # its entry in the central directory
     lying = data[: place + 24] + struct.pack("<I", size // 2) + data[place + 28 :]
     assert refusal(lying).endswith("(its bytes are not those of its checksum)")
-
-
-def test_cells_are_text_but_for_confidences():
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    for row in (
-        ["id", "prediction", "confidence"],
-        [95, 2.0, 0.5],
-        [None] * 3,
-        ["u1", None, None],
-        ["a", True, 1],
-    ):
-        book.active.append(row)
-    file = io.BytesIO()
-    book.save(file)
-    assert xlsx_rows(Path("m.xlsx"), file.getvalue()) == [
-        {"id": "95", "prediction": "2", "confidence": 0.5},
-        {"id": "u1", "prediction": "", "confidence": ""},
-        {"id": "a", "prediction": "True", "confidence": 1},
-    ]
-
-
-def test_what_is_no_workbook_is_refused():
-    assert "not a .xlsx file, or cut off" in refusal(b"PK", "m.xlsx")
-    assert "m.xlsx: not an Excel workbook" in refusal(packed({"a.txt": "x"}), "m.xlsx")
-    empty = pytest.importorskip("openpyxl").Workbook()
-    file = io.BytesIO()
-    empty.save(file)
-    assert xlsx_rows(Path("m.xlsx"), file.getvalue()) == []

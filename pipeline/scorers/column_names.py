@@ -1,0 +1,68 @@
+"""The one table of names that columns of people's tables have: of predictions, own questions and other benchmarks.
+
+A column is known however it is written: "Question ID", "question-id" and "QUESTION_ID" are `question_id`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+# By what a column holds, the names that it may have, the most specific first.
+ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "item id": ("item_id", "questionId", "question_id", "id"),
+        "question id": ("question_id", "questionId", "qid", "id"),
+        "prediction": ("prediction", "answer"),
+        "confidence": ("confidence", "p_answerable"),
+        "abstention": ("p_answerable", "abstained"),
+        "version": ("benchmark_version", "version"),
+        "question": ("question", "sent", "text"),
+        "image": (
+            "picture",
+            "image_id",
+            "imageId",
+            "img_id",
+            "picture_id",
+            "image_source",
+            "image",
+            "filename",
+        ),
+        "answer": ("answer", "gt_answer", "multiple_choice_answer", "label"),
+        "answerable": ("answerable", "is_answerable"),
+    }
+)
+ITEM_ID, PREDICTION = ALIASES["item id"], ALIASES["prediction"]
+_WRITTEN = {name.casefold(): name for names in ALIASES.values() for name in names}
+
+
+def known_name(written: object, more: Iterable[str] = ()) -> str:
+    """A column's name, by what is written in a header.
+
+    Args:
+        more: further names that are known, in lower case with underscores.
+
+    Returns:
+        The known name that is meant, or what is written, without the blanks around it.
+
+    >>> known_name(" Question ID"), known_name("QUESTIONID"), known_name("Full answer", ["full_answer"]), known_name("My Column")
+    ('question_id', 'questionId', 'full_answer', 'My Column')
+    """
+    name = str(written).strip()
+    plain = name.casefold()
+    joined = "_".join(plain.replace("-", " ").split())
+    if joined in more:
+        return joined
+    return _WRITTEN.get(plain) or _WRITTEN.get(joined, name)
+
+
+def first_of(names: Iterable[str], there: Iterable[str]) -> str | None:
+    """The first of these names that is there."""
+    known = set(there)
+    return next((name for name in names if name in known), None)
+
+
+def first_value(row: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """What a row has under the first of these names that has a value."""
+    return next((row[name] for name in names if row.get(name) is not None), None)

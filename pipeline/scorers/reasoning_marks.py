@@ -1,0 +1,241 @@
+"""Separate a model's answer from its reasoning and from the marks of chat templates.
+
+Every reader of replies uses `final_answer`: files of predictions, logs of harnesses, `rgqa run` and the reader of abstentions.
+To support another model, add its marks to one of the tables below.
+
+Sources of the marks: the reasoning parsers of vLLM (`vllm/reasoning`, for example apertus, cohere_command, deepseek_r1, gemma4,
+gptoss, granite, hunyuan_a13b, longcat, mistral, pangu, seedoss) and of SGLang, llama.cpp's `common/chat.cpp`, and the chat
+templates on the Hugging Face hub.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+# Names of XML-like elements that hold reasoning. They may have a prefix ("seed:think", "longcat_think") and attributes.
+REASONING_ELEMENTS = (
+    "think",
+    "thinking",
+    "thought",
+    "thoughts",
+    "reason",
+    "reasoning",
+    "rationale",
+    "reflection",
+    "scratchpad",
+    "analysis",
+    "inner_monologue",
+    # LLaVA-CoT and other vision models that describe the image before they answer.
+    "summary",
+    "caption",
+    "observe",
+    "observation",
+    "look",
+)
+# Other marks that open and close reasoning, as regular expressions.
+REASONING_MARKS = (
+    (r"(?-i:\[THINK\])", r"(?-i:\[/THINK\])"),  # Magistral
+    (r"(?-i:\[REASONING\])", r"(?-i:\[/REASONING\])"),
+    (r"◁think▷", r"◁/think▷"),  # Kimi
+    (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),  # OpenThoughts, LlamaV-o1
+    (r"<\|start_thinking\|>", r"<\|end_thinking\|>"),  # Cohere Command
+    (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),  # Apertus
+    (r"\[unused16\]", r"\[unused17\]"),  # Pangu
+    (r"<\|think(?:ing)?\|>", r"<\|/think(?:ing)?\|>"),
+    # gpt-oss: every channel but the final one is reasoning; then the same once the special tokens were removed.
+    (
+        r"<\|channel\|>\s*(?!final\b)\w+[^<]*(?:<\|message\|>)?",
+        r"<\|channel\|>\s*final\b[^<]*<\|message\|>",
+    ),
+    (r"(?-i:\Aanalysis(?=[A-Z]))", r"(?-i:assistantfinal(?:json)?)"),
+    (r"<\|channel>\s*thought\b", r"<channel\|>(?:\s*final\b)?"),  # Gemma 4
+    (r"\A\s*here(?:'s| is) my thought process:", r"here(?:'s| is) my response:"),  # Granite
+)
+# Elements and other marks that hold the answer alone.
+ANSWER_ELEMENTS = ("answer", "final_answer", "conclusion")
+ANSWER_MARKS = (
+    (r"<\|begin_of_solution\|>", r"<\|end_of_solution\|>"),
+    (r"<\|begin_of_box\|>", r"<\|end_of_box\|>"),  # GLM-4.5V
+    (r"<\|start_(?:response|text)\|>", r"<\|end_(?:response|text)\|>"),  # Cohere Command
+    (r"\[answer\]", r"\[/answer\]"),
+)
+# What opens a turn of the model, and of anybody else.
+ROLES = r"(?:assistant|model|chatbot|gpt)"
+OTHER_ROLES = r"(?:user|human|system|developer)"
+MODEL_TURN = (
+    rf"<\|(?:im_start|start|turn|role)\|?>\s*{ROLES}\b\s*:?",
+    rf"<\|start_header_id\|>\s*{ROLES}\s*<\|end_header_id\|>",
+    rf"<start_of_turn>\s*{ROLES}\b",
+    rf"<[|｜](?:{ROLES}|{ROLES}_start)(?:_token)?[|｜]>",
+    rf"<(?:seed:)?bos>\s*{ROLES}\b",
+    r"\[/INST\]",
+)
+OTHER_TURN = (
+    rf"<\|(?:im_start|start|turn|role)\|?>\s*{OTHER_ROLES}\b\s*:?",
+    rf"<\|start_header_id\|>\s*{OTHER_ROLES}\s*<\|end_header_id\|>",
+    rf"<start_of_turn>\s*{OTHER_ROLES}\b",
+    rf"<[|｜](?:{OTHER_ROLES}|{OTHER_ROLES}_start)(?:_token)?[|｜]>",
+    rf"<(?:seed:)?bos>\s*{OTHER_ROLES}\b",
+    r"\[INST\]",
+)
+# What ends a turn, and other marks without a meaning here. Such a mark at the beginning says nothing; what follows a later
+# one is another turn.
+END_MARKS = (
+    r"</?s>",
+    r"<(?:seed:)?(?:bos|eos|pad|unk)>",
+    r"\[(?:eos|bos|pad|unk|SEP|CLS)\]",
+    r"<(?:end_of_turn|end_of_utterance|turn\|)>",
+    r"<[|｜][\w▁/:.-]+[|｜]>",
+    r"<\|turn>|<\|message>",
+)
+# Words in place of marks, as LLaVA's and other templates of plain text have them.
+PLAIN_ROLES = re.compile(r"\A\s*(?:(?:USER|Human)\s*:.*?)?\b(?:ASSISTANT|Assistant)\s*:", re.DOTALL)
+
+
+def _any(*marks: str) -> str:
+    return "|".join(marks)
+
+
+_ELEMENT = rf"(?:[a-z]\w*[:_])?(?:{_any(*REASONING_ELEMENTS)})"
+_OPENING = _any(rf"<{_ELEMENT}(?:\s[^<>]*)?>", *(opening for opening, _ in REASONING_MARKS))
+_CLOSING = _any(rf"</{_ELEMENT}\s*>", *(closing for _, closing in REASONING_MARKS))
+_REASONING = re.compile(rf"(?P<close>{_CLOSING})|(?P<open>{_OPENING})", re.IGNORECASE)
+_ANSWER_OPENING = _any(rf"<(?:{_any(*ANSWER_ELEMENTS)})>", *(opening for opening, _ in ANSWER_MARKS))
+_ANSWER_CLOSING = _any(rf"</(?:{_any(*ANSWER_ELEMENTS)})>", *(closing for _, closing in ANSWER_MARKS))
+_ANSWER = re.compile(
+    rf"(?:{_ANSWER_OPENING})(?P<text>(?:(?!{_ANSWER_OPENING}).)*?)(?P<end>{_ANSWER_CLOSING}|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+_TURN = re.compile(rf"(?P<model>{_any(*MODEL_TURN)})|(?P<other>{_any(*OTHER_TURN)})", re.IGNORECASE)
+_END = re.compile(_any(*END_MARKS), re.IGNORECASE)
+_LEADING = re.compile(rf"(?:\s|{_any(*MODEL_TURN, *END_MARKS)})*", re.IGNORECASE)
+_BOXED = re.compile(r"\\boxed\s*\{")
+_WRAPPED = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mbox)\s*\{")
+# A reply without any of these has no mark.
+_MAY_HAVE_MARKS = re.compile(
+    r"[<\[◁]|\\boxed|thought process:|my response:|assistantfinal|\Aanalysis|assistant\s*:", re.I
+)
+
+
+class FinalAnswer(NamedTuple):
+    """What a model answered in the end.
+
+    Attributes:
+        text: the answer, which is `reply[start:end]`; "" where there is none.
+        is_truncated: reasoning was begun and not ended, so the model did not come to an answer.
+    """
+
+    text: str
+    is_truncated: bool = False
+    start: int = 0
+    end: int = 0
+
+
+@lru_cache(maxsize=1 << 16)
+def final_answer(reply: str) -> FinalAnswer:
+    """Return the answer of a reply, without reasoning and without marks of chat templates.
+
+    Reasoning that has only a closing mark begins with the reply, since some templates put the opening mark into the prompt.
+    Reasoning that is not closed has no answer after it. A reply without marks is returned as it is, to the letter.
+
+    >>> final_answer("<think>There is no cat.</think>\\n\\nBlack.").text, final_answer("There is no cat.</think> Black.").text
+    ('Black.', 'Black.')
+    >>> final_answer("<think>There is no").is_truncated, final_answer("<think>x</think><answer>red</answer>").text
+    (True, 'red')
+    >>> final_answer("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>red<|return|>").text
+    'red'
+    >>> final_answer("The answer is $\\\\boxed{\\\\text{red}}$.").text, final_answer("red<|im_end|>").text
+    ('red', 'red')
+    """
+    if not _MAY_HAVE_MARKS.search(reply):
+        return FinalAnswer(reply, False, 0, len(reply))
+    start, end = _own_turn(reply)
+    start, end, is_open = _after_reasoning(reply, start, end)
+    if is_open:
+        # An answer that is marked as such and complete at the end of the reply ends the reasoning, too.
+        *_, last = [None, *_ANSWER.finditer(reply, start, end)]
+        if not last or not last["end"] or reply[last.end() : end].strip(" \n.") or not last["text"].strip():
+            return FinalAnswer("", True, end, end)
+    start, end = _without_ends(reply, start, end)
+    found = [match for match in _ANSWER.finditer(reply, start, end) if match["text"].strip()]
+    if found:
+        start, end = found[-1].span("text")
+        start, end = _without_ends(reply, start, end)
+    start, end = _unboxed(reply, start, end)
+    if (start, end) == (0, len(reply)):
+        return FinalAnswer(reply, False, start, end)
+    start += len(reply[start:end]) - len(reply[start:end].lstrip())
+    end = start + len(reply[start:end].rstrip())
+    return FinalAnswer(reply[start:end], False, start, end)
+
+
+def _own_turn(reply: str) -> tuple[int, int]:
+    """The part that the model said: after an echo of the prompt, and before another turn."""
+    if plain := PLAIN_ROLES.match(reply):
+        return plain.end(), len(reply)
+    turns = [*_TURN.finditer(reply)]
+    others = [turn for turn in turns if turn["other"]]
+    if not others:
+        return 0, len(reply)
+    echoed = not _LEADING.sub("", reply[: others[0].start()], count=1).strip()
+    if not echoed:
+        return 0, others[0].start()
+    own = [turn for turn in turns if turn["model"]]
+    return (own[-1].end(), len(reply)) if own else (0, len(reply))
+
+
+def _after_reasoning(reply: str, start: int, end: int) -> tuple[int, int, bool]:
+    """The last part outside of reasoning that has any words, and whether reasoning is still open at the end."""
+    parts: list[tuple[int, int]] = []
+    place, is_open = start, False
+    for mark in _REASONING.finditer(reply, start, end):
+        if mark["close"] is not None:
+            if not is_open:
+                parts = []  # the prompt opened it, or it was closed by a mark inside of it: all before is reasoning
+            is_open, place = False, mark.end()
+        elif not is_open:
+            parts.append((place, mark.start()))
+            is_open = True
+    if is_open:
+        return place if place > start else start, end, True
+    parts.append((place, end))
+    worded = [part for part in parts if re.search(r"\w", _END.sub("", reply[slice(*part)]))]
+    return *(worded or parts)[-1], False
+
+
+def _without_ends(reply: str, start: int, end: int) -> tuple[int, int]:
+    """Without the marks before the first words, and without what follows the first mark that ends a turn after them."""
+    if leading := _LEADING.match(reply, start, end):
+        start = leading.end() if leading.group().strip() else start
+    for ending in _END.finditer(reply, start, end):
+        if re.search(r"\w", reply[start : ending.start()]) or not re.search(
+            r"\w", _END.sub("", reply[ending.end() : end])
+        ):
+            return start, ending.start()
+        start = ending.end()
+    return start, end
+
+
+def _unboxed(reply: str, start: int, end: int) -> tuple[int, int]:
+    r"""What stands in the last \boxed{...}, without commands such as \text{...} around all of it."""
+    *_, last = [None, *_BOXED.finditer(reply, start, end)]
+    if not last:
+        return start, end
+    inner = last.end(), _closing_brace(reply, last.end(), end)
+    while wrapped := _WRAPPED.match(reply[: inner[1]].rstrip(), inner[0]):
+        close = _closing_brace(reply, wrapped.end(), inner[1])
+        if reply[close + 1 : inner[1]].strip():
+            break
+        inner = wrapped.end(), close
+    return inner if reply[slice(*inner)].strip() else (start, end)
+
+
+def _closing_brace(text: str, start: int, end: int) -> int:
+    depth = 1
+    for place in range(start, end):
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
+        if depth == 0:
+            return place
+    return end
