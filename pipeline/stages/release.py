@@ -22,7 +22,7 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import SUBSETS, Item, Picture, Question, Subset, Verdict, Verified
 from pipeline.core.release_params import ReleaseParams, check_fields
-from pipeline.core.rows import InOrder, Singles
+from pipeline.core.rows import InOrder, Joined, Singles
 from pipeline.encoders.embedding import EmbedReport
 from pipeline.releasing.card import card
 from pipeline.releasing.card_picture import card_picture
@@ -68,7 +68,8 @@ def main() -> None:
     check_version(version, facts.rehearsal)
     home = folders.release(version)
     pictures = {row.picture_id: row for row in folders.rows(Picture)}
-    shown = [pictures[key] for key in sorted({item.picture_id for item in items})]
+    known = Joined(folders.file(Picture), pictures)
+    shown = [known[key] for key in sorted({item.picture_id for item in items})]
     with release_images(shown) if p.pictures else nullcontext({}) as ready:
         pictures |= ready
         write_items(home, items, folders, facts.canary, p, pictures)
