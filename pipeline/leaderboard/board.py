@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from pipeline.core.files import read_json, read_jsonl
-from pipeline.core.params import Params
+from pipeline.core.params import Params, Seed
 from pipeline.core.records import Record
 from pipeline.leaderboard.board_rows import BoardRow
 from pipeline.leaderboard.comparison import Comparison, compare
@@ -34,8 +34,8 @@ class LeaderboardParams(Params):
     """
 
     against: str = "msp"
-    repetitions: Annotated[int, msgspec.Meta(ge=100, le=1_000_000)] = 1000
-    seed: Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)] = 0
+    repetitions: Annotated[int, msgspec.Meta(ge=100, le=100_000)] = 1000
+    seed: Seed = 0
 
 
 class PlaceCounts(NamedTuple):

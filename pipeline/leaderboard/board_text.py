@@ -17,6 +17,7 @@ from pipeline.leaderboard.board import Board
 from pipeline.leaderboard.comparison import Measured
 from pipeline.leaderboard.paired_scores import MEAN, SCORES, RowScores
 from pipeline.leaderboard.selection_table import SelectionTable
+from pipeline.scorers.compared_items import ComparedItems
 from pipeline.scorers.differences import Difference, sentence
 from pipeline.scorers.text_table import heading, percent, span
 
@@ -119,9 +120,9 @@ def notes(board: Board) -> Iterator[str]:
         yield f"{sentence(Difference(one, other, changes), first, board.by)}."
     compared = sum(counts.aqs + counts.uqs for counts in board.basis.counts.values())
     whole = {one.row.name: max(one.row.available, sum(one.items.values())) for one in board.rows}
-    if any(number > compared for number in whole.values()):
-        each = ", ".join(f"{name} {number:,}" for name, number in whole.items())
-        yield f"Compared on the {compared:,} items that all of them were asked. Items of each: {each}."
+    asked = ComparedItems(compared, max(whole.values(), default=compared), whole).sentence
+    if asked:
+        yield f"{asked[0].upper()}{asked[1:]}."
     for one in board.rows:
         if missing := sum(one.missing.values()):
             yield (

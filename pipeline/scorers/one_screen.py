@@ -7,14 +7,13 @@ import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from .answered import Options, Scores
+from .answered import Scores
 from .differences import Difference, compared, sentence
 from .harnesses import HARNESSES
 from .model_report import ModelReport, Report
 from .text_table import (
     benchmark_line,
     cell,
-    compared_items,
     group_lines,
     heading,
     number,
@@ -32,10 +31,10 @@ MORE = "more: --full (every score), --by category (kinds of items), --json FILE 
 
 def screen_of(report: Report, further: Collection[str] = ()) -> str:
     """The whole screen; below it the groups in `further`."""
-    lines = [*textwrap.wrap(benchmark_line(report), WIDTH), _what_numbers_are(report.options), ""]
+    lines = [*textwrap.wrap(benchmark_line(report), WIDTH), _what_numbers_are(report.options)]
+    lines += [*(textwrap.wrap(report.compared.sentence, WIDTH) if report.compared else ()), ""]
     lines += _single(report.models[0]) if len(report.models) == 1 else _several(report)
-    notes = [*compared_items(report)]
-    notes += [line for model in report.models for line in _notes(model, len(report.models) > 1)]
+    notes = [line for model in report.models for line in _notes(model, len(report.models) > 1)]
     if notes:
         lines.append("")
         for note in notes[:MOST]:
@@ -71,16 +70,23 @@ def _basis(model: ModelReport) -> Iterator[str]:
         for place, groups in model.subsets.items()
     ]
     head = ["", *columns.values()]
-    paired = any("threshold" in groups.get("pairs", {}) for groups in model.subsets.values())
-    if paired:
-        head += ["dual accuracy", "at one threshold", "which is", "from"]
-        for row, groups in zip(rows, model.subsets.values(), strict=True):
+    groups_of = model.subsets.values()
+    if any("pairs" in groups.get("pairs", {}) for groups in groups_of):
+        head.append("pairs")
+        for row, groups in zip(rows, groups_of, strict=True):
+            row.append(f"{count:,}" if (count := groups["pairs"].get("pairs")) is not None else "-")
+    if any("threshold" in groups.get("pairs", {}) for groups in groups_of):
+        head += ["dual accuracy", "at threshold", "which is", "from"]
+        for row, groups in zip(rows, groups_of, strict=True):
             row += _paired(groups)
     yield from _labelled(head, rows)
-    absent = (
-        groups["pairs"]["absent"] for groups in model.subsets.values() if "absent" in groups.get("pairs", {})
-    )
-    yield from (f"dual accuracy: {why}" for why in dict.fromkeys(absent))
+    absent: dict[str, list[str]] = {}
+    for place, groups in model.subsets.items():
+        if "absent" in groups.get("pairs", {}):
+            absent.setdefault(groups["pairs"]["absent"], []).append(place)
+    for why, places in absent.items():
+        where = f" of {', '.join(places)}" if len(places) < len(model.subsets) else ""
+        yield f"no dual accuracy{where}: {why}"
 
 
 def _paired(groups: Mapping[str, Scores]) -> list[str]:
@@ -91,13 +97,8 @@ def _paired(groups: Mapping[str, Scores]) -> list[str]:
         cell(pairs["dual_accuracy"], groups["intervals"].get("dual_accuracy")),
         percent(pairs["dual_accuracy_at_threshold"]),
         number(pairs["threshold"]),
-        f"{dev:,} dev items" if pairs["threshold_from"] == "dev" else _chosen(pairs["threshold"]),
+        {"dev": f"dev ({dev:,})", "option": "--threshold"}.get(pairs["threshold_from"], "the default"),
     ]
-
-
-def _chosen(threshold: float) -> str:
-    """Where a threshold is from that no items of dev gave."""
-    return "the default" if threshold == Options().threshold else "--threshold"
 
 
 def _several(report: Report) -> Iterator[str]:

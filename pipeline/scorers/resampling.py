@@ -16,7 +16,7 @@ from .answer_scores import item_scores
 from .answered import Answered, Options
 from .bootstrap import bootstrap_batches, cluster_mean, gather, number_clusters
 from .calibration import BINS, outcomes, unfit
-from .dual_accuracy import best_dual_threshold, pairs
+from .dual_accuracy import best_dual_threshold, has_enough_pairs, pairs
 from .realistic import SCORES
 from .selective import accuracies, earned, thresholds_of_costs
 from .sweep import BLOCK, SLACK, Ranking, ranking, ratio, share
@@ -81,7 +81,7 @@ def resampled(answered: Answered, cluster: np.ndarray, options: Options, groups:
     parts: list[Scoring] = []
     if "realistic" in groups:
         parts.append(realistic_on_counts(ranking(*answered.columns), cluster))
-    if "pairs" in groups and answered.has_pairs:
+    if "pairs" in groups and has_enough_pairs(answered):
         parts.append(_pairs(answered, cluster, options))
     if "answers" in groups:
         parts.append(_means(item_scores(answered), cluster))

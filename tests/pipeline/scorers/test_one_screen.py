@@ -5,14 +5,13 @@ from pipeline.scorers.answered import Options, Reading
 from pipeline.scorers.items import Benchmark, BenchmarkItem, Items
 from pipeline.scorers.model_report import score
 from pipeline.scorers.one_screen import screen_of
-from pipeline.scorers.text_table import text_of
 from tests.pipeline.scorers.conftest import model as predicted
 from tests.pipeline.scorers.conftest import predictions, run, write
 
 SUBSETS = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
 
 
-def benchmark(subsets=SUBSETS, items=40):
+def benchmark(subsets=SUBSETS, items=80):
     """Subsets of pairs of an AQ and a UQ, half of each on dev."""
     found = {
         subset: Items.of(
@@ -70,11 +69,11 @@ def test_one_model_fits_on_a_screen_with_all_that_matters():
         f"{100 * high:.1f}]",
     ]
     assert [line.split()[0] for line in lines[5:9]] == list(SUBSETS)
-    # Of 40 items each subset has 20 on dev, 20 on test: 10 AQs and 10 UQs of 10 pictures.
+    # Of 80 items each subset has 40 on dev, 40 on test: 20 pairs of 20 pictures.
     pairs = model.subsets["pt-hard"]["pairs"]
-    assert lines[14].startswith("pt-hard     10   10        10 ")
-    assert f"]             {100 * pairs['dual_accuracy_at_threshold']:.2f}  " in lines[14]
-    assert lines[14].endswith(f"{pairs['threshold']:g}  20 dev items")
+    assert lines[14].split()[:5] == ["pt-hard", "20", "20", "20", "20"]
+    assert f"{100 * pairs['dual_accuracy_at_threshold']:.2f}" in lines[14].split()
+    assert lines[14].endswith(f"{pairs['threshold']:g}  dev (40)")
     assert lines[-1].startswith("more: --full") and "vqa" in lines[0] and "50 times" in lines[1]
 
 
@@ -183,22 +182,6 @@ def test_long_warnings_are_wrapped_not_cut():
     assert "is it the right column?" in " ".join(text.split())
 
 
-@pytest.mark.parametrize("full", [False, True])
-def test_which_file_lacks_predictions_is_told_of_that_file(full):
-    """Fault 7: `score A B --missing drop` blamed the complete file for what the other lacks."""
-    of = benchmark()
-    whole, other = said("whole", of), said("few", of, 1)
-    few = other._replace(places={name: place for name, place in other.places.items() if "1" not in name})
-    report = score(of, [whole, few], Options(missing="drop", bootstrap=0))
-    text = text_of(report) if full else screen_of(report)
-    # Of 20 test items of a subset (numbers 2, 3, 6, 7, 10, 11, ...) those with a 1: 10, 11, 14, 15, 18, 19, 31.
-    assert "compared on the 52 items" in text and "whole 80, few 52" in text
-    told = [line for line in text.splitlines() if "LEFT OUT" in line]
-    assert told and all("whole" not in line for line in told) and "7 without" in told[0]
-    report = score(of, [whole, said("b", of)], Options(missing="drop", bootstrap=0))
-    assert "compared on" not in screen_of(report)
-
-
 def test_parity_has_no_intervals_that_could_hold_together():
     _, text = screen([(f"m{i}", i) for i in range(3)], mode="parity")
     assert "hold together" not in text and "no interval says" in text
@@ -206,7 +189,7 @@ def test_parity_has_no_intervals_that_could_hold_together():
 
 def test_a_plain_file_says_why_dual_accuracy_is_not_there():
     of = benchmark(("x",))
-    of = of._replace(subsets={"x": of.subsets["x"].with_columns(pair=[""] * 40, part=[""] * 40)})
+    of = of._replace(subsets={"x": of.subsets["x"].with_columns(pair=[""] * 80, part=[""] * 80)})
     _, text = screen([("m",)], of)
     assert "dual accuracy: the benchmark does not say which AQ and UQ belong together" in text
     assert "mean" not in text
@@ -214,11 +197,20 @@ def test_a_plain_file_says_why_dual_accuracy_is_not_there():
 
 def test_a_subset_without_pairs_has_a_dash_beside_one_with_them():
     of = benchmark(("x", "y"))
-    of.subsets["y"] = of.subsets["y"].with_columns(pair=[""] * 40)
+    of.subsets["y"] = of.subsets["y"].with_columns(pair=[""] * 80)
     _, text = screen([("m",)], of)
-    (row,) = [line for line in text.splitlines() if line.startswith("y   10   10")]
-    assert row.split() == ["y", "10", "10", "10", *"----"]
-    assert text.count("dual accuracy: the benchmark does not say") == 1
+    (row,) = [line for line in text.splitlines() if line.startswith("y   20   20")]
+    assert row.split() == ["y", "20", "20", "20", *"-----"]
+    assert text.count("no dual accuracy of y: the benchmark does not say") == 1
+
+
+def test_too_few_pairs_are_counted_and_have_no_score():
+    of = benchmark(("x", "y"))  # of 40 pairs 20 are on test
+    of.subsets["x"] = of.subsets["x"].at(np.arange(80) != 3)  # the UQ of a pair of test
+    _, text = screen([("m",)], of)
+    (row,) = [line for line in text.splitlines() if line.startswith("x   20   19")]
+    assert row.split() == ["x", "20", "19", "20", "19", *"----"]
+    assert "no dual accuracy of x: too few pairs (19)" in text
 
 
 def test_a_benchmark_of_answers_shows_scores_of_answers(tmp_path, capsys):

@@ -10,12 +10,12 @@ from pipeline.scorers.text_table import benchmark_line, kinds_of, table, text_of
 def report(groups, **more):
     counts = {
         "items": 3,
-        "given": 3,
         "aqs": 2,
         "uqs": 1,
         "pictures": 1,
         "missing": 0,
         "left_out": 0,
+        "left_out_for_others": 0,
         "dev": 0,
         "says_uq": 0,
     }
