@@ -79,6 +79,14 @@ def pull() -> None:
     run(pull)
 
 
+@app.command("round", epilog="Example: `rgqa annotate round`")
+def round_() -> None:
+    """End a round: what is verified becomes filter questions of the next. Then: dvc repro batch."""
+    from annotation.study.rounds import report_round
+
+    run(report_round)
+
+
 @app.command(epilog="Example: `rgqa annotate forget ann`")
 def forget(
     name: Annotated[str, typer.Argument(help="The roster's; of who was imported, the pseudonym.")],
@@ -115,9 +123,9 @@ def forecast(
     ] = None,
 ) -> None:
     """Print how many judgements, hours and how much pay the study still takes."""
-    from annotation.study.forecast import tell
+    from annotation.client.so_far import print_forecast
 
-    run(lambda: tell(rate, people))
+    run(lambda: print_forecast(rate, people))
 
 
 @app.command(epilog="Example: `rgqa annotate report`")

@@ -38,18 +38,6 @@ def blind_baseline(
     run(lambda: print(blind_baseline(folds, repetitions, seed, most, out)))
 
 
-@app.command(epilog="Example: `rgqa study telling-words --most 20`")
-def telling_words(
-    most: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Wordings told of each subset, the most lopsided first.")
-    ] = 40,
-) -> None:
-    """Which wordings stand more often in edited questions than in their originals, or less often."""
-    from studies.telling_words import telling_words
-
-    run(lambda: print(telling_words(most)))
-
-
 @app.command(epilog="Example: `rgqa study attackers --out attackers.json`")
 def attackers(
     folds: Annotated[int, typer.Option(min=2, max=100, help="Folds of the cross-validation.")] = 5,

@@ -7,6 +7,7 @@ clip/         a local CLIP: open_clip_config.json and weights, if the model is n
 vqa/          nets of the data set's own that answer questions: rows of the leaderboard
 vectors/      vectors that were computed elsewhere, to start from
 annotations/  exports of verdicts, as people gave them
+rounds/       what earlier rounds of annotation verified
 errata/       faults of released items, as they were noted: the next release tells them
 predictions/  what models said of the release, for the leaderboard
 study/        who annotates, and who gets which task; git-ignored, it holds names
@@ -57,6 +58,7 @@ class Folders:
         self.vqa = self.home / "vqa"
         self.vectors = self.home / "vectors"
         self.annotations = self.home / "annotations"
+        self.rounds = self.home / "rounds"
         self.errata = self.home / "errata"
         self.predictions = self.home / "predictions"
         self.study = self.home / "study"
@@ -70,6 +72,7 @@ class Folders:
             self.vqa,
             self.vectors,
             self.annotations,
+            self.rounds,
             self.errata,
             self.predictions,
         ]

@@ -8,7 +8,7 @@ evidence, is not there; templates).
 Candidates that are most probably unanswerable go out first, in blocks that hold as much of every subset and are shuffled.
 
 Reads   screened.jsonl, estimates.jsonl, questions.jsonl, scenes.jsonl, pictures.jsonl, vocabulary.json, reconstructed.jsonl
-        data/<data set>/annotations/known.jsonl   verified.jsonl of an earlier round, if there is one
+        data/<data set>/rounds/   what earlier rounds verified (`rgqa annotate round`), if there are any
 Writes  tasks.jsonl                Task: everything about each task, the filter and its verdict included
         label_studio_tasks.json    what the browser may see: task key, picture, the two texts
         batch.json                 tasks per subset, filters per source, repeats, and how well repetition, words, position
@@ -30,17 +30,18 @@ from annotation.study.asking import Asking, AskingRules
 from annotation.study.asking_params import as_asked
 from annotation.study.betrayal import MOST_TOLD, Betrayal, betrayals, shown_questions, worst
 from annotation.study.forecast import simulated_stream
+from annotation.study.rounds import read_rounds
 from pipeline.batching.companions import Offered
 from pipeline.batching.filter_questions import Naming, foreign, in_style_of, of_the_picture, templates
 from pipeline.batching.tasks import make_tasks, shown
 from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import UserError, run
-from pipeline.core.files import read_jsonl, write_json_list, write_jsonl
+from pipeline.core.files import write_json_list, write_jsonl
 from pipeline.core.params import Params, Seed, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
-from pipeline.core.records import Estimate, Picture, Question, Screened, Task, Verified
+from pipeline.core.records import Estimate, Picture, Question, Screened, Task
 from pipeline.core.rows import Groups, Joined, Lines, PutAside, Singles, grouped
 from pipeline.counting.evidence import evidence_files
 
@@ -109,7 +110,7 @@ def warn(figures: Mapping[str, Any]) -> None:
     if figures["tasks"] and not figures["filters_invalid"]:
         print(
             "warning: no filter question is known to be unanswerable, as nothing is known of these pictures: who calls every "
-            "question valid passes all of them; give programs or scene graphs, or annotations/known.jsonl of an earlier round",
+            "question valid passes all of them; give programs or scene graphs, or end a first round (rgqa annotate round)",
             file=sys.stderr,
         )
 
@@ -120,9 +121,7 @@ class FilterInputs:
     def __init__(self, folders: Folders, p: BatchParams) -> None:
         self._p, self._vocabulary = p, folders.vocabulary()
         self._members = Groups(folders.file(Screened), Screened, "candidate.picture_id")
-        earlier = folders.annotations / "known.jsonl"
-        verified = read_jsonl(earlier, Verified) if earlier.exists() else ()
-        self._known = grouped(verified, lambda row: row.candidate.picture_id)
+        self._known = grouped(read_rounds(folders), lambda row: row.candidate.picture_id)
         self._own = Groups(folders.file(Question), Question, "picture_id")
         pictures = {row.picture_id for row in folders.rows(Picture)}
         self._naming = Naming(Singles(folders.file(Question), Question, "question_id"), pictures)

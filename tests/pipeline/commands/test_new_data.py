@@ -25,6 +25,7 @@ def test_a_new_data_set_gets_folders_and_the_parameters_of_gqa(tmp_path):
         "vqa",
         "vectors",
         "annotations",
+        "rounds",
         "errata",
         "predictions",
     }

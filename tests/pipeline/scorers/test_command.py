@@ -116,6 +116,7 @@ def test_a_grouping_is_printed_alone(release, tmp_path, capsys):
     assert "[" in next(line for line in text.splitlines() if line.split()[:1] == ["object"])
 
 
+@pytest.mark.usefixtures("few_pairs_are_enough")
 def test_groups_that_are_named_are_printed_in_full(release, tmp_path, capsys):
     words = "--scores", "pairs", "--by", "category", "--bootstrap", 0
     run(release, write(tmp_path / "m.json", predictions()), *words)
