@@ -12,9 +12,9 @@ from pipeline.core.cli_app import new_app, refuse_options
 from pipeline.core.errors import run
 
 app = new_app()
-Folds = Annotated[int, Option(min=2, help="Folds of the cross-validation.")]
-Repetitions = Annotated[int, Option(min=50, help="Bootstrap samples of each interval.")]
-Seed = Annotated[int, Option(min=0, help="Of what is drawn by lot: folds, samples.")]
+Folds = Annotated[int, Option(min=2, max=100, help="Folds of the cross-validation.")]
+Repetitions = Annotated[int, Option(min=50, max=100_000, help="Bootstrap samples of each interval.")]
+Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="Of what is drawn by lot: folds, samples.")]
 Figures = Annotated[Path | None, Option(help="Write the figures there, JSON.")]
 # Their options are read by the scorers themselves, as in the wheel.
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -58,7 +58,7 @@ def leaderboard(
         Literal["auaf", "ff95", "facc", "auroc"],
         Option(help="The score that models are ordered and compared by."),
     ] = "auaf",
-    bootstrap: Annotated[int, Option(min=100, help="Draws of pictures for intervals.")] = 1000,
+    bootstrap: Annotated[int, Option(min=100, max=1_000_000, help="Draws of pictures for intervals.")] = 1000,
     seed: Seed = 0,
 ) -> None:
     """Show models in one table, with intervals and letters. Models that share a letter are not told apart."""
@@ -88,11 +88,19 @@ def baselines(
         list[str] | None,
         Option(help="A row of the papers, as often as wanted; all that can be made if not given."),
     ] = None,
-    seed: Annotated[list[int] | None, Option(min=0, help="As often as wanted; 0 if not given.")] = None,
-    epochs: Annotated[float, Option(min=0, help="Of the net that most others start from.")] = 5.0,
-    more_epochs: Annotated[float, Option(min=0, help="Of each net after it.")] = 2.0,
-    answers: Annotated[int, Option(min=2, help="The most frequent answers of train that nets know.")] = 1842,
-    check: Annotated[int, Option(min=2, help="Questions of val on which a checkpoint is tried.")] = 10_000,
+    seed: Annotated[
+        list[int] | None, Option(min=0, max=2**32 - 1, help="As often as wanted; 0 if not given.")
+    ] = None,
+    epochs: Annotated[
+        float, Option(min=0, max=100_000, help="Of the net that most others start from.")
+    ] = 5.0,
+    more_epochs: Annotated[float, Option(min=0, max=100_000, help="Of each net after it.")] = 2.0,
+    answers: Annotated[
+        int, Option(min=2, max=1_000_000, help="The most frequent answers of train that nets know.")
+    ] = 1842,
+    check: Annotated[
+        int, Option(min=2, max=1_000_000, help="Questions of val on which a checkpoint is tried.")
+    ] = 10_000,
     net: Annotated[
         Literal["match", "butd"], Option(help="match, or butd: attention without matches.")
     ] = "match",
@@ -116,16 +124,74 @@ def baselines(
 
 @app.command(epilog="Example: `rgqa audit data/release/sample/1.0.0 --json audit.json`")
 def audit(
-    benchmark: Annotated[Path, Argument(help="A release's folder, or a subset's JSON in RGQA's format.")],
-    folds: Folds = 5,
-    repetitions: Repetitions = 500,
-    seed: Seed = 0,
+    source: Annotated[
+        str,
+        Argument(
+            metavar="SOURCE",
+            help="A release, a file (JSON, JSONL, CSV, TSV, Parquet), or a folder or name of a data set for `datasets`.",
+        ),
+    ],
+    annotations: Annotated[
+        Path | None, Option(help="VQA v2: the annotations, if SOURCE has the questions only.")
+    ] = None,
+    config: Annotated[str | None, Option(help="Choose a configuration of a data set.")] = None,
+    split: Annotated[str | None, Option(help="Choose a split of a data set.")] = None,
+    text: Annotated[
+        str | None, Option(help="Name the column of the question, if the format is not known.")
+    ] = None,
+    label: Annotated[str | None, Option(help="Name the column of the label, which has two values.")] = None,
+    positive: Annotated[
+        str | None, Option(help="Name the value of --label that counts against all others.")
+    ] = None,
+    group: Annotated[str | None, Option(help="Name the column of the image.")] = None,
+    where: Annotated[
+        str | None, Option(metavar="COLUMN=VALUE", help="Use only rows with this value in this column.")
+    ] = None,
+    folds: Annotated[
+        int | None, Option(min=2, max=100, help="Folds of the cross-validation; a release's own, else 5.")
+    ] = None,
+    repetitions: Annotated[
+        int | None,
+        Option(min=50, max=100_000, help="Bootstrap replicates of each interval; a release's own, else 500."),
+    ] = None,
+    seed: Annotated[
+        int, Option(min=0, max=2**32 - 1, help="Seed of folds, replicates and permutations.")
+    ] = 0,
+    source_questions: Annotated[
+        Path | None,
+        Option(
+            help="The questions of the source (ingest/questions.jsonl), for attackers that have read them."
+        ),
+    ] = None,
+    balance: Annotated[
+        Path | None, Option(help="Write the largest balanced subset there, in the format of SOURCE.")
+    ] = None,
     json: Figures = None,
+    page: Annotated[Path | None, Option(help="Write one HTML page there.")] = None,
 ) -> None:
-    """Tell what a benchmark gives away to who sees only the text."""
-    from pipeline.commands.audit_release import audit_release
+    """Measure how well the label can be predicted from the question text alone. docs/audit.md has the formats."""
+    from pipeline.commands.audit import AuditOptions, audit
+    from pipeline.labelled_sets.read_set import Columns
 
-    run(lambda: audit_release(benchmark, folds, repetitions, seed, json))
+    column, equals, value = (where or "").partition("=")
+    if where and not equals:
+        raise typer.BadParameter("wanted COLUMN=VALUE", param_hint="--where")
+    columns = Columns(text, label, group, positive, (column, value) if where else None)
+    options = AuditOptions(
+        source,
+        annotations,
+        config,
+        split,
+        columns,
+        folds,
+        repetitions,
+        seed,
+        source_questions,
+        balance,
+        json,
+        page,
+    )
+    run(lambda: audit(options))
 
 
 @app.command(epilog="Example: `rgqa look 00095300 --model rp --out look.html`")
@@ -142,7 +208,7 @@ def look(
         Path | None, Option(help="Write grids there, for `rgqa score --extra attention=FILE`.")
     ] = None,
     method: Annotated[str, Option(help="Of the grids: attention, grad-cam, detections, rollout ...")] = "",
-    seed: Annotated[int, Option(min=0, help="Of the row's nets.")] = 0,
+    seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Of the row's nets.")] = 0,
     of: Annotated[
         Path | None, Option(help="Release or file of questions; this version's if not given.")
     ] = None,
@@ -163,42 +229,12 @@ def look(
     run(lambda: look(options))
 
 
-@app.command(epilog="Example: `rgqa leaks coco_pope_popular.json --page leaks.html`")
-def leaks(
-    source: Annotated[
-        str,
-        Argument(metavar="FILE", help="JSON, JSONL, CSV, TSV or Parquet, or a data set's name or folder."),
-    ],
-    annotations: Annotated[
-        Path | None, Option(help="VQA's annotations, if FILE has the questions alone.")
-    ] = None,
-    config: Annotated[str | None, Option(help="Of a data set by name.")] = None,
-    split: Annotated[str | None, Option(help="Of a data set by name.")] = None,
-    text: Annotated[str | None, Option(help="Column of the text, if the form is not known.")] = None,
-    label: Annotated[str | None, Option(help="Column of the label: two values.")] = None,
-    positive: Annotated[str | None, Option(help="The label's value that counts against all others.")] = None,
-    group: Annotated[str | None, Option(help="Column of the picture.")] = None,
-    where: Annotated[
-        str | None, Option(metavar="COLUMN=VALUE", help="Only rows with this value in this column.")
-    ] = None,
-    folds: Folds = 5,
-    repetitions: Repetitions = 500,
-    seed: Seed = 0,
-    balance: Annotated[
-        Path | None, Option(help="Write the largest part whose margins are even there, in FILE's form.")
-    ] = None,
-    json: Figures = None,
-    page: Annotated[Path | None, Option(help="Write one page there, HTML.")] = None,
-) -> None:
-    """Tell what anybody's set gives away without its pictures. docs/leaks.md has the forms it may have."""
-    from pipeline.commands.leaks import LeakOptions, leaks
-    from pipeline.leaks.leak_figures import LeakParams
-    from pipeline.leaks.read_set import Columns
+@app.command("leaks", hidden=True, add_help_option=False, context_settings=PASSED_ON)
+def leaks() -> None:
+    """Say that this command is now `rgqa audit`."""
+    from pipeline.core.errors import UserError
 
-    column, equals, value = (where or "").partition("=")
-    if where and not equals:
-        raise typer.BadParameter("wanted COLUMN=VALUE", param_hint="--where")
-    columns = Columns(text, label, group, positive, (column, value) if where else None)
-    params = LeakParams(folds, repetitions, seed)
-    options = LeakOptions(source, annotations, config, split, columns, params, balance, json, page)
-    run(lambda: leaks(options))
+    def moved() -> None:
+        raise UserError("rgqa leaks: this command is now `rgqa audit`, with the same options; docs/audit.md")
+
+    run(moved)

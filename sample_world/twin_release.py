@@ -27,7 +27,7 @@ from pipeline.core.errors import UserError
 from pipeline.core.files import replacing, sha256_file, write_json, write_jsonl, write_text
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
-from pipeline.core.randomness import generator, lot
+from pipeline.core.randomness import lot
 from pipeline.core.records import Item, Judgement, Picture, Record, candidate_id
 from pipeline.core.release_params import Licence, ReleaseParams
 from pipeline.encoders.clip import Encoder
@@ -253,7 +253,8 @@ def _report(mark: str, made: Sequence[Twins], vectors: dict[str, np.ndarray]) ->
     their looks and what carries them. Folds are by scene, so that both pictures of one are on one side."""
     worlds = [(world, both, at) for both in made for at, world in enumerate(both.scenes.worlds)]
     labels = np.array([at != both.scenes.laid_out for _, both, at in worlds], int)
-    folds = Folds(labels, np.repeat(np.arange(len(made)), 2), AUDIT.folds, AUDIT.seed)
+    scenes = np.array([scene.picture_id for both in made for scene in both.truths[:1]], object).repeat(2)
+    folds = Folds(labels, scenes, AUDIT.folds, AUDIT.seed)
     listed = [
         Counter(
             word
@@ -269,9 +270,8 @@ def _report(mark: str, made: Sequence[Twins], vectors: dict[str, np.ndarray]) ->
     ]
     words = sorted(set().union(*listed))
     things = np.array([[row[word] for word in words] for row in listed], float)
-    rng = generator(AUDIT.seed, "twins")
     by_vector, by_things = (
-        attack(by_vectors(table, folds), folds, AUDIT.repetitions, rng)
+        attack(by_vectors(table, folds), folds, AUDIT.repetitions)
         for table in (np.array([vectors[world.picture_id] for world, _, _ in worlds]), things)
     )
     return TwinReport(

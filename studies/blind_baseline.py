@@ -1,12 +1,8 @@
-"""`rgqa study blind-baseline`: what models that see only the text can tell of perturbed questions, before anybody has
-judged one.
+"""`rgqa study blind-baseline`: how well a text-only model predicts which questions are edited, before anybody has judged one.
 
-Every screened PT candidate of the data set in use stands beside the question that it was made from, one original for
-each: those that `balance` would keep for their words, all of them, and those of the paper's rules on the same questions.
-An attacker guesses which of all these texts are edited. Needs `dvc repro screen tag`.
-
-max(AUROC, 1 - AUROC) with a 95 % interval over resampled groups; an edited question, its original and all rows of the
-same text are one group, and a group is never on both sides of a fold.
+Every screened PT candidate of the data set in use is paired with the question that it was made from: the candidates that `balance`
+would keep for their words, all of them, and those of the paper's rules on the same questions. The attackers are those of the
+text-only audit (`pipeline.auditing.text_audit`), in its folds by text. Needs `dvc repro screen tag`.
 """
 
 from __future__ import annotations
@@ -17,11 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.auditing.attackers import UNLEARNED, Attack, Folds, attack, text_groups
+from pipeline.auditing.attackers import Attack, attack
 from pipeline.auditing.audit_page import reached
 from pipeline.auditing.known_questions import KnownQuestions, known_questions
-from pipeline.auditing.text_attackers import TEXT_ATTACKERS, TOLD_APART, Attacker
+from pipeline.auditing.labelled_rows import LabelledRows
+from pipeline.auditing.text_attackers import REPORT_ONLY_ATTACKERS, TEXT_ATTACKERS, Attacker
+from pipeline.auditing.text_audit import AuditSettings, attack_texts, folds_of
 from pipeline.balancing.balance_subset import BalanceParams
+from pipeline.balancing.even_words import even
 from pipeline.core.files import write_json
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
@@ -30,8 +29,8 @@ from pipeline.core.randomness import generator
 from pipeline.core.records import Candidate, Picture, Question, Record, Screened, Subset, Tagged
 from pipeline.perturbing.perturb_picture import perturb_by_the_paper
 from pipeline.screening.screen_rules import pass_conflict_filter
-from studies.telling_words import SUBSETS, balanced
 
+SUBSETS: tuple[Subset, ...] = ("pt-easy", "pt-hard")
 OURS, ALL, PAPER = "ours, balanced", "ours, all candidates", "the paper's"
 LIMITS = {OURS: 0.58, ALL: 0.62}  # on the worst attacker, before anybody has judged
 
@@ -103,37 +102,55 @@ def baseline(
     seed: int,
     most: int,
     known: KnownQuestions | None = None,
-    attackers: Mapping[str, Attacker] = TEXT_ATTACKERS | TOLD_APART,
+    more: Mapping[str, Attacker] | None = None,
 ) -> Baseline:
     """Attack one subset's candidates.
 
     Args:
         folds: of the cross-validation. repetitions: bootstrap samples of each interval.
         most: pairs to be tried; of more, so many are drawn by lot.
-        known: the source's questions, if attackers know them. attackers: name -> what guesses.
+        known: the source's questions, if attackers know them. more: attackers beside those of the audit, by name.
     """
     rng = generator(seed, "blind baseline")
     rows = sorted(candidates, key=lambda candidate: candidate.candidate_id)
     tried = [rows[i] for i in sorted(rng.permutation(len(rows))[:most])]
     texts = [text for row in tried for text in (questions[row.question_id].text, row.text)]
-    groups = text_groups(texts, [row.question_id for row in tried for _ in range(2)])
-    parts = Folds(np.tile([0, 1], len(tried)), groups, folds, seed, known)
-    attacks = {
-        name: attack(guess(texts, parts), parts, repetitions, rng, name not in UNLEARNED)
-        for name, guess in attackers.items()
-    }
+    asked = [row.question_id for row in tried for _ in range(2)]
+    paired = LabelledRows(
+        texts=texts, labels=np.tile([0, 1], len(tried)), source_ids=asked
+    ).in_canonical_order()
+    settings = AuditSettings(folds, repetitions, seed)
+    audited = attack_texts(paired, ["text"], settings, known)
+    attacks = dict(audited.attacks["text"])
+    for name, guess in (more or {}).items():
+        parts = folds_of(paired, "text", settings, known)
+        scores = np.full(len(paired), np.nan) if audited.too_small else guess(paired.texts, parts)
+        attacks[name] = attack(scores, parts, repetitions)
     return Baseline(questions=len(questions), candidates=len(rows), pairs=len(tried), attacks=attacks)
+
+
+def balanced(
+    candidates: Sequence[Candidate], questions: Mapping[str, Question], p: BalanceParams
+) -> list[Candidate]:
+    """The candidates of one subset that `balance` would keep for their words, if all of them were verified."""
+    if not candidates:
+        return []
+    rng = generator(p.seed, "balance words", candidates[0].subset)
+    pairs = [(questions[row.question_id].text, row.text) for row in candidates]
+    gone = even(pairs, p.word_slack, p.most_uneven, rng)
+    return [row for place, row in enumerate(candidates) if place not in gone]
 
 
 def table(baselines: Mapping[str, Mapping[Subset, Baseline]]) -> str:
     """All figures (rules -> subset -> baseline) as a table in Markdown."""
-    rows = [["subset", "rules", "pairs", *TEXT_ATTACKERS, "worst", "limit", *TOLD_APART]]
+    rows = [["subset", "rules", "pairs", *TEXT_ATTACKERS, "worst", "limit", *REPORT_ONLY_ATTACKERS]]
     rows += [["---"] * len(rows[0])]
     for subset in SUBSETS:
         for rules, by_subset in baselines.items():
             row = by_subset[subset]
             held, apart = (
-                [reached(row.attacks[name], 3) for name in names] for names in (TEXT_ATTACKERS, TOLD_APART)
+                [reached(row.attacks[name], 3) for name in names]
+                for names in (TEXT_ATTACKERS, REPORT_ONLY_ATTACKERS)
             )
             own_limit = f"{LIMITS[rules]:.2f}" if rules in LIMITS else ""
             rows.append([subset, rules, f"{row.pairs:,}", *held, f"{row.worst:.3f}", own_limit, *apart])

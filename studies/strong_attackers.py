@@ -26,13 +26,19 @@ WITHIN = 0.03  # of the audit's best attacker on the paper's data, or it is too 
 def attackers(folds: int, repetitions: int, seed: int, most: int, init: Path | None, out: Path | None) -> str:
     """The table of the data set in use; see `baseline` for the numbers, `transformer` for `init`."""
     questions, known, ruled = ruled_rows(seed)
-    tried = TEXT_ATTACKERS | {TRANSFORMER: partial(transformer, init=init)}
     found: dict[str, dict[Subset, Baseline]] = {rules: {} for rules in ruled}
     cells: list[tuple[str, Subset]] = [(rules, subset) for rules in ruled for subset in ruled[rules]]
     for rules, subset in track(cells, "attackers", unit="set of rows"):
         rows = ruled[rules][subset]
         found[rules][subset] = baseline(
-            rows, questions, folds, repetitions, seed, most, known, attackers=tried
+            rows,
+            questions,
+            folds,
+            repetitions,
+            seed,
+            most,
+            known,
+            more={TRANSFORMER: partial(transformer, init=init)},
         )
     if out:
         write_json(out, {"rules": found, "within": WITHIN})

@@ -1,12 +1,15 @@
-"""Attackers guess AQ or UQ from less than they should need. A benchmark that they solve measures little.
+"""Predict the label from less than a model should need, by grouped cross-validation: folds, scores, AUROC and its interval.
 
-Every attacker is scored out of fold; rows of one group are never on both sides. AUROC is reported as max(a, 1 - a):
-an attacker that is reliably wrong has found the label all the same.
+An attacker never learns from a row of the group that it predicts. An AUROC below 0.5 is shown as 1 - AUROC: an attacker that is
+reliably wrong has found the label all the same.
 
-Groups are resampled for the intervals, and scores stay as they are: that is one course of learning. Whoever compares sets wants
-to know what another sample of the same kind would give, so the interval of an attacker that learns is widened for what learning
-adds, by Nadeau and Bengio (2003, Inference for the generalization error, Machine Learning 52, equation 9): with k folds the
-variance is (1 + k / (k - 1)) times that of independent folds, which for 5 folds makes the interval 1.5 times as wide.
+Folds and scores depend on the content of the rows and on the seed, never on their order or on the file that they came in. So the
+same attacker has the same figure for the same rows, whoever audits them.
+
+The interval resamples groups and leaves the scores as they are, which covers one training run only. What another sample of the
+same kind would give varies more, so the interval of an attacker that learns is widened (Nadeau and Bengio, 2003, Inference for
+the generalization error, Machine Learning 52, equation 9): with k folds the variance is (1 + k / (k - 1)) times that of
+independent folds, which for 5 folds makes the interval 1.5 times as wide.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -22,36 +26,46 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from pipeline.auditing.known_questions import KnownQuestions
 from pipeline.core.records import Record
 from pipeline.scorers import auroc
-from pipeline.scorers.sweep import area, ranking
+from pipeline.scorers.bootstrap import bootstrap, cluster_auroc, number_clusters, percentile_interval
 
 UNLEARNED = ("length", "verbatim", "CLIP score")  # attackers that learn nothing
 
 
 class Attack(Record):
-    """AUROC of one attacker, max(a, 1 - a), with a 95 % bootstrap interval over groups, widened for what learning adds; null if
-    not applicable."""
+    """What one attacker reaches.
+
+    Attributes:
+        auroc: AUROC, or 1 - AUROC if it is below 0.5; null if the attacker does not apply.
+        low, high: The ends of its 95 % bootstrap interval over groups, widened for what learning adds.
+        groups: How many groups were resampled.
+        below_half: Whether the AUROC is below 0.5, so that 1 - AUROC is shown.
+    """
 
     auroc: float | None
     low: float | None
     high: float | None
     groups: int
+    below_half: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Folds:
-    """What an attacker is to guess, and from which rows it may learn for it.
+    """What an attacker predicts, and which rows it may learn from.
+
+    A group's fold depends on the names and sizes of the groups and on the seed alone.
 
     Attributes:
-        labels: [n], 1 = UQ, 0 = AQ. groups: [n]; the rows of a group are all in one fold.
-        count: of the folds. seed: of their draw.
-        known: the source's questions, for attackers that have read them; None: nobody has.
+        labels: [n], 1 = UQ, 0 = AQ.
+        groups: [n] names made from the content of the rows; the rows of a group are all in one fold.
+        count: How many folds.
+        seed: Decides which groups share a fold.
+        known: The source's questions, for attackers that have read them; None if they are not available.
     """
 
     labels: np.ndarray
@@ -61,11 +75,23 @@ class Folds:
     known: KnownQuestions | None = None
 
     def splits(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Per fold the rows to learn from and the rows to guess; none if there are fewer groups than folds."""
-        if len(np.unique(self.groups)) < self.count:
+        """Assign groups to folds, the largest first, each to the fold with the fewest rows; groups of one size are in an order
+        that the seed shuffles.
+
+        Returns:
+            For each fold the rows to learn from and the rows to predict; nothing if there are fewer groups than folds.
+        """
+        names = [str(name) for name in self.groups.tolist()]
+        count, (group,) = number_clusters([names])
+        if count < self.count:
             return []
-        folds = GroupKFold(self.count, shuffle=True, random_state=self.seed)
-        return list(folds.split(self.labels, groups=self.groups))
+        sizes, order = np.bincount(group), content_order(dict.fromkeys(names), self.seed)
+        rows, fold = [0] * self.count, np.empty(count, int)
+        for i in order[np.argsort(-sizes[order], kind="stable")].tolist():
+            fold[i] = least = rows.index(min(rows))
+            rows[least] += int(sizes[i])
+        of_row = fold[group]
+        return [(np.flatnonzero(of_row != k), np.flatnonzero(of_row == k)) for k in range(self.count)]
 
     def scores(self, features: Any, classifier: Any) -> np.ndarray:
         """Scores [n] by copies of a classifier of scikit-learn for rows that they did not see, nor any of their group;
@@ -91,17 +117,30 @@ class Folds:
 
 
 def text_groups(texts: Sequence[str], question_ids: Sequence[str]) -> np.ndarray:
-    """A group [n] for each row, for attackers that see the text: rows with the same text are together, and so are an
-    edited question and its original (who had seen one of them would know the other).
+    """Group rows for attackers that see the text: rows with the same text are together, and so are an edited question and its
+    original, since one of them gives the other away.
 
     Args:
-        texts: [n]. question_ids: [n] of the original.
+        texts: [n].
+        question_ids: [n], the source question of each row.
+
+    Returns:
+        The name of each row's group, [n]: a hash of the first of its texts in sorted order.
+
+    >>> first, second, third = text_groups(["Is it red?", "Is it blue?", "Why?"], ["1", "1", "2"])
+    >>> first == second, first == third
+    (True, False)
     """
     keys = [f"question {key}" for key in question_ids] + [f"text {text}" for text in texts]
     names, places = np.unique(np.array(keys, object), return_inverse=True)
     asked, of_text = places[: len(texts)], places[len(texts) :]
     links = coo_array((np.ones(len(texts)), (asked, of_text)), shape=(len(names), len(names)))
-    return connected_components(links, directed=False)[1][of_text]
+    group = connected_components(links, directed=False)[1][of_text]
+    # np.unique sorts the names, so the lowest number of a text in a group is that of its first text.
+    first = np.full(group.max(initial=-1) + 1, len(names))
+    np.minimum.at(first, group, of_text)
+    hashes = {i: sha256(str(names[i]).encode()).hexdigest()[:16] for i in first.tolist()}
+    return np.array([hashes[i] for i in first[group].tolist()], object)
 
 
 def word_ngrams(texts: Sequence[str], folds: Folds) -> np.ndarray:
@@ -131,33 +170,40 @@ def learning(folds: int) -> float:
 
 
 def attack(
-    scores: np.ndarray, folds: Folds, repetitions: int, rng: np.random.Generator, learned: bool = True
+    scores: np.ndarray, folds: Folds, repetitions: int, *, learned: bool = True, signed: bool = True
 ) -> Attack:
-    """Two-sided AUROC of an attacker's scores [n], with an interval over resampled groups.
+    """Measure what an attacker's scores reach.
 
     Args:
-        learned: whether the attacker learns, so that its interval is widened for that.
+        scores: [n], without NaN if the attacker applies.
+        folds: The labels and groups that the scores were made with.
+        repetitions: Bootstrap replicates of the interval.
+        learned: Whether the attacker learns, so that its interval is widened for that.
+        signed: Whether a high score stands for the label 1; else an AUROC below 0.5 is nothing to remark on.
+
+    Returns:
+        Its two-sided AUROC, with an interval over resampled groups.
     """
-    names, group = np.unique(folds.groups, return_inverse=True)
+    count, (group,) = number_clusters([[str(name) for name in folds.groups.tolist()]])
     positive = folds.labels == 1
     if len(np.unique(positive)) < 2 or np.isnan(scores).any():
-        return Attack(auroc=None, low=None, high=None, groups=len(names))
+        return Attack(auroc=None, low=None, high=None, groups=count)
     plain = auroc(scores, positive)
-    # One after the other: of 100,000 groups all at once would take 0.4 GB.
-    chances = np.full(len(names), 1 / len(names))
-    draws = (rng.multinomial(len(names), chances) for _ in range(repetitions))
-    samples = aurocs_of_resampled(scores, positive, draws, group)
+    samples = bootstrap(
+        cluster_auroc(scores, positive, group), count, repetitions, folds.seed, num_rows=len(scores)
+    )
     reached = max(plain, 1 - plain)
-    ends = np.nanquantile(1 - samples if plain < 0.5 else samples, [0.025, 0.975])
+    ends = np.array(percentile_interval(1 - samples if plain < 0.5 else samples))
     times = learning(folds.count) if learned else 1.0
     low, high = np.clip(reached + times * (ends - reached), 0, 1).round(4).tolist()
-    return Attack(auroc=round(reached, 4), low=low, high=high, groups=len(names))
+    if math.isnan(low):
+        low = high = None
+    return Attack(
+        auroc=round(reached, 4), low=low, high=high, groups=count, below_half=signed and round(plain, 4) < 0.5
+    )
 
 
-def aurocs_of_resampled(
-    scores: np.ndarray, positive: np.ndarray, draws: Iterable[np.ndarray], group: np.ndarray
-) -> np.ndarray:
-    """AUROC [r] of rows [n] whose groups [n] occur `draws` (r of them, [g]) times, without repeating rows; ties counted half."""
-    by = ranking(scores, positive, positive)
-    sweeps = (by.sweep(drawn[group[by.rows]]) for drawn in draws)
-    return np.array([area(swept, of_all=True) for swept in sweeps])
+def content_order(names: Iterable[str], seed: int) -> np.ndarray:
+    """An order of names that is random, but the same for the same names and seed: by their SHA-256."""
+    digests = [sha256(f"{seed}\x1f{name}".encode()).digest() for name in names]
+    return np.array(sorted(range(len(digests)), key=digests.__getitem__), int)

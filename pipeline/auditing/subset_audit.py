@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -13,16 +12,20 @@ import msgspec
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from pipeline.auditing.attackers import UNLEARNED, Attack, Folds, attack, by_vectors, text_groups
+from pipeline.auditing.attackers import UNLEARNED, Attack, Folds, attack, by_vectors
 from pipeline.auditing.judge_agreement import Agreement
 from pipeline.auditing.known_questions import KnownQuestions
+from pipeline.auditing.labelled_rows import LabelledRows
 from pipeline.auditing.margins import Margin, margin
+from pipeline.auditing.permutation_test import MaxTest
 from pipeline.auditing.reliability import Reliability
 from pipeline.auditing.screen_check import Screening
-from pipeline.auditing.text_attackers import TEXT_ATTACKERS, TOLD_APART
+from pipeline.auditing.text_attackers import TEXT_ATTACKERS, UNSIGNED
+from pipeline.auditing.text_audit import AuditSettings, attack_texts
 from pipeline.core.engine import ordered_map, threads
-from pipeline.core.files import read_jsonl
-from pipeline.core.params import Params
+from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.params import FoldCount, Params, Repetitions, Seed
+from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import SUBSETS, Item, Record, Subset
@@ -37,17 +40,20 @@ class AuditParams(Params):
     """Parameters of the audit.
 
     Attributes:
-        limits: per subset, the highest text-only AUROC, max(a, 1 - a), without a warning (the project's own limits:
-            0.55 for CLIP subsets, 0.58 for PT subsets; RGQA's released CLIP-Easy has 0.90).
-        foreign: other pictures, drawn by lot, at which the judge tries each question of the source.
-        folds: of every attacker. repetitions: bootstrap samples of every interval. seed: of folds and samples.
+        limits: Per subset, the highest text-only AUROC (or 1 - AUROC) without a warning. These are the project's own: 0.55 for
+            CLIP subsets, 0.58 for PT subsets; RGQA's released CLIP-Easy has 0.90.
+        foreign: Other images, chosen at random, at which the judge tries each question of the source.
+        folds: Folds of every attacker.
+        repetitions: Bootstrap replicates of every interval.
+        seed: Seed of the judge's trials and of the models behind `smallest_auaf_difference`. Attackers have a seed that never
+            changes (`AuditSettings`), so that a release audited elsewhere has the same figures.
     """
 
     limits: dict[Subset, Annotated[float, msgspec.Meta(ge=0.5, le=1)]]
-    foreign: Annotated[int, msgspec.Meta(ge=0)] = 2
-    folds: Annotated[int, msgspec.Meta(ge=2)] = 5
-    repetitions: Annotated[int, msgspec.Meta(ge=50)] = 500
-    seed: int = 0
+    foreign: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 2
+    folds: FoldCount = 5
+    repetitions: Repetitions = 500
+    seed: Seed = 0
 
 
 class Histograms(Record):
@@ -70,13 +76,22 @@ class Histograms(Record):
 
 
 class SubsetAudit(Record):
-    """All figures of one subset. Attacks are named by what the attacker sees."""
+    """All figures of one subset.
+
+    Attributes:
+        attacks: What each attacker reaches: those of the text-only audit in folds by text (`text_audit`), then "picture" and "CLIP
+            score" in folds by image.
+        text_test: The permutation test of the maximum over attackers that see only the text; null if the subset is too small.
+        too_small: Why no attacker was tried; empty if the subset is large enough.
+    """
 
     uqs: int
     aqs: int
     text_margin: Margin
     picture_margin: Margin
     attacks: dict[str, Attack]
+    text_test: MaxTest | None
+    too_small: str
     clip_overlap: float | None
     clip_distance: float | None
     smallest_auaf_difference: float
@@ -89,45 +104,52 @@ class SubsetAudit(Record):
 
 
 class AuditReport(Record):
-    """audit.json. `paper_rules`: the same figures under the paper's rules, {} without a complete truth; `yields`: the
-    report of each stage; `table`: of the attackers, in Markdown, for the card."""
+    """audit.json.
+
+    Attributes:
+        yields: The report of each stage.
+        source_questions_sha256: SHA-256 of ingest/questions.jsonl, which "other questions" and "verbatim" have read. Whoever audits
+            the release elsewhere needs the same file for the same figures of these two.
+        table: The attackers, in Markdown, for the card.
+    """
 
     subsets: dict[Subset, SubsetAudit]
-    paper_rules: dict[Subset, SubsetAudit]
     yields: dict[str, Any] = msgspec.field(name="yield")
     screen_against_truth: dict[Subset, Screening]
     estimates_against_truth: dict[Subset | Literal["all"], Reliability]
     judge_against_source: Agreement
     warnings: list[str]
     table: str
+    source_questions_sha256: str = ""
 
 
 def audit_items(
-    files: Sequence[Path],
+    items: Path,
     pictures: Mapping[str, np.ndarray],
     p: AuditParams,
     known: KnownQuestions | None = None,
-) -> list[dict[Subset, SubsetAudit]]:
-    """Audit each subset that has items, of each of several files of items: as many at a time as there are cores, and no more
-    than come to AT_ONCE items.
+) -> dict[Subset, SubsetAudit]:
+    """Audit each subset of a file of items: as many subsets at a time as there are cores, and no more than come to AT_ONCE items.
 
     Args:
-        pictures: vectors [d] by id. known: the source's questions, if attackers know them.
+        items: JSON Lines of `Item`.
+        pictures: Vectors [d] by image id.
+        known: The source's questions, if attackers know them.
+
+    Returns:
+        The figures of each subset that has items.
     """
-    there = [Counter(row.subset for row in read_jsonl(path, _OfSubset)) for path in files]
-    present: list[tuple[Path, Subset]] = [
-        (path, subset)
-        for path, counts in zip(files, there, strict=True)
-        for subset in SUBSETS
-        if subset in counts
-    ]
-    largest = max(chain.from_iterable(counts.values() for counts in there), default=1)
-    side_by_side = max(1, min(threads(), len(present), AT_ONCE // largest))
-    results = ordered_map(_audit, present, partial(_Known, pictures, p, known), side_by_side, 1)
-    audits = dict(zip(present, track(results, "audit", len(present), "subset"), strict=True))
-    return [
-        {subset: audits[path, subset] for subset in SUBSETS if (path, subset) in audits} for path in files
-    ]
+    counts = Counter(row.subset for row in read_jsonl(items, _OfSubset))
+    present: list[Subset] = [subset for subset in SUBSETS if subset in counts]
+    side_by_side = max(1, min(threads(), len(present), AT_ONCE // max(counts.values(), default=1)))
+    results = ordered_map(_audit, present, partial(_Known, items, pictures, p, known), side_by_side, 1)
+    return dict(zip(present, track(results, "audit", len(present), "subset"), strict=True))
+
+
+def image_vectors(folders: Folders) -> dict[str, np.ndarray]:
+    """The CLIP vector [d] of each image by its id, as stage `embed` wrote them."""
+    ids = read_json(folders.stage("embed") / "picture_ids.json", list[str])
+    return dict(zip(ids, np.load(folders.stage("embed") / "pictures.npy"), strict=True))
 
 
 class _OfSubset(msgspec.Struct):
@@ -139,18 +161,18 @@ class _OfSubset(msgspec.Struct):
 class _Known(NamedTuple):
     """What every subset is audited with."""
 
+    items: Path
     pictures: Mapping[str, np.ndarray]
     params: AuditParams
     known: KnownQuestions | None
 
 
-def _audit(own: _Known, of: tuple[Path, Subset]) -> SubsetAudit:
-    path, subset = of
+def _audit(own: _Known, subset: Subset) -> SubsetAudit:
     # Read here, so that no process holds more than one subset; what no figure tells of is left out.
-    rows = (row for row in read_jsonl(path, Item) if row.subset == subset)
+    rows = (row for row in read_jsonl(own.items, Item) if row.subset == subset)
     items = [msgspec.structs.replace(row, verdict_ids=(), paired_because="") for row in rows]
     with threadpool_limits(1):  # processes work side by side, and sums do not depend on their number
-        return audit_subset(items, *own)
+        return audit_subset(items, own.pictures, own.params, own.known)
 
 
 def audit_subset(
@@ -162,17 +184,18 @@ def audit_subset(
     """Audit the items of one subset."""
     rng = generator(p.seed, "audit", items[0].subset)
     uqs, aqs = ([item for item in items if item.unanswerable == kind] for kind in (True, False))
-    attacks = {
-        name: attack(scores, folds, p.repetitions, rng, name not in UNLEARNED)
-        for name, (scores, folds) in _guesses(items, pictures, p, known).items()
-    }
+    texts = attack_texts(
+        rows_of(items).in_canonical_order(), ["text"], AuditSettings(p.folds, p.repetitions), known
+    )
     clip = histograms(*([item.score for item in kind if item.score is not None] for kind in (aqs, uqs)))
     return SubsetAudit(
         uqs=len(uqs),
         aqs=len(aqs),
         text_margin=margin(items, lambda item: item.text),
         picture_margin=margin(items, lambda item: item.picture_id),
-        attacks=attacks,
+        attacks={**texts.attacks["text"], **_image_attacks(items, pictures, p, bool(texts.too_small))},
+        text_test=texts.tests["text"],
+        too_small=texts.too_small,
         clip_overlap=clip and clip.area,
         clip_distance=clip and clip.distance,
         smallest_auaf_difference=smallest_auaf_difference(
@@ -190,32 +213,48 @@ def audit_subset(
     )
 
 
-def _guesses(
-    items: Sequence[Item], pictures: Mapping[str, np.ndarray], p: AuditParams, known: KnownQuestions | None
-) -> dict[str, tuple[np.ndarray, Folds]]:
-    """Name of each attacker, in the order of the tables -> its scores [n], and the folds they were made in."""
-    labels = np.array([item.unanswerable for item in items], int)
-    texts = [item.text for item in items]
-    groups = text_groups(texts, [item.question_id for item in items])
-    by_text = Folds(labels, groups, p.folds, p.seed, known)
-    by_picture = Folds(labels, np.array([item.picture_id for item in items]), p.folds, p.seed)
-    scores = [np.nan if item.score is None else item.score for item in items]
-    by_vector = by_vectors(np.array([pictures[item.picture_id] for item in items]), by_picture)
+def rows_of(items: Sequence[Item]) -> LabelledRows:
+    """The items as the text-only audit takes them; UQs have the label 1."""
+    return LabelledRows(
+        texts=[item.text for item in items],
+        labels=np.array([item.unanswerable for item in items], int),
+        images=[item.picture_id for item in items],
+        source_ids=[item.question_id for item in items],
+    )
+
+
+def _image_attacks(
+    items: Sequence[Item], pictures: Mapping[str, np.ndarray], p: AuditParams, too_small: bool
+) -> dict[str, Attack]:
+    """What attackers reach that see only the image, or only the CLIP score; nothing on a subset that is too small."""
+    ordered = sorted(items, key=lambda item: (item.picture_id, item.item_id))
+    labels = np.array([item.unanswerable for item in ordered], int)
+    folds = Folds(
+        labels, np.array([item.picture_id for item in ordered], object), p.folds, AuditSettings().seed
+    )
+    nothing = np.full(len(ordered), np.nan)
+    scores = {
+        "picture": nothing
+        if too_small
+        else by_vectors(np.array([pictures[item.picture_id] for item in ordered]), folds),
+        "CLIP score": nothing
+        if too_small
+        else np.array([np.nan if item.score is None else item.score for item in ordered], float),
+    }
     return {
-        **{name: (guess(texts, by_text), by_text) for name, guess in (TEXT_ATTACKERS | TOLD_APART).items()},
-        "picture": (by_vector, by_picture),
-        "CLIP score": (np.array(scores, float), by_picture),
+        name: attack(of, folds, p.repetitions, learned=name not in UNLEARNED, signed=name not in UNSIGNED)
+        for name, of in scores.items()
     }
 
 
 def warnings(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[Subset, float]) -> list[str]:
-    """One line for each subset that text-only attackers could not be tried on, and for each limit that one is over."""
+    """One line for each subset that is too small to be audited, and for each limit that an attacker exceeds."""
     return [
-        f"{subset}: nobody tried to tell UQ from AQ by the text: fewer different texts than folds, or of one kind alone."
+        f"{subset}: too small to measure what the text gives away: {audit.too_small}."
         for subset, audit in subsets.items()
-        if audit.attacks[next(iter(TEXT_ATTACKERS))].auroc is None
+        if audit.too_small
     ] + [
-        f"{subset}: a model that sees only the text ({attacker}) tells UQ from AQ with AUROC {reached:.2f}; the limit is {limits[subset]:.2f}."
+        f"{subset}: a text-only model ({attacker}) predicts the label with AUROC {reached:.2f}; the limit is {limits[subset]:.2f}."
         for subset, audit in subsets.items()
         for attacker in TEXT_ATTACKERS
         if (reached := audit.attacks[attacker].auroc) is not None and reached > limits.get(subset, 1.0)

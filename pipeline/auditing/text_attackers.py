@@ -21,7 +21,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from pipeline.auditing.attackers import Folds, word_ngrams, word_tfidf
+from pipeline.auditing.attackers import UNLEARNED, Folds, word_ngrams, word_tfidf
 from pipeline.auditing.known_questions import word_pairs
 from pipeline.auditing.ngram_model import NgramModel, words_of
 
@@ -42,12 +42,12 @@ def character_ngrams(texts: Sequence[str], folds: Folds) -> np.ndarray:
 def pairs_of_words(texts: Sequence[str], folds: Folds) -> np.ndarray:
     """Words and all pairs of words, however far apart, with logistic regression: it learns what goes with what
     ("fence ... wearing")."""
-    return folds.scores(_pairs(tuple(texts)), LogisticRegression(C=0.3, max_iter=500))
+    return folds.scores(word_pair_features(tuple(texts)), LogisticRegression(C=0.3, max_iter=500))
 
 
 def pairs_of_words_bayes(texts: Sequence[str], folds: Folds) -> np.ndarray:
     """The same features with naive Bayes, which weighs even what it saw once."""
-    return folds.scores(_pairs(tuple(texts)), MultinomialNB(alpha=0.3))
+    return folds.scores(word_pair_features(tuple(texts)), MultinomialNB(alpha=0.3))
 
 
 def likelihood(texts: Sequence[str], folds: Folds) -> np.ndarray:
@@ -63,8 +63,7 @@ def likelihood(texts: Sequence[str], folds: Folds) -> np.ndarray:
 
 def first_words(texts: Sequence[str], folds: Folds) -> np.ndarray:
     """The first one, two and three words, each start a feature, with logistic regression."""
-    starts = ({" ".join(text.lower().split()[:n]): 1 for n in (1, 2, 3)} for text in texts)
-    return folds.scores(DictVectorizer().fit_transform(starts), LogisticRegression(max_iter=500))
+    return folds.scores(start_features(texts), LogisticRegression(max_iter=500))
 
 
 def other_questions(texts: Sequence[str], folds: Folds) -> np.ndarray:
@@ -94,7 +93,7 @@ def verbatim(texts: Sequence[str], folds: Folds) -> np.ndarray:
 
 
 Attacker = Callable[[Sequence[str], Folds], np.ndarray]
-# Those that the audit holds against `limits`, in the order of its tables.
+# The attackers that the audit compares with its limits, in the order of its tables.
 TEXT_ATTACKERS: dict[str, Attacker] = {
     "word n-grams": word_ngrams,
     "character n-grams": character_ngrams,
@@ -103,16 +102,31 @@ TEXT_ATTACKERS: dict[str, Attacker] = {
     "language model": likelihood,
     "other questions": other_questions,
 }
-# Those that are told beside them, without a limit: what little suffices for, and what no balance can hide.
-TOLD_APART: dict[str, Attacker] = {
+# Attackers without a limit: one that needs little, and one that no balancing can stop.
+REPORT_ONLY_ATTACKERS: dict[str, Attacker] = {
     "first three words": first_words,
     "length": lambda texts, folds: np.array([len(text.split()) for text in texts], float),
     "verbatim": verbatim,
 }
 
 
+def start_features(texts: Sequence[str]) -> Any:
+    """A sparse matrix [n, features] of the first one, two and three words of each text."""
+    starts = ({" ".join(text.lower().split()[:n]): 1.0 for n in (1, 2, 3)} for text in texts)
+    return DictVectorizer().fit_transform(starts)
+
+
+ATTACKERS = TEXT_ATTACKERS | REPORT_ONLY_ATTACKERS
+KNOW_THE_SOURCE: tuple[str, ...] = (
+    "other questions",
+    "verbatim",
+)  # attackers that need the questions of the source
+# Attackers whose high scores stand for neither label: they never saw one.
+UNSIGNED = ("language model", *UNLEARNED)
+
+
 @lru_cache(1)  # two attackers in a row
-def _pairs(texts: tuple[str, ...]) -> Any:
+def word_pair_features(texts: tuple[str, ...]) -> Any:
     """A sparse matrix [n, features] of the words in each text and of the pairs of those that say something."""
     words = map(words_of, texts)
     rows = (dict.fromkeys([*row, *(" ".join(pair) for pair in word_pairs(row))], 1.0) for row in words)

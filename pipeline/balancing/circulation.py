@@ -4,7 +4,7 @@ Both balances of this project are circulations through pictures and texts: a pic
 text) and is asked others (arcs text -> picture). Both solvers are exact, whole capacities given: OR-Tools' cost scaling, and
 for small networks HiGHS, as the constraint matrix of a network is totally unimodular, so that the simplex method ends at
 a whole flow. Of flows of the same cost they may find different ones: small data sets keep the one they always had, and
-`rgqa leaks` needs no OR-Tools for them.
+`rgqa audit` needs no OR-Tools for them.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from pipeline.core.errors import UserError
-from pipeline.core.params import PARAMS_FILE, Params, convert, dataset, section
+from pipeline.core.params import PARAMS_FILE, FoldCount, Params, Seed, convert, dataset, section
 from pipeline.core.records import Record, Subset
 
 STAND_INS = {"licence_url": "https://example.org", "published": "2000-01-01"}  # for what is not filled in yet
@@ -72,8 +72,8 @@ class ReleaseParams(Params):
     uses: tuple[str, ...] = ()
     social_impact: str = ""
     maintenance: str = ""
-    folds: Annotated[int, msgspec.Meta(ge=2)] = 5
-    seed: int = 0
+    folds: FoldCount = 5
+    seed: Seed = 0
 
 
 def check_fields(path: Path = PARAMS_FILE) -> str:

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from pipeline.auditing.attackers import Attack
-from pipeline.auditing.subset_audit import AuditReport
-from pipeline.auditing.text_attackers import TEXT_ATTACKERS, TOLD_APART
+from pipeline.auditing.subset_audit import AuditReport, SubsetAudit
+from pipeline.auditing.text_attackers import REPORT_ONLY_ATTACKERS, TEXT_ATTACKERS
 from pipeline.core.records import Record, Subset
 
-ATTACKERS = (*TEXT_ATTACKERS, *TOLD_APART, "picture", "CLIP score")  # in the order shown
+ATTACKERS = (*TEXT_ATTACKERS, *REPORT_ONLY_ATTACKERS, "picture", "CLIP score")  # in the order shown
 
 
-class AttackRow(Attack):
+class AttackRow(Attack, kw_only=True):
     """What one attacker reaches: here and under the paper's rules; the limit, if any."""
 
     attacker: str
@@ -24,7 +24,8 @@ class AttackRow(Attack):
 
 class TextFinding(Record):
     """The best attacker of a subset that sees only the text: what it reaches here, with its interval, its limit, and what the
-    best reaches under the paper's rules, which need not be the same attacker; None where that is not known."""
+    best reaches under the paper's rules, which need not be the same attacker; None where that is not known. `too_small`: no attacker
+    was tried, as the subset is too small to measure anything."""
 
     subset: Subset
     here: float
@@ -32,6 +33,7 @@ class TextFinding(Record):
     high: float | None
     limit: float | None
     paper: float | None
+    too_small: bool = False
 
 
 class Finding(Record):
@@ -45,12 +47,20 @@ class Finding(Record):
     paper_subset: str
 
 
-def attack_rows(audit: AuditReport, limits: Mapping[Subset, float]) -> dict[Subset, list[AttackRow]]:
-    """What every attacker reaches on each subset, those known here first."""
+def attack_rows(
+    audit: AuditReport,
+    limits: Mapping[Subset, float],
+    paper_rules: Mapping[Subset, SubsetAudit] | None = None,
+) -> dict[Subset, list[AttackRow]]:
+    """What every attacker reaches on each subset, those known here first.
+
+    Args:
+        paper_rules: The audit of the items under the paper's rules, if it is known.
+    """
     order = {name: place for place, name in enumerate(ATTACKERS)}
     result = {}
     for subset, audited in audit.subsets.items():
-        paper = audit.paper_rules[subset].attacks if subset in audit.paper_rules else {}
+        paper = paper_rules[subset].attacks if paper_rules and subset in paper_rules else {}
         result[subset] = [
             AttackRow(
                 **msgspec.structs.asdict(audited.attacks[name]),
@@ -80,6 +90,7 @@ def finding(attacks: Mapping[Subset, Sequence[AttackRow]]) -> Finding:
                 high=best and best.high,
                 limit=best and best.limit,
                 paper=max(papers, default=None),
+                too_small=best is None,
             )
         )
     worst = max(rows, key=lambda row: row.here)

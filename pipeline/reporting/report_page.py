@@ -49,7 +49,7 @@ def report(out: Path | None = None, cards: int = 12) -> Path:
 def page(run: Run, cards: int) -> str:
     """The whole page as HTML."""
     steps = funnels(run.reports, run.released)
-    attacks = blind_rows.attack_rows(run.audit, params.load("audit", AuditParams).limits)
+    attacks = blind_rows.attack_rows(run.audit, params.load("audit", AuditParams).limits, run.paper_rules)
     return render(
         HERE / "page.html.jinja",
         {"percent": lambda share, places=0: f"{100 * share:.{places}f} %"},

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.study.weighing import SetAside
+from pipeline.auditing.rule_comparison import read_comparison
 from pipeline.auditing.subset_audit import AuditReport
 from pipeline.core import params
 from pipeline.core.errors import UserError
@@ -49,6 +50,7 @@ class Run:
         reconstructed: by picture id, the graphs put together from questions.
         verified: candidate id -> the candidates that became items. verdicts: verdict id -> theirs.
         tasks: task id -> those of these verdicts. aside: verdict id -> why it does not count.
+        paper_rules: the audit of the items under the paper's rules, by subset; {} if `make leaderboard` has not made one.
         released: subset -> UQs as counted in the release. examples: (subset, stage, reason) -> a text.
 
     Raises:
@@ -71,6 +73,7 @@ class Run:
         self.release = params.load("release", ReleaseParams)
         self.model = read_json(folders.stage("embed") / "embed.json", EmbedReport).model
         self.audit = read_json(folders.stage("audit") / "audit.json", AuditReport)
+        self.paper_rules = read_comparison(folders)
         self.reports: dict[str, dict[str, Any]] = {
             stage: read_json(folders.stage(stage) / f"{stage}.json") for stage in REPORTS
         }

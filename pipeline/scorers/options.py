@@ -130,11 +130,11 @@ WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "mode": ("strict or parity", lambda mode: mode in ("strict", "parity")),
     "part": ("test, dev or all", lambda part: part in ("test", "dev", "all")),
     "risks": ("numbers from 0 to 1", lambda risks: all(0 <= risk <= 1 for risk in risks)),
-    "costs": ("numbers of 0 or more", lambda costs: all(0 <= cost < math.inf for cost in costs)),
+    "costs": ("numbers from 0 to 1,000,000", lambda costs: all(0 <= cost <= 1_000_000 for cost in costs)),
     "match": ("exact, vqa or squad", lambda match: match in ("exact", "vqa", "squad")),
     "missing": ("refuse, wrong or drop", lambda missing: missing in ("refuse", "wrong", "drop")),
     "bootstrap": ("0 to 1,000,000", lambda count: 0 <= count <= 1_000_000),
-    "seed": ("0 or more", lambda seed: seed >= 0),
+    "seed": ("0 to 4,294,967,295", lambda seed: 0 <= seed < 2**32),
     "threshold": ("a number", lambda threshold: not math.isnan(threshold)),
 }
 

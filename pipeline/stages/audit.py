@@ -1,53 +1,47 @@
 """Measure what the benchmark gives away, what it kept and lost, and what it can resolve.
 
 Reads   balance/items.jsonl, ingest/, embed/pictures.npy, the reports and drops of every stage,
-        truth/ where the complete truth is known (the sample), paper/items.jsonl for the paper's rules beside ours,
-        ingest/ and vocabulary/ for how often the judge agrees with the source
+        truth/ where the complete truth is known (the sample), ingest/ and vocabulary/ for how often the judge agrees with the source
 Writes  audit.json  every figure; `warnings` lists the limits that the release is over
         audit.md    the same for people
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from pipeline.auditing.audit_page import attack_table, audit_markdown
 from pipeline.auditing.judge_agreement import agreement, read_source, trials
 from pipeline.auditing.known_questions import known_questions
 from pipeline.auditing.reliability import estimates_against_truth
 from pipeline.auditing.screen_check import known_truth, screen_against_truth
-from pipeline.auditing.subset_audit import AuditParams, AuditReport, audit_items, warnings
+from pipeline.auditing.subset_audit import AuditParams, AuditReport, audit_items, image_vectors, warnings
 from pipeline.core import params
 from pipeline.core.errors import run
-from pipeline.core.files import read_json
+from pipeline.core.files import read_json, sha256_file
 from pipeline.core.paths import Folders
 from pipeline.core.randomness import generator
-from pipeline.core.records import Question
+from pipeline.core.records import Item, Question
 
 STAGES = ("rank", "perturb", "screen", "estimate", "batch", "collect", "balance")  # whose yields are told
 
 
 def main() -> None:
     folders, p = Folders(), params.load("audit", AuditParams)
-    ids = read_json(folders.stage("embed") / "picture_ids.json", list[str])
-    pictures = dict(zip(ids, np.load(folders.stage("embed") / "pictures.npy"), strict=True))
-    known = known_questions(folders.rows(Question))
-    files = [folders.stage(stage) / "items.jsonl" for stage in ("balance", "paper")]
-    ours, theirs = audit_items(files, pictures, p, known)
-    del known, pictures
+    subsets = audit_items(
+        folders.file(Item), image_vectors(folders), p, known_questions(folders.rows(Question))
+    )
     truth = known_truth(folders)
     rng = generator(p.seed, "audit", "agreement")
     report = AuditReport(
-        subsets=ours,
-        paper_rules=theirs,
+        subsets=subsets,
         yields={stage: read_json(folders.stage(stage) / f"{stage}.json") for stage in STAGES},
         screen_against_truth=screen_against_truth(folders, truth),
         estimates_against_truth=estimates_against_truth(folders, truth),
         judge_against_source=agreement(trials(read_source(folders, truth), p.foreign, rng)),
-        warnings=warnings(ours, p.limits),
-        table=attack_table(ours, p.limits),
+        warnings=warnings(subsets, p.limits),
+        source_questions_sha256=sha256_file(folders.file(Question)),
+        table=attack_table(subsets, p.limits),
     )
-    what = f"{len(ours)} subsets, {len(report.warnings)} warnings"
+    what = f"{len(subsets)} subsets, {len(report.warnings)} warnings"
     folders.finish("audit", what, {"audit.json": report, "audit.md": audit_markdown(report)})
 
 

@@ -64,7 +64,7 @@ def loaded(params: EmbedParams) -> clip.Encoder:
     if clip.written_record(params.model, params.pretrained) not in (None, encoder.record):
         raise UserError(
             f"embed: {params.model}: open_clip {encoder.record.open_clip} reads the folder otherwise than this pipeline, so "
-            "that vectors would be kept under a wrong name; install the release of open_clip that uv.lock names"
+            "that vectors would be kept under a wrong name; install the release of open_clip that requirements.lock names"
         )
     return encoder
 

@@ -11,17 +11,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
+import msgspec
+
 from annotation.study.quality_figures import Quality
 from annotation.study.quality_page import bounds, page
-from pipeline.auditing.subset_audit import AuditReport
 from pipeline.core import params
 from pipeline.core.errors import Problems, UserError, run
 from pipeline.core.files import copy_file, read_json, replacing, write_json, write_jsonl, write_text
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
-from pipeline.core.records import SUBSETS, Item, Picture, Question, Verdict, Verified
+from pipeline.core.records import SUBSETS, Item, Picture, Question, Subset, Verdict, Verified
 from pipeline.core.release_params import ReleaseParams, check_fields
-from pipeline.core.rows import InOrder, Singles
+from pipeline.core.rows import InOrder, Joined, Singles
 from pipeline.encoders.embedding import EmbedReport
 from pipeline.releasing.card import card
 from pipeline.releasing.card_picture import card_picture
@@ -38,7 +39,21 @@ from pipeline.releasing.subset_files import release_order, write_subset
 from pipeline.releasing.wheel import build_wheel
 from pipeline.scorers.no_answer import means_no_answer
 
-LATER = {"leaderboard"}  # stages after this one: what they do with a release does not change it
+LATER = {"paper", "leaderboard"}  # stages of the evaluation: what they do does not change a release
+
+
+class AuditedSubset(msgspec.Struct):
+    smallest_auaf_difference: float
+
+
+class AuditSummary(msgspec.Struct):
+    """What the release says of audit.json (`pipeline.auditing.subset_audit.AuditReport`, which would bring the verifier along)."""
+
+    warnings: tuple[str, ...]
+    table: str
+    subsets: dict[Subset, AuditedSubset]
+
+
 COPIED = ("audit/audit.json", "audit/audit.md", "collect/set_aside.jsonl")
 
 
@@ -53,7 +68,8 @@ def main() -> None:
     check_version(version, facts.rehearsal)
     home = folders.release(version)
     pictures = {row.picture_id: row for row in folders.rows(Picture)}
-    shown = [pictures[key] for key in sorted({item.picture_id for item in items})]
+    known = Joined(folders.file(Picture), pictures)
+    shown = [known[key] for key in sorted({item.picture_id for item in items})]
     with release_images(shown) if p.pictures else nullcontext({}) as ready:
         pictures |= ready
         write_items(home, items, folders, facts.canary, p, pictures)
@@ -146,7 +162,7 @@ def vote_counts(items: Iterable[Item], verified: Iterable[Verified], quality: Qu
 
 def facts_of(items: Collection[Item], folders: Folders, p: ReleaseParams, version: str) -> ReleaseFacts:
     """What card, licences and croissant.json tell, from the reports of the stages."""
-    audit = read_json(folders.stage("audit") / "audit.json", AuditReport)
+    audit = read_json(folders.stage("audit") / "audit.json", AuditSummary)
     model = read_json(folders.stage("embed") / "embed.json", EmbedReport).model
     quality = read_json(folders.stage("collect") / "quality.json", Quality)
     counts, errata = counts_of(items), errata_of(folders)

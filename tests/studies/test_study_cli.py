@@ -7,7 +7,6 @@ from pipeline.cli import app
 
 COMMANDS = (
     ["blind-baseline"],
-    ["telling-words"],
     ["attackers"],
     ["judge-agreement"],
     ["judge-completeness"],
@@ -31,7 +30,6 @@ def test_a_study_without_a_run_ends_with_one_message(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for arguments in (
         ["blind-baseline"],
-        ["telling-words"],
         ["attackers"],
         ["judge-agreement"],
         ["reading", "draw", "--out", "sheets"],
@@ -54,10 +52,3 @@ def test_the_blind_baseline_is_told_of_a_run(tiny_run, monkeypatch, tmp_path):
     told = run("blind-baseline", "--repetitions", "5", "--folds", "2", "--out", str(tmp_path / "blind.json"))
     assert told.exit_code == 0, told.output
     assert told.output.count("| pt-easy |") == 3 and (tmp_path / "blind.json").is_file()
-
-
-def test_wordings_are_told_of_a_run(tiny_run, monkeypatch):
-    monkeypatch.chdir(tiny_run)
-    told = run("telling-words", "--most", "3")
-    assert told.exit_code == 0, told.output
-    assert told.output.count("| pt-easy |") == 3

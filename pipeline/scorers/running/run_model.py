@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...core.errors import counted
+from ..answered import warning_of_declined
+from ..harnesses import EMPTY
 from ..validation import InputError
 from ..version import VERSION
 from .error_words import reason_of
@@ -70,6 +72,7 @@ def run(options: RunOptions) -> ModelRun:
             with _private_files(folder.path):
                 stopped, failed = _ask(options, task, folder, about)
         folder.write_predictions(order)
+        _warn_of_declined(folder.rows, about)
         folder.write_distribution(order)
         rows = [row for row in folder.rows if row["id"] in samples]
         about |= _counts(rows, len(samples), asked, failed, options.prices) | {
@@ -220,6 +223,15 @@ def _evaluate(options: RunOptions, task: Any, model: Any, folder: RunFolder) -> 
     if error and "No space left" in error.message:
         return FULL
     return reason_of(error) if error else "" if logs[0].status == "success" else "Ctrl-C"
+
+
+def _warn_of_declined(rows: Sequence[Mapping[str, Any]], about: dict[str, Any]) -> None:
+    """Warn where many replies have no text, which the model left empty or a filter withheld: they count as abstaining."""
+    answered = [row for row in rows if not row["failure"]]
+    declined = [EMPTY for row in answered if not str(row["prediction"] or "").strip()]
+    if (warning := warning_of_declined(declined, len(answered))) and warning not in about["warnings"]:
+        about["warnings"] = [*about["warnings"], warning]
+        print(f"warning: {warning}", file=sys.stderr)
 
 
 def _session(began: float, seconds: float, replies: int, failed: int) -> dict[str, Any]:

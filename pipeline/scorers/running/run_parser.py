@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -108,21 +107,21 @@ def options_of(given: argparse.Namespace) -> RunOptions:
         InputError: lists all that cannot be.
     """
     problems = [
-        f"--{name.replace('_', '-')} is {getattr(given, name)}, wanted {least} or more"
-        for name, least in (
-            ("limit", 0),
-            ("pixels", 0),
-            ("shots", 0),
-            ("samples", 2),
-            ("max_tokens", 1),
-            ("seed", 0),
-            ("connections", 0),
+        f"--{name.replace('_', '-')} is {getattr(given, name)}, wanted {least} to {most:,}"
+        for name, least, most in (
+            ("limit", 0, 1_000_000),
+            ("pixels", 0, 100_000),
+            ("shots", 0, 1000),
+            ("samples", 2, 1000),
+            ("max_tokens", 1, 10_000_000),
+            ("seed", 0, 2**32 - 1),
+            ("connections", 0, 10_000),
         )
-        if getattr(given, name) < least
+        if not least <= getattr(given, name) <= most
     ]
     for name, price in (("in", given.price_in), ("out", given.price_out)):
-        if price is not None and not 0 <= price < math.inf:
-            problems.append(f"--price-{name} is {price}, wanted 0 or more")
+        if price is not None and not 0 <= price <= 1_000_000:
+            problems.append(f"--price-{name} is {price}, wanted 0 to 1,000,000")
     pairs = [word.partition("=") for word in given.model_arg]
     problems += [f"--model-arg {name}: wanted NAME=VALUE" for name, sign, _ in pairs if not (name and sign)]
     problems += [

@@ -3,27 +3,21 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import roc_auc_score
 
-from pipeline.auditing.attackers import Folds, attack, aurocs_of_resampled, by_vectors, text_groups
-from pipeline.core.randomness import generator
+from pipeline.auditing.attackers import Folds, attack, by_vectors, content_order, text_groups
 
 
 def test_a_reliably_wrong_attacker_counts_as_a_right_one():
     labels = np.array([0, 0, 0, 1, 1, 1] * 10)
-    reached = attack(-labels.astype(float), Folds(labels, np.arange(60).astype(str), 5, 0), 100, generator(0))
-    assert (reached.auroc, reached.low, reached.high) == (1.0, 1.0, 1.0)
-
-
-def test_a_resampled_auroc_is_that_of_repeated_rows():
-    # Five rows in three groups; the groups are drawn 2, 0 and 3 times.
-    scores, labels, group = np.array([1.0, 2, 2, 3, 4]), np.array([0, 0, 1, 1, 0]), np.array([0, 1, 2, 0, 2])
-    weights = np.array([2, 0, 3, 2, 3])
-    expected = roc_auc_score(np.repeat(labels, weights), np.repeat(scores, weights))
-    assert aurocs_of_resampled(scores, labels == 1, np.array([[2, 0, 3]]), group) == pytest.approx([expected])
+    folds = Folds(labels, np.arange(60).astype(str), 5, 0)
+    reached = attack(-labels.astype(float), folds, 100)
+    assert (reached.auroc, reached.low, reached.high, reached.below_half) == (1.0, 1.0, 1.0, True)
+    assert not attack(labels.astype(float), folds, 100).below_half
+    assert not attack(-labels.astype(float), folds, 100, signed=False).below_half
 
 
 def test_a_missing_score_makes_the_attack_not_applicable():
     folds = Folds(np.array([0, 1]), np.array(["a", "b"]), 2, 0)
-    assert attack(np.array([0.5, np.nan]), folds, 50, generator(0)).auroc is None
+    assert attack(np.array([0.5, np.nan]), folds, 50).auroc is None
 
 
 def test_a_text_an_edited_question_and_its_original_are_one_group():
@@ -39,6 +33,30 @@ def test_a_text_an_edited_question_and_its_original_are_one_group():
     groups = text_groups(*zip(*rows, strict=True)).tolist()
     assert len(set(groups[:4])) == 1
     assert len(set(groups)) == 3
+
+
+def test_a_fold_depends_on_the_names_of_groups_and_not_on_the_order_of_rows():
+    rng = np.random.default_rng(0)
+    groups, labels = (
+        np.array([f"g{i}" for i in rng.integers(30, size=200)], object),
+        rng.integers(2, size=200),
+    )
+
+    def fold_of(order):
+        splits = Folds(labels[order], groups[order], 5, 0).splits()
+        return {groups[order][row]: fold for fold, (_, held) in enumerate(splits) for row in held}
+
+    assert fold_of(np.arange(200)) == fold_of(rng.permutation(200))
+    names = [f"g{i}" for i in range(30)]
+    assert [names[i] for i in content_order(names, 0)] != [names[i] for i in content_order(names, 1)]
+
+
+def test_folds_differ_by_no_more_than_the_smallest_groups():
+    # 12 groups of 3 rows and one of 7 in 4 folds: 43 rows; the large one goes first, then the emptiest fold gets the next.
+    groups = np.array([*np.repeat(np.arange(12), 3), *[99] * 7])
+    sizes = sorted(len(held) for _, held in Folds(np.zeros(43, int), groups, 4, 0).splits())
+    # 7, 3, 3, 3 -> 7, 6, 6, 6 -> 7, 9, 9, 9 -> 10, 9, 9, 9 -> 10, 12, 9, 9 -> 10, 12, 12, 9
+    assert sizes == [9, 10, 12, 12]
 
 
 def test_rows_of_a_group_are_all_learnt_from_or_all_guessed():
@@ -70,11 +88,11 @@ def test_an_interval_is_wider_by_what_learning_adds_and_stays_within_0_and_1():
     labels, groups = rng.integers(2, size=300), np.arange(300) // 3
     scores = rng.normal(0.3 * labels, 1.0)
     folds = Folds(labels, groups, 5, 0)
-    once, wide = (attack(scores, folds, 200, generator(0), learned) for learned in (False, True))
+    once, wide = (attack(scores, folds, 200, learned=learned) for learned in (False, True))
     assert once.auroc == wide.auroc == pytest.approx(roc_auc_score(labels, scores), abs=1e-4)
     assert wide.low == pytest.approx(once.auroc - 1.5 * (once.auroc - once.low), abs=2e-4)
     assert wide.high == pytest.approx(once.auroc + 1.5 * (once.high - once.auroc), abs=2e-4)
-    few = attack(scores[:12], Folds(labels[:12], groups[:12], 5, 0), 200, generator(0))
+    few = attack(scores[:40], Folds(labels[:40], groups[:40], 5, 0), 200)
     assert few.low >= 0 and few.high <= 1
 
 
@@ -85,7 +103,7 @@ def test_intervals_hold_chance_about_as_often_as_they_say_where_there_is_nothing
         folds = Folds(rng.integers(2, size=150), np.arange(150), 5, seed)
         scores = by_vectors(rng.normal(size=(150, 4)), folds)
         for learned in held:
-            found = attack(scores, folds, 100, generator(seed), learned)
+            found = attack(scores, folds, 100, learned=learned)
             held[learned] += found.low <= 0.5 <= found.high
     # 95 % of 80 are 76; fewer than 70 would come less than once in 100 times (binomial). Unwidened they are too narrow.
     assert held[True] >= 70 > held[False]

@@ -3,9 +3,10 @@ import numpy as np
 import pytest
 
 from pipeline.auditing.attackers import Attack
-from pipeline.auditing.audit_page import agreement_markdown, attack_table, audit_markdown, part_of
+from pipeline.auditing.audit_page import BELOW_HALF, agreement_markdown, attack_table, audit_markdown, part_of
 from pipeline.auditing.judge_agreement import Agreement, agreement, trials
 from pipeline.auditing.margins import Margin
+from pipeline.auditing.permutation_test import MaxTest
 from pipeline.auditing.reliability import reliability
 from pipeline.auditing.screen_check import Screening
 from pipeline.auditing.subset_audit import AuditReport, SubsetAudit
@@ -21,6 +22,8 @@ AUDIT = SubsetAudit(
         "word n-grams": Attack(auroc=0.612, low=0.58, high=0.64, groups=9),
         "CLIP score": Attack(auroc=None, low=None, high=None, groups=9),
     },
+    text_test=MaxTest(p_value=0.325, permutations=199, rows=50, attacker="word n-grams, class means"),
+    too_small="",
     clip_overlap=None,
     clip_distance=-0.0126,
     smallest_auaf_difference=0.0456,
@@ -32,7 +35,6 @@ AUDIT = SubsetAudit(
 )
 REPORT = AuditReport(
     subsets={"pt-easy": AUDIT},
-    paper_rules={},
     yields={},
     screen_against_truth={},
     estimates_against_truth={},
@@ -44,14 +46,20 @@ REPORT = AuditReport(
 
 def test_an_attackers_row_has_its_interval_and_a_dash_where_it_does_not_apply():
     head, _, row = attack_table({"pt-easy": AUDIT}, {"pt-easy": 0.65}).splitlines()
-    assert head == "| subset | UQ + AQ | word n-grams | CLIP score | limit on text |"
-    assert row == "| `pt-easy` | 30 + 20 | 0.61 [0.58, 0.64] | - | 0.65 |"
+    assert head == "| subset | UQ + AQ | word n-grams | CLIP score | p of the text | limit on text |"
+    assert row == "| `pt-easy` | 30 + 20 | 0.61 [0.58, 0.64] | - | 0.325 | 0.65 |"
+
+
+def test_an_auroc_below_half_has_a_star_and_a_note():
+    attacks = {"word n-grams": Attack(auroc=0.612, low=0.58, high=0.64, groups=9, below_half=True)}
+    table = attack_table({"pt-easy": msgspec.structs.replace(AUDIT, attacks=attacks)})
+    assert "| 0.61 [0.58, 0.64] * |" in table and table.endswith(f"\\* {BELOW_HALF}.")
 
 
 def test_people_read_every_figure():
     text = audit_markdown(REPORT)
     for row in (
-        "| `pt-easy` | 30 + 20 | 0.61 [0.58, 0.64] | - | 0.65 |",
+        "| `pt-easy` | 30 + 20 | 0.61 [0.58, 0.64] | - | 0.325 | 0.65 |",
         "| `pt-easy` | 3 | 2 | 3 | 2 | 0.50 |",  # margins
         "| `pt-easy` | - | -0.013 |",  # CLIP scores
         "| `pt-easy` | 28 | 2 |",  # categories
@@ -65,13 +73,11 @@ def test_people_read_every_figure():
 
 def test_what_was_simulated_rehearsed_or_warned_of_is_said():
     audit = msgspec.structs.replace(AUDIT, simulated=True, rehearsal=True)
-    report = msgspec.structs.replace(
-        REPORT, subsets={"pt-easy": audit}, paper_rules={"pt-easy": AUDIT}, warnings=["too easy"]
-    )
+    report = msgspec.structs.replace(REPORT, subsets={"pt-easy": audit}, warnings=["too easy"])
     text = audit_markdown(report)
     assert "> **Warning.** too easy" in text
     assert "**simulated**" in text and "**rehearsal**" in text
-    assert "## The paper's rules on the same data" in text and "\n\n\n" not in text
+    assert "\n\n\n" not in text
 
 
 def test_screens_decisions_stand_beside_the_truth_where_it_is_known():

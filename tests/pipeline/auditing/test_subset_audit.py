@@ -75,7 +75,7 @@ def test_without_a_sign_in_the_text_nothing_is_found_and_nobody_is_warned():
 def test_a_set_too_small_for_its_folds_does_not_pass_in_silence():
     found = audit_subset(items("cup"), PICTURES, AuditParams(limits={}, folds=1000, repetitions=50))
     (line,) = warnings({"pt-easy": found}, {})
-    assert line.startswith("pt-easy: nobody tried to tell UQ from AQ by the text: fewer different texts")
+    assert line.startswith("pt-easy: too small") and found.too_small.startswith("60 distinct texts")
 
 
 def test_the_clip_score_is_an_attacker_too_and_its_overlap_is_counted():
@@ -91,14 +91,14 @@ def test_an_item_without_a_score_leaves_no_attack_by_it_rather_than_a_wrong_one(
     assert found.attacks["CLIP score"].auroc is None
 
 
-def test_the_subsets_of_files_are_audited_in_their_order_and_only_those_that_have_items(tmp_path):
+def test_the_subsets_of_a_file_are_audited_in_their_order_and_only_those_that_have_items(tmp_path):
     hard = [msgspec.structs.replace(item, subset="pt-hard") for item in items("unicorn")]
-    files = [tmp_path / "some.jsonl", tmp_path / "none.jsonl"]
-    for file, rows in zip(files, ([*hard, *items("cup")], []), strict=True):
-        write_jsonl(file, rows)
-    [audits, none] = audit_items(files, PICTURES, P)
+    some, none = tmp_path / "some.jsonl", tmp_path / "none.jsonl"
+    write_jsonl(some, [*hard, *items("cup")])
+    write_jsonl(none, [])
+    audits = audit_items(some, PICTURES, P)
     assert list(audits) == ["pt-easy", "pt-hard"]
-    assert audits["pt-hard"] == audit_subset(hard, PICTURES, P) and none == {}
+    assert audits["pt-hard"] == audit_subset(hard, PICTURES, P) and audit_items(none, PICTURES, P) == {}
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_no_more_items_are_audited_side_by_side_than_memory_is_meant_for(
     monkeypatch.setattr(subset_audit, "audit_subset", lambda rows, *_: len(rows))
     hard = [msgspec.structs.replace(item, subset="pt-hard") for item in items("cup")]
     write_jsonl(tmp_path / "some.jsonl", [*hard, *items("cup")])
-    assert audit_items([tmp_path / "some.jsonl"], PICTURES, P) == [{"pt-easy": 120, "pt-hard": 120}]
+    assert audit_items(tmp_path / "some.jsonl", PICTURES, P) == {"pt-easy": 120, "pt-hard": 120}
     assert used == [processes]
 
 

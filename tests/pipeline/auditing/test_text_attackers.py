@@ -16,7 +16,6 @@ from pipeline.auditing.text_attackers import (
     pairs_of_words_bayes,
     verbatim,
 )
-from pipeline.core.randomness import generator
 
 COLORS = ["red", "blue", "green", "pink", "black"]
 NOUNS = ["cup", "box", "hat", "ball", "car", "bird"]
@@ -36,7 +35,7 @@ def test_texts_that_stand_equally_often_with_both_labels_tell_nothing():
     # 30 texts, each once as UQ and once as AQ: within a fold the counts of every n-gram are equal for both labels.
     texts = TEXTS * 2
     folds = Folds(np.repeat([0, 1], len(TEXTS)), np.array(texts), 5, 0)
-    assert attack(word_ngrams(texts, folds), folds, 100, generator(0)).auroc == pytest.approx(0.5, abs=0.02)
+    assert attack(word_ngrams(texts, folds), folds, 100).auroc == pytest.approx(0.5, abs=0.02)
 
 
 def rows(texts_by_label):
@@ -90,17 +89,14 @@ def test_that_a_text_itself_was_asked_tells_nothing_once_it_is_left_out():
     labels = np.array([text not in asked for text in texts], int)
     folds = Folds(labels, np.repeat(np.arange(40), 2), 4, 0, KnownQuestions(asked))
     assert roc_auc_score(labels, -verbatim(texts, folds)) == 1.0
-    assert attack(other_questions(texts, folds), folds, 5, generator(0)).auroc == pytest.approx(0.5, abs=0.02)
+    assert attack(other_questions(texts, folds), folds, 5).auroc == pytest.approx(0.5, abs=0.02)
 
 
 def test_the_very_text_tells_who_has_read_it_and_nothing_is_told_where_nobody_has():
     texts, labels, folds = rows((TEXTS, [text.replace("made", "sold") for text in TEXTS]))
     assert roc_auc_score(labels, -verbatim(texts, replace(folds, known=KnownQuestions(TEXTS)))) == 1.0
     for guess in (verbatim, other_questions):
-        assert (
-            np.isnan(guess(texts, folds)).all()
-            and attack(guess(texts, folds), folds, 5, generator(0)).auroc is None
-        )
+        assert np.isnan(guess(texts, folds)).all() and attack(guess(texts, folds), folds, 5).auroc is None
 
 
 def test_no_attacker_learns_from_a_text_that_it_is_asked_of():

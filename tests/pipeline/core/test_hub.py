@@ -6,7 +6,7 @@ from huggingface_hub import constants
 
 from pipeline.core.errors import UserError
 from pipeline.core.hub import hub_or_cache
-from pipeline.leaks.set_files import open_rows
+from pipeline.labelled_sets.set_files import open_rows
 
 
 class Refusing(BaseHTTPRequestHandler):

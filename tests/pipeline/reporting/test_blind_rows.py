@@ -5,13 +5,19 @@ from pipeline.reporting.blind_rows import ATTACKERS, AttackRow, attack_rows, fin
 
 
 def test_what_attackers_reach_is_the_audits_with_the_papers_rules_and_limits_beside(run):
-    for subset, rows in attack_rows(run.audit, {"clip-easy": 0.55}).items():
-        ours, paper = run.audit.subsets[subset].attacks, run.audit.paper_rules[subset].attacks
+    swapped = dict(zip(run.audit.subsets, reversed(run.audit.subsets.values()), strict=True))
+    for subset, rows in attack_rows(run.audit, {"clip-easy": 0.55}, swapped).items():
+        ours, paper = run.audit.subsets[subset].attacks, swapped[subset].attacks
         assert {row.attacker: row.auroc for row in rows} == {name: a.auroc for name, a in ours.items()}
         assert {row.attacker: row.paper for row in rows} == {name: a.auroc for name, a in paper.items()}
         assert {row.attacker for row in rows if row.limit is not None} == (
             set(TEXT_ATTACKERS) if subset == "clip-easy" else set()
         )
+
+
+def test_without_a_comparison_no_figure_of_the_papers_rules_is_shown(run):
+    rows = attack_rows(run.audit, {}, {})
+    assert {row.paper for of in rows.values() for row in of} == {None}
 
 
 def test_attackers_stand_in_one_order_and_new_ones_last(run):
@@ -55,4 +61,4 @@ def test_the_finding_is_the_best_that_sees_only_the_text():
 def test_without_the_papers_rules_or_any_attack_there_is_no_such_figure():
     found = finding({"pt-hard": [row(next(iter(TEXT_ATTACKERS)), None)]})
     assert (found.here, found.paper, found.paper_subset) == (0.5, None, "")
-    assert found.rows[0].low is None
+    assert found.rows[0].low is None and found.rows[0].too_small

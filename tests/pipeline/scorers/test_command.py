@@ -64,7 +64,7 @@ def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, cap
         "--mode is 'loose', wanted strict or parity",
         "--match is 'fuzzy', wanted exact, vqa or squad",
         "--bootstrap is -1, wanted 0 to 1,000,000",
-        "--seed is -2, wanted 0 or more",
+        "--seed is -2, wanted 0 to 4,294,967,295",
         "--scores: no nope; there are abstention, answerability",
         "--by: no weather; there are category, difficulty, edit, structural, semantic, detailed",
         "--extra nothing=x: wanted NAME=FILE, NAME one of vectors, wordnet",

@@ -57,7 +57,7 @@ def test_what_is_not_given_is_as_the_options_have_it():
         ({"by": "weather"}, "--by: no weather; there are category, difficulty, edit"),
         ({"by": ","}, "--by: no name given; there are category, difficulty, edit"),
         ({"scores": ""}, "--scores: no name given; there are abstention"),
-        ({"costs": [math.inf]}, "--costs is (inf,), wanted numbers of 0 or more"),
+        ({"costs": [math.inf]}, "--costs is (inf,), wanted numbers from 0 to 1,000,000"),
     ],
 )
 def test_what_cannot_be_is_refused(words, expected):

@@ -132,6 +132,17 @@ def test_a_thought_whose_beginning_the_server_kept_is_no_part_of_the_answer(answ
     assert (score.answer, score.metadata["raw"]) == ("Red", [text])
 
 
+def test_reasoning_without_an_end_is_truncated_whatever_the_server_calls_it(answer):
+    run = answer(lambda messages, config: said("<think>The cup is", stop="stop"), part="dev")
+    assert confidences(run) == {}
+    assert {sample.error.message.partition(":")[0] for sample in run.samples} == {"truncated"}
+
+
+def test_marks_of_a_chat_template_are_no_part_of_the_answer(answer):
+    run = answer(lambda messages, config: said("<answer>red</answer><|im_end|>"), part="dev")
+    assert {sample.output.completion for sample in run.samples} == {"red"}
+
+
 def test_what_a_filter_stops_is_a_refusal_without_words(answer):
     run = answer(lambda messages, config: said("red is", stop="content_filter"), part="dev")
     assert confidences(run) == {"a1": 0.0, "u1": 0.0}

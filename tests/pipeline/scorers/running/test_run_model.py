@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pipeline.scorers.running.forecast_run import Prices
-from pipeline.scorers.running.run_model import run
+from pipeline.scorers.running.run_model import _warn_of_declined, run
 from pipeline.scorers.running.run_settings import RunOptions
 from pipeline.scorers.validation import InputError
 from pipeline.scorers.version import VERSION
@@ -453,3 +453,12 @@ def test_lxmert_is_asked_about_the_pictures_whose_regions_were_brought(options, 
         given = options(server, limit=4, recipe="")._replace(server="", model=f"hf-vqa/{tmp_path / 'lxmert'}")
     done = run(given._replace(model_args=arguments))
     assert done.about["counts"]["answered"] == 4 and not done.about["warnings"]
+
+
+@pytest.mark.parametrize(("empty", "warned"), [(0, 0), (1, 1), (20, 1)])
+def test_from_five_percent_of_replies_without_text_on_a_run_warns(empty, warned, capsys):
+    rows = [{"failure": "", "prediction": "" if n < empty else "red"} for n in range(20)]  # 1 of 20 is 5 %
+    about = {"warnings": []}
+    for _ in range(2):  # said once, though the run goes on
+        _warn_of_declined([*rows, {"failure": "truncated", "prediction": None}], about)
+    assert len(about["warnings"]) == warned and capsys.readouterr().err.count("warning:") == warned
