@@ -16,7 +16,7 @@ app = new_app("Run the human annotation study in Label Studio.", "rgqa annotate 
 @app.command(epilog="Example: `rgqa annotate serve`")
 def serve(
     context: typer.Context,
-    port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 8080,
+    port: Annotated[int, typer.Option(help="Port on 127.0.0.1.", min=1, max=65_535)] = 8080,
     stop: Annotated[bool, typer.Option("--stop", help="Stop it; all that people did is kept.")] = False,
 ) -> None:
     """Start a Label Studio of our own, push the tasks, print everybody's link."""
@@ -79,6 +79,14 @@ def pull() -> None:
     run(pull)
 
 
+@app.command("round", epilog="Example: `rgqa annotate round`")
+def round_() -> None:
+    """End a round: what is verified becomes filter questions of the next. Then: dvc repro batch."""
+    from annotation.study.rounds import report_round
+
+    run(report_round)
+
+
 @app.command(epilog="Example: `rgqa annotate forget ann`")
 def forget(
     name: Annotated[str, typer.Argument(help="The roster's; of who was imported, the pseudonym.")],
@@ -115,9 +123,9 @@ def forecast(
     ] = None,
 ) -> None:
     """Print how many judgements, hours and how much pay the study still takes."""
-    from annotation.study.forecast import tell
+    from annotation.client.so_far import print_forecast
 
-    run(lambda: tell(rate, people))
+    run(lambda: print_forecast(rate, people))
 
 
 @app.command(epilog="Example: `rgqa annotate report`")
@@ -139,8 +147,8 @@ def draw(
     release: Annotated[
         Path | None, typer.Option(help="A release's folder; by default the version in params.yaml.")
     ] = None,
-    each: Annotated[int, typer.Option(min=1, help="AQs, and UQs, of each subset.")] = 50,
-    seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
+    each: Annotated[int, typer.Option(min=1, max=1_000_000, help="AQs, and UQs, of each subset.")] = 50,
+    seed: Annotated[int, typer.Option(help="Of the draw.", min=0, max=2**32 - 1)] = 0,
 ) -> None:
     """Draw AQs and UQs of a release as the tasks of a data set of their own, NAME-people."""
     from annotation.study.human_study import draw

@@ -37,9 +37,9 @@ from benchmarks.rank_speed import BEST, LAST, table, vectors
 from benchmarks.standin import ROOT
 from pipeline.core.engine import ENGINES, ordered_map, threads
 from pipeline.core.files import read_json, read_jsonl, write_jsonl
+from pipeline.core.images import load_rgb
 from pipeline.core.ray_actors import cluster
 from pipeline.core.records import Question
-from pipeline.core.upright import upright
 from pipeline.encoders import clip
 from pipeline.encoders.embedding import Cache
 from pipeline.ranking.rank_inputs import question_table
@@ -96,7 +96,7 @@ def towers() -> None:
         write_model(Path(folder), picture_layers=12)
         encoder = clip.Encoder(f"local-dir:{folder}", device="cpu")
     pictures = sorted((ROOT / "data/sample/source/images").iterdir())[:32]
-    _, (_, used) = timed(lambda: [encoder._transform(upright(path)) for path in pictures])
+    _, (_, used) = timed(lambda: [encoder._transform(load_rgb(path)) for path in pictures])
     print(f"pictures prepared: {len(pictures) / used:,.0f} a second of one processor")
     asked = read_json(
         ROOT / "data/sample/source/questions1.2/testdev_balanced_questions.json", dict[str, Any]

@@ -30,7 +30,6 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import psutil
-import yaml
 
 from benchmarks import standin
 from benchmarks.harness import command
@@ -39,6 +38,7 @@ from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, write_json
 from pipeline.core.paths import Folders
 from pipeline.core.records import Picture, Question, Screened
+from pipeline.core.stage_graph import read_stages
 from pipeline.encoders.clip import Encoder, ModelRecord
 from pipeline.encoders.embedding import CACHE, Cache, EmbedParams, keys
 from sample_world.fresh_world import write_world
@@ -71,7 +71,7 @@ def main(
     again: list[str] | None = None,
     last: str = "release",
 ) -> None:
-    stages = list(yaml.safe_load(Path("dvc.yaml").read_text(encoding="utf-8"))["stages"])
+    stages = list(read_stages())
     if unknown := {*(again or ()), last} - set(stages):
         raise UserError(f"{', '.join(sorted(unknown))}: no such stage; there are {', '.join(stages)}")
     code, home = Path.cwd(), out.absolute()

@@ -127,25 +127,6 @@ def vectors() -> None:
     run(lambda: print(f"vectors: -> {export_vectors()}"))
 
 
-@app.command(epilog="Example: `rgqa plausibility --model models/gpt2`")
-def plausibility(
-    model: Annotated[
-        str, Option(help="Folder of a causal model in transformers' form, or a name at the server.")
-    ],
-    server: Annotated[
-        str | None, Option(help="Address with OpenAI's interface; its key is in OPENAI_API_KEY.")
-    ] = None,
-    chat: Annotated[
-        bool, Option("--chat", help="Ask the server for a digit, where it does not echo log probabilities.")
-    ] = False,
-    jobs: Annotated[int, Option(min=1, max=64, help="Requests to the server at the same time.")] = 8,
-) -> None:
-    """Let a language model score what `perturb` chooses from. It chooses if `perturb: alternatives` is above 1."""
-    from pipeline.commands.plausibility import score_texts
-
-    run(lambda: score_texts(model, server, chat, jobs))
-
-
 @app.command(epilog="Example: `rgqa explain 00095300` (an item of the sample)")
 def explain(
     question_id: Annotated[str, Argument(help="Id of an item, a candidate or a source question.")],
@@ -164,7 +145,9 @@ def report(
         Path | None,
         Option(help="The page; `data/NAME/report.html` if not given."),
     ] = None,
-    gallery: Annotated[int, Option(help="Items of each subset shown with their pictures, 0 to 25.")] = 12,
+    gallery: Annotated[
+        int, Option(help="Items of each subset shown with their pictures, 0 to 25.", min=0, max=25)
+    ] = 12,
     look: Annotated[
         str | None,
         Option(metavar="ROW", help="24 items drawn by lot: what a row of the leaderboard looked at."),

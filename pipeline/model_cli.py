@@ -12,9 +12,9 @@ from pipeline.core.cli_app import new_app, refuse_options
 from pipeline.core.errors import run
 
 app = new_app()
-Folds = Annotated[int, Option(min=2, help="Folds of the cross-validation.")]
-Repetitions = Annotated[int, Option(min=50, help="Bootstrap samples of each interval.")]
-Seed = Annotated[int, Option(min=0, help="Of what is drawn by lot: folds, samples.")]
+Folds = Annotated[int, Option(min=2, max=100, help="Folds of the cross-validation.")]
+Repetitions = Annotated[int, Option(min=50, max=100_000, help="Bootstrap samples of each interval.")]
+Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="Of what is drawn by lot: folds, samples.")]
 Figures = Annotated[Path | None, Option(help="Write the figures there, JSON.")]
 # Their options are read by the scorers themselves, as in the wheel.
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -58,7 +58,7 @@ def leaderboard(
         Literal["auaf", "ff95", "facc", "auroc"],
         Option(help="The score that models are ordered and compared by."),
     ] = "auaf",
-    bootstrap: Annotated[int, Option(min=100, help="Draws of pictures for intervals.")] = 1000,
+    bootstrap: Annotated[int, Option(min=100, max=1_000_000, help="Draws of pictures for intervals.")] = 1000,
     seed: Seed = 0,
 ) -> None:
     """Show models in one table, with intervals and letters. Models that share a letter are not told apart."""
@@ -88,11 +88,19 @@ def baselines(
         list[str] | None,
         Option(help="A row of the papers, as often as wanted; all that can be made if not given."),
     ] = None,
-    seed: Annotated[list[int] | None, Option(min=0, help="As often as wanted; 0 if not given.")] = None,
-    epochs: Annotated[float, Option(min=0, help="Of the net that most others start from.")] = 5.0,
-    more_epochs: Annotated[float, Option(min=0, help="Of each net after it.")] = 2.0,
-    answers: Annotated[int, Option(min=2, help="The most frequent answers of train that nets know.")] = 1842,
-    check: Annotated[int, Option(min=2, help="Questions of val on which a checkpoint is tried.")] = 10_000,
+    seed: Annotated[
+        list[int] | None, Option(min=0, max=2**32 - 1, help="As often as wanted; 0 if not given.")
+    ] = None,
+    epochs: Annotated[
+        float, Option(min=0, max=100_000, help="Of the net that most others start from.")
+    ] = 5.0,
+    more_epochs: Annotated[float, Option(min=0, max=100_000, help="Of each net after it.")] = 2.0,
+    answers: Annotated[
+        int, Option(min=2, max=1_000_000, help="The most frequent answers of train that nets know.")
+    ] = 1842,
+    check: Annotated[
+        int, Option(min=2, max=1_000_000, help="Questions of val on which a checkpoint is tried.")
+    ] = 10_000,
     net: Annotated[
         Literal["match", "butd"], Option(help="match, or butd: attention without matches.")
     ] = "match",
@@ -200,7 +208,7 @@ def look(
         Path | None, Option(help="Write grids there, for `rgqa score --extra attention=FILE`.")
     ] = None,
     method: Annotated[str, Option(help="Of the grids: attention, grad-cam, detections, rollout ...")] = "",
-    seed: Annotated[int, Option(min=0, help="Of the row's nets.")] = 0,
+    seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Of the row's nets.")] = 0,
     of: Annotated[
         Path | None, Option(help="Release or file of questions; this version's if not given.")
     ] = None,

@@ -1,4 +1,4 @@
-"""`rgqa sample draw`: a world that nobody has seen, drawn from a secret seed, and the whole pipeline run on it.
+"""`rgqa sample draw`: a world that nobody has seen, drawn from a secret seed, and the whole pipeline and its evaluation run on it.
 
 Writes, into a folder of its own that is laid out like the project's
     params.yaml            the sample's parameters
@@ -27,6 +27,7 @@ from pipeline.core.params import PARAMS_FILE, document
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Record
+from pipeline.core.stage_graph import read_stages
 from sample_world.build import documents, pictures
 from sample_world.scenes import SPLIT_SIZES
 from sample_world.secret_seed import seed_hash, seed_number
@@ -57,7 +58,7 @@ def draw_world(secret: str, out: Path | None) -> None:
     home = out or Path(name)
     drawn = _state(home, FreshWorld(dataset=name, seed_sha256=mark))
     print(f"draw: the seed's SHA-256 is {mark}; tell it to others before you ask a model", file=sys.stderr)
-    stages = list(yaml.safe_load(Path("dvc.yaml").read_text(encoding="utf-8"))["stages"])
+    stages = list(read_stages())
     for stage in [SOURCE, *stages]:
         if stage not in drawn.stages:
             if stage == SOURCE:

@@ -41,16 +41,20 @@ def verify() -> None:
 
 @app.command(epilog="Example: `rgqa sample train-clip --start data/sample/clip --small-steps 0`")
 def train_clip(
-    chunks: Annotated[int, typer.Option(min=1, help="Drawn train pictures, in units of 256.")] = 200,
-    text_steps: Annotated[int, typer.Option(min=0, help="Steps of texts alone.")] = 3000,
+    chunks: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Drawn train pictures, in units of 256.")
+    ] = 200,
+    text_steps: Annotated[int, typer.Option(min=0, max=1_000_000, help="Steps of texts alone.")] = 3000,
     small_steps: Annotated[
-        int, typer.Option(min=0, help="Steps of small pictures with their things and texts.")
+        int, typer.Option(min=0, max=1_000_000, help="Steps of small pictures with their things and texts.")
     ] = 6000,
-    picture_steps: Annotated[int, typer.Option(min=0, help="Steps of full-sized ones.")] = 5000,
+    picture_steps: Annotated[
+        int, typer.Option(min=0, max=1_000_000, help="Steps of full-sized ones.")
+    ] = 5000,
     start: Annotated[
         Path | None, typer.Option(help="A folder with the weights of an earlier run, to go on from.")
     ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Processors used.")] = 2,
+    threads: Annotated[int, typer.Option(min=1, max=1024, help="Processors used.")] = 2,
 ) -> None:
     """Train the sample's own small CLIP on drawn train pictures and their texts; writes data/sample/clip."""
     from sample_world.train_clip import train_sample_clip
@@ -69,13 +73,16 @@ def clip_card() -> None:
 @app.command(epilog="Example: `rgqa sample train-vqa --seed 1 --threads 2`")
 def train_vqa(
     seed: Annotated[
-        int, typer.Option(min=0, help="Of the nets; drawn worlds and detector serve all seeds.")
+        int,
+        typer.Option(min=0, max=2**32 - 1, help="Of the nets; drawn worlds and detector serve all seeds."),
     ] = 0,
     net: Annotated[
         list[str] | None,
         typer.Option(help="Only this net, and what it starts from; may be repeated."),
     ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Nets trained at a time, each by one processor.")] = 2,
+    threads: Annotated[
+        int, typer.Option(min=1, max=1024, help="Nets trained at a time, each by one processor.")
+    ] = 2,
 ) -> None:
     """Train the sample's region detector and answer nets on drawn worlds; writes data/sample/vqa."""
     from sample_world.train_vqa import train_sample_vqa
@@ -85,7 +92,9 @@ def train_vqa(
 
 @app.command(epilog="Example: `rgqa sample fit-vqa --threads 2`")
 def fit_vqa(
-    threads: Annotated[int, typer.Option(min=1, help="Seeds fitted at a time, each by one processor.")] = 2,
+    threads: Annotated[
+        int, typer.Option(min=1, max=1024, help="Seeds fitted at a time, each by one processor.")
+    ] = 2,
 ) -> None:
     """Fit, for all seeds of the answer nets, what detectors need, and choose thresholds; writes data/sample/vqa."""
     from sample_world.fit_vqa import fit_sample_vqa
@@ -107,18 +116,21 @@ def serve(
         list[str] | None,
         typer.Option(help="A net to serve: rp, vanilla, blind, mix ...; may be repeated. rp, if not given."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the nets.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the nets.")] = 0,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
     no_logprobs: Annotated[
         bool, typer.Option("--no-logprobs", help="Leave log probabilities out without a word.")
     ] = False,
-    delay: Annotated[float, typer.Option(min=0, help="Seconds before each reply.")] = 0.0,
+    delay: Annotated[float, typer.Option(min=0, max=3600, help="Seconds before each reply.")] = 0.0,
     fail: Annotated[float, typer.Option(min=0, max=1, help="Share of requests that end with 500.")] = 0.0,
     truncate: Annotated[
         float, typer.Option(min=0, max=1, help="Share of replies cut off before the first token.")
     ] = 0.0,
     rate: Annotated[
-        int, typer.Option(min=0, help="Requests a second; more get 429 and Retry-After. 0: no limit.")
+        int,
+        typer.Option(
+            min=0, max=1_000_000, help="Requests a second; more get 429 and Retry-After. 0: no limit."
+        ),
     ] = 0,
 ) -> None:
     """Serve the sample's own answer nets on 127.0.0.1 in OpenAI's form: they look at the pictures they are sent."""
@@ -135,7 +147,7 @@ def twins(
         str, typer.Option(help="Any text. Only its SHA-256 is written: who knows it can draw the same again.")
     ],
     pairs: Annotated[
-        int, typer.Option(min=2, help="Questions, each at two pictures; an even number.")
+        int, typer.Option(min=2, max=1_000_000, help="Questions, each at two pictures; an even number.")
     ] = 2000,
     name: Annotated[
         str, typer.Option(help="Of the data set (default: twins- and the hash's first eight digits).")

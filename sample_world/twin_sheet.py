@@ -9,6 +9,7 @@ from textwrap import wrap
 
 from PIL import Image, ImageDraw, ImageFont
 
+from pipeline.core.images import load_rgb
 from pipeline.core.records import Item
 
 WIDTH, HEIGHT, GAP, LINE = 300, 225, 20, 21  # of a panel, in pixels
@@ -40,8 +41,8 @@ def twin_sheet(items: Iterable[Item], images: Path) -> bytes:
             top += LINE
         top = GAP + 4 * LINE + GAP // 2
         for unanswerable, colour in ((False, AQ), (True, UQ)):
-            with Image.open(images / f"{pair[unanswerable].picture_id}.jpg") as picture:
-                sheet.paste(picture.resize((WIDTH, HEIGHT)), (left, top))
+            picture = load_rgb(images / f"{pair[unanswerable].picture_id}.jpg")
+            sheet.paste(picture.resize((WIDTH, HEIGHT)), (left, top))
             pen.text((left, top + HEIGHT + 3), pair[unanswerable].answer or "no answer", colour, font)
             top += HEIGHT + LINE + GAP
     file = io.BytesIO()

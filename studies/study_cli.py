@@ -20,10 +20,16 @@ app.add_typer(reading, name="reading")
 
 @app.command(epilog="Example: `rgqa study blind-baseline --out blind.json`")
 def blind_baseline(
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
-    repetitions: Annotated[int, typer.Option(min=1, help="Bootstrap samples of each interval.")] = 500,
-    seed: Annotated[int, typer.Option(min=0, help="Of folds, samples and the paper's draws.")] = 20231001,
-    most: Annotated[int, typer.Option(min=1, help="Pairs tried of each subset, drawn by lot.")] = 20_000,
+    folds: Annotated[int, typer.Option(min=2, max=100, help="Folds of the cross-validation.")] = 5,
+    repetitions: Annotated[
+        int, typer.Option(min=1, max=100_000, help="Bootstrap samples of each interval.")
+    ] = 500,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Of folds, samples and the paper's draws.")
+    ] = 20231001,
+    most: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Pairs tried of each subset, drawn by lot.")
+    ] = 20_000,
     out: Annotated[Path | None, typer.Option(help="A JSON file for the figures.")] = None,
 ) -> None:
     """What models that see only the text can tell of perturbed questions, before anybody has judged one."""
@@ -34,12 +40,16 @@ def blind_baseline(
 
 @app.command(epilog="Example: `rgqa study attackers --out attackers.json`")
 def attackers(
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
-    repetitions: Annotated[int, typer.Option(min=1, help="Bootstrap samples of each interval.")] = 500,
+    folds: Annotated[int, typer.Option(min=2, max=100, help="Folds of the cross-validation.")] = 5,
+    repetitions: Annotated[
+        int, typer.Option(min=1, max=100_000, help="Bootstrap samples of each interval.")
+    ] = 500,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of folds, samples, nets and the paper's draws.")
+        int, typer.Option(min=0, max=2**32 - 1, help="Of folds, samples, nets and the paper's draws.")
     ] = 20231001,
-    most: Annotated[int, typer.Option(min=1, help="Pairs tried of each subset, drawn by lot.")] = 2_000,
+    most: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Pairs tried of each subset, drawn by lot.")
+    ] = 2_000,
     init: Annotated[
         Path | None, typer.Option(help="Start from this folder's checkpoint of the library transformers.")
     ] = None,
@@ -61,12 +71,17 @@ def attackers(
 @app.command(epilog="Example: `rgqa study judge-agreement --show 200 --seed 1`")
 def judge_agreement(
     show: Annotated[
-        int, typer.Option(min=0, help="Write so many of the verdicts out instead, half of them foreign.")
+        int,
+        typer.Option(
+            min=0, max=1_000_000, help="Write so many of the verdicts out instead, half of them foreign."
+        ),
     ] = 0,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of the foreign pictures, and of the verdicts shown.")
+        int, typer.Option(min=0, max=2**32 - 1, help="Of the foreign pictures, and of the verdicts shown.")
     ] = 20231001,
-    foreign: Annotated[int, typer.Option(min=0, help="Other pictures at which each question is tried.")] = 2,
+    foreign: Annotated[
+        int, typer.Option(min=0, max=1000, help="Other pictures at which each question is tried.")
+    ] = 2,
 ) -> None:
     """How often the judge agrees with the source of the data set in use (after stage `vocabulary`)."""
     from studies.dared_verdicts import judge_agreement
@@ -80,8 +95,12 @@ def judge_completeness(
         "data/sample/source"
     ),
     split: Annotated[Split, typer.Option(help="The split of it that is used.")] = "testdev",
-    seed: Annotated[int, typer.Option(min=0, help="Of the made-up graphs and of what is left out.")] = 1,
-    show: Annotated[int, typer.Option(min=0, help="Wrong verdicts of each row to write out.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Of the made-up graphs and of what is left out.")
+    ] = 1,
+    show: Annotated[
+        int, typer.Option(min=0, max=1_000_000, help="Wrong verdicts of each row to write out.")
+    ] = 0,
 ) -> None:
     """How much the judge decides, and how much of that is right, by made-up graphs of which a share is left out."""
     from studies.judge_completeness import judge_completeness
@@ -93,9 +112,12 @@ def judge_completeness(
 def draw(
     out: Annotated[Path, typer.Option(help="A new folder for the sheets and their key.")],
     count: Annotated[
-        int, typer.Option(min=1, help="Edited questions of each subset, and as many originals beside them.")
+        int,
+        typer.Option(
+            min=1, max=1_000_000, help="Edited questions of each subset, and as many originals beside them."
+        ),
     ] = 200,
-    seed: Annotated[int, typer.Option(min=0, help="Of what is drawn, and of its order.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of what is drawn, and of its order.")] = 1,
 ) -> None:
     """Draw blind sheets of the screened candidates of the data set in use."""
     from studies.reading_sheets import draw_sheets
@@ -108,7 +130,7 @@ def score(
     sheets: Annotated[Path, typer.Argument(help="The folder that `draw` made.")],
     readers: Annotated[list[Path], typer.Argument(help="Filled copies of its folder `to_read`.")],
     worst: Annotated[
-        int, typer.Option(min=0, help="So many of the worst questions, with what is wrong.")
+        int, typer.Option(min=0, max=1_000_000, help="So many of the worst questions, with what is wrong.")
     ] = 20,
 ) -> None:
     """What the readers' marks come to: shares with intervals, kappa, targets, the worst questions."""
@@ -120,7 +142,9 @@ def score(
 @app.command(epilog="Example: `rgqa study reader --part held_out`")
 def reader(
     part: Annotated[str, typer.Option(help="Replies to read: dev, held_out or train.")] = "dev",
-    show: Annotated[int, typer.Option(min=0, help="Replies that are read wrongly to write out.")] = 0,
+    show: Annotated[
+        int, typer.Option(min=0, max=1_000_000, help="Replies that are read wrongly to write out.")
+    ] = 0,
 ) -> None:
     """How well the scorers read from a reply's words whether it abstains."""
     from pipeline.core.errors import UserError
@@ -141,7 +165,7 @@ def reader_train(
         Path | None,
         typer.Option(help="GloVe's word vectors, to begin anew (default: go on from the scorers' weights)."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn by lot.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of everything that is drawn by lot.")] = 0,
 ) -> None:
     """Learn to read abstentions from studies/replies/train.jsonl; half an hour from nothing, on two cores."""
     from studies.reader_training import train
@@ -151,8 +175,12 @@ def reader_train(
 
 @app.command(epilog="Example: `rgqa study votes --out docs/pictures/votes.png`")
 def votes(
-    crowds: Annotated[list[int] | None, typer.Option(help="Seeds of the crowds (default: 2, 3, 4).")] = None,
-    most: Annotated[int, typer.Option(min=1, help="Votes a candidate, one after the other, at most.")] = 5,
+    crowds: Annotated[
+        list[int] | None, typer.Option(help="Seeds of the crowds (default: 2, 3, 4).", min=0, max=1_000_000)
+    ] = None,
+    most: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Votes a candidate, one after the other, at most.")
+    ] = 5,
     out: Annotated[
         Path | None, typer.Option(help="A .json of all figures, or a .png or .svg of the curve.")
     ] = None,
@@ -166,9 +194,13 @@ def votes(
 @app.command(epilog="Example: `rgqa study looking --net rp --net vanilla --out looking.json`")
 def looking(
     net: Annotated[list[str] | None, typer.Option(help="Of the folder vqa/ (default: rp, vanilla).")] = None,
-    seeds: Annotated[list[int] | None, typer.Option(help="Of each net (default: 0, 1, 2).")] = None,
-    repetitions: Annotated[int, typer.Option(min=100, help="Bootstrap samples of each interval.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of those samples.")] = 0,
+    seeds: Annotated[
+        list[int] | None, typer.Option(help="Of each net (default: 0, 1, 2).", min=0, max=2**32 - 1)
+    ] = None,
+    repetitions: Annotated[
+        int, typer.Option(min=100, max=100_000, help="Bootstrap samples of each interval.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of those samples.")] = 0,
     out: Annotated[Path | None, typer.Option(help="A JSON file for the figures.")] = None,
 ) -> None:
     """Whether what nets looked at lies where questions point to, by the complete truth of a drawn world."""
@@ -213,9 +245,11 @@ def validity(
     out: Annotated[Path, typer.Option(help="A folder for figures, tables and answers.")] = Path(
         "data/sample/interim/validity"
     ),
-    repetitions: Annotated[int, typer.Option(min=20, help="Draws of pictures for each interval.")] = 1000,
+    repetitions: Annotated[
+        int, typer.Option(min=20, max=100_000, help="Draws of pictures for each interval.")
+    ] = 1000,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of these draws, of folds, lots and further nets.")
+        int, typer.Option(min=0, max=2**32 - 1, help="Of these draws, of folds, lots and further nets.")
     ] = 20231001,
     effects: Annotated[
         bool, typer.Option(help="Also what noise, the cap, balancing and size do to the ranking.")

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.kills import AT_ONCE, Done, arguments, clone, endure, fail, repro
+from tests.kills import AT_ONCE, Done, arguments, clone, endure, fail, only, repro
 
 STAGES = ["vocabulary", "embed", "rank", "tag", "perturb", "screen", "similarity", "answer", "paper", "audit"]
 FIRST, ACTOR = "first", "actor"  # who is killed: the stage's own process, or one of Ray's that works for it
@@ -87,7 +87,7 @@ def measure(tree: Path, stage: str, done: Done) -> None:
 def forced(tree: Path, stage: str) -> subprocess.Popen[bytes]:
     """A run of one stage that has nothing from before."""
     shutil.rmtree(tree / "data/cache", ignore_errors=True)  # the vectors that embed kept
-    return repro(tree, "--force", "--single-item", stage)
+    return repro(tree, *only(tree, stage))
 
 
 def killed(tree: Path, name: str, share: float, done: Done) -> float:

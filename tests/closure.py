@@ -1,19 +1,25 @@
 """Which of the project's own modules a module needs, found by reading its imports (late ones too).
 
-python -m tests.closure     writes each stage's rooms into its `deps` in dvc.yaml
+python -m tests.closure     writes the code that each stage needs into its `deps`, in dvc.yaml and research/dvc.yaml
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-import yaml
+from pipeline.core.stage_graph import BUILD, RESEARCH, read_stages
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("pipeline", "annotation", "simulation", "sample_world", "studies")
+# Packages whose modules stand in `deps` one by one, since they are edited often and most stages need few of them; and the
+# tables that modules read beside themselves. All other packages are watched as a whole: DVC reads and writes all `deps` of all
+# stages, twice for each one that it runs, so that every module of every stage would cost it seconds.
+BY_MODULE = (Path("pipeline/words"),)
+TABLES_OF = {Path("pipeline/words/lexicon.py"): Path("pipeline/words/kinds.tsv")}
 
 
 def file_of(module: str) -> Path | None:
@@ -53,11 +59,16 @@ def closure(path: Path) -> set[Path]:
 
 
 def code_deps(stage: str) -> list[str]:
-    """What a stage's `deps` say of code: its module, and as a whole each room that it needs anything of. Whole rooms hold
-    what modules read beside themselves, too, and DVC reads and writes all deps of all stages, twice for each one it runs."""
+    """The code in a stage's `deps`: its module, the modules that it needs of the packages in `BY_MODULE`, with their tables, and
+    each other package that it needs any module of."""
     own = Path(f"pipeline/stages/{stage}.py")
-    rooms = {Path(*file.parent.parts[:2]) for file in closure(own) - {own}}
-    return sorted(dep.as_posix() for dep in {own, *rooms})
+    deps = {own}
+    for file in closure(own) - {own}:
+        package = Path(*file.parent.parts[:2])
+        deps.add(file if package in BY_MODULE else package)
+        if file in TABLES_OF:
+            deps.add(TABLES_OF[file])
+    return sorted(dep.as_posix() for dep in deps)
 
 
 def modules(room: Path) -> list[Path]:
@@ -65,9 +76,9 @@ def modules(room: Path) -> list[Path]:
     return [file.relative_to(ROOT) for file in sorted((ROOT / room).rglob("*.py"))]
 
 
-def with_code_deps(text: str) -> str:
-    """dvc.yaml with the rooms in each stage's `deps` as its imports have it."""
-    for stage in yaml.safe_load(text)["stages"]:
+def with_code_deps(text: str, stages: Iterable[str]) -> str:
+    """The text of a graph with the code in each stage's `deps` as the imports have it."""
+    for stage in stages:
         lines = "".join(f"      - {dep}\n" for dep in code_deps(stage))
         text = re.sub(
             rf"(?m)(^  {stage}:\n(?:    .*\n)*?    deps:\n)(?:      - (?!data/).*\n)*", rf"\g<1>{lines}", text
@@ -76,5 +87,6 @@ def with_code_deps(text: str) -> str:
 
 
 if __name__ == "__main__":
-    path = ROOT / "dvc.yaml"
-    path.write_text(with_code_deps(path.read_text()))
+    for graph in (BUILD, RESEARCH):
+        path = ROOT / graph
+        path.write_text(with_code_deps(path.read_text(), read_stages(graph, root=ROOT)))

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import NoReturn
 
 import msgspec
-import yaml
 
+from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH, dvc_targets, read_stages
 from tests.closure import ROOT
 
 TIMES, SEED = 60, 1
@@ -62,17 +62,22 @@ def sums(tree: Path) -> dict[str, str]:
 
 
 def repro(tree: Path, *options: str) -> subprocess.Popen[bytes]:
-    """`dvc repro` as the leader of a group; what it says goes into build/kills.log."""
+    """`dvc repro`, of both graphs unless options name a stage, as the leader of a group; what it says goes into build/kills.log."""
     environment = os.environ | {"PYTHONPATH": f"{tree / AT_ONCE}:{tree}"}
     with (tree / "build/kills.log").open("ab") as log:
         return subprocess.Popen(
-            ["dvc", "repro", *options],
+            ["dvc", "repro", *(options or map(str, (BUILD, RESEARCH)))],
             cwd=tree,
             env=environment,
             stdout=log,
             stderr=log,
             start_new_session=True,
         )
+
+
+def only(tree: Path, stage: str) -> tuple[str, ...]:
+    """Options by which `dvc repro` runs one stage alone, whether anything has changed or not."""
+    return ("--force", "--single-item", dvc_targets(tree)[stage])
 
 
 def fail(tree: Path, what: str) -> NoReturn:
@@ -82,7 +87,7 @@ def fail(tree: Path, what: str) -> NoReturn:
 
 def killed(tree: Path, stage: str, share: float, done: Done) -> float:
     """Run a stage and kill it after this share of its time, or of half of it ... where it ended before; the seconds that it ran."""
-    forced = ("--force", "--single-item", stage)
+    forced = only(tree, stage)
     if stage not in done.seconds:
         begun = time.monotonic()
         if repro(tree, *forced).wait():
@@ -103,19 +108,22 @@ def killed(tree: Path, stage: str, share: float, done: Done) -> float:
 def goes_on(tree: Path, stage: str) -> bool:
     """Whether the stage, run again, ends well, and then all of it. It must be run: where nothing but its files has changed, DVC
     takes them out of its cache."""
-    return all(ends_well(tree, *options) for options in (("--force", "--single-item", stage), ()))
+    return all(ends_well(tree, *options) for options in (only(tree, stage), ()))
 
 
 def ends_well(tree: Path, *options: str) -> bool:
-    """Whether `dvc repro` does. DVC writes dvc.lock in place, so half of it may be there: DVC then says so and does nothing, and
-    git has the whole."""
+    """Whether `dvc repro` does. DVC writes its lock files in place, so half of one may be there: DVC then says so and does
+    nothing, and git has the whole."""
     if not repro(tree, *options).wait():
         return True
-    lock = ["git", "diff", "--quiet", "--", "dvc.lock"]
-    if not subprocess.run(lock, cwd=tree, check=False).returncode:
+    locks = [str(lock) for lock in LOCKS if (tree / lock).exists()]
+    changed = subprocess.run(
+        ["git", "diff", "--name-only", "--", *locks], cwd=tree, capture_output=True, text=True, check=True
+    ).stdout.split()
+    if not changed:
         return False
-    print("kills: DVC was writing dvc.lock: git checkout dvc.lock", flush=True)
-    subprocess.run(["git", "checkout", "--quiet", "--", "dvc.lock"], cwd=tree, check=True)
+    print(f"kills: DVC was writing {changed[0]}: git checkout {' '.join(changed)}", flush=True)
+    subprocess.run(["git", "checkout", "--quiet", "--", *changed], cwd=tree, check=True)
     return not repro(tree, *options).wait()
 
 
@@ -185,7 +193,7 @@ def endure(tree: Path, state: Path, times: int, names: list[str], kill: Kill) ->
 def main() -> None:
     given = arguments(__doc__ or "", TIMES)
     tree = clone(given.tree)
-    stages = given.stages or list(yaml.safe_load((tree / "dvc.yaml").read_text())["stages"])
+    stages = given.stages or list(read_stages(root=tree))
     endure(tree, tree / "build/kills.json", given.times, stages, killed)
 
 

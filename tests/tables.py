@@ -10,12 +10,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import yaml
-
+from pipeline.core.stage_graph import read_stages
 from tests.closure import ROOT
 from tests.test_rooms import ROOMS, allowed
 
-STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+STAGES = read_stages(root=ROOT)
 PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 DOCUMENTS = [ROOT / "data/README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -35,7 +34,7 @@ def folders_read(stage: str) -> list[str]:
 
 
 def run_after(stage: str) -> list[str]:
-    """The stages that run again when this one writes something new, in the order of dvc.yaml."""
+    """The stages that run again when this one writes something new, in the order in which they run."""
     later: list[str] = []
     for name in STAGES:
         if {stage, *later} & set(reads(name)):

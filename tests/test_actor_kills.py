@@ -8,6 +8,8 @@ from tests import actor_kills
 from tests.actor_kills import ACTOR, FIRST, killed
 from tests.kills import Done
 
+pytestmark = pytest.mark.endurance
+
 # The first process of a stage begins one whose command line is that of an actor, and ends well if that one is lost or, told so, badly.
 STAGE = """import subprocess, sys
 actor = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", "ray::_Actor.work_on"])

@@ -11,9 +11,10 @@ import yaml
 
 from annotation.study.asking_params import AnnotateParams
 from pipeline.core.params import Params, convert
-from tests.closure import PACKAGES, ROOT, closure, code_deps, modules
+from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH, dvc_targets, read_stages
+from tests.closure import BY_MODULE, PACKAGES, ROOT, TABLES_OF, closure, code_deps, modules
 
-DVC = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+DVC = read_stages(root=ROOT)
 PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text())
 DATASETS = sorted(name for name, value in PARAMS.items() if isinstance(value, dict))
 CODE = [path for package in PACKAGES for path in modules(Path(package))]
@@ -29,6 +30,46 @@ def test_there_is_one_module_and_one_test_for_each_stage():
     tests = {path.stem.removeprefix("test_") for path in (ROOT / "tests/pipeline/stages").glob("test_*.py")}
     assert modules == set(DVC)
     assert set(DVC) <= tests
+
+
+def test_the_graph_that_builds_ends_with_the_release_and_needs_nothing_of_the_other():
+    build, research = (list(read_stages(graph, root=ROOT)) for graph in (BUILD, RESEARCH))
+    assert build[-1] == "release" and not set(build) & set(research)
+    assert research == ["paper", "comparison", "answer", "leaderboard"]
+    written = {out for stage in research for out in DVC[stage]["outs"]}
+    assert not [dep for stage in build for dep in DVC[stage]["deps"] if dep in written]
+
+
+def test_both_graphs_run_in_the_projects_root_and_a_stage_is_named_by_its_graph():
+    assert {stage for stage in DVC if DVC[stage].get("wdir") == ".."} == {*read_stages(RESEARCH, root=ROOT)}
+    targets = dvc_targets(ROOT)
+    assert (targets["rank"], targets["answer"]) == ("rank", "research/dvc.yaml:answer")
+    assert [lock.as_posix() for lock in LOCKS] == ["dvc.lock", "research/dvc.lock"]
+
+
+@pytest.mark.parametrize(
+    "file, readers",
+    [
+        ("pipeline/words/things.py", {"perturb", "paper"}),
+        (
+            "pipeline/words/kinds.tsv",
+            {
+                *("vocabulary", "tag", "perturb", "screen", "estimate", "batch", "collect", "audit"),
+                *("paper", "comparison"),
+            },
+        ),
+    ],
+)
+def test_an_edit_of_a_list_of_nouns_runs_the_stages_that_read_it_and_no_others(file, readers):
+    assert {stage for stage in DVC if file in DVC[stage]["deps"]} == readers
+    assert not [stage for stage in DVC if "pipeline/words" in DVC[stage]["deps"]]
+
+
+def test_every_file_that_a_watched_module_reads_beside_itself_is_watched():
+    beside = {
+        path for room in BY_MODULE for path in (ROOT / room).iterdir() if path.suffix not in ("", ".py")
+    }
+    assert {path.relative_to(ROOT) for path in beside} == set(TABLES_OF.values())
 
 
 @pytest.mark.parametrize("stage", DVC)
@@ -73,7 +114,7 @@ def test_the_one_section_that_is_no_stage_is_valid(dataset):
 
 
 def test_only_simulated_annotators_the_audit_and_a_reference_row_open_the_truth():
-    """The nets' stage answers after the release; one of its rows, a reference, shows what a net does that sees everything."""
+    """Stage answer comes after the release; one of its rows, a reference, shows what a net does that sees everything."""
     assert {stage for stage in DVC if "data/${dataset}/truth" in DVC[stage]["deps"]} == {
         "collect",
         "paper",

@@ -1,3 +1,4 @@
+import shutil
 import signal
 import subprocess
 import sys
@@ -6,8 +7,12 @@ from itertools import islice
 
 import pytest
 
+from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH
 from tests import kills
+from tests.closure import ROOT
 from tests.kills import Done, differing, killed, moments, sums
+
+pytestmark = pytest.mark.endurance
 
 
 def test_every_stage_comes_once_before_any_comes_again_and_the_draw_is_the_same_each_time():
@@ -23,6 +28,9 @@ def tree(tmp_path):
     (tmp_path / "data/x/interim/rank").mkdir(parents=True)
     (tmp_path / "build").mkdir()
     (tmp_path / ".gitignore").write_text("interim\nbuild\n")
+    for graph in (BUILD, RESEARCH):
+        (tmp_path / graph).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / graph, tmp_path / graph)
     (tmp_path / "data/x/interim/rank/rank.json").write_text("1")
     for command in ("init", "add .", "-c user.name=n -c user.email=e commit -m c"):
         subprocess.run(["git", *command.split()], cwd=tmp_path, check=True, capture_output=True)
@@ -62,27 +70,29 @@ def test_a_run_is_killed_with_all_that_it_started(tree, monkeypatch):
     assert beats.stat().st_size == written > 0
 
 
-@pytest.mark.parametrize(
-    ("lock", "well", "said"), [("whole", False, ""), ("ha", True, "git checkout dvc.lock")]
-)
+@pytest.mark.parametrize(("lock", "well", "said"), [("whole", False, ""), ("ha", True, "git checkout")])
+@pytest.mark.parametrize("file", LOCKS)
 def test_a_lock_that_was_cut_off_is_gits_again_and_nothing_else_is_forgiven(
-    tree, monkeypatch, capsys, lock, well, said
+    tree, monkeypatch, capsys, lock, well, said, file
 ):
-    (tree / "dvc.lock").write_text("whole")
+    (tree / file).write_text("whole")
     for command in ("add .", "-c user.name=n -c user.email=e commit -m c"):
         subprocess.run(["git", *command.split()], cwd=tree, check=True, capture_output=True)
-    (tree / "dvc.lock").write_text(lock)
+    (tree / file).write_text(lock)
 
     def repro(tree, *options):  # fails where the lock is cut off; or always, for another reason
-        fails = not well or (tree / "dvc.lock").read_text() != "whole"
+        fails = not well or (tree / file).read_text() != "whole"
         return subprocess.Popen([sys.executable, "-c", f"raise SystemExit({int(fails)})"])
 
     monkeypatch.setattr(kills, "repro", repro)
     assert kills.goes_on(tree, "rank") == well
-    assert (said in capsys.readouterr().out) and (tree / "dvc.lock").read_text() == "whole"
+    assert (said in capsys.readouterr().out) and (tree / file).read_text() == "whole"
 
 
 def test_what_was_killed_is_run_again_and_not_taken_out_of_a_cache(tree, monkeypatch):
     asked = []
     monkeypatch.setattr(kills, "ends_well", lambda tree, *options: asked.append(options) or True)
-    assert kills.goes_on(tree, "rank") and asked == [("--force", "--single-item", "rank"), ()]
+    forced = ("--force", "--single-item")
+    for stage, target in (("rank", "rank"), ("answer", "research/dvc.yaml:answer")):
+        asked.clear()
+        assert kills.goes_on(tree, stage) and asked == [(*forced, target), ()]

@@ -8,6 +8,8 @@ from tests import closure, mutant_runs, mutants
 from tests.mutant_runs import outcomes
 from tests.mutants import Changes, drawn
 
+pytestmark = pytest.mark.endurance
+
 
 def changed(text: str) -> set[str]:
     """A line of code with each of its changes."""

@@ -4,6 +4,8 @@ import pytest
 
 from tests.mutations import Case, attempt, cases, spoilt, tries
 
+pytestmark = pytest.mark.endurance
+
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
 def test_each_valid_input_is_read(case: Case, tmp_path):

@@ -15,7 +15,7 @@ ROOMS: dict[str, str] = {
     "pipeline/programs": "words",
     "pipeline/judge": "words programs",
     "pipeline/counting": "words programs judge",
-    "pipeline/sources": "",
+    "pipeline/sources": "scorers",
     "pipeline/paraphrasing": "words programs",
     "pipeline/encoders": "",
     "pipeline/scorers": "",
@@ -31,7 +31,7 @@ ROOMS: dict[str, str] = {
     "pipeline/collecting": "judge counting sources annotation/study simulation",
     "pipeline/auditing": "words programs judge counting sources scorers screening simulation",
     "pipeline/labelled_sets": "auditing balancing scorers",
-    "pipeline/releasing": "auditing scorers",
+    "pipeline/releasing": "auditing scorers annotation/study",
     "pipeline/leaderboard": "releasing scorers",
     "pipeline/reporting": (
         "words programs judge sources encoders auditing releasing scorers seeing annotation/study"
@@ -41,7 +41,7 @@ ROOMS: dict[str, str] = {
         " batching collecting"
         " auditing releasing leaderboard scorers annotation/study simulation"
     ),
-    "pipeline/commands": "words judge encoders auditing labelled_sets releasing leaderboard reporting scorers seeing annotation/study",
+    "pipeline/commands": "words judge auditing labelled_sets releasing leaderboard reporting scorers seeing annotation/study",
     "annotation/study": "",
     "annotation/client": "annotation/study",
     "annotation/server": "annotation/study annotation/client",

@@ -23,6 +23,7 @@ from annotation.study.asking_params import AnnotateParams, as_asked, estimates, 
 from annotation.study.exports import LOCAL
 from annotation.study.private import write_private
 from annotation.study.roster import Annotator, read_roster
+from annotation.study.rounds import waiting_verdicts
 from annotation.study.training import known_tasks
 from pipeline.core.alone import alone
 from pipeline.core.errors import UserError
@@ -149,6 +150,10 @@ def queue(folders: Folders, params: AnnotateParams, tasks: Sequence[Task], shown
     if fallen or said.excluded:
         names = f"; excluded, and asked no more: {', '.join(sorted(said.excluded))}" if said.excluded else ""
         print(f"push: by the last dvc repro the filters of {len(fallen):,} tasks have fallen{names}")
+    if not said.simulated and (waiting := waiting_verdicts(folders)):
+        print(
+            f"push: stage collect has not judged {waiting:,} of the pulled verdicts; dvc repro collect, then push again"
+        )
     wanted = params.training or params.test
     sound = [task for task in tasks if task.task_id not in fallen]
     images = {task.picture_id: shown[task.task_id]["image"] for task in tasks}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from annotation.study.quality_figures import Quality
 from annotation.study.quality_page import bounds, percent
+from annotation.study.rounds import waiting_verdicts
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
@@ -23,9 +24,12 @@ def report() -> None:
         raise UserError(
             f"{path.parent}: no quality report yet; pull verdicts (rgqa annotate pull), then run: dvc repro collect"
         )
-    print("\n".join(lines(read_json(path, Quality))))
-    if any(export.stat().st_mtime > path.stat().st_mtime for export in folders.annotations.glob("*.json")):
-        print("report: there are newer verdicts; run: dvc repro collect")
+    quality = read_json(path, Quality)
+    print("\n".join(lines(quality)))
+    if not quality.simulated and (waiting := waiting_verdicts(folders)):
+        print(
+            f"report: {waiting:,} {'verdict' if waiting == 1 else 'verdicts'} came or changed since; run: dvc repro collect"
+        )
     print(f"report: for the browser -> {path.with_suffix('.html')}")
 
 

@@ -8,9 +8,9 @@ from math import isnan, nan
 from typing import Any
 
 from annotation.client.credentials import connection
-from annotation.client.pull import answers
+from annotation.client.so_far import given_so_far
 from annotation.client.volunteers import welcome
-from annotation.study.exports import keep, person_of, verdicts_of
+from annotation.study.exports import person_of, verdicts_of
 from annotation.study.forecast import IDLE
 from annotation.study.judged import judged_questions
 from annotation.study.roster import Annotator, read_roster
@@ -30,7 +30,7 @@ def status() -> None:
     tasks = {task.task_id: task for task in folders.rows(Task)}
     with alone(folders.study):
         report = welcome(folders, server)
-    given = keep(answers(folders, server))
+    given, source = given_so_far(folders, server)
     verdicts, _ = verdicts_of(given, tasks, strict=False)
     filters = skills(judged_questions(tasks, verdicts)) if verdicts else {}
     roster = {person.pseudonym: person for person in read_roster(folders)}
@@ -51,6 +51,7 @@ def status() -> None:
         )
         for name in sorted(roster.keys() | skipped.keys() | gaps.keys())
     )
+    print(f"status: {source}")
     if report:
         print("\n".join(progress(report, [speed for speed in speeds.values() if not isnan(speed)])))
 

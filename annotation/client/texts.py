@@ -6,20 +6,19 @@ travel inside the page, so they need no file serving, on any server.
 
 from __future__ import annotations
 
-import base64
 import html
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.core.errors import Problems, UserError
+from pipeline.core.images import WHITE, encode_image
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 HOME = Path(__file__).parent
 WIDEST = 448  # pixels; the window of the instructions is 680 wide
-KINDS = ("JPEG", "PNG", "GIF", "WEBP")
 
 
 def text_of(name: str, study: Path) -> tuple[Path, str]:
@@ -65,25 +64,21 @@ def guide(study: Path) -> str:
 
 def _picture(_: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
     """A picture of a text and its caption; at its own size, or at the widest that fits."""
-    from PIL import Image
-
     token, sheet = tokens[place], env["sheet"]
     path = env["path"].parent / str(token.attrs["src"])
     caption = html.escape(token.content)
     try:
-        with Image.open(path, formats=KINDS) as picture:
-            width, height, kind = *picture.size, str(picture.format)
+        picture = encode_image(path, background=WHITE)
     except (OSError, ValueError) as error:
-        advice = "put a JPEG, PNG, GIF or WEBP file there"
-        env["problems"].add(f"{env['path']}, picture {token.attrs['src']}", f"{error}; {advice}")
+        env["problems"].add(f"{env['path']}, picture {token.attrs['src']}", str(error))
         return ""
+    width, height = picture.size
     shown = min(width, WIDEST)
     size = shown, round(height * shown / width)
-    data = f"data:image/{kind.lower()};base64,{base64.b64encode(path.read_bytes()).decode()}"
     below = f'<span class="caption">{caption}</span>'
     if sheet is None:
-        return f'<img src="{data}" width="{size[0]}" height="{size[1]}" alt="{caption}">{below}'
+        return f'<img src="{picture.data_uri}" width="{size[0]}" height="{size[1]}" alt="{caption}">{below}'
     name = f"picture-{len(sheet)}"
-    style = f"width: {size[0]}px; height: {size[1]}px; background-image: url({data});"
+    style = f"width: {size[0]}px; height: {size[1]}px; background-image: url({picture.data_uri});"
     sheet.append(f".rgqa-guide .{name} {{ {style} }}\n")
     return f'<span class="picture {name}" title="{caption}"></span>{below}'

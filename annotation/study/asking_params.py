@@ -9,12 +9,11 @@ import msgspec
 
 from annotation.study.asking import AskingRules
 from pipeline.core.files import read_json
-from pipeline.core.params import Params
+from pipeline.core.params import CountOrNone, Params, Seed
 from pipeline.core.paths import Folders
 from pipeline.core.records import Estimate, Task
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class AnnotateParams(Params):
@@ -26,16 +25,16 @@ class AnnotateParams(Params):
         pictures: `local`: served by Label Studio from data/; else the address before their paths below data/, on another server.
     """
 
-    votes: Annotated[int, msgspec.Meta(ge=1)] = 5
+    votes: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 5
     sure: Annotated[float, msgspec.Meta(gt=0.5, lt=1)] = 0.99
     overlap: Share = 0.1
-    wave: Annotated[int, msgspec.Meta(ge=1)] = 100
-    budget: Count = 0
-    most_tasks: Count = 0
-    training: Count = 6
-    test: Count = 10
+    wave: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 100
+    budget: CountOrNone = 0
+    most_tasks: CountOrNone = 0
+    training: CountOrNone = 6
+    test: CountOrNone = 10
     test_share: Share = 0.8
-    seed: int = 0
+    seed: Seed = 0
     pictures: Annotated[str, msgspec.Meta(pattern=r"^(local|https?://.+)$")] = "local"
 
     def rules(self) -> AskingRules:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -39,6 +38,28 @@ RENAMED = (
     "A label was renamed in the labelling interface: `rgqa annotate push` puts it back; judge these tasks again, or put the "
     "right words into the file and say so in the release"
 )
+
+
+EARLIEST = datetime.min.replace(tzinfo=UTC)  # stands for a time that is not known
+
+
+def moment(text: str) -> datetime | None:
+    """Read a time of ISO 8601, in UTC where it names no zone; None if it is none.
+
+    >>> moment("2026-01-01T02:00:00+02:00") == moment("2026-01-01T00:00:00.000Z")
+    True
+    """
+    try:
+        read = datetime.fromisoformat(text.strip())
+        return (read if read.tzinfo else read.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def same_time(text: str) -> str:
+    """A text that is the same for all ways to write one moment."""
+    read = moment(text)
+    return read.isoformat() if read else text
 
 
 class Person(msgspec.Struct):
@@ -73,9 +94,9 @@ class ExportedAnnotation(msgspec.Struct):
         return chosen
 
     @property
-    def when(self) -> tuple[str, str]:
+    def when(self) -> tuple[datetime, str]:
         """For sorting: when it was given last, then its number."""
-        return self.updated_at or self.created_at, self.number
+        return moment(self.updated_at or self.created_at) or EARLIEST, self.number
 
     @property
     def number(self) -> str:
@@ -171,7 +192,7 @@ def conflicts(kept: Kept) -> list[tuple[str, str]]:
     """What cannot both be true: versions of one annotation of one moment that say different things. Where and what, sorted."""
     said: dict[tuple[str, ...], dict[str, ExportedAnnotation]] = defaultdict(dict)
     for (task_id, _), row in kept.items():
-        said[*identity(task_id, row), row.updated_at].setdefault(row.says, row)
+        said[*identity(task_id, row), same_time(row.updated_at)].setdefault(row.says, row)
     return sorted(
         (
             f"task {key[0]}",
@@ -185,8 +206,8 @@ def conflicts(kept: Kept) -> list[tuple[str, str]]:
 def identity(task_id: str, annotation: ExportedAnnotation) -> tuple[str, ...]:
     """What makes two annotations versions of one: the task, number and time of creation; without a number, the person."""
     if annotation.id:
-        return task_id, str(annotation.id), annotation.created_at
-    return task_id, person_of(annotation), annotation.created_at
+        return task_id, str(annotation.id), same_time(annotation.created_at)
+    return task_id, person_of(annotation), same_time(annotation.created_at)
 
 
 def person_of(annotation: ExportedAnnotation) -> str:
@@ -227,7 +248,7 @@ def verdicts_of(
         versions[identity(task_id, row)].append(row)
     latest: dict[tuple[str, str], ExportedAnnotation] = {}  # by task id and pseudonym, complete ones
     for (task_id, *_), same in versions.items():
-        counts["corrected later"] += len({(row.updated_at, row.says) for row in same}) - 1
+        counts["corrected later"] += len({(same_time(row.updated_at), row.says) for row in same}) - 1
         last = max(same, key=lambda row: row.when)
         kind = last.kind if task_id in tasks else "of another batch"
         counts[kind] += 1
@@ -250,13 +271,14 @@ def verdicts_of(
 def _verdicts(latest: Mapping[tuple[str, str], ExportedAnnotation]) -> list[Verdict]:
     """Verdicts in which `order` is the place among the person's own answers, and `gap` the seconds since the one submitted before."""
     answered, submitted, verdicts = Counter[str](), dict[str, datetime](), list[Verdict]()
-    order = sorted(latest.items(), key=lambda given: (given[1].created_at, given[1].number, given[0]))
+    order = sorted(
+        latest.items(),
+        key=lambda given: (moment(given[1].created_at) or EARLIEST, given[1].number, given[0]),
+    )
     for (task_id, person), row in order:
         fields: dict[str, Any] = {"verdict_id": content_key("verdict", task_id, person), "task_id": task_id}
         fields |= {"annotator": person, "order": answered[person], "seconds": row.lead_time}
-        with suppress(ValueError):  # no time, or none that can be read
-            now = datetime.fromisoformat(row.created_at)
-            now = now if now.tzinfo else now.replace(tzinfo=UTC)
+        if now := moment(row.created_at):
             if person in submitted:
                 fields["gap"] = (now - submitted[person]).total_seconds()
             submitted[person] = now

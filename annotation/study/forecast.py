@@ -8,10 +8,8 @@ from random import Random
 
 from annotation.study.asking import SENSITIVITY, SPECIFICITY, Asking
 from annotation.study.asking_params import AnnotateParams, as_asked, estimates, from_collect
-from annotation.study.exports import EXPERT, PULLED, verdicts_in
-from annotation.study.roster import read_roster
+from annotation.study.exports import EXPERT, Kept, verdicts_of
 from pipeline.core.errors import UserError
-from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.records import Record, Task, Verdict
 
@@ -89,11 +87,14 @@ def pace(verdicts: Sequence[Verdict]) -> float:
     return sum(known) / len(known) if len(known) >= KNOWN_PACE else SECONDS
 
 
-def asked_so_far(folders: Folders, params: AnnotateParams) -> tuple[Asking, list[Verdict]]:
-    """The data set's study as far as it was pulled, by what stage `collect` last said of it, and what was pulled.
+def asked_so_far(folders: Folders, params: AnnotateParams, given: Kept) -> tuple[Asking, list[Verdict]]:
+    """The data set's study as far as it is answered, by what stage `collect` last said of it, and the verdicts.
+
+    Args:
+        given: all answers.
 
     Raises:
-        UserError: there are no tasks.
+        UserError: there are no tasks, or answers contradict each other.
     """
     tasks = {task.task_id: task for task in folders.rows(Task)}
     if not tasks:
@@ -102,7 +103,7 @@ def asked_so_far(folders: Folders, params: AnnotateParams) -> tuple[Asking, list
     fallen = set(said.fallen_tasks(tasks.values()))
     asked = [as_asked(task, fallen) for task in tasks.values()]
     asking = Asking(asked, estimates(folders), params.rules(), said.doubtful)
-    verdicts, _ = verdicts_in(folders.annotations / PULLED, tasks)
+    verdicts, _ = verdicts_of(given, tasks, strict=False)
     for row in sorted(verdicts, key=lambda row: row.order):
         if row.annotator.startswith(EXPERT):
             asking.appoint(row.annotator)
@@ -124,12 +125,3 @@ def told(row: Forecast, judged: int) -> str:
         f"{row.tasks:,} tasks want votes.{done} {row.people} people of usual accuracy would give {row.judgements:,} more "
         f"judgements: {row.hours:,.1f} hours at {row.seconds:.0f} s each{guess}{cost}.{doubts}"
     )
-
-
-def tell(rate: float | None, people: int | None) -> None:
-    """`rgqa annotate forecast`."""
-    folders, params = Folders(), load("annotate", AnnotateParams)
-    asking, verdicts = asked_so_far(folders, params)
-    active = [row.pseudonym for row in read_roster(folders) if row.active and not row.expert]
-    names = active if people is None and active else [f"person {n}" for n in range(people or NOBODY_YET)]
-    print(told(forecast(asking, names, pace(verdicts), rate, params.seed), len(verdicts)))

@@ -26,6 +26,7 @@ from annotation.study.exports import (
     person_of,
     pseudonym,
     read_pulled,
+    same_time,
     verdicts_of,
     write_pulled,
 )
@@ -87,7 +88,7 @@ def pseudonymised(given: Iterable[Given], kept: Kept, addresses: Mapping[str, st
         for key, row in given
     ]
     before = {identity(key, row): person_of(row) for (key, _), row in kept.items()}
-    seen = {(identity(key, row), row.updated_at, row.says) for (key, _), row in kept.items()}
+    seen = {(identity(key, row), same_time(row.updated_at), row.says) for (key, _), row in kept.items()}
     names: dict[str, set[str]] = defaultdict(
         set
     )  # what a person is called here -> whose annotations those are
@@ -104,7 +105,7 @@ def pseudonymised(given: Iterable[Given], kept: Kept, addresses: Mapping[str, st
     return keep(
         (key, replace(row, completed_by=called.get(person_of(row), person_of(row))))
         for key, row, _ in rows
-        if (identity(key, row), row.updated_at, row.says) not in seen
+        if (identity(key, row), same_time(row.updated_at), row.says) not in seen
     )
 
 

@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from annotation.study.exports import EXPERT
-from pipeline.core.params import Params
+from pipeline.core.params import Count, Params
 from pipeline.core.records import Choice, Record, Task, TaskQuestion, Verdict
 
 R = TypeVar("R", bound=Record)
@@ -45,15 +45,19 @@ class CollectRules(Params):
     rule: Literal["dawid-skene", "majority", "unanimity"] = "dawid-skene"
     # Of dawid-skene: a candidate less probably (un)answerable than this is doubtful. One vote may do.
     min_posterior: Annotated[float, msgspec.Meta(gt=0.5, le=1)] = 0.95
-    min_votes: Annotated[int, msgspec.Meta(ge=1)] = 2  # of the other two: fewer leave a candidate unjudged
+    min_votes: Count = 2  # of the other two: fewer leave a candidate unjudged
     # Of known invalid and of known valid filters, to be answered as known. What is called invalid gets into the set: there
     # an error costs more than where a candidate is lost.
     min_sensitivity: Share = 0.7
     min_specificity: Share = 0.8
-    window: Annotated[int, msgspec.Meta(ge=10)] = 40  # of so many filters of a kind on end, too: drift
+    window: Annotated[int, msgspec.Meta(ge=10, le=1_000_000)] = (
+        40  # of so many filters of a kind on end, too: drift
+    )
     max_fallen: Share = 0.03  # of a source's filters may be wrong (one of any); with more, source or crowd is, and collect stops
     excluding: tuple[Fault, ...] = ("sensitivity", "specificity", "drift", "speed")  # others are told
-    fast_seconds: Annotated[float, msgspec.Meta(ge=0)] = 3.0  # nobody reads two questions and looks in less
+    fast_seconds: Annotated[float, msgspec.Meta(ge=0, le=3600)] = (
+        3.0  # nobody reads two questions and looks in less
+    )
     max_fast: Share = 0.5  # with a larger share of such tasks nothing of theirs counts
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from pipeline.auditing.screen_check import what_is_so
 from pipeline.core.paths import Folders
 from pipeline.core.records import SUBSETS, Estimate, Record, Scene, Screened, Subset
-from pipeline.core.rows import grouped
+from pipeline.core.rows import Joined, grouped
 from pipeline.scorers import auroc
 from pipeline.scorers.calibration import brier_score, expected_calibration_error, reliability_table
 from simulation.word_senses import WordSenses
@@ -79,7 +79,9 @@ def estimates_against_truth(
         return {}
     vocabulary = folders.vocabulary()
     words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
-    said = {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
+    said = Joined(
+        folders.file(Estimate), {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
+    )
     screened = (row.candidate for row in folders.rows(Screened) if row.candidate.program)
     told = ((row, what_is_so(row.program, truth[row.picture_id], words)) for row in screened)
     pairs = [

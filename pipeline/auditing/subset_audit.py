@@ -24,7 +24,7 @@ from pipeline.auditing.text_attackers import TEXT_ATTACKERS, UNSIGNED
 from pipeline.auditing.text_audit import AuditSettings, attack_texts
 from pipeline.core.engine import ordered_map, threads
 from pipeline.core.files import read_json, read_jsonl
-from pipeline.core.params import Params
+from pipeline.core.params import FoldCount, Params, Repetitions, Seed
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
@@ -50,10 +50,10 @@ class AuditParams(Params):
     """
 
     limits: dict[Subset, Annotated[float, msgspec.Meta(ge=0.5, le=1)]]
-    foreign: Annotated[int, msgspec.Meta(ge=0)] = 2
-    folds: Annotated[int, msgspec.Meta(ge=2)] = 5
-    repetitions: Annotated[int, msgspec.Meta(ge=50)] = 500
-    seed: int = 0
+    foreign: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 2
+    folds: FoldCount = 5
+    repetitions: Repetitions = 500
+    seed: Seed = 0
 
 
 class Histograms(Record):

@@ -17,7 +17,7 @@ import numpy as np
 
 from pipeline.balancing.circulation import cheapest_circulation
 from pipeline.balancing.even_words import even
-from pipeline.core.params import Params
+from pipeline.core.params import Params, Seed
 from pipeline.core.randomness import generator
 from pipeline.core.records import (
     Candidate,
@@ -54,9 +54,9 @@ class BalanceParams(Params):
     """
 
     rule: Literal["image_and_text", "image"] = "image_and_text"
-    word_slack: Annotated[float, msgspec.Meta(ge=0)] = 1.0
+    word_slack: Annotated[float, msgspec.Meta(ge=0, le=1000)] = 1.0
     most_uneven: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.1
-    seed: int = 0
+    seed: Seed = 0
 
 
 class UqAqPair(Record):

@@ -11,17 +11,19 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
 import numpy as np
 from msgspec.structs import replace
 
+from pipeline.core.randomness import lot
 from pipeline.core.records import Candidate, Question, Record, Screened, Step, Subset, Verified, Vocabulary
 from pipeline.judge.facts import Facts
 from pipeline.judge.judgement import judge
 from pipeline.programs.operations import is_existence, parse
+from pipeline.words.letter_case import restyled, style_of
 from pipeline.words.nouns import lemma
 
 Known = Literal["valid", "invalid"]
@@ -159,6 +161,19 @@ def foreign(
         for question, judgement in judged
         if judgement.category == "missing object"
     ]
+
+
+def in_style_of(rows: Iterable[Filter], texts: Iterable[str]) -> list[Filter]:
+    """Filters from templates, each written like one of the texts beside which they may stand, chosen by the filter's text: in
+    its letter case, and without a question mark if it has none."""
+    examples = sorted(set(texts))
+    return [replace(row, text=_written_like(row.text, examples)) for row in rows]
+
+
+def _written_like(text: str, examples: Sequence[str]) -> str:
+    example = examples[int(lot("template", text) * len(examples))] if examples else text
+    said = restyled(text, style_of(example))
+    return said if "?" in example else said.rstrip("?")
 
 
 def templates(vocabulary: Vocabulary, facts: Facts | None, rng: np.random.Generator) -> list[Filter]:

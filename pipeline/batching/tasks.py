@@ -72,7 +72,7 @@ class TaskColumns(NamedTuple):
         if not known:
             return cls(place, picture, np.zeros(len(place), np.int64), made)
         if [key for key, _ in known] != sorted(ids):
-            raise UserError("candidates without an estimate, or estimates of others; run estimate again")
+            raise UserError("candidates without an estimate, or estimates of others; run: dvc repro estimate")
         estimate = np.array([value for _, value in known])
         return cls(place, picture, blocks(np.array(subset)[place], estimate, lot), made)
 

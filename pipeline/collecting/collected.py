@@ -18,6 +18,7 @@ from annotation.study.judged import CollectRules, votes
 from annotation.study.quality_figures import Quality, summary
 from annotation.study.votes import check_aqs, verify
 from annotation.study.weighing import SetAside, weigh
+from pipeline.core.params import Seed
 from pipeline.core.records import AqCheck, Record, Screened, Verified
 from simulation.annotators import ANNOTATORS
 
@@ -26,7 +27,7 @@ class CollectParams(CollectRules):
     # Simulated annotators instead of exports; true needs the complete truth. "rehearsal" takes incomplete graphs for
     # it, to see the machinery work before people are asked: what comes out is marked, and cannot be published.
     simulate: bool | Literal["rehearsal"] = False
-    seed: int = 0  # of the simulated annotators
+    seed: Seed = 0  # of the simulated annotators
     votes: Annotated[int, msgspec.Meta(ge=1, le=len(ANNOTATORS))] = 3  # simulated verdicts per task
 
     def in_use(self) -> dict[str, object]:

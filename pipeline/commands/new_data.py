@@ -20,8 +20,8 @@ FOLDERS = {
     "clip": "A local CLIP checkpoint: `open_clip_config.json` and weights. Leave it empty if the model is fetched by name.",
     "vqa": "Nets of your own that answer questions, in the form of the sample's. May stay empty.",
     "vectors": "Vectors that were computed elsewhere. May stay empty.",
-    "plausibility": "What a language model says of edited questions (`rgqa plausibility`). May stay empty.",
     "annotations": "Exports of verdicts from Label Studio, as they come.",
+    "rounds": "What earlier rounds of annotation verified (`rgqa annotate round`). May stay empty.",
     "errata": "Faults of released items (`rgqa errata add`): the next release tells them. May stay empty.",
     "predictions": "What models said of the release: NAME.json is a row of the leaderboard (docs/leaderboard.md).",
 }

@@ -73,7 +73,7 @@ def opened(path: Path | str) -> BufferedReader:
         return path.open("rb")
     except FileNotFoundError as error:
         raise UserError(
-            f"{path}: no such file; run the stage that writes it (dvc repro), or check the path"
+            f"{path}: no such file; run the stage that writes it (dvc repro, or make leaderboard for one that evaluates), or check the path"
         ) from error
 
 

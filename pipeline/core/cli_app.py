@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import typer
+
+from pipeline.core.errors import UserError, message_of, no_effect
 
 
 def new_app(help: str | None = None, example: str | None = None) -> typer.Typer:
@@ -30,9 +34,6 @@ def refuse_options(context: typer.Context, names: str, reason: str) -> None:
     Args:
         names: names of the command's parameters, as Python has them, with blanks between.
         reason: why they would have no effect ("--stop only stops the server").
-
-    Raises:
-        typer.BadParameter: names all options that were typed in vain.
     """
     typed = [
         parameter.opts[0]
@@ -42,6 +43,6 @@ def refuse_options(context: typer.Context, names: str, reason: str) -> None:
         and source.name == "COMMANDLINE"
     ]
     if typed:
-        raise typer.BadParameter(
-            f"no effect: {reason}; leave {'it' if len(typed) == 1 else 'them'} out", param_hint=typed
-        )
+        error = UserError(no_effect(" ".join(typed), reason))
+        print(message_of(error), file=sys.stderr)
+        raise typer.Exit(1)

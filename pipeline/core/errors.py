@@ -94,6 +94,16 @@ def some_of(names: Collection[object], most: int = EXAMPLES_PER_KIND) -> str:
     return ", ".join(map(str, [*names][:most])) + more
 
 
+def no_effect(option: str, reason: str) -> str:
+    """Return the message that refuses an option which changes nothing beside the others.
+
+    Example:
+        >>> no_effect("--samples", "recipe verbal asks once")
+        '--samples has no effect: recipe verbal asks once; leave it out'
+    """
+    return f"{option} has no effect: {reason}; leave it out"
+
+
 # What the machine, not the program, is to blame for, and what the user can do.
 OUTSIDE = {
     errno.ENOSPC: "the disk is full ({file}); free some space and run the same command again",

@@ -15,7 +15,6 @@ from markupsafe import Markup
 from pipeline.core.errors import UserError
 from pipeline.core.output_paths import Output
 from pipeline.core.paths import Folders
-from pipeline.core.upright import FORMATS
 
 if TYPE_CHECKING:
     import altair
@@ -96,16 +95,14 @@ def data_uri(path: Path | str, size: tuple[int, int]) -> str:
     Raises:
         UserError: the file is missing or cannot be read as a picture any more.
     """
-    from PIL import Image, ImageOps
+    from pipeline.core.images import load_rgb
 
     side, most = size
     try:
-        with Image.open(path, formats=FORMATS) as picture:
-            picture.draft("RGB", (side, side))
-            small = ImageOps.exif_transpose(picture).convert("RGB")
-    except (OSError, ValueError) as error:  # Pillow's UnidentifiedImageError is an OSError
+        small = load_rgb(path, at_least=side)
+    except (OSError, ValueError) as error:
         raise UserError(
-            f"{path}: the picture is missing or damaged since ingest read it; restore it, or run dvc repro"
+            f"{path}: {error}. Since ingest read it, it has changed: restore it, or run dvc repro"
         ) from error
     small.thumbnail((side, side))
     data = b""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, TypeVar, dataclass_transform, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, dataclass_transform, get_args, get_origin
 
 import msgspec
 
@@ -15,11 +17,41 @@ from pipeline.core.yaml_text import read_yaml
 
 PARAMS_FILE = Path("params.yaml")
 T = TypeVar("T", bound="Params")
+# What has parameters of its own: the stages, and `rgqa annotate`.
+SECTIONS = (
+    *(
+        "ingest",
+        "vocabulary",
+        "embed",
+        "rank",
+        "tag",
+        "perturb",
+        "screen",
+        "estimate",
+        "similarity",
+        "batch",
+        "annotate",
+    ),
+    *("collect", "balance", "paper", "audit", "release", "answer", "leaderboard"),
+)
+# Every number has a lower and an upper bound, so that a mistake is reported when the file is read, not after hours.
+MOST = 1_000_000_000
+Seed = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]  # what NumPy and scikit-learn take
+Count = Annotated[int, msgspec.Meta(ge=1, le=MOST)]
+CountOrNone = Annotated[int, msgspec.Meta(ge=0, le=MOST)]  # 0 often means: no limit
+FoldCount = Annotated[int, msgspec.Meta(ge=2, le=100)]
+Repetitions = Annotated[int, msgspec.Meta(ge=50, le=100_000)]  # of a bootstrap
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Base of every stage's parameters. Ranges are written in the types: `Annotated[int, msgspec.Meta(ge=1)]`."""
+    """Base of every stage's parameters. Each number's type has its range: `Seed`, `Count`, `Annotated[float, msgspec.Meta(ge=0, le=1)]`.
+
+    Attributes:
+        removed: names of parameters that earlier versions had, each with what to do about it.
+    """
+
+    removed: ClassVar[Mapping[str, str]] = {}
 
 
 def dataset(path: Path = PARAMS_FILE) -> str:
@@ -52,7 +84,8 @@ def convert(section: Any, kind: type[T], where: str) -> T:
     problems, values = Problems(where), {}
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     for name in [name for name in section if name not in fields]:
-        problems.add(str(name), f"no such parameter; known are {', '.join(sorted(fields))}")
+        known = f"no such parameter; known are {', '.join(sorted(fields))}"
+        problems.add(str(name), kind.removed.get(str(name), known))
     for name, field in fields.items():
         try:
             values[field.name] = msgspec.convert(section[name], field.type)
@@ -91,7 +124,7 @@ def document(path: Path = PARAMS_FILE) -> dict[str, Any]:
 
     Raises:
         UserError: it is missing, no valid YAML or read differently by DVC, has no section for the data set in use, or a
-            version that no release can have.
+            version that no release can have, or keys that nothing reads.
     """
     content = read_yaml(text_of(path), path)
     if not isinstance(content, dict) or not isinstance(content.get("dataset"), str):
@@ -104,7 +137,39 @@ def document(path: Path = PARAMS_FILE) -> dict[str, Any]:
         )
     if "version" in content:  # told at the first stage, not after hours by the release
         _version(path, content["version"])
+    _refuse_unknown_keys(content, path)
     return content
+
+
+def _refuse_unknown_keys(content: dict[str, Any], path: Path) -> None:
+    """Refuse keys that are typing errors: of a data set that has no folder, and of a stage that there is not.
+
+    A data set that is not in use may lack its folder, as `gqa` does after a clone.
+
+    Raises:
+        UserError: lists all such keys, each with the key that was probably meant.
+    """
+    problems, used = Problems(str(path)), content["dataset"]
+    folders = {
+        folder.name for folder in (path.parent / "data").glob("*/") if folder.name not in ("release", "cache")
+    }
+    known = ["dataset", "version", used, *sorted(folders)]
+    for name, value in content.items():
+        meant = get_close_matches(str(name), known, 1, 0.75)
+        if name in known:
+            continue
+        if meant:
+            problems.add(
+                str(name), f"no data set is in data/{name}, and it is not in use; is {meant[0]} meant?"
+            )
+        elif not isinstance(value, dict):
+            problems.add(str(name), "no such key; wanted are dataset, version and a section of each data set")
+    for name in content[used]:
+        if name not in SECTIONS:
+            meant = get_close_matches(str(name), SECTIONS, 1)
+            hint = f"is {meant[0]} meant?" if meant else f"known are {', '.join(SECTIONS)}"
+            problems.add(f"{used}.{name}", f"no stage has this name; {hint}")
+    problems.raise_if_any()
 
 
 def text_of(path: Path) -> str:

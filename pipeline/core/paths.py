@@ -6,8 +6,8 @@ truth/        the complete truth, known for the sample only; opened by simulated
 clip/         a local CLIP: open_clip_config.json and weights, if the model is not fetched by name
 vqa/          nets of the data set's own that answer questions: rows of the leaderboard
 vectors/      vectors that were computed elsewhere, to start from
-plausibility/ scores of a language model, by which perturb chooses of several edits
 annotations/  exports of verdicts, as people gave them
+rounds/       what earlier rounds of annotation verified
 errata/       faults of released items, as they were noted: the next release tells them
 predictions/  what models said of the release, for the leaderboard
 study/        who annotates, and who gets which task; git-ignored, it holds names
@@ -35,7 +35,6 @@ WRITTEN: dict[type[Record], str] = {  # the records that one file of one stage h
     records.Scene: "ingest/scenes.jsonl",
     records.OwnScore: "rank/own_scores.jsonl",
     records.Tagged: "tag/tags.jsonl",
-    records.Alternatives: "perturb/alternatives.jsonl",
     records.Screened: "screen/screened.jsonl",
     records.Estimate: "estimate/estimates.jsonl",
     records.EditScore: "similarity/edit_scores.jsonl",
@@ -58,23 +57,22 @@ class Folders:
         self.clip = self.home / "clip"
         self.vqa = self.home / "vqa"
         self.vectors = self.home / "vectors"
-        self.text_scores = self.home / "plausibility" / "scores.jsonl"
         self.annotations = self.home / "annotations"
+        self.rounds = self.home / "rounds"
         self.errata = self.home / "errata"
         self.predictions = self.home / "predictions"
         self.study = self.home / "study"
 
     def watched(self) -> list[Path]:
         """The folders that DVC must find, empty or not, or it stops at some stage without a word on what to do."""
-        texts = self.text_scores.parent
         return [
             self.source,
             self.truth,
             self.clip,
             self.vqa,
             self.vectors,
-            texts,
             self.annotations,
+            self.rounds,
             self.errata,
             self.predictions,
         ]

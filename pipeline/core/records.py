@@ -83,6 +83,17 @@ class Relation(Record):
     object_id: str
 
 
+class UnusedQuestion(Record):
+    """A question of the source that ingest leaves out, with the reason."""
+
+    question_id: str
+    picture_id: str
+    split: Split
+    text: str
+    answer: str
+    reason: str
+
+
 class SceneObject(Record):
     """An object of a scene graph; x, y, w, h in pixels of the picture, y downwards."""
 
@@ -235,25 +246,6 @@ class Candidate(Record):
         """The record of this candidate's removal by `stage`."""
         ids = {name: getattr(self, name) for name in ("candidate_id", "picture_id", "question_id", "text")}
         return Dropped(**ids, subset=self.subset, stage=stage, reason=reason, detail=detail)
-
-
-class Alternatives(Record):
-    """The distinct texts that were drawn for a candidate, two or more, in the order drawn; their scores by a language model
-    where each has one, else none."""
-
-    candidate_id: str
-    subset: Subset
-    texts: tuple[str, ...]
-    scores: tuple[float, ...] = ()
-
-
-class TextScore(Record):
-    """How plausible a language model finds a text: its tokens' mean log probability, or what it was asked to say (0 to 9).
-    `model` names it; scores of two models cannot be compared."""
-
-    text: str
-    score: float
-    model: str
 
 
 class Judgement(Record):

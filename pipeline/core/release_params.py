@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from pipeline.core.params import PARAMS_FILE, Params, convert, dataset, section
+from pipeline.core.errors import UserError
+from pipeline.core.params import PARAMS_FILE, FoldCount, Params, Seed, convert, dataset, section
 from pipeline.core.records import Record, Subset
 
 STAND_INS = {"licence_url": "https://example.org", "published": "2000-01-01"}  # for what is not filled in yet
@@ -71,8 +72,8 @@ class ReleaseParams(Params):
     uses: tuple[str, ...] = ()
     social_impact: str = ""
     maintenance: str = ""
-    folds: Annotated[int, msgspec.Meta(ge=2)] = 5
-    seed: int = 0
+    folds: FoldCount = 5
+    seed: Seed = 0
 
 
 def check_fields(path: Path = PARAMS_FILE) -> str:
@@ -92,7 +93,9 @@ def check_fields(path: Path = PARAMS_FILE) -> str:
         return f"{where}: the section is missing; stage `release` needs it"
     needed = {field.encode_name for field in msgspec.structs.fields(ReleaseParams) if field.required}
     empty = sorted(name for name in needed if values.get(name) in (None, ""))
-    convert(values | {name: STAND_INS.get(name, name) for name in empty}, ReleaseParams, where)
+    p = convert(values | {name: STAND_INS.get(name, name) for name in empty}, ReleaseParams, where)
+    if p.collected and p.collected[0] > p.collected[1]:
+        raise UserError(f"{where}: collected: the last day comes before the first; exchange them")
     if not empty:
         return ""
     return f"{where}: {', '.join(empty)} {'is' if len(empty) == 1 else 'are'} empty; fill in before stage `release` runs"

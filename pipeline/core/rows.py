@@ -110,6 +110,45 @@ class InOrder(Collection[T]):
         return any(row == other for other in self)
 
 
+class MissingRecord(UserError, KeyError):
+    """A file lacks a record that another file names: the files are of different runs, or one is incomplete.
+
+    It is a `KeyError`, too, so that `get` and `in` work as in any mapping.
+
+    Args:
+        where: the file, or several. key: what was looked for.
+    """
+
+    def __init__(self, where: object, key: object) -> None:
+        UserError.__init__(
+            self,
+            f"{where}: no record of {key!r}, which a file of another stage names; the files are of different runs, or one was "
+            "emptied or copied over. Run: dvc repro (it makes what does not belong together again; by hand: the stages from the "
+            "first of both on)",
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(self.problems)
+
+
+class Joined(dict[K, V]):
+    """Records by key, for joins with other files; a key that is not there is a `MissingRecord`.
+
+    >>> Joined("a.jsonl", {"1": "one"})["1"], Joined("a.jsonl", {}).get("2")
+    ('one', None)
+
+    Args:
+        where: the file that the records are from.
+    """
+
+    def __init__(self, where: object, records: Mapping[K, V] | Iterable[tuple[K, V]]) -> None:
+        super().__init__(records)
+        self._where = where
+
+    def __missing__(self, key: K) -> V:
+        raise MissingRecord(self._where, key)
+
+
 class _Rows(Mapping[str, V], Generic[V, T, P]):
     """Args:
         paths: a JSONL file of records of a kind, or several as one; they must not change while this is in use.
@@ -151,6 +190,11 @@ class _Rows(Mapping[str, V], Generic[V, T, P]):
     def __contains__(self, key: object) -> bool:
         return key in self._places
 
+    def _place(self, key: str) -> P:
+        if key not in self._places:
+            raise MissingRecord(" and ".join(map(str, self._paths)), key)
+        return self._places[key]
+
     def _record(self, place: int) -> T:
         number = bisect(self._begins, place) - 1
         self._files[number].seek(place - self._begins[number])
@@ -172,7 +216,7 @@ class Groups(_Rows[list[T], T, "array[int]"]):
     """Key -> all records that have it, in the order of the files."""
 
     def __getitem__(self, key: str) -> list[T]:
-        return [self._record(place) for place in self._places[key]]
+        return [self._record(place) for place in self._place(key)]
 
     def _put(self, key: str, place: int) -> None:
         self._places.setdefault(key, array("Q")).append(place)
@@ -182,7 +226,7 @@ class Singles(_Rows[T, T, int]):
     """Key -> the record that has it; of several, the last one."""
 
     def __getitem__(self, key: str) -> T:
-        return self._record(self._places[key])
+        return self._record(self._place(key))
 
     def _put(self, key: str, place: int) -> None:
         self._places[key] = place

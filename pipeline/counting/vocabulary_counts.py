@@ -14,7 +14,7 @@ import msgspec
 from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import UserError
 from pipeline.core.files import lines, read_jsonl, replacing
-from pipeline.core.params import Params
+from pipeline.core.params import Count, Params
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import ObjectEntry, Picture, Question, Scene, Vocabulary
@@ -42,8 +42,8 @@ class VocabularyParams(Params):
             "relation". What questions take for granted tells more, but not where they were made from the graphs.
     """
 
-    min_count: Annotated[int, msgspec.Meta(ge=1)] = 1
-    min_members: Annotated[int, msgspec.Meta(ge=1)] = 2
+    min_count: Count = 1
+    min_members: Count = 2
     listed_at_most: dict[
         Literal["object", "attribute", "relation"], Annotated[float, msgspec.Meta(ge=0, le=1)]
     ] = msgspec.field(default_factory=dict)

@@ -1,2 +1,1 @@
-"""Pictures and texts to numbers: `clip` is the one door to open_clip, `embedding` keeps what was encoded, `language_models`
-score texts."""
+"""Pictures and texts to numbers: `clip` is the one door to open_clip, `embedding` keeps what was encoded."""

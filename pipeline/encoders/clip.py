@@ -18,9 +18,9 @@ import numpy as np
 from pipeline.core.engine import networks, ordered_map
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import content_key, read_json, sha256_file
+from pipeline.core.images import load_rgb
 from pipeline.core.records import Record
-from pipeline.core.upright import upright
-from pipeline.encoders.weights import CONFIG, LOCAL, local_weights, weighted
+from pipeline.encoders.weights import CONFIG, LOCAL, local_weights, tokenizer_of, weighted
 
 if TYPE_CHECKING:
     import torch
@@ -107,8 +107,9 @@ class Encoder:
     Args:
         model: a name that open_clip knows ("ViT-B-32"), "hf-hub:owner/name", or "local-dir:FOLDER" where FOLDER
             holds open_clip_config.json (as open_clip writes it) and one weights file.
-        pretrained: a tag of the named model ("laion2b_s34b_b79k") or the path of a weights file; empty for the
-            two prefixes, which bring their own.
+        pretrained: a tag of the named model ("laion2b_s34b_b79k"), the path of a weights file, or TAG=FILE for a file with
+            the weights of a tag; empty for the two prefixes, which bring their own. Images are prepared as the tag says; for a
+            file without one, as all tags of the model say.
         device: "auto" takes the GPU when there is one.
 
     Raises:
@@ -133,13 +134,15 @@ class Encoder:
         preprocessing = open_clip.get_model_preprocess_cfg(network)
         transform = image_transform_v2(PreprocessCfg(**preprocessing), is_train=False)
         self._transform = cast("Callable[[Image.Image], torch.Tensor]", transform)  # a tuple only in training
-        self._tokenizer = open_clip.get_tokenizer(model)
+        self._tokenizer = tokenizer_of(model)
+        context = int(self._tokenizer([""]).shape[1])
         self._tower: Any = getattr(self._network, "text", self._network)
         positions = getattr(self._tower, "positional_embedding", None)
         self._positions = None if positions is None else positions.data
+        # CoCa's tower has a place of its own after the text's.
+        self._more = 0 if positions is None else len(positions) - context
         self._mask: torch.Tensor | None = getattr(self._tower, "attn_mask", None)
         self._cut: bool | None = None  # whether cut texts give the same vectors; None until checked
-        context = int(self._tokenizer([""]).shape[1])
         self.record = _record(model, pretrained, config, checkpoint, preprocessing, context)
 
     def pictures(self, paths: Sequence[Path | str], batch: int) -> Batches:
@@ -211,7 +214,7 @@ class Encoder:
         images, faults = [], {}
         for place, path in enumerate(paths):
             try:
-                images.append(self._transform(upright(path)))
+                images.append(self._transform(load_rgb(path)))
             except (OSError, ValueError) as error:
                 faults[place] = str(error)
         if not images:
@@ -259,7 +262,7 @@ class Encoder:
         import torch
 
         ids = torch.from_numpy(np.ascontiguousarray(tokens)).long().to(self._device)
-        length = ids.shape[1]
+        length = ids.shape[1] + self._more
         # open_clip's towers add their whole positional table and mask, so both are cut to as many rows.
         if self._positions is not None:
             self._tower.positional_embedding.data = self._positions[:length]

@@ -1,13 +1,15 @@
 """open_clip models by name, with their weights.
 
 Where open_clip merely warns, this refuses: weights are required (its default is random ones), they must fit the
-configuration to the last shape, and agree with it on QuickGELU where that is known.
+configuration to the last shape, and agree with it on QuickGELU where that is known. Where open_clip takes a default without a
+word, this takes what belongs to the weights: images are prepared for them as for the model's pretrained tags.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
 LOCAL, HUB = "local-dir:", "hf-hub:"  # open_clip's own prefixes of model names
 CONFIG = "open_clip_config.json"  # in a model's folder
 ENDINGS = (".safetensors", ".bin", ".pt", ".pth")
+PREPARED = (
+    "mean",
+    "std",
+    "interpolation",
+    "resize_mode",
+)  # how images are prepared, where a pretrained tag says so
 
 
 def weighted(model: str, pretrained: str) -> tuple[open_clip.CLIP, dict[str, Any], Path]:
@@ -34,11 +42,26 @@ def weighted(model: str, pretrained: str) -> tuple[open_clip.CLIP, dict[str, Any
 
     checkpoint = _checkpoint(model, pretrained)
     what = f"{checkpoint}: the weights do not fit the configuration of {model}"
+    tag, file = tag_and_file(pretrained)
+    prepared = _prepared(model, tag) if file else None
+    text_tower = None
     try:
         config = _config(model)
-        network = open_clip.create_model(model, pretrained or None, precision="fp32", require_pretrained=True)
+        text_tower = config.get("text_cfg", {}).get("hf_model_name")  # of a text tower that transformers has
+        with hub_or_cache(f"the configuration of {text_tower}") if text_tower else nullcontext():
+            network = open_clip.create_model(
+                model,
+                str(file or pretrained) or None,
+                precision="fp32",
+                require_pretrained=True,
+                force_preprocess_cfg=prepared,
+            )
     except Exception as error:  # torch, safetensors, pickle and open_clip each raise their own
         reasons = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+        if text_tower and isinstance(error, OSError):  # transformers' kind for what it does not find
+            raise UserError(
+                _to_fetch(model, text_tower, "the configuration of its text tower", reasons[0])
+            ) from error
         raise UserError([what, *reasons]) from error
     problems = Problems(what)
     if checkpoint.suffix == ".safetensors":  # open_clip stretches positional tables of another size silently
@@ -62,37 +85,142 @@ def _config(model: str) -> dict[str, Any]:
     return open_clip.get_model_config(model if prefixed else model.replace("/", "-")) or {}
 
 
+def tokenizer_of(model: str) -> Any:
+    """open_clip's tokenizer of a model.
+
+    Raises:
+        UserError: it comes from the hub, which is out of reach, or from the model's folder, which lacks it; says what to fetch.
+    """
+    import open_clip
+
+    name = _config(model).get("text_cfg", {}).get("hf_tokenizer_name")
+    try:
+        with hub_or_cache(f"the tokenizer {name}") if name and not model.startswith(LOCAL) else nullcontext():
+            return open_clip.get_tokenizer(model)
+    except Exception as error:  # transformers, tokenizers and each hub client have their own kinds
+        reason = next(
+            (line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__
+        )
+        raise UserError(_to_fetch(model, name or model.removeprefix(HUB), "its tokenizer", reason)) from error
+
+
+def _to_fetch(model: str, repository: str, what: str, reason: str) -> list[str]:
+    """What to say where something that a text tower needs, beside its weights, is missing."""
+    files = '--include "*token*" --include "*.model" --include "config.json"'
+    if model.startswith(LOCAL):
+        folder = model.removeprefix(LOCAL)
+        return [
+            f"{model}: {what} is not in the folder ({reason})",
+            f"where there is a network, run: hf download {repository} {files} --local-dir {folder}",
+        ]
+    return [
+        f"{model}: {what} comes from {repository} on the hub, and could not be fetched ({reason})",
+        f"where there is a network, run: hf download {repository} {files}",
+        f"and copy the folder models--{repository.replace('/', '--')} of its cache (~/.cache/huggingface/hub) into the same "
+        "place here",
+    ]
+
+
+def tag_and_file(pretrained: str) -> tuple[str, Path | None]:
+    """The parts of a `pretrained`: a tag, a weights file, or TAG=FILE for a file with the weights of a tag.
+
+    >>> tag_and_file("openai")
+    ('openai', None)
+    """
+    if not pretrained:
+        return "", None
+    if Path(pretrained).is_file():
+        return "", Path(pretrained)
+    tag, equals, file = pretrained.partition("=")
+    return tag, Path(file) if equals else None
+
+
+def _prepared(model: str, tag: str) -> dict[str, Any] | None:
+    """How images are prepared for the weights of a named model that come as a file; None leaves it to open_clip's default, with
+    which it trains.
+
+    Args:
+        tag: whose weights they are; "" where nobody said.
+
+    Raises:
+        UserError: nobody said, and the tags of the model differ.
+    """
+    import open_clip
+
+    name = model.replace("/", "-")
+    tags = [tag] if tag else open_clip.list_pretrained_tags_by_model(name)
+    by_values: dict[str, tuple[dict[str, Any], list[str]]] = {}
+    for one in tags:
+        values = {key: open_clip.get_pretrained_cfg(name, one).get(key) for key in PREPARED}
+        by_values.setdefault(str(values), (values, []))[1].append(one)
+    if len(by_values) > 1:
+        kinds = [f"{', '.join(names)}: {_told(values)}" for values, names in by_values.values()]
+        raise UserError(
+            [
+                f"{model}: how images are prepared for these weights is not in the file, and differs among the pretrained tags",
+                *kinds,
+                "say whose weights they are: set `pretrained` to TAG=FILE",
+            ]
+        )
+    return next((values for values, _ in by_values.values()), None)
+
+
+def _told(values: dict[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in values.items() if value is not None)
+
+
+def own_weights_fault(model: str, pretrained: str) -> str:
+    """What is wrong with `pretrained` beside a model that brings its own weights; "" if nothing is."""
+    if model.startswith((LOCAL, HUB)) and pretrained:
+        return f"model {model!r} brings its own weights; leave `pretrained` empty (got {pretrained!r})"
+    return ""
+
+
 def _checkpoint(model: str, pretrained: str) -> Path:
     """The weights file that open_clip will load for this name, fetched from the hub if need be."""
     import open_clip
 
-    if model.startswith((LOCAL, HUB)) and pretrained:
-        raise UserError(
-            f"model {model!r} brings its own weights; leave `pretrained` empty (got {pretrained!r})"
-        )
+    if fault := own_weights_fault(model, pretrained):
+        raise UserError(fault)
     if model.startswith(LOCAL):
         return local_weights(Path(model.removeprefix(LOCAL)))
     if model.startswith(HUB):
         repository = model.removeprefix(HUB)
-        return _fetched(lambda: open_clip.pretrained.download_pretrained_from_hf(repository), model)
+        return _fetched(
+            lambda: open_clip.pretrained.download_pretrained_from_hf(repository),
+            model,
+            f"run there: hf download {repository} --local-dir FOLDER, bring FOLDER here, and set `model: {LOCAL}FOLDER`",
+        )
     config, name = _config(model), model.replace("/", "-")
     if not config:
         close = difflib.get_close_matches(model, open_clip.list_models(), 5) or open_clip.list_models()[:5]
         raise UserError(
             f"open_clip knows no model {model!r}; near it: {', '.join(close)}; or {LOCAL}FOLDER, {HUB}OWNER/NAME"
         )
-    if Path(pretrained).is_file():
-        return Path(pretrained)
-    tag = open_clip.get_pretrained_cfg(name, pretrained)
-    if not tag:
+    tag, file = tag_and_file(pretrained)
+    if file and not tag:
+        return file
+    made = open_clip.get_pretrained_cfg(name, tag)
+    if not made or (file and not file.is_file()):
         tags = ", ".join(open_clip.list_pretrained_tags_by_model(name)) or "none"
-        raise UserError(f"{model}: {pretrained!r} is neither one of its pretrained tags ({tags}) nor a file")
-    if tag.get("quick_gelu", False) and not config.get("quick_gelu", False):
+        what = (
+            f"{str(file)!r} is no file"
+            if made
+            else f"{tag!r} is neither one of its pretrained tags ({tags}) nor a file"
+        )
+        raise UserError(f"{model}: {what}")
+    if made.get("quick_gelu", False) and not config.get("quick_gelu", False):
         raise UserError(
-            f"the weights {pretrained!r} were trained with QuickGELU and give wrong vectors in {model!r}; "
+            f"the weights {tag!r} were trained with QuickGELU and give wrong vectors in {model!r}; "
             f"ask for model '{model}-quickgelu'"
         )
-    return _fetched(lambda: open_clip.download_pretrained(tag), f"{model} {pretrained}")
+    if file:
+        return file
+    return _fetched(
+        lambda: open_clip.download_pretrained(made),
+        f"{model} {tag}",
+        f"set `pretrained: {tag}=FILE`, FILE being the weights file",
+    )
 
 
 def local_weights(folder: Path) -> Path:
@@ -102,8 +230,16 @@ def local_weights(folder: Path) -> Path:
         UserError: none or several, or no configuration beside it.
     """
     config = folder / CONFIG
-    if "model_cfg" not in read_json(config, dict[str, Any]):
-        raise UserError(f"{config}: no `model_cfg` in it; take the file as open_clip publishes it")
+    written = read_json(config, dict[str, Any])
+    prepared = written.get("preprocess_cfg")
+    wanted = {
+        "model_cfg": isinstance(written.get("model_cfg"), dict),
+        "preprocess_cfg with mean and std": isinstance(prepared, dict) and {"mean", "std"} <= prepared.keys(),
+    }
+    if missing := [f"`{name}`" for name, there in wanted.items() if not there]:
+        raise UserError(
+            f"{config}: no {' and no '.join(missing)} in it; take the file as open_clip publishes it"
+        )
     files = sorted(path for path in folder.iterdir() if path.suffix in ENDINGS)
     if len(files) != 1:
         names = ", ".join(path.name for path in files) or "none"
@@ -111,7 +247,7 @@ def local_weights(folder: Path) -> Path:
     return files[0]
 
 
-def _fetched(fetch: Callable[[], str], what: str) -> Path:
+def _fetched(fetch: Callable[[], str], what: str, advice: str) -> Path:
     try:
         with hub_or_cache(f"the weights of {what}"):
             return Path(fetch())
@@ -119,13 +255,15 @@ def _fetched(fetch: Callable[[], str], what: str) -> Path:
         raise UserError(
             [
                 f"{what}: the weights could not be fetched ({str(error).splitlines()[0]})",
-                "where there is no network, fetch them elsewhere and point `embed` at them:",
-                f"either set `pretrained` to the weights file, or put it beside its open_clip_config.json and set `model: {LOCAL}FOLDER`",
+                f"where there is no network, fetch them elsewhere, and {advice}; or put the weights file beside its "
+                f"{CONFIG} and set `model: {LOCAL}FOLDER`",
             ]
         ) from error
 
 
 def local_files(model: str, pretrained: str) -> list[Path]:
     """What on this machine a model is loaded from: its folder, or a file of weights; [] if it is fetched by name."""
-    places = [Path(model.removeprefix(LOCAL))] if model.startswith(LOCAL) else []
-    return places + ([Path(pretrained)] if pretrained and Path(pretrained).exists() else [])
+    if model.startswith(LOCAL):
+        return [Path(model.removeprefix(LOCAL))]
+    file = tag_and_file(pretrained)[1]
+    return [file] if file and file.exists() else []

@@ -54,9 +54,9 @@ def claims_of(candidate: Candidate) -> list[Claim]:
         program = parse(candidate.program, candidate.text)
         asserted = asserted_steps(program, align(candidate.text, program, {}))
         return [claim for claim in claims(program) if claim.step not in asserted]
-    put_in = ((edit, "" if edit.kind == "attribute" else edit.new) for edit in candidate.edits)
+    put_in = ((edit, "" if edit.kind == "attribute" else edit.new.lower()) for edit in candidate.edits)
     return [
-        Claim(edit.kind, edit.step, name, () if name else (edit.new,))
+        Claim(edit.kind, edit.step, name, () if name else (edit.new.lower(),))
         for edit, name in put_in
         if edit.kind != "relation"
     ]

@@ -16,6 +16,7 @@ import msgspec
 
 from pipeline.core.records import Question
 from pipeline.programs.operations import FINDS, SCENE, TRUTHS, Operation, Program, noun_phrase, root
+from pipeline.programs.sentence import annotated_words
 from pipeline.words.likeness import same_answer, spoken
 from pipeline.words.nouns import lemma
 from pipeline.words.relations import ANTONYMS, plain_relation
@@ -24,7 +25,6 @@ from pipeline.words.word_tables import ANYTHING, PERSONS
 _ELSEWHERE = {"indoors": "outdoors", "outdoors": "indoors"}
 
 # Full answers in GQA's manner, with `#id` for each marked object.
-_SPAN = re.compile(r"(\d+)(?::(\d*))?")  # of words: "3", "2:4"
 _A = r"(?:the |an? |some )?"
 _THING = _A + r"#(\S+)"
 _NOT_BOTH = re.compile(rf"no {_THING} (?:is|are) ([^#]+) but ([^#]+)")
@@ -189,7 +189,7 @@ def _marked(question: Question) -> tuple[str, list[Statement]]:
     words = question.full_answer.lower().replace(",", "").replace("#", "").rstrip(". ").split()
     names: list[Statement] = []
     marks = question.full_answer_annotations
-    spans = [(int(m[1]), int(m[2] or int(m[1]) + 1), marks[m[0]]) for m in map(_SPAN.fullmatch, marks) if m]
+    spans = [(*found, marks[position]) for position in marks if (found := annotated_words(position))]
     for start, stop, object_id in sorted(spans, key=lambda span: span[0]):
         name = _WORDING.sub("", " ".join(words[start:stop]).removesuffix("'s"))
         if name and "#" not in name and "," not in object_id:

@@ -11,9 +11,10 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from pipeline.auditing.labelled_rows import LabelledRows
+from pipeline.core.column_names import first_of, known_name
 from pipeline.core.errors import Problems, UserError
 from pipeline.labelled_sets.set_files import Rows
-from pipeline.labelled_sets.set_formats import FORMATS, RowsRead, first, format_of, plain
+from pipeline.labelled_sets.set_formats import FORMATS, RowsRead, format_of, plain
 
 # Of two values the one that counts as 1, if neither is chosen.
 ONES = {"yes", "1", "true", "uq", "unanswerable", "invalid", "positive"}
@@ -74,6 +75,9 @@ def read_set(source: Rows, name: str, asked: Columns = Columns()) -> LabelledSet
     problems = Problems(name)
     if not len(source):
         raise UserError(f"{name}: it has no rows")
+    text, label, group = (_as_read(source, column) for column in (asked.text, asked.label, asked.group))
+    where = asked.where and (_as_read(source, asked.where[0]) or "", asked.where[1])
+    asked = asked._replace(text=text, label=label, group=group, where=where)
     named = [asked.text, asked.label, asked.group, asked.where and asked.where[0]]
     for column in named:
         if column is not None and column not in source.columns:
@@ -94,6 +98,11 @@ def read_set(source: Rows, name: str, asked: Columns = Columns()) -> LabelledSet
         if not len(places):
             raise UserError(f"{name}: no row has {value!r} in {column}")
     return checked(form, source, reading, places, problems)
+
+
+def _as_read(source: Rows, column: str | None) -> str | None:
+    """A column that was asked for as its header is written, by the name that it is read by."""
+    return column if column is None or column in source.columns else known_name(column)
 
 
 def checked(
@@ -145,7 +154,7 @@ def checked(
 
 def label_values(form: str, source: Rows) -> str:
     """What the column of a format's labels holds, as JSON, so that true and "true" look different."""
-    column = first(source.columns, FORMATS[form].labels) if form in FORMATS else None
+    column = first_of(FORMATS[form].labels, source.columns) if form in FORMATS else None
     if column is None:
         return ""
     counts = Counter(json.dumps(value, default=repr) for value in source.column(column))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 from codecs import BOM_UTF8
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -16,9 +16,10 @@ import msgspec
 from pipeline.core.errors import OUTSIDE, UserError
 from pipeline.core.files import opened, replacing
 from pipeline.core.hub import hub_or_cache
+from pipeline.core.table_cells import DELIMITERS, decoded_table, named_rows, parsed_cells, sheet_cells
+from pipeline.scorers.json_parts import as_utf8, documents_as_written
 from pipeline.scorers.validation import Repeated, loads
 
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
 PACKED = (b"PK", b"\x1f\x8b")  # how a workbook, a .zip and a .gz begin
 AT_ONCE = 500  # rows
 
@@ -57,8 +58,10 @@ def open_rows(source: str, config: str | None = None, split: str | None = None) 
         raise UserError(f"{source}: a file; --config and --split choose from a data set by name")
     if path.suffix.lower() == ".parquet":
         return ParquetRows(path)
-    if path.suffix.lower() in SEPARATORS:
+    if path.suffix.lower() in DELIMITERS:
         return TableRows(path)
+    if path.suffix.lower() == ".xlsx":
+        return SheetRows(path)
     return JsonRows(path)
 
 
@@ -68,13 +71,26 @@ def _no_number(data: bytes) -> str:
     return f" ({found[1].decode()} is no JSON: write null)" if found else ""
 
 
+_LIST_OF_OBJECTS = re.compile(rb"\[\s*\{")
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
 class JsonRows:
     """JSON: a list of objects, or an object that holds one (`{"questions": [...]}`) or is one by id
     (`{"0229": {...}}`); or an object in each line. Each row is kept as it was written, to the byte."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         with opened(path) as file:
-            data = file.read().removeprefix(BOM_UTF8)
+            data = file.read()
+        data = (data if data.startswith(PACKED) else as_utf8(data)).removeprefix(BOM_UTF8)
         if data.startswith(PACKED):
             raise UserError(f"{path}: a workbook or packed; save the sheet as CSV, or unpack what is in it")
         self._around: dict[str, msgspec.Raw] | None = None  # what stands beside the list
@@ -104,8 +120,11 @@ class JsonRows:
             around = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
         except msgspec.DecodeError:
             self._lines = True
-            return [msgspec.Raw(line) for line in data.splitlines() if line.strip()]
-        lists = [name for name, value in around.items() if bytes(value).startswith(b"[{")]
+            lines = [line for line in data.splitlines() if line.strip()]
+            if not data.lstrip().startswith(b"{") or _is_json(lines[0]):
+                return [msgspec.Raw(line) for line in lines]
+            return [msgspec.Raw(text.encode()) for _, text in documents_as_written(data, self._path)]
+        lists = [name for name, value in around.items() if _LIST_OF_OBJECTS.match(bytes(value))]
         lists = lists or [name for name, value in around.items() if bytes(value)[:1] == b"["]
         if all(bytes(value)[:1] == b"{" for value in around.values()):
             self._keys = list(around)
@@ -139,47 +158,55 @@ class JsonRows:
 
 
 class TableRows:
-    """CSV or TSV with a head, each value a text; an empty cell is none. Rows of empty cells, as Excel leaves them, count as none.
-    What stands between the cells is what the ending says, or, where the head has none of that, what it has most of."""
+    """CSV or TSV with a header, each value a text; an empty cell is none. Rows of empty cells, as Excel leaves them, do not count.
+
+    What stands between the cells is what the ending says, or what makes more known names of the header, or, where the header
+    has none of that, what it has most of.
+    """
 
     def __init__(self, path: Path) -> None:
-        import pandas as pd
+        with opened(path) as file:
+            data = file.read()
+        text, self._delimiter = decoded_table(data, path, DELIMITERS[path.suffix.lower()])
+        self._set_cells([*parsed_cells(text, self._delimiter, path)], path)
 
-        try:
-            with opened(path) as file:
-                head = file.readline().decode("utf-8-sig")
-            own = SEPARATORS[path.suffix.lower()]
-            self._separator = own if own in head else max((own, *",;\t"), key=head.count)
-            # The head as a row among others: as a head, pandas renames what is there twice, and shifts it beside longer rows.
-            table = pd.read_csv(
-                path,
-                sep=self._separator,
-                header=None,
-                dtype=str,
-                keep_default_na=False,
-                encoding="utf-8-sig",
-            )
-        except UnicodeDecodeError as error:
-            raise UserError(f"{path}: not UTF-8 ({error}); save the table as UTF-8") from error
-        except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-            raise UserError(f"{path}: no table with a head: {error}") from error
-        self.columns = [str(name).strip() for name in table.iloc[0]]
-        if twice := [name for name, count in Counter(self.columns).items() if count > 1 and name]:
-            raise UserError(f"{path}: the head names {', '.join(twice)} more than once; keep one")
-        table.columns = self.columns
-        rows = table.iloc[1:].fillna("")  # of a row that ends early
-        self._table = rows[(rows != "").any(axis=1)]
+    def _set_cells(self, cells: Sequence[list[Any]], path: Path) -> None:
+        if not cells:
+            raise UserError(f"{path}: no table with a header: it is empty")
+        self._header = [str(name or "").strip() for name in cells[0]]
+        numbered = [*named_rows(cells, path)]
+        self._rows = [row for _, row in numbered]
+        self._cells = [cells[number - 1] for number, _ in numbered]
+        self.columns = [*self._rows[0]] if self._rows else [name for name in self._header if name]
 
     def __len__(self) -> int:
-        return len(self._table)
+        return len(self._rows)
 
     def column(self, name: str) -> list[Any]:
-        return [value or None for value in self._table[name]]
+        return [row[name] for row in self._rows]
 
     def write(self, keep: Sequence[int], out: Path) -> None:
-        text = self._table.iloc[list(keep)].to_csv(index=False, sep=self._separator)
+        text = io.StringIO()
+        writer = csv.writer(text, delimiter=self._delimiter, lineterminator="\n")
+        width = len(self._header)
+        writer.writerow(self._header)
+        rows = (self._cells[i][:width] for i in keep)
+        writer.writerows(
+            ["" if cell is None else cell for cell in [*row, *[None] * (width - len(row))]] for row in rows
+        )
         with replacing(out) as file:
-            file.write(text.encode())
+            file.write(text.getvalue().encode())
+
+
+class SheetRows(TableRows):
+    """A workbook's sheet with a header."""
+
+    def __init__(self, path: Path) -> None:
+        with opened(path) as file:
+            self._set_cells([*sheet_cells(file.read(), path)], path)
+
+    def write(self, keep: Sequence[int], out: Path) -> None:
+        raise UserError(f"{out}: a subset of a workbook is not written; save the sheet as .csv and take that")
 
 
 class ParquetRows:

@@ -19,13 +19,13 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pipeline.core.column_names import ALIASES, first_of
 from pipeline.core.errors import UserError
 from pipeline.labelled_sets.set_files import Rows
 
 YES_NO = {"yes": True, "no": False}
 CAN_NOT = {"0": True, "1": False, "false": True, "true": False}  # of a column that says what can be answered
-ANSWERABLE = ("answerable", "is_answerable")
-ANSWERS = ("answer", "gt_answer", "multiple_choice_answer", "label")
+ANSWERABLE, ANSWERS = ALIASES["answerable"], ALIASES["answer"]
 OPTIONS = "ABCDE"  # of MM-UPD
 
 
@@ -135,12 +135,12 @@ def vqa_v2(source: Rows) -> RowsRead:
 def vqa_style(source: Rows) -> RowsRead:
     """A question, its image and its answer, under the names that are common. Where some answer is "unanswerable" (or a
     column says what can be answered), that is the label; else whether the answer is yes, of those that are yes or no."""
-    text, image, ids = (first(source.columns, names) for names in (TEXTS, IMAGES, IDS))
-    column = first(source.columns, ANSWERABLE)
+    text, image, ids = (first_of(names, source.columns) for names in (TEXTS, IMAGES, IDS))
+    column = first_of(ANSWERABLE, source.columns)
     meaning, labels = ("answerable", "unanswerable"), []
     if column:
         labels = [answered(value, CAN_NOT) for value in source.column(column)]
-    elif answer := first(source.columns, ANSWERS):
+    elif answer := first_of(ANSWERS, source.columns):
         answers = [plain(value).lower().rstrip(".") for value in source.column(answer)]
         labels = [value == "unanswerable" if value else None for value in answers]
         if True not in labels:
@@ -155,9 +155,7 @@ def vqa_style(source: Rows) -> RowsRead:
     )
 
 
-TEXTS = ("question", "sent", "text")
-IMAGES = ("image_id", "imageId", "img_id", "image_source", "image", "filename")
-IDS = ("question_id", "questionId", "qid", "id")
+TEXTS, IMAGES, IDS = ALIASES["question"], ALIASES["image"], ALIASES["question id"]
 # The first that fits.
 FORMATS = {
     "RGQA": SetFormat(frozenset(("img_id", "question_id", "sent", "label")), rgqa),
@@ -193,7 +191,7 @@ def format_of(columns: Sequence[str], source: str) -> str:
     for name, known in FORMATS.items():
         if known.columns and known.columns <= set(columns):
             return name
-    text, answer = first(columns, TEXTS), first(columns, (*ANSWERABLE, *ANSWERS))
+    text, answer = first_of(TEXTS, columns), first_of((*ANSWERABLE, *ANSWERS), columns)
     if text and answer:
         return "VQA style"
     lack = [f"a text ({', '.join(TEXTS)})"] if not text else []
@@ -203,10 +201,6 @@ def format_of(columns: Sequence[str], source: str) -> str:
         f"{source}: no known format; its columns {', '.join(map(str, columns)) or '(none)'} lack {' and '.join(lack)}."
         f" Name them: --text NAME --label NAME [--group NAME]{more}"
     )
-
-
-def first(columns: Sequence[str], names: Sequence[str]) -> str | None:
-    return next((name for name in names if name in columns), None)
 
 
 def answered(value: Any, meaning: Mapping[str, bool]) -> bool | None:

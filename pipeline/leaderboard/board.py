@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from pipeline.core.files import read_json
-from pipeline.core.params import Params
+from pipeline.core.params import Params, Seed
 from pipeline.core.records import Record
 from pipeline.leaderboard.board_rows import BoardRow
 from pipeline.leaderboard.paired_scores import MEAN, RowScores, kinds_of, measure
@@ -31,8 +31,8 @@ class LeaderboardParams(Params):
     """
 
     against: str = "msp"
-    repetitions: Annotated[int, msgspec.Meta(ge=100)] = 1000
-    seed: int = 0
+    repetitions: Annotated[int, msgspec.Meta(ge=100, le=100_000)] = 1000
+    seed: Seed = 0
 
 
 class PlaceCounts(NamedTuple):

@@ -21,12 +21,13 @@ from pipeline.scorers.answered import Options, Predictions
 from pipeline.scorers.items import Benchmark
 from pipeline.scorers.join import SHOWN, faults
 from pipeline.scorers.predictions import read_predictions
+from pipeline.scorers.tables import SUFFIXES
 from pipeline.scorers.validation import InputError
 
 ABOUT = "rows.yaml"  # beside predictions files: of each row, what its confidence is, and a note
 SEED = re.compile(r"(.+)[-._]seed(\d+)")
 NAME = re.compile(r"\w[\w.+@=-]*")  # a row's; it is a file's name, too, and a word of a command line
-FORMS = re.compile(r"(\.(json|jsonl|csv|tsv|parquet|xlsx|eval))?(\.gz)?$", re.IGNORECASE)
+FORMS = re.compile(rf"({'|'.join(map(re.escape, SUFFIXES))})?(\.gz)?$", re.IGNORECASE)
 
 
 class About(Record):

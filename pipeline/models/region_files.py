@@ -14,6 +14,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from pipeline.core.errors import UserError
+from pipeline.core.images import without_suffix
 from pipeline.models.region_store import ArrayStore, HdfStore, RegionStore
 
 REGIONS = 36  # of each picture, as most published features have
@@ -21,7 +22,6 @@ OUTSIDE = 0.5  # how far a box may lie outside of its picture, in shares of it; 
 # What each tool calls a thing: OpenVQA's gqa_feat_preproc.py and bottom-up-attention.pytorch, then others.
 FEATURES, BOXES = ("x", "features"), ("bbox", "boxes", "bboxes")
 WIDTH, HEIGHT = ("width", "image_w", "img_w"), ("height", "image_h", "img_h")
-ENDINGS = (".jpg", ".jpeg", ".png")  # some tools keep a picture's own ending: 2370799.jpg.npz
 
 
 class NpzStore:
@@ -100,7 +100,7 @@ def open_regions(folder: Path, regions: int = REGIONS) -> CheckedStore:
 
 
 def _id(path: Path) -> str:
-    return path.stem.removesuffix(next((e for e in ENDINGS if path.stem.lower().endswith(e)), ""))
+    return without_suffix(path.stem)  # some tools keep an image's own suffix: 2370799.jpg.npz
 
 
 def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:

@@ -23,7 +23,7 @@ from torch.nn import functional
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import replacing
-from pipeline.core.upright import upright
+from pipeline.core.images import load_rgb
 from pipeline.models.towers import ClipTower, OwnTower, Tower
 
 FLOOR = -6.0
@@ -197,6 +197,6 @@ def decoded(paths: Sequence[Path | BinaryIO], size: tuple[int, int]) -> np.ndarr
 
     rows = []
     for path in paths:
-        image = upright(path if isinstance(path, Path) else path.read())
+        image = load_rgb(path if isinstance(path, Path) else path.read())
         rows.append(np.asarray(image.resize((size[1], size[0]), Image.Resampling.BICUBIC)))
     return np.stack(rows).transpose(0, 3, 1, 2)

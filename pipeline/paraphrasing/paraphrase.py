@@ -16,6 +16,8 @@ from pipeline.core.records import Question, Split
 from pipeline.paraphrasing.patterns import AGREEING, BY_PROGRAM, PLACEHOLDER, PRONOUNS, VERB_FORMS, pattern_of
 from pipeline.paraphrasing.wordings import FRAMES, PHRASES, SHORT, VERBS, Row
 from pipeline.programs.operations import parse, root
+from pipeline.programs.sentence import annotated_words
+from pipeline.words.letter_case import in_sentence_case, restyled, style_of, with_capital
 from pipeline.words.nouns import number_of
 from pipeline.words.relations import PREPOSITIONS
 from pipeline.words.word_tables import DEFINITE, words
@@ -81,9 +83,12 @@ def paraphrase(questions: Iterable[Question], split: Split, seed: int) -> Iterat
 
 
 def reworded(text: str, known: Known, seed: int) -> Wording:
-    """A text in other words, drawn by seed and text; as it is where the table has none."""
+    """A text in other words and the same letter case, drawn by seed and text; as it is where the table has none."""
     rng = generator(seed, "paraphrase", text)
-    source = Wording(text, tuple(range(len(text))))
+    source = Wording(in_sentence_case(text), tuple(range(len(text))))
+    style = style_of(text)
+    if style.case == "lower" or not style.capital:  # the table's wordings begin with a capital
+        source = source._replace(text=with_capital(source.text))
     for _ in range(TRIES):
         said = _everywhere(SHORT, source, known, rng)
         for row in FRAMES:
@@ -93,9 +98,25 @@ def reworded(text: str, known: Known, seed: int) -> Wording:
                 break
         for row in PHRASES:
             said = _everywhere(row, said, known, rng)
-        if said.text != text:
-            return said
-    return source
+        if said.text != source.text:
+            return _in_case_of(text, said)
+    return Wording(text, source.origin)
+
+
+def _in_case_of(text: str, said: Wording) -> Wording:
+    """A wording in the letter case of its source; what is left of the source inside keeps its own."""
+    styled = restyled(said.text, style_of(text))
+    if len(styled) != len(said.text):  # "ß" has no capital of its own
+        return said
+    if style_of(text).case == "sentence":
+        return said._replace(text=styled)
+    letters = list(styled)
+    for match in re.finditer(r"[\w'’-]+", said.text):
+        start, end = match.span()
+        first = said.origin[start]
+        if start and first > 0 and said.origin[start:end] == tuple(range(first, first + end - start)):
+            letters[start:end] = text[first : first + end - start]
+    return said._replace(text="".join(letters))
 
 
 def _everywhere(row: Row, said: Wording, known: Known, rng: np.random.Generator) -> Wording:
@@ -132,7 +153,8 @@ def _worded(row: Row, said: Wording, match: re.Match[str], rng: np.random.Genera
     if not ways:
         return None
     way = ways[int(rng.integers(len(ways)))]
-    return way.with_first(way.text[0].upper()) if match[0][0].isupper() else way
+    # A capital inside a text belongs to its word ("Asian"), at the start to the place.
+    return way.with_first(way.text[0].upper()) if match.start() == 0 and match[0][0].isupper() else way
 
 
 def _filled(wording: str, said: Wording, match: re.Match[str]) -> Wording | None:
@@ -143,7 +165,9 @@ def _filled(wording: str, said: Wording, match: re.Match[str]) -> Wording | None
     for index, part in enumerate(PLACEHOLDER.split(wording)):
         forms = AGREEING.get(part, ()) if index % 2 else ()
         if index % 2 and part in VERB_FORMS:
-            verb = next(verb for verb in VERBS if {given.get(form) for form in VERB_FORMS} & {*verb})
+            verb = next(
+                verb for verb in VERBS if {(given.get(form) or "").lower() for form in VERB_FORMS} & {*verb}
+            )
             forms = (verb[1], verb[0]) if part == "wears" else (verb[VERB_FORMS.index(part)],) * 2
         if forms and plural is None and forms[0] != forms[1]:
             return None
@@ -175,7 +199,7 @@ def _plural(match: re.Match[str]) -> bool | None:
         if given.get(name):
             return given[name].lower() == several
     if given.get("wears"):
-        return given["wears"] in [verb[0] for verb in VERBS]
+        return given["wears"].lower() in [verb[0] for verb in VERBS]
     first, *rest = (given.get("the") or given.get("who") or given.get("x") or "").lower().split() or [""]
     if first in ("a", "an"):
         return False
@@ -210,9 +234,9 @@ def _moved(annotations: dict[str, str], text: str, said: Wording) -> dict[str, s
     places = [match.span() for match in re.finditer(r"\S+", said.text)]
     moved = {}
     for position, object_id in annotations.items():
-        first, _, end = position.partition(":")
-        bounds = starts[int(first) : int(end or int(first) + 1) + 1]
-        kept = [
+        found = annotated_words(position)
+        bounds = starts[found[0] : found[1] + 1] if found else []
+        kept = bounds and [
             index
             for index, place in enumerate(places)
             if any(

@@ -13,6 +13,7 @@ from pipeline.perturbing.plausible import Demands
 from pipeline.perturbing.slots import EditCase, Slot
 from pipeline.programs.operations import Operation
 from pipeline.programs.sentence import Sentence
+from pipeline.words.letter_case import capitalized_as, put_in
 from pipeline.words.nouns import PLURAL_ONLY, Change, Number, agreeing, article, number_of, plural, singular
 from pipeline.words.relations import PREPOSITIONS, antonym, spatial
 
@@ -139,13 +140,14 @@ def _number(sentence: Sentence, slot: Slot) -> Number:
         words = said.split()
         return "plural" if words[0].endswith("s") or words[-1].endswith("s") else "singular"
     number = number_of(said)
-    first, before = sentence.tokens[slot.start], sentence.before(slot.start)
+    first, before = sentence.token(slot.start), sentence.before(slot.start)
     several = plural(said) == said and (first in ("these", "those") or before in ("are", "do", "were"))
     return "plural" if number == "singular" and several else number
 
 
 def rewrite(sentence: Sentence, swaps: Sequence[Swap]) -> str:
-    """The new text. Where two swaps change one word (a verb of both), the first one's change counts."""
+    """The new text, new words in the letter case of the old ones. Where two swaps change one word (a verb of both), the first
+    one's change counts."""
     # Characters [start, end) become this.
     by_start = {swap.slot.span.start: (swap.slot.span.end, swap.text) for swap in swaps}
     for swap in swaps:
@@ -158,13 +160,13 @@ def rewrite(sentence: Sentence, swaps: Sequence[Swap]) -> str:
         start, end = sentence.places[index]
         following = by_start.get(sentence.places[index + 1][0])
         if token in ("a", "an") and following and following[1]:
-            by_start.setdefault(start, (end, article(following[1])))
+            by_start.setdefault(start, (end, article(following[1].lower())))
     parts, position = [], 0
     for start, (end, new) in sorted(by_start.items()):
-        parts += [sentence.text[position:start], new]
+        parts += [sentence.text[position:start], put_in(new, sentence.text, start, end)]
         position = end
     text = "".join((*parts, sentence.text[position:]))
-    return text[:1].upper() + text[1:]
+    return capitalized_as(text, sentence.text)
 
 
 def after(program: Sequence[Operation], swaps: Iterable[Swap]) -> Sequence[Operation]:

@@ -60,17 +60,17 @@ class PerturbInputs:
     read: dict[str, ReadPicture] = field(default_factory=dict)
 
 
-def perturb_picture(inputs: PerturbInputs, picture_id: str, draw: int = 0) -> list[Candidate | Dropped]:
-    """What becomes of the questions of one picture, sorted by candidate id; each `draw`, from 0, is independent of the others."""
-    return sorted(_rows(inputs, picture_id, draw), key=lambda row: row.candidate_id)
+def perturb_picture(inputs: PerturbInputs, picture_id: str) -> list[Candidate | Dropped]:
+    """What becomes of the questions of one picture, sorted by candidate id."""
+    return sorted(_rows(inputs, picture_id), key=lambda row: row.candidate_id)
 
 
-def _rows(inputs: PerturbInputs, picture_id: str, draw: int = 0) -> Iterator[Candidate | Dropped]:
+def _rows(inputs: PerturbInputs, picture_id: str) -> Iterator[Candidate | Dropped]:
     """The same, question by question."""
     params = inputs.replacements.params
     facts, absent, questions = inputs.read.get(picture_id) or _read(inputs, picture_id)
     for question, sentence, program, said in questions:
-        rng = generator(params.seed, "perturb", question.question_id, *([str(draw)] if draw else []))
+        rng = generator(params.seed, "perturb", question.question_id)
         for subset, random in zip(SUBSETS, rng.random((len(SUBSETS), SLOTS, 2)).tolist(), strict=True):
             wanted = _may_be_weak(inputs, subset, question.question_id)
             case = EditCase(sentence, program, said, facts, absent, inputs.replacements, random, wanted)

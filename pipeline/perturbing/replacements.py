@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
-from pipeline.core.params import Params
+from pipeline.core.params import Params, Seed
 from pipeline.core.records import Vocabulary
 from pipeline.counting.presence import Presence, names_known
 from pipeline.judge.facts import Facts
@@ -61,18 +61,17 @@ class PerturbParams(Params):
         even_words: weigh replacements so that over all questions each word is put in about as often as it is
             taken out (`pipeline/perturbing/raking.py`); without, a model that sees the words alone can tell edits.
         same_category: how often a thing is replaced by one of its own category, where one fits.
-        alternatives: how many draws there are of each edit; of more than one, the one is taken that a language model
-            finds most plausible (`pipeline/perturbing/alternatives.py`).
         weak_share: of the candidates of a subset, the share that may be weak: edited only in what the question asks for
             and does not fix, so that "nothing" or "nobody" is a true answer (`pipeline/programs/premises.py`). The
             others are not made. 1: all are.
     """
 
-    seed: int = 1
+    removed: ClassVar[Mapping[str, str]] = {"alternatives": "this parameter was removed; delete the line"}
+
+    seed: Seed = 1
     preset: Literal["presuppositions", "paper"] = "presuppositions"
     even_words: bool = True
     same_category: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
-    alternatives: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
     weak_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.1
 
 

@@ -64,10 +64,10 @@ def thing_slots(case: EditCase) -> Slots:
 def _only_this(thing: Slot, case: EditCase) -> bool:
     """Whether no other word makes sense: "a slice of PIZZA", "the GRASS field", "Are all the ANIMALS dogs?", "What ANIMAL is
     it, a cow or a sheep?", and the thing of which the text says more than can be read."""
-    sentence, span, last = case.sentence, thing.span, len(case.sentence.tokens) - 2
+    sentence, span, last = case.sentence, thing.span, case.sentence.end - 1
     portion = sentence.before(span.first) == "of" and sentence.before(span.first - 1) in PORTIONS
     compound = any(name.last == span.first for name in sentence.names.values())
-    named_after = span.last == last and sentence.tag(last) in ("NN", "NNS") and not sentence.taken[last]
+    named_after = span.last == last and sentence.tag(last) in ("NN", "NNS") and not sentence.is_taken(last)
     has_options = thing.step == asked_step(case.program) and case.program[-1].verb == "choose"
     return portion or compound or named_after or has_options or thing.closed
 

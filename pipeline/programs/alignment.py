@@ -14,7 +14,7 @@ from itertools import permutations
 
 from pipeline.core.records import Word
 from pipeline.programs.operations import Operation, Program, root
-from pipeline.programs.sentence import TOKEN, Form, Place, Sentence, Span, overlaps
+from pipeline.programs.sentence import Form, Place, Sentence, Span, annotated_words, overlaps, tokens_of
 from pipeline.words.lexicon import synonyms
 from pipeline.words.likeness import SPOKEN_ATTRIBUTES
 from pipeline.words.nouns import plural, singular
@@ -56,10 +56,10 @@ def _marked(sentence: Sentence, annotations: Mapping[str, str]) -> dict[str, lis
     words = [i for i, (start, _) in enumerate(sentence.places) if sentence.text[start].isalnum()]
     marked: dict[str, list[Place]] = {}
     for position, object_id in annotations.items():
-        low, _, end = position.partition(":")
-        first, last = int(low), int(end or int(low) + 1)
-        if not 0 <= first < last < len(bounds):
+        found = annotated_words(position)
+        if found is None or found[1] >= len(bounds):
             continue
+        first, last = found
         inside = [i for i in words if bounds[first] <= sentence.places[i][0] < bounds[last]]
         if inside:
             marked.setdefault(object_id, []).append((inside[0], inside[-1] + 1))
@@ -194,5 +194,4 @@ def choice_forms(relations: Sequence[str]) -> tuple[Form, ...]:
 
 
 def _tokens(forms: Iterable[str]) -> tuple[Form, ...]:
-    parted = (tuple(match[0].lower() for match in TOKEN.finditer(form)) for form in forms)
-    return tuple(sorted(parted, key=lambda form: (-len(form), form)))
+    return tuple(sorted(map(tokens_of, forms), key=lambda form: (-len(form), form)))

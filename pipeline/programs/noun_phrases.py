@@ -28,14 +28,14 @@ def whole_noun(sentence: Sentence, span: Span) -> tuple[Span, int]:
     """A noun with what belongs to it ("chocolate" of "chocolate cake", "computer" of "laptop computer", "other" of "the other
     man", for where there is no man, there is no other), and the token that starts its phrase."""
     first, last = span.first, span.last
-    while first > 0 and not sentence.taken[first - 1] and sentence.modifies(first - 1):
+    while first > 0 and not sentence.is_taken(first - 1) and sentence.modifies(first - 1):
         first -= 1
-    noun_after = sentence.tag(last) in ("NN", "NNS") and sentence.tokens[last] not in BASE | VERBS
+    noun_after = sentence.tag(last) in ("NN", "NNS") and sentence.token(last) not in BASE | VERBS
     # "the animals dogs" is none
     if (
         noun_after
         and sentence.tag(last - 1) != "NNS"
-        and not sentence.taken[last]
+        and not sentence.is_taken(last)
         and sentence.modifies(last)
     ):
         last += 1
@@ -46,12 +46,12 @@ def phrase_start(sentence: Sentence, first: int) -> int:
     """The token that starts the phrase of a noun: its determiner, with only looks in between; else the noun's first."""
     nouns = {index for name in sentence.names.values() for index in range(name.first, name.last)}
     for index in range(first - 1, max(first - 6, -1), -1):
-        token = sentence.tokens[index]
+        token = sentence.token(index)
         if index in nouns:
             break
         if token in DETERMINERS or token == "'s":
             return index
-        look = sentence.taken[index] or sentence.tag(index).startswith(("JJ", "VBN", "RB"))
+        look = sentence.is_taken(index) or sentence.tag(index).startswith(("JJ", "VBN", "RB"))
         untagged = not sentence.tags and token not in _ENDS and not token.endswith("ing")
         if not (look or untagged or sentence.kind(index) == "attribute" or token in ("and", "other", "not")):
             break
@@ -83,10 +83,10 @@ def clause(sentence: Sentence, last: int) -> Said | None:
 
 def _clause_start(sentence: Sentence, last: int) -> int:
     """The token after the "that" of the clause that a noun has; without one, the token behind the noun."""
-    for index in range(last, len(sentence.tokens) - 1):
-        if sentence.tokens[index] in _RELATIVE:
+    for index in range(last, sentence.end):
+        if sentence.token(index) in _RELATIVE:
             verb = sentence.tag(index + 1).startswith("VB") or sentence.kind(index + 1) == "relation"
-            if verb or sentence.tokens[index + 1] in DETERMINERS | POINTING:  # not "behind THAT man"
+            if verb or sentence.token(index + 1) in DETERMINERS | POINTING:  # not "behind THAT man"
                 return index + 1
         if sentence.kind(index) == "object" or sentence.tag(index).startswith("VB"):
             break

@@ -155,7 +155,7 @@ def _weak(program: Program, sentence: Sentence, phrases: Mapping[int, tuple[Span
 
 def _is_definite(sentence: Sentence, start: int) -> bool:
     """Whether a phrase that starts there says that there is such a thing: "the cup", "the girl's cup"."""
-    return sentence.tokens[start] in DEFINITE or sentence.tokens[start] == "'s"
+    return sentence.token(start) in DEFINITE or sentence.token(start) == "'s"
 
 
 def _phrases(sentence: Sentence) -> dict[int, tuple[Span, int]]:
@@ -187,7 +187,7 @@ def asserted_steps(
 
 def _is_one(sentence: Sentence, start: int) -> bool:
     """Whether a phrase says what something is: "Is this A YOUNG WOMAN?"."""
-    while sentence.taken[start - 1] or sentence.kind(start - 1) == "attribute":  # "Are they YOUNG women?"
+    while sentence.is_taken(start - 1) or sentence.kind(start - 1) == "attribute":  # "Are they YOUNG women?"
         start -= 1
     return sentence.before(start) in POINTING and sentence.before(start - 1) in ("is", "are")
 
@@ -203,7 +203,7 @@ def _own_looks(sentence: Sentence, span: Span, start: int, step: int) -> Iterato
 def _who(program: Program, sentence: Sentence) -> Iterator[Premise]:
     """ "Who is standing?" names a person in a word of its own."""
     step = asked_step(program)
-    if step is not None and program[step].name == "person" and sentence.tokens[0] == "who":
+    if step is not None and program[step].name == "person" and sentence.token(0) == "who":
         yield Premise("object", step, -1, sentence.span(0, 1), "person", 0, step, weak=True)
 
 
@@ -214,9 +214,11 @@ def _definite(sentence: Sentence) -> Iterator[Premise]:
     for index, word in sorted(sentence.tags.items()):
         if word.kind == "object" and not sentence.taken[index] and index >= last:
             span, start = whole_noun(sentence, sentence.word_at(index))
-            last, following = span.last, sentence.tokens[span.last : span.last + 3]
+            last, following = span.last, sentence.tokens[span.last : min(span.last + 3, sentence.end)]
             said = clause(sentence, last)
-            of_it = following[0] in DETERMINERS or (following[0] == "made" and following[2:] != ("?",))
+            of_it = not DETERMINERS.isdisjoint(following[:1]) or (
+                following[:1] == ("made",) and following[2:] != ()
+            )
             if start < span.first and _is_definite(sentence, start):
                 looks = (look.word for look in _own_looks(sentence, span, start, -1))
                 attributes, relations = said or NOTHING

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pipeline.core.records import Word
 from pipeline.words.word_tables import AS_OBJECT, DETERMINERS, FRAME_NOUNS, PRONOUNS
 
-TOKEN = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*|'s|[^\sA-Za-z0-9]")
+TOKEN = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*|['’][sS](?![A-Za-z0-9])|[^\sA-Za-z0-9]")
+_POSITION = re.compile(r"([0-9]{1,9})(?::([0-9]{1,9})?)?")
 Form = tuple[str, ...]  # a way to say something, as lower-case tokens
 Place = tuple[int, int]  # tokens [first, last)
 
@@ -24,11 +25,38 @@ class Span:
     end: int
 
 
+def tokens_of(text: str) -> Form:
+    """Return a text's words and marks in lower case.
+
+    >>> tokens_of("What’s THE cup?")
+    ('what', "'s", 'the', 'cup', '?')
+    """
+    return tuple(map(_token, TOKEN.finditer(text)))
+
+
+def _token(match: re.Match[str]) -> str:
+    return match[0].lower().replace("’s", "'s")
+
+
+def annotated_words(position: str) -> tuple[int, int] | None:
+    """Return the words [first, last) that a position of GQA's annotations names, or None if it names none.
+
+    >>> annotated_words("3"), annotated_words("2:4"), annotated_words("4:"), annotated_words("x")
+    ((3, 4), (2, 4), (4, 5), None)
+    """
+    match = _POSITION.fullmatch(position)
+    if match is None:
+        return None
+    first, last = int(match[1]), int(match[2] or int(match[1]) + 1)
+    return (first, last) if first < last else None
+
+
 class Sentence:
     """A question's text with its tagged words and its program.
 
     Attributes:
         tokens: lower-case words and signs; places: their characters [start, end).
+        end: the number of tokens up to the last word; the marks behind it ("?", "...", an emoji) are no words.
         taken: which tokens belong to a name or value that was found.
         tags: token -> its word class and tag, as far as the text was tagged.
         names: step -> where the thing it names stands. values: (step, i) -> where its i-th value stands.
@@ -36,9 +64,10 @@ class Sentence:
 
     def __init__(self, text: str, words: Iterable[Word] = ()) -> None:
         matches = list(TOKEN.finditer(text))
-        self.text, self.tokens = text, tuple(match[0].lower() for match in matches)
+        self.text, self.tokens = text, tuple(map(_token, matches))
         self.places = tuple(match.span() for match in matches)
         self.taken = [False] * len(matches)
+        self.end = max((i + 1 for i, token in enumerate(self.tokens) if token[0].isalnum()), default=0)
         starts = {start: index for index, (start, _) in enumerate(self.places)}
         self.tags = {starts[word.start]: word for word in words if word.start in starts}
         self.names: dict[int, Span] = {}
@@ -55,9 +84,17 @@ class Sentence:
     def said(self, span: Span) -> str:
         return self.text[span.start : span.end]
 
+    def token(self, index: int) -> str:
+        """A token, "" before the first and behind the last one."""
+        return self.tokens[index] if 0 <= index < len(self.tokens) else ""
+
+    def is_taken(self, index: int) -> bool:
+        """Whether a token is taken; none is before the first and behind the last one."""
+        return 0 <= index < len(self.taken) and self.taken[index]
+
     def before(self, index: int) -> str:
         """The token in front of one, "" at the start."""
-        return self.tokens[index - 1] if index > 0 else ""
+        return self.token(index - 1)
 
     def tag(self, index: int) -> str:
         return self.tags[index].tag if index in self.tags else ""
@@ -87,7 +124,7 @@ class Sentence:
     def modifies(self, index: int) -> bool:
         """Whether a token that no step names may belong to the noun after it: "chocolate" cake, "adult" man,
         the "other" man."""
-        token = self.tokens[index]
+        token = self.token(index)
         return token == "other" or (
             self.tag(index).startswith(("NN", "JJ"))
             and self.kind(index) not in ("attribute", "relation")
@@ -99,7 +136,7 @@ class Sentence:
     def find(self, forms: Sequence[Form]) -> list[Place]:
         """Where one of the forms stands, none of its tokens taken; the first form that fits wins."""
         places: list[Place] = []
-        for form in forms:
+        for form in filter(None, forms):
             first = -1
             for _ in range(self.tokens.count(form[0])):
                 first = self.tokens.index(form[0], first + 1)

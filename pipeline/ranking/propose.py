@@ -10,14 +10,13 @@ import numpy as np
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import content_key
-from pipeline.core.params import Params
+from pipeline.core.params import Count, CountOrNone, Params, Seed
 from pipeline.core.records import Candidate, Question, Subset, candidate_id
 from pipeline.ranking.draw import Drawn, draw_by_the_paper, draw_evenly
 from pipeline.ranking.pair_scores import quantiles
 from pipeline.ranking.rank_inputs import QuestionTable, Vectors, question_table
 from pipeline.ranking.topk import End, ends
 
-Count = Annotated[int, msgspec.Meta(ge=1)]
 Part = Literal["dev", "test"]
 
 
@@ -39,9 +38,9 @@ class RankParams(Params):
     hard_pool: Count = 2500
     easy_last: Count = 50
     easy_pool: Count = 2500
-    cap: Annotated[int, msgspec.Meta(ge=0)] = 3
+    cap: CountOrNone = 3
     dev_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.2
-    seed: int = 0
+    seed: Seed = 0
 
 
 def parts(picture_ids: Iterable[str], dev_share: float, seed: int) -> dict[str, Part]:

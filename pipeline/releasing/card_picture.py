@@ -8,8 +8,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
+from pipeline.core.images import load_rgb
 from pipeline.core.records import SUBSETS, Item, Subset
-from pipeline.core.upright import upright
 
 WIDTH, HEIGHT, GAP = 300, 225, 20  # of a panel's picture, in pixels
 TEXT = 17  # height of letters
@@ -63,7 +63,7 @@ def _framed(path: Path | None, font: Font) -> Image.Image:
     if path is None:
         ImageDraw.Draw(panel).text((GAP, HEIGHT // 2), "picture not in this release", INK, font)
         return panel
-    small = upright(path)
+    small = load_rgb(path)
     scale = min(WIDTH / small.width, HEIGHT / small.height)
     small = small.resize((max(1, round(small.width * scale)), max(1, round(small.height * scale))))
     panel.paste(small, ((WIDTH - small.width) // 2, (HEIGHT - small.height) // 2))

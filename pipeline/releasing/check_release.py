@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from annotation.study.weighing import SetAside
 from pipeline.core.errors import Problems, UserError, some_of
 from pipeline.core.files import opened, read_json, read_jsonl, sha256_file, write_text
-from pipeline.core.records import Item, Record, Subset
+from pipeline.core.output_paths import Output, check_output_paths
+from pipeline.core.records import Dropped, Item, Record, Subset, Verdict
 from pipeline.core.release_params import ReleaseRecord
 from pipeline.releasing.errata import FILE as ERRATA
 from pipeline.releasing.errata import Erratum
@@ -28,7 +30,26 @@ from pipeline.scorers.model_report import unfit
 
 SUMS = "CHECKSUMS.sha256"
 COMPILED = "__pycache__"
+# Files of records that a release may have, beside provenance.jsonl.
+LISTS: dict[str, type[Record]] = {
+    "verdicts.jsonl": Verdict,
+    "set_aside.jsonl": SetAside,
+    "dropped.jsonl": Dropped,
+}
 TOLERANCE = 1e-6  # the stated scores are rounded to six places
+
+
+class _CroissantFile(Record, forbid_unknown_fields=False):
+    """A file that croissant.json names."""
+
+    contentUrl: str
+    sha256: str
+
+
+class _Croissant(Record, forbid_unknown_fields=False):
+    """What is checked of croissant.json."""
+
+    distribution: tuple[_CroissantFile, ...]
 
 
 class _Audit(Record, forbid_unknown_fields=False):
@@ -121,6 +142,12 @@ def check_release(folder: Path) -> str:
         with problems.collect():
             if name != ERRATA or (folder / name).exists():  # not every release knows of any
                 read_json(folder / name, kind)
+    for name, record in LISTS.items():
+        with problems.collect():
+            if (folder / name).exists():  # a release without an annotation study has none
+                deque(read_jsonl(folder / name, record), maxlen=0)
+    with problems.collect():
+        _check_description(folder, problems)
     items, compared, rehearsal = Counter[tuple[Subset, str]](), 0, False
     with problems.collect():
         for item in released(folder):
@@ -157,6 +184,21 @@ def _files_of_items(folder: Path, items: Collection[tuple[Subset, str]], problem
         problems.add(path, what)
 
 
+def _check_description(folder: Path, problems: Problems) -> None:
+    """Compare the files that croissant.json names with the files themselves; not every release has one."""
+    if not (path := folder / "croissant.json").exists():
+        return
+    stated = {entry.contentUrl: entry.sha256 for entry in read_json(path, _Croissant).distribution}
+    tables = {file.relative_to(folder).as_posix() for file in (folder / "data").glob("*.parquet")}
+    for name in sorted(tables - stated.keys()):
+        problems.add("croissant.json", f"does not name {name}")
+    for name, sha256 in sorted(stated.items()):
+        if name not in tables:
+            problems.add("croissant.json", f"names {name}, which is not there")
+        elif sha256_file(folder / name) != sha256:
+            problems.add("croissant.json", f"states another SHA-256 of {name}")
+
+
 def _check_scorable(folder: Path, problems: Problems) -> None:
     """Read the release as `rgqa score` does, so that what it refuses is a problem here, too."""
     try:
@@ -187,6 +229,8 @@ def _check_subset(folder: Path, subset: Subset, embed: bool, problems: Problems)
         How many sanity predictions were scored.
     """
     members = [item for item in released(folder) if item.subset == subset]
+    if told := [item.item_id for item in members if item.unanswerable and item.answer]:
+        problems.add("provenance.jsonl", f"UQs that have an answer ({len(told):,}): {some_of(told)}")
     other, compared, mark = "its rows are not those of provenance.jsonl", 0, ""
     if (path := folder / "rgqa" / f"{subset}.json").exists():
         with problems.collect():
@@ -264,12 +308,13 @@ def publish(release: Path, target: Path) -> str:
     Raises:
         UserError: the release does not pass its check, is a rehearsal, or was published with other bytes.
     """
+    place = target / release.resolve().parent.name / release.resolve().name
+    check_output_paths([Output("--to", place, "folder")], [release], owned=place)
     check_release(release)
     if any(item.rehearsal for item in released(release)):
         raise UserError(
             f"{release}: a rehearsal; its verdicts are simulated from no known truth, so it is not published"
         )
-    place = target / release.parent.name / release.name
     if place.exists():
         if (place / SUMS).is_file() and (place / SUMS).read_bytes() == (release / SUMS).read_bytes():
             check_release(place)
@@ -278,6 +323,7 @@ def publish(release: Path, target: Path) -> str:
             f"{place}: this version was published with different bytes; a published version never changes. "
             "Raise `version` in params.yaml and run dvc repro"
         )
+    place.parent.mkdir(parents=True, exist_ok=True)
     temporary = place.with_name(f".{place.name}.{os.getpid()}.tmp")
     try:
         for copy, path in ((temporary / name, release / name) for name in (*files_of(release), SUMS)):

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.core.files import sha256_file
-from pipeline.releasing.licences import licences_of
+from pipeline.releasing.licences import NOT_STATED, licences_of
 from pipeline.releasing.provenance import REHEARSAL, SIMULATED
 from pipeline.releasing.release_facts import ReleaseFacts
 from pipeline.releasing.responsible import responsible
+from pipeline.releasing.subset_table import columns_of
 
 if TYPE_CHECKING:
     import mlcroissant
@@ -43,7 +44,7 @@ def croissant(home: Path, f: ReleaseFacts) -> dict[str, Any]:
         name=name,
         version=f.version,
         description=warning + said,
-        license=list(dict.fromkeys(licence.url for licence in licences_of(f.p).values())),
+        license=_licences(f),
         date_published=datetime.combine(f.p.published, time()),
         url=f.p.url or None,
         creators=[mlc.Organization(name=creator) for creator in f.p.creators],
@@ -72,6 +73,13 @@ def croissant(home: Path, f: ReleaseFacts) -> dict[str, Any]:
     described |= responsible(f) | {"conformsTo": CONFORMS}
     described["@context"] |= CONTEXT
     return described
+
+
+def _licences(f: ReleaseFacts) -> list[Any]:
+    """The addresses of all licences; of images that have none stated, a sentence that says so."""
+    known = licences_of(f.p)
+    unstated = [NOT_STATED] if f.p.pictures and "pictures" not in known else []
+    return [*dict.fromkeys(licence.url for licence in known.values()), *unstated]
 
 
 def _records(table: str, part: str, columns: pyarrow.Schema) -> mlcroissant.RecordSet:
@@ -109,6 +117,8 @@ def _field(table: str, column: pyarrow.Field) -> mlcroissant.Field:
     import mlcroissant as mlc
     from pyarrow import types
 
+    meaning = next(known.meaning for known in columns_of(embed=True) if known.name == column.name)
+
     def source(path: str = "") -> mlc.Source:
         steps = [mlc.Transform(json_path=path)] if path else []
         return mlc.Source(
@@ -119,13 +129,18 @@ def _field(table: str, column: pyarrow.Field) -> mlcroissant.Field:
         return mlc.Field(id=f"{table}/{name}", name=name, data_types=[kind], source=source(path), **more)
 
     if str(column.type) in TYPES:
-        return field(column.name, getattr(mlc.DataType, TYPES[str(column.type)]))
+        return field(column.name, getattr(mlc.DataType, TYPES[str(column.type)]), description=meaning)
     if types.is_struct(column.type):
-        return field(column.name, mlc.DataType.IMAGE_OBJECT, "bytes")
+        return field(column.name, mlc.DataType.IMAGE_OBJECT, "bytes", description=meaning)
     parts = [
         field(f"{column.name}/{part.name}", getattr(mlc.DataType, TYPES[str(part.type)]), part.name)
         for part in column.type.value_type
     ]
     return mlc.Field(
-        id=f"{table}/{column.name}", name=column.name, is_array=True, array_shape="-1", sub_fields=parts
+        id=f"{table}/{column.name}",
+        name=column.name,
+        description=meaning,
+        is_array=True,
+        array_shape="-1",
+        sub_fields=parts,
     )

@@ -17,14 +17,27 @@ INSPECT = '''\
 from pathlib import Path
 
 from inspect_ai import Task, task
-from rgqa_scorers.running.release_tasks import release_task
+from inspect_ai._util.error import PrerequisiteError
 
+try:
+    try:
+        from rgqa_scorers.running.registry import checked, release_task
+    except ModuleNotFoundError as error:
+        if str(error.name).split(".")[0] != "rgqa_scorers":
+            raise
+        # The whole project has the same code.
+        from pipeline.scorers.running.registry import checked, release_task
+except ModuleNotFoundError as error:
+    told = f"{error.name} is not installed: pip install {error.name}"
+    if str(error.name).split(".")[0] == "pipeline":
+        told = "rgqa_scorers is not installed: install RELEASE/scorers/WHEEL, the file there, with its extra inspect"
+    raise PrerequisiteError(told) from None
 RELEASE = Path(__file__).resolve().parents[2]
 
 
 @task
 def rgqa(part: str = "test", prompt: str = "refuse", recipe: str = "refusal", pictures: str = "") -> Task:
-    return release_task(RELEASE, part=part, prompt=prompt, recipe=recipe, pictures=pictures)
+    return checked(release_task)(RELEASE, part=part, prompt=prompt, recipe=recipe, pictures=pictures)
 '''
 README = """\
 # Ask a model with the harness you have
@@ -55,7 +68,7 @@ dev. RELEASE is a relative path here, as inspect_ai finds no file by another:
 `rgqa-run`, of the same installation, does this in one command, with other prompts and with confidences.
 """
 APART = """
-The pictures are not in this release. For lmms-eval, `RGQA_PICTURES` names their folder; for VLMEvalKit, put them into
+The pictures are not in this release. For lmms-eval, `RGQA_PICTURES` names their folder, which the wheel in `RELEASE/scorers` reads; for VLMEvalKit, put them into
 `~/LMUData/images/rgqa_openended`; for inspect_ai, add `-T pictures=FOLDER`, a full path.
 """
 

@@ -18,26 +18,40 @@ PICTURES = "RGQA_PICTURES"  # names the folder of the pictures, where the releas
 
 
 def once(rows: Any) -> Any:
-    """The rows, a `datasets.Dataset`, each item once though several subsets have it, in an order that owes nothing to
-    subset or label: the first hundred are a fair small sample."""
-    places = {item: place for place, item in enumerate(rows["item_id"])}
-    order = sorted(places, key=lambda item: sha256(item.encode()).digest())
-    return rows.select([places[item] for item in order])
+    """The rows, a `datasets.Dataset`, each item once though several subsets have it, pair by pair (a UQ with its AQ), in
+    an order that does not depend on subset or label: the first hundred are a random sample."""
+
+    def random_place(name: str) -> bytes:
+        return sha256(name.encode()).digest()
+
+    both = zip(rows["pair_id"], rows["item_id"], strict=True)
+    order = sorted(enumerate(both), key=lambda row: tuple(map(random_place, row[1])))
+    places: dict[str, int] = {}
+    for place, (_, item) in order:
+        places.setdefault(item, place)
+    return rows.select([*places.values()])
 
 
 def pictures(row: Mapping[str, Any]) -> list[Any]:
     """The item's picture, from its row or else from the folder of pictures.
 
     Raises:
-        FileNotFoundError: it is in neither.
+        FileNotFoundError: it is in neither. ImportError: the release's wheel is not installed, which reads the folder.
+        ValueError: the file is damaged, or of a kind that is refused.
     """
     if "image" in row:
         return [row["image"].convert("RGB")]
-    from PIL import Image, ImageOps
+    # The wheel in RELEASE/scorers, which reads the logs too, loads images as annotators saw them.
+    try:
+        from rgqa_scorers.core.images import WHITE, image_files, load_rgb  # pyright: ignore[reportMissingImports]
+    except ImportError as error:
+        raise ImportError(
+            f"{error}: loading images needs the wheel of the release: pip install RELEASE/scorers/*.whl"
+        ) from error
 
     folder = Path(os.environ.get(PICTURES, "."))
-    for path in sorted(folder.glob(f"{row['picture_id']}.*")):
-        return [ImageOps.exif_transpose(Image.open(path)).convert("RGB")]
+    if path := image_files(folder)[0].get(row["picture_id"]):
+        return [load_rgb(path, background=WHITE)]
     raise FileNotFoundError(
         f"no picture {row['picture_id']} in {folder.resolve()}; set {PICTURES} to their folder"
     )

@@ -8,12 +8,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.errors import collected_into
 from .gqa_questions import question_faults
-from .item_details import FILES, TYPES, details_of, is_there, version_of
-from .items import UNANSWERABLE, Benchmark, Items
+from .item_details import PARAMS, PROVENANCE, TYPES, details_of, is_there
+from .items import UNANSWERABLE, Benchmark, Items, full_name
 from .json_parts import in_parts, parse_list
 from .no_answer import means_no_answer
 from .validation import InputError, each, parse_json, read_bytes
@@ -33,6 +33,51 @@ def read_benchmark(path: Path | str, subsets: Collection[str] = ()) -> Benchmark
         raise InputError(f"{path}: no subset {', '.join(unknown)}; there are {', '.join(whole.subsets)}")
     chosen = {name: items for name, items in whole.subsets.items() if not subsets or name in subsets}
     return whole._replace(subsets=chosen)
+
+
+class ReleaseName(NamedTuple):
+    """What a release calls itself, wherever its folder lies and whatever the folder is called.
+
+    Attributes:
+        title: as on its card, such as "RGQA sample". version: "" where the release states none.
+    """
+
+    title: str
+    version: str
+
+    def __str__(self) -> str:
+        return full_name(self.title, self.version)
+
+
+def release_name(folder: Path) -> ReleaseName:
+    """Read the title and the version of a release from its params.json.
+
+    Args:
+        folder: The release's folder.
+
+    Returns:
+        The title is `release.title`, or else `dataset`, or else the name of the folder.
+
+    Raises:
+        InputError: params.json cannot be read, is no object, or its title or version is no text.
+    """
+    path = folder / PARAMS
+    params = parse_json(read_bytes(path), path) if is_there(path) else {}
+    if not isinstance(params, dict):
+        raise InputError(f'{path}: wanted an object whose version is a text like "1.0.0"')
+    release = params.get("release")
+    given = {
+        "release.title": release.get("title", "") if isinstance(release, dict) else "",
+        "dataset": params.get("dataset", ""),
+        "version": params.get("version", ""),
+    }
+    if wrong := [name for name, value in given.items() if not isinstance(value, str)]:
+        raise InputError([f"{path}: {name} is {given[name]!r:.80}, wanted a text" for name in wrong])
+    # A lone surrogate can be written in JSON, but not printed or written to a file.
+    title, dataset, version = (
+        " ".join(text.encode("utf-8", "replace").decode().split()) for text in given.values()
+    )
+    return ReleaseName(title or dataset or folder.resolve().name, version)
 
 
 def _single_file(path: Path) -> Benchmark:
@@ -61,13 +106,12 @@ def _release(folder: Path) -> Benchmark:
     files = sorted((folder / "rgqa").glob("*.json"))
     if not files:
         raise InputError(f"{folder}: no rgqa/*.json in it; wanted a release's folder or a file")
-    params, provenance = (folder / name for name in FILES)
-    version, problems = "", []
+    provenance = folder / PROVENANCE
+    name, problems = ReleaseName("", ""), []
     sums: dict[str, str] = {}
     details: dict[str, dict[str, Mapping[str, Any]]] = {}
     with collected_into(problems):
-        if is_there(params):
-            version = version_of(read_bytes(params), params)
+        name = release_name(folder)
     with collected_into(problems):
         if is_there(provenance):
             data = read_bytes(provenance)
@@ -77,19 +121,19 @@ def _release(folder: Path) -> Benchmark:
     columns_of = _RgqaColumns()
     for file in files:
         with collected_into(problems):
-            data, name = read_bytes(file), file.stem
+            data, subset = read_bytes(file), file.stem
             sums[f"rgqa/{file.name}"] = _sha256(data)
             if parse_list(data, file) is None:
                 raise InputError(f"{file}: wanted a list of questions")
             items = _items(partial(_values, data, file), file, "question", columns_of)
-            known = details.get(name, {})
+            known = details.get(subset, {})
             lost = [item for item in items["id"] if item not in known] if known else []
-            problems += [f"provenance.jsonl: has nothing on {name}'s item {item}" for item in lost]
-            subsets[name] = _detailed(items, known)
+            problems += [f"{PROVENANCE}: has nothing on {subset}'s item {item}" for item in lost]
+            subsets[subset] = _detailed(items, known)
     if problems:
         raise InputError(problems)
     ids = frozenset().union(*(items.ids for items in subsets.values()))
-    return Benchmark("rgqa", folder.resolve().name, version, sums, subsets, ids)
+    return Benchmark("rgqa", name.title, name.version, sums, subsets, ids)
 
 
 def _detailed(items: Items, known: Mapping[str, Mapping[str, Any]]) -> Items:

@@ -17,9 +17,9 @@ from .benchmark import read_benchmark
 from .extras import read_extras, served
 from .items import Benchmark
 from .labels import judged
-from .model_report import ON_SCREEN, Report, available, score
+from .model_report import EFFICIENCY, ON_SCREEN, Report, available, score
 from .one_screen import screen_of
-from .options import options_of, parser
+from .options import options_of, parser, without_effect
 from .outputs import WRITTEN, check_outputs
 from .predictions import read_predictions
 from .text_table import kinds_of, text_of
@@ -79,7 +79,20 @@ def read(
         for number, path in enumerate(arguments.predictions):
             name = f"{path.resolve().parent.name}/{names[number]}"
             read_models[number] = read_models[number]._replace(name=name)
-    return benchmark, read_models, _with_groups(options._replace(**files), arguments, benchmark)
+    options = _with_groups(options._replace(**files), arguments, benchmark)
+    groups = (*(options.scores or available(benchmark)), EFFICIENCY)
+    has_dev = any(model.dev for model in read_models) or (
+        options.part == "test" and options.mode != "parity" and _has_dev(benchmark, read_models)
+    )
+    if vain := without_effect(given, options, benchmark, groups, has_dev):
+        raise InputError(vain)
+    return benchmark, read_models, options
+
+
+def _has_dev(benchmark: Benchmark, models: Sequence[Predictions]) -> bool:
+    """Do all models have predictions for dev items of all subsets?"""
+    dev = [items.at(items["part"] == "dev") for items in benchmark.subsets.values()]
+    return all(items.among(model.places).any() for items in dev for model in models)
 
 
 def _with_groups(options: Options, arguments: argparse.Namespace, benchmark: Benchmark) -> Options:

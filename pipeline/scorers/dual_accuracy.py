@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike
 from .answered import Answered, Options, Scores
 from .validation import arrays
 
+FEWEST_PAIRS = 20  # of which a report prints a score
+
 
 def dual_accuracy(
     confidence: ArrayLike,
@@ -68,17 +70,33 @@ def best_dual_threshold(
     return float(thresholds[np.flatnonzero(total >= total.max() - 1e-9)[0]])
 
 
+def has_enough_pairs(answered: Answered) -> bool:
+    """Are there enough pairs for a score of them?"""
+    return answered.has_pairs and len(pairs(*answered.paired)[0]) >= FEWEST_PAIRS
+
+
 def pairs_group(answered: Answered, options: Options) -> Scores:
-    """Dual accuracy, with a threshold for each pair and with one for all: chosen on dev for test, else the fixed."""
+    """Score pairs: dual accuracy with a threshold for each pair, and with one for all.
+
+    The threshold for all is chosen on dev when part test is scored, else it is the fixed one. Fewer pairs than
+    `FEWEST_PAIRS` get no score.
+    """
     if not answered.has_pairs:
         return {
             "absent": "the benchmark does not say which AQ and UQ belong together (a release folder does)"
         }
+    count = len(pairs(*answered.paired)[0])
+    if not has_enough_pairs(answered):
+        return {"pairs": count, "absent": f"too few pairs ({count}); wanted {FEWEST_PAIRS} or more"}
     threshold = best_dual_threshold(*answered.dev.paired) if answered.dev else options.threshold
     return {
-        "pairs": len(pairs(*answered.paired)[0]),
+        "pairs": count,
         "dual_accuracy": dual_accuracy(*answered.paired),
         "threshold": threshold,
-        "threshold_from": "dev" if answered.dev else "option",
+        "threshold_from": "dev"
+        if answered.dev
+        else "default"
+        if threshold == Options().threshold
+        else "option",
         "dual_accuracy_at_threshold": dual_accuracy(*answered.paired, threshold=threshold),
     }

@@ -11,7 +11,7 @@ from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from .column_names import ALIASES, ITEM_ID
+from ..core.column_names import ALIASES, ITEM_ID
 from .running.error_words import reason_of
 from .validation import number_of
 

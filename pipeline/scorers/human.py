@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.column_names import ITEM_ID, first_value
 from .answered import Answered, Options, Scores
 from .realistic import fpr_at_tpr
 from .sweep import mean_defined
@@ -48,7 +49,7 @@ def rejection_at_tpr(confidence: ArrayLike, answerable: ArrayLike, tpr: float) -
 
 
 def read_judgements(path: Path | str) -> dict[str, list[bool]]:
-    """A human study: a list of {"question_id", "accepted"}, one for each judgement; whether it was accepted, by item.
+    """A human study: a list of {"item_id", "accepted"}, one for each judgement; whether it was accepted, by item.
 
     Raises:
         InputError: lists every judgement that is not so.
@@ -65,9 +66,10 @@ def read_judgements(path: Path | str) -> dict[str, list[bool]]:
 
 
 def _judgement(row: Any) -> tuple[str, bool]:
-    if not isinstance(row, dict) or not isinstance(row.get("accepted"), bool) or "question_id" not in row:
-        raise InputError("wanted an object with question_id and accepted (true or false)")
-    return str(row["question_id"]), row["accepted"]
+    item = first_value(row, ITEM_ID) if isinstance(row, dict) else None
+    if item is None or not isinstance(row.get("accepted"), bool):
+        raise InputError("wanted an object with item_id (or question_id) and accepted (true or false)")
+    return str(item), row["accepted"]
 
 
 def human_group(answered: Answered, options: Options) -> Scores:

@@ -1,4 +1,4 @@
-"""What a release's params.json and provenance.jsonl say of it and of its items."""
+"""What a release's provenance.jsonl says of its items."""
 
 from __future__ import annotations
 
@@ -7,30 +7,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .validation import InputError, parse_json, parse_lines
+from .validation import InputError, parse_lines
 
 TYPES = ("structural", "semantic", "detailed")  # of questions, as GQA names them
 TEXTS = (*TYPES, "part", "category", "difficulty", "pair_id")
-FILES = ("params.json", "provenance.jsonl")
+PARAMS, PROVENANCE = FILES = ("params.json", "provenance.jsonl")
 PARTS = (None, "", "dev", "test")
 
 
 def is_there(path: Path) -> bool:
     """Is there anything of this name, be it a folder or a link to nothing, which reading refuses? A release may lack files."""
     return os.path.lexists(path)
-
-
-def version_of(data: bytes, path: Path) -> str:
-    """The version that params.json names, "" for none.
-
-    Raises:
-        InputError: it is no object, or its version no text.
-    """
-    params = parse_json(data, path)
-    version = params.get("version", "") if isinstance(params, dict) else None
-    if not isinstance(version, str):
-        raise InputError(f'{path}: wanted an object whose version is a text like "1.0.0"')
-    return version
 
 
 def details_of(data: bytes, path: Path) -> dict[str, dict[str, Mapping[str, Any]]]:

@@ -83,6 +83,23 @@ class Items:
         """Which items' ids are among these? [n] booleans."""
         return np.fromiter(map(ids.__contains__, self["id"]), bool, self._count)
 
+    def in_whole_pairs(self, ids: Collection[str]) -> np.ndarray:
+        """Find the items that are among `ids` together with all others of their pair.
+
+        Args:
+            ids: For example the items that a model was asked.
+
+        Returns:
+            [n] booleans. An item that names no pair only has to be among `ids` itself.
+
+        >>> items = Items.of([BenchmarkItem(name, "", {}, pair=pair) for name, pair in (("a", "p"), ("b", "p"), ("c", ""))])
+        >>> items.in_whole_pairs({"a", "c"}).tolist(), items.in_whole_pairs({"a", "b"}).tolist()
+        ([False, False, True], [True, True, False])
+        """
+        there = self.among(ids)
+        broken = {pair for pair in self["pair"][~there].tolist() if pair}
+        return there & ~np.fromiter(map(broken.__contains__, self["pair"]), bool, self._count)
+
     def with_columns(self, **columns: Iterable[Any]) -> Items:
         """The same items with other values."""
         return Items(self._columns | columns, self._count)
@@ -110,8 +127,18 @@ class Items:
         return np.where(self["picture"] == "", self["id"], self["picture"])
 
 
+def full_name(name: str, version: str) -> str:
+    """Join the name of a benchmark and its version, where the name does not end with it.
+
+    >>> full_name("RGQA sample", "1.0.0"), full_name("1.0.0", "1.0.0"), full_name("pt-hard", "")
+    ('RGQA sample 1.0.0', '1.0.0', 'pt-hard')
+    """
+    return name if not version or name.split()[-1:] == [version] else f"{name} {version}"
+
+
 class Benchmark(NamedTuple):
     """Attributes:
+    name: the title of a release, or the name of a single file.
     subsets: in the order of their names. version: "" where the files do not say. sha256: of every file read.
     ids: of all items, those of subsets that were not chosen, too. errata: ids of items left out as faulty, with those
         paired with them; None where nobody asked for it.
@@ -124,6 +151,11 @@ class Benchmark(NamedTuple):
     subsets: dict[str, Items]
     ids: frozenset[str]
     errata: tuple[str, ...] | None = None
+
+    @property
+    def full_name(self) -> str:
+        """The name with the version."""
+        return full_name(self.name, self.version)
 
     def words(self) -> set[str]:
         """All words of people's answers, lower-cased."""

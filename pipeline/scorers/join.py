@@ -16,7 +16,8 @@ from .labels import unlabelled
 from .matching import verdicts
 from .validation import InputError
 
-SHOWN = 20
+# Ids that are named of many.
+SHOWN = 5
 
 
 def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> Iterator[str]:
@@ -37,12 +38,12 @@ def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> 
         yield from _missing(benchmark, predictions, options)
     needs_confidences = benchmark.kind == "rgqa" and not options.free_text
     if needs_confidences and predictions.confidence is None and not predictions.faults:
-        some = unlabelled(predictions)
+        unknown_labels = unlabelled(predictions)
         columns = predictions.reading.columns
         lacking = f": no row has `confidence`, the first has {some_of(columns, 8)}" if columns else ""
         yield (
             f"no confidences{lacking}; give them, say in a column `abstained` whether the model did (for every row"
-            f"{some and f': {some}'}), or take --free-text to read it from the answers"
+            f"{unknown_labels and f': {unknown_labels}'}), or take --free-text to read it from the answers"
         )
 
 

@@ -59,7 +59,12 @@ def parse_documents(data: bytes, path: Path | str, always: bool = False) -> Iter
     return _documents(data, path) if always else None
 
 
-def _documents(data: bytes, path: Path | str) -> Iterator[Any]:
+def documents_as_written(data: bytes, path: Path | str) -> Iterator[tuple[int, str]]:
+    """The JSON values that stand one after the other, as they are written, each with the line in which it begins.
+
+    Raises:
+        InputError: says in which line it breaks, once that is reached.
+    """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -72,17 +77,23 @@ def _documents(data: bytes, path: Path | str) -> Iterator[Any]:
             return
         try:
             _, place = decoder.raw_decode(text, start)
-            value = loads(text[start:place].encode("utf-8", "surrogatepass"))
-        except Repeated as error:
-            raise InputError(f"{path}, line {line}: {error}") from None
         except RecursionError:
             raise InputError(f"{path}, line {line}: not valid JSON (nested too deep)") from None
         except json.JSONDecodeError as error:
             raise InputError(f"{path}, line {error.lineno}: not valid JSON ({error.msg})") from None
+        yield line, text[start:place]
+        line += text.count("\n", start, place)
+
+
+def _documents(data: bytes, path: Path | str) -> Iterator[Any]:
+    for line, text in documents_as_written(data, path):
+        try:
+            value = loads(text.encode("utf-8", "surrogatepass"))
+        except Repeated as error:
+            raise InputError(f"{path}, line {line}: {error}") from None
         except ValueError as error:
             raise InputError(f"{path}, line {line}: not valid JSON ({error})") from None
         yield value
-        line += text.count("\n", start, place)
 
 
 def as_utf8(data: bytes) -> bytes:

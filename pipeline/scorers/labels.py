@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..core.column_names import ALIASES, ITEM_ID, first_value
 from ..core.errors import counted, some_of
 from .answered import Predictions
-from .column_names import ALIASES, ITEM_ID, first_value
 from .tables import as_text as knows_no_numbers
 from .tables import rows_of
 from .validation import InputError, number_of, read_bytes

@@ -8,10 +8,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ..core.column_names import ITEM_ID, PREDICTION, first_of
 from ..core.errors import some_of
 from .answered import Reading
-from .column_names import ITEM_ID, PREDICTION, first_of
 from .harnesses import CONFIDENCES, EMPTY, FILTERED, HARNESSES, TRUNCATED, Row, Sample, find, mapping
+from .normalize import has_text
 from .reasoning_marks import final_answer
 from .validation import InputError, no_collection
 
@@ -97,7 +98,7 @@ def _read(form: str, samples: Sequence[Sample], as_written: bool) -> tuple[list[
     declined = {
         str(sample.id[1]): FILTERED if sample.is_filtered else EMPTY
         for sample in kept
-        if isinstance(sample.answer[1], str) and not sample.answer[1].strip()
+        if isinstance(sample.answer[1], str) and not has_text(sample.answer[1])
     }
     columns_read = Reading(form, *used, failed=failed, notes=tuple(_notes(samples)), declined=declined)
     return rows, columns_read, faults

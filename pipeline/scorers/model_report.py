@@ -6,6 +6,7 @@ import platform
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from .bootstrap import Replicates, interval, replicates
 from .by_kind import by_group
 from .calibration import calibration_group
 from .cautions import cautions
+from .compared_items import ComparedItems, compared_items
 from .differences import GROUPS as COMPARED
 from .differences import Difference, compared, differences
 from .dual_accuracy import pairs_group
@@ -75,13 +77,19 @@ class ModelReport(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Every model on one benchmark. `benchmark` has name, kind, version, sha256 by file and items by subset."""
+    """Every model on one benchmark.
+
+    Attributes:
+        benchmark: name, kind, version, sha256 by file and items by subset.
+        compared: of several models of which some lack items, how many each has; else None.
+    """
 
     versions: dict[str, str]
     options: dict[str, Any]
     benchmark: dict[str, Any]
     models: list[ModelReport]
     differences: list[Difference]
+    compared: ComparedItems | None = None
 
 
 def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options) -> Report:
@@ -122,7 +130,17 @@ def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options)
                 for report, repeated in scored
             ]
         ),
+        _compared(benchmark, models, options),
     )
+
+
+def _compared(benchmark: Benchmark, models: Sequence[Predictions], options: Options) -> ComparedItems | None:
+    """Which items several models are compared on, where predictions are left out."""
+    if options.missing != "drop" or len(models) < 2:
+        return None
+    scored = [split(items, models[0], options)[0]["id"].tolist() for items in benchmark.subsets.values()]
+    found = compared_items({*chain(*scored)}, {model.name: model.places.keys() for model in models})
+    return found if found.sentence else None
 
 
 def in_common(benchmark: Benchmark, models: Sequence[Predictions], options: Options) -> Benchmark:
@@ -173,7 +191,8 @@ def _scored(
     subsets = {}
     for name, answered in joined.items():
         groups = {group: GROUPS[group][0](answered, options) for group in chosen}
-        counts = _counts(answered, len(split(benchmark.subsets[name], model, options)[0]))
+        wanted = split(benchmark.subsets[name], model, options)[0]
+        counts = _counts(answered, len(wanted), int((~wanted.among(model.places)).sum()))
         subsets[name] = {"counts": counts, **groups, "intervals": _intervals(repeated, name)}
     mean = _mean(list(subsets.values())) if len(subsets) > 1 else {}
     if mean:
@@ -194,14 +213,16 @@ def _mean(subsets: Sequence[Mapping[str, Scores]]) -> dict[str, Scores]:
     return means
 
 
-def _counts(answered: Answered, all_items: int) -> Scores:
+def _counts(answered: Answered, all_items: int, without_prediction: int) -> Scores:
+    left_out = all_items - len(answered.items)
     return {
         "items": len(answered.items),
         "aqs": int(answered.answerable.sum()),
         "uqs": int((~answered.answerable).sum()),
         "pictures": len(set(answered.items["picture"].tolist())),
         "missing": int(answered.missing.sum()),
-        "left_out": all_items - len(answered.items),
+        "left_out": left_out,
+        "left_out_for_others": max(0, left_out - without_prediction),
         "dev": len(answered.dev.items) if answered.dev else 0,
         "says_uq": sum(
             times for text, times in Counter(answered.said).items() if text.strip().upper() == "UQ"

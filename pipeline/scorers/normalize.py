@@ -95,6 +95,15 @@ def _is_pictograph(one: str) -> bool:
     return one >= "\u2190" and unicodedata.category(one) in ("So", "Sk")
 
 
+def has_text(reply: str) -> bool:
+    """Is there anything to be seen in the reply?
+
+    >>> has_text(" red"), has_text(" \n"), has_text("\ufeff\u200b")
+    (True, False, False)
+    """
+    return bool(reply.strip()) and (reply.isascii() or bool(plain_text(reply)))
+
+
 def normalize_answer(answer: str, *, form: Form = "official") -> str:
     """The answer's common form.
 

@@ -22,7 +22,8 @@ MORE = "more: --full (every score), --by category (kinds of items), --json FILE 
 
 def screen_of(report: Report, further: Collection[str] = ()) -> str:
     """The whole screen; below it the groups in `further`."""
-    lines = [*textwrap.wrap(benchmark_line(report), WIDTH), _what_numbers_are(report.options), ""]
+    lines = [*textwrap.wrap(benchmark_line(report), WIDTH), _what_numbers_are(report.options)]
+    lines += [*(textwrap.wrap(report.compared.sentence, WIDTH) if report.compared else ()), ""]
     lines += _single(report.models[0]) if len(report.models) == 1 else _several(report)
     if notes := [line for model in report.models for line in _notes(model, len(report.models) > 1)]:
         lines += ["", *(textwrap.shorten(note, WIDTH, placeholder=" ...") for note in notes[:MOST])]
@@ -57,16 +58,23 @@ def _basis(model: ModelReport) -> Iterator[str]:
         for place, groups in model.subsets.items()
     ]
     head = ["", *columns.values()]
-    paired = any("threshold" in groups.get("pairs", {}) for groups in model.subsets.values())
-    if paired:
-        head += ["dual accuracy", "at one threshold", "which is", "from"]
-        for row, groups in zip(rows, model.subsets.values(), strict=True):
+    groups_of = model.subsets.values()
+    if any("pairs" in groups.get("pairs", {}) for groups in groups_of):
+        head.append("pairs")
+        for row, groups in zip(rows, groups_of, strict=True):
+            row.append(f"{count:,}" if (count := groups["pairs"].get("pairs")) is not None else "-")
+    if any("threshold" in groups.get("pairs", {}) for groups in groups_of):
+        head += ["dual accuracy", "at threshold", "which is", "from"]
+        for row, groups in zip(rows, groups_of, strict=True):
             row += _paired(groups)
     yield from table([head, *rows])
-    absent = (
-        groups["pairs"]["absent"] for groups in model.subsets.values() if "absent" in groups.get("pairs", {})
-    )
-    yield from (f"dual accuracy: {why}" for why in dict.fromkeys(absent))
+    absent: dict[str, list[str]] = {}
+    for place, groups in model.subsets.items():
+        if "absent" in groups.get("pairs", {}):
+            absent.setdefault(groups["pairs"]["absent"], []).append(place)
+    for why, places in absent.items():
+        where = f" of {', '.join(places)}" if len(places) < len(model.subsets) else ""
+        yield f"no dual accuracy{where}: {why}"
 
 
 def _paired(groups: Mapping[str, Scores]) -> list[str]:
@@ -77,7 +85,7 @@ def _paired(groups: Mapping[str, Scores]) -> list[str]:
         cell(pairs["dual_accuracy"], groups["intervals"].get("dual_accuracy")),
         percent(pairs["dual_accuracy_at_threshold"]),
         number(pairs["threshold"]),
-        f"{dev:,} dev items" if pairs["threshold_from"] == "dev" else "--threshold",
+        {"dev": f"dev ({dev:,})", "option": "--threshold"}.get(pairs["threshold_from"], "the default"),
     ]
 
 

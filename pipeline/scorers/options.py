@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ..core.errors import no_effect
 from .answered import FILES, Options
 from .by_kind import KINDS
 from .extras import EXTRAS
-from .model_report import NAMES
+from .items import Benchmark
+from .model_report import EFFICIENCY, GROUPS, NAMES
 from .validation import InputError
 from .version import VERSION
 
@@ -128,11 +130,11 @@ WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "mode": ("strict or parity", lambda mode: mode in ("strict", "parity")),
     "part": ("test, dev or all", lambda part: part in ("test", "dev", "all")),
     "risks": ("numbers from 0 to 1", lambda risks: all(0 <= risk <= 1 for risk in risks)),
-    "costs": ("numbers of 0 or more", lambda costs: all(0 <= cost < math.inf for cost in costs)),
+    "costs": ("numbers from 0 to 1,000,000", lambda costs: all(0 <= cost <= 1_000_000 for cost in costs)),
     "match": ("exact, vqa or squad", lambda match: match in ("exact", "vqa", "squad")),
     "missing": ("refuse, wrong or drop", lambda missing: missing in ("refuse", "wrong", "drop")),
     "bootstrap": ("0 to 1,000,000", lambda count: 0 <= count <= 1_000_000),
-    "seed": ("0 or more", lambda seed: seed >= 0),
+    "seed": ("0 to 4,294,967,295", lambda seed: 0 <= seed < 2**32),
     "threshold": ("a number", lambda threshold: not math.isnan(threshold)),
 }
 
@@ -160,6 +162,45 @@ def parser(program: str = "rgqa-score") -> argparse.ArgumentParser:
             group.add_argument(option.name, help=option.shown.replace("%", "%%"), **option.how)
     parser.add_argument("--version", action="version", version=f"rgqa_scorers {VERSION}")
     return parser
+
+
+def without_effect(
+    given: Mapping[str, Any], options: Options, benchmark: Benchmark, groups: Collection[str], has_dev: bool
+) -> list[str]:
+    """List the options that were given although they change nothing beside the others or for this benchmark.
+
+    Args:
+        given: The command line's arguments; those that were not typed are not in it, or have their default.
+        groups: Of scores that will be shown or written.
+        has_dev: Are thresholds chosen on dev items?
+    """
+    why: dict[str, str] = {}
+    if not options.bootstrap:
+        why["seed"] = "--bootstrap 0 draws nothing"
+    if not any(part for items in benchmark.subsets.values() for part in items["part"]):
+        why["part"] = "the benchmark has no parts"
+    if "selective" not in groups:
+        why |= dict.fromkeys(
+            ("risks", "costs"),
+            "no score that is shown uses it; add --full, --json FILE or --scores selective",
+        )
+    if groups and not {"pairs", "answerability"}.intersection(groups):
+        why["threshold"] = "no score that is shown uses it; add --full, --json FILE or --scores pairs"
+    elif has_dev and "answerability" not in groups:
+        why["threshold"] = "dev items choose the threshold of the scores that are shown"
+    if options.mode == "parity":
+        why |= dict.fromkeys(("bootstrap", "seed"), "--mode parity gives no intervals")
+        why |= {"match": "--mode parity compares exactly", "part": "--mode parity scores all parts"}
+    found = [no_effect(f"--{name}", reason) for name, reason in why.items() if name in given]
+    suited = [name for name, (_, kinds) in GROUPS.items() if benchmark.kind in kinds] + [EFFICIENCY]
+    for text in given.get("extra", ()):
+        name = text.partition("=")[0]
+        group = EXTRAS[name].group if name in EXTRAS else EFFICIENCY
+        if group not in suited:
+            found.append(no_effect(f"--extra {name}", f"its scores ({group}) are not for such a benchmark"))
+        elif group not in groups:
+            found.append(no_effect(f"--extra {name}", f"--scores leaves out {group}"))
+    return found
 
 
 def options_of(arguments: Mapping[str, Any]) -> Options:

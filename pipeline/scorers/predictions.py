@@ -13,16 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from ..core.column_names import ITEM_ID, PREDICTION, first_of, first_value
 from ..core.errors import counted
+from ..core.table_cells import rows_named
 from .answered import Predictions, Reading
-from .column_names import ITEM_ID, PREDICTION, first_of, first_value
 from .harnesses import EMPTY, TRUNCATED
 from .json_parts import in_parts
 from .labels import COLUMNS, labels_of, with_labels
 from .logs import recognised
+from .normalize import has_text
 from .reasoning_marks import final_answer
 from .tables import VERSION, WANTED, as_text, rows_of
-from .validation import InputError, number_of, read_bytes, rows_named
+from .validation import InputError, number_of, read_bytes
 
 # Where one of these stands beside `answer`, nobody knows which of the two the model said.
 RIVALS = frozenset(
@@ -129,13 +131,13 @@ class _Reader:
             return False
         if not (confidence := self._confidences(values)):
             return False
-        said = [*map(self._final, said)]
-        if None in said:
+        finals = [text for text in map(self._final, said) if text is not None]
+        if len(finals) < len(said):
             return False
         numbers = range(self.count + 1, self.count + len(rows) + 1)
         self.names += map(str, names)
         self.numbers += numbers
-        self.said += said
+        self.said += finals
         self.confidence += confidence
         self.unsure += numbers if math.isnan(confidence[0]) else ()
         return True
@@ -222,7 +224,7 @@ class _Reader:
         reading = reading._replace(
             failed={**reading.failed, **failed},
             declined=reading.declined
-            or {name: EMPTY for name, place in places.items() if not self.said[place].strip()},
+            or {name: EMPTY for name, place in places.items() if not has_text(self.said[place])},
             repeated=tuple(repeated),
         )
         read = Predictions(
@@ -234,7 +236,7 @@ class _Reader:
         seen: set[str] = set()
         for number, name in zip(self.numbers, self.names, strict=True):
             if name in seen:
-                yield f"row {number}: id {name} stands there twice"
+                yield f"row {number}: id {name!r} stands there twice"
             elif name in repeated:
                 seen.add(name)
 

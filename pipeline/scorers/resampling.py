@@ -11,7 +11,7 @@ from .answered import Answered, Options
 from .bootstrap import Scoring
 from .calibration import BINS, outcomes, unfit
 from .drawings import Drawings
-from .dual_accuracy import best_dual_threshold, pairs
+from .dual_accuracy import best_dual_threshold, has_enough_pairs, pairs
 from .realistic import SCORES, scores_of
 from .selective import accuracies, coverages, earned, thresholds_of_costs
 from .sweep import Sweep, ranking, ratio
@@ -30,7 +30,7 @@ def resampled(answered: Answered, cluster: np.ndarray, options: Options, groups:
     parts: list[Scoring] = []
     if "realistic" in groups:
         parts.append(_realistic(answered, cluster, told_apart))
-    if "pairs" in groups and answered.has_pairs:
+    if "pairs" in groups and has_enough_pairs(answered):
         parts.append(_pairs(answered, cluster, options))
     if "answers" in groups:
         parts.append(_means(item_scores(answered), cluster))

@@ -10,6 +10,7 @@ from .answered import Scores
 from .by_kind import SHOWN as OF_KINDS
 from .by_kind import few
 from .differences import Difference, compared, lower_is_better, sentence, title_of
+from .items import full_name
 from .model_report import ModelReport, Report
 
 Bounds = Sequence[float] | None
@@ -20,6 +21,7 @@ PLAIN = ("threshold", "distribution", "latency_", "items_per_second", "peak_memo
 def text_of(report: Report) -> str:
     """The full print: every model, every subset, the differences, and all models side by side."""
     lines = [f"{benchmark_line(report)}; numbers in % unless said otherwise"]
+    lines += [report.compared.sentence] if report.compared else []
     for model in report.models:
         lines += _model(model)
     for difference in report.differences:
@@ -42,12 +44,11 @@ def kinds_of(report: Report) -> str:
 def benchmark_line(report: Report) -> str:
     """What was scored and how."""
     bench = report.benchmark
-    version = f" {bench['version']}" if bench["version"] not in ("", bench["name"]) else ""
     compared = f", answers compared by {report.options['match']}" if bench["kind"] == "rgqa" else ""
     part = f", part {report.options['part']}" if bench["parts"] else ""
     gone = bench.get("errata")
     errata = "" if gone is None else f", WITHOUT {len(gone):,} items by errata (their pairs included)"
-    return f"benchmark {bench['name']}{version}{part}, mode {report.options['mode']}{compared}{errata}"
+    return f"benchmark {full_name(bench['name'], bench['version'])}{part}, mode {report.options['mode']}{compared}{errata}"
 
 
 def headline(model: str, subset: str, counts: Scores) -> str:
@@ -63,8 +64,10 @@ def oddities(counts: Scores) -> Iterator[str]:
     """What of a subset was not answered as it should be."""
     if counts["missing"]:
         yield f"{counts['missing']:,} MISSING, counted as accepted with a wrong answer"
-    if counts["left_out"]:
-        yield f"{counts['left_out']:,} without a prediction LEFT OUT"
+    if own := counts["left_out"] - counts["left_out_for_others"]:
+        yield f"{own:,} without a prediction LEFT OUT"
+    if counts["left_out_for_others"]:
+        yield f"{counts['left_out_for_others']:,} LEFT OUT because another file has no prediction for them"
     if counts["says_uq"]:
         yield f'{counts["says_uq"]:,} answers read "UQ": never right as an answer (--free-text reads them as abstentions)'
 

@@ -9,7 +9,7 @@ import re
 import stat
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..core.errors import UserError as InputError
-from ..core.errors import some_of
 
 T = TypeVar("T")
 LINES = 1 << 9  # parsed at once
@@ -87,18 +86,6 @@ def strings(predictions: Texts, answers: TextLists) -> tuple[list[str], list[lis
     if faults:
         raise ValueError("; ".join(faults))
     return predictions, answers
-
-
-def rows_named(numbers: Collection[int]) -> str:
-    """Rows by their numbers.
-
-    >>> rows_named([2]), rows_named(range(7))
-    ('row 2', 'rows 0, 1, 2, 3, 4 and 2 more')
-    """
-    return f"row{'' if len(numbers) == 1 else 's'} {some_of(numbers)}"
-
-
-# What tells apart two problems of a kind: what stands in brackets or quotes, an id, and whatever has a digit in it.
 
 
 def read_bytes(path: Path | str) -> bytes:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pipeline.core.records import Candidate, Dropped, Question, Screened, Subset, Vocabulary
+from pipeline.core.rows import Joined
 from pipeline.judge.facts import Facts
 from pipeline.judge.judgement import judge
 from pipeline.screening import screen_faults as faults
@@ -78,7 +79,8 @@ def reason_to_drop(case: ScreenCase, rules: Iterable[ScreenRule] = RULES) -> tup
 def screen_picture(inputs: ScreenInputs, picture_id: str) -> list[Screened | Dropped]:
     """Screen the candidates of one picture, in the order of their ids. Of two with one text the first stays."""
     facts = inputs.facts(picture_id)
-    own = {question.question_id: question for question in inputs.questions.get(picture_id, ())}
+    asked_of_it = ((question.question_id, question) for question in inputs.questions.get(picture_id, ()))
+    own = Joined(f"the questions of picture {picture_id} (stage ingest)", asked_of_it)
     asked = {plain(text) for question in own.values() for text in (question.text, question.source_text)}
     kept: dict[Subset, set[str]] = defaultdict(set)
     rows: list[Screened | Dropped] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from pipeline.programs.sentence import TOKEN
+from pipeline.programs.sentence import tokens_of
 from pipeline.words.relations import PREPOSITIONS
 from pipeline.words.word_tables import DETERMINERS, words
 
@@ -18,6 +18,7 @@ _BEFORE_OF = words("out, inside, outside, off")
 _RELATIVE = words("that, which, who")
 _FINITE = words("is, are, was, were, do, does, have, has, can")
 _LOOKS = words("color, colour, size, length, shape, height, material, pattern, weight, age")
+_ENDS = frozenset(("", "?", ".", "!"))  # "" is the end of a text without a mark
 _ONE, _SEVERAL = words("it, this, that"), words("these, those, they")
 
 
@@ -33,13 +34,13 @@ def slip(text: str) -> str:
     >>> slip("Which color do you think is the cup?")
     'the order of another question'
     """
-    tokens = ("", *(match[0].lower() for match in TOKEN.finditer(text)), "", "")
+    tokens = ("", *tokens_of(text), "", "")
     for before, token, after, next_ in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
         if token == after and token.isalpha():
             return "a word said twice"
         if token in _PLACES - _BEFORE_OF and after == "of":
             return "a preposition too many"
-        if before == "in" and token == "front" and after not in ("of", "?"):
+        if before == "in" and token == "front" and after not in {"of", *_ENDS}:
             return "a preposition cut short"
         if token in ("have", "has") and next_ in _LOOKS:
             return "a noun without an article"
@@ -47,10 +48,11 @@ def slip(text: str) -> str:
             return "the order of another question"
         if before not in {"", *_FINITE} and token in _RELATIVE and after in _STARTS:
             return "a clause without a verb"
-        if (token == "are" and after in _ONE and next_ == "?") or (token == "is" and after in _SEVERAL):
+        if (token == "are" and after in _ONE and next_ in _ENDS) or (token == "is" and after in _SEVERAL):
             return "a verb that does not agree"
     if tokens[1] == "how" and "called" in tokens:
         return "not how one asks for a name"
-    if tokens[1] == "where" and tokens[-4] in {"of", *_PLACES}:
+    said = [token for token in tokens if token[:1].isalnum()]
+    if tokens[1] == "where" and said[-1] in {"of", *_PLACES}:
         return "a place asked for twice"
     return ""

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json
+from pipeline.core.images import load_rgb
 from pipeline.seeing.panels import Marked
 
 WANTED = "a list of {text, box, score} with box [left, top, right, bottom] in pixels, or an object of such lists by picture id"
@@ -65,9 +67,12 @@ def recognised(picture: Path) -> list[PictureWord]:
         raise UserError(
             'reading words in pictures needs rapidocr, which is not installed: pip install "rgqa-pipeline[ocr]"; or bring them: --words FILE'
         ) from error
-    if not picture.is_file():
-        raise UserError(f"{picture}: the picture is missing; restore it")
-    return words_of(RapidOCR(params={"Global.log_level": "error"})(str(picture)))
+    try:
+        upright = np.asarray(load_rgb(picture))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{picture}: {error}; restore it") from error
+    # It takes arrays in the order blue, green, red, as OpenCV has them.
+    return words_of(RapidOCR(params={"Global.log_level": "error"})(np.ascontiguousarray(upright[..., ::-1])))
 
 
 def words_of(read: Any) -> list[PictureWord]:

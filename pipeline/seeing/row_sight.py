@@ -62,7 +62,10 @@ def row_sight(
         seeing = [net for net in row.nets if net not in NO_PLACES]
         models = {net: NetSight(folders.vqa, folders.clip, nets[seed][net]) for net in seeing}
         unseen = [f"net {net} {NO_PLACES[net]}" for net in row.nets if net in NO_PLACES]
-        return RowSight(name, models, _said(folders, name, seed), "; ".join(unseen))
+        said = _said(folders, name, seed)
+        if not said:
+            unseen.append("its answers are not known yet: make leaderboard")
+        return RowSight(name, models, said, "; ".join(unseen))
     if name in ROWS and seed not in nets:
         raise UserError(
             f"no nets of seed {seed} in {folders.vqa}; there are {', '.join(map(str, nets)) or 'none'}"

@@ -24,6 +24,7 @@ from pipeline.core.records import Question, Record, Relation, Scene, SceneObject
 from pipeline.sources.json_members import records
 
 Which = Literal["balanced", "all"]
+LARGEST = 1_000_000  # pixels of an image in one direction; more are a mistake
 
 
 class _Types(Record):
@@ -129,30 +130,34 @@ def scenes(
     splits: tuple[Split, ...],
     problems: Problems,
     complete: bool = False,
-    dangling: Counter[Split] | None = None,
+    left_out: Counter[tuple[Split, str]] | None = None,
 ) -> Iterator[Scene]:
     """The scene graphs of some splits in `folder`, sorted by picture id, without relations that point to no object.
 
     Args:
         folder: `source/sceneGraphs`, or the folder of the complete truth, whose files have the same form.
         complete: what the graphs do not list is false (the truth), not unknown (published graphs).
-        dangling: counts the relations left out by split.
+        left_out: counts by split what could not be kept as it is: "relations left out", "boxes clipped" to their image.
     """
     split_of: dict[str, Split] = {f"{folder.name}/{split}_sceneGraphs.json": split for split in splits}
     for picture_id, name, row in records(folder.parent, split_of, "picture", SceneRow, problems):
-        for fault in _blanks(row):
+        faults = [*_blanks(row), *size_faults(row)]
+        for fault in faults:
             problems.add(f"{name}, picture {picture_id}", fault)
-        objects = []
+        objects, counts = [], Counter[str]()
+        if not faults:
+            row, counts["boxes clipped"] = clipped(row)
         for object_id, thing in row.objects.items():
             relations = tuple(
                 Relation(name=to.name, object_id=to.object)
                 for to in thing.relations
                 if to.object in row.objects
             )
-            if dangling is not None:
-                dangling[split_of[name]] += len(thing.relations) - len(relations)
+            counts["relations left out"] += len(thing.relations) - len(relations)
             fields: dict[str, Any] = msgspec.structs.asdict(thing) | {"relations": relations}
             objects.append(SceneObject(object_id=object_id, **fields))
+        if left_out is not None:
+            left_out.update({(split_of[name], what): number for what, number in counts.items()})
         yield Scene(
             picture_id=picture_id,
             split=split_of[name],
@@ -176,6 +181,34 @@ def _blanks(row: SceneRow) -> Iterator[str]:
         for what, names in said.items():
             if any(not name.strip() for name in names):
                 yield f"object {object_id}: {what} is blank"
+
+
+def size_faults(row: SceneRow) -> Iterator[str]:
+    """What is wrong with the sizes of an image and of the boxes in it."""
+    for what, size in (("width", row.width), ("height", row.height)):
+        if not 1 <= size <= LARGEST:
+            yield f"{what} {size}: the image's {what} in pixels is wanted, from 1 to {LARGEST:,}"
+    for object_id, thing in row.objects.items():
+        for what, size in (("w", thing.w), ("h", thing.h)):
+            if size < 0:
+                yield f"object {object_id}: {what} is {size}; the size of its box is wanted, 0 at least"
+
+
+def clipped(row: SceneRow) -> tuple[SceneRow, int]:
+    """Clip every box to the image, with one pixel at least.
+
+    Returns:
+        The scene graph, and how many of its boxes changed.
+    """
+    objects = {}
+    for object_id, thing in row.objects.items():
+        left, top = min(max(thing.x, 0), row.width - 1), min(max(thing.y, 0), row.height - 1)
+        right = min(max(thing.x + thing.w, left + 1), row.width)
+        bottom = min(max(thing.y + thing.h, top + 1), row.height)
+        box = {"x": left, "y": top, "w": right - left, "h": bottom - top}
+        objects[object_id] = msgspec.structs.replace(thing, **box)
+    changed = sum(objects[object_id] != thing for object_id, thing in row.objects.items())
+    return msgspec.structs.replace(row, objects=objects), changed
 
 
 def truth(folder: Path, splits: Iterable[Split]) -> dict[str, Scene]:

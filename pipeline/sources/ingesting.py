@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Literal
 
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.params import Params
+from pipeline.core.params import Params, Seed
 from pipeline.core.paths import Folders
-from pipeline.core.records import Picture, Question, Record, Scene, Split
+from pipeline.core.records import Picture, Question, Record, Scene, Split, UnusedQuestion
+from pipeline.scorers.no_answer import means_no_answer
 from pipeline.sources import gqa_files, own_table
 from pipeline.sources.picture_files import inspect, is_id, listing
 
 Format = Literal["gqa", "table"]
-UQ = "UQ"  # in the place of an answer, in releases and predictions
+NO_ANSWER = "its answer says that there is none"
 LONGEST = 200  # characters of an id, which names files too; those have 255 at most, with what is put before and after
 
 
@@ -37,7 +38,7 @@ class IngestParams(Params):
     questions: gqa_files.Which = "balanced"
     format: Format | Literal["auto"] = "auto"
     paraphrase: bool = False
-    seed: int = 0
+    seed: Seed = 0
 
 
 class IngestReport(Record):
@@ -78,8 +79,6 @@ def faults(question: Question) -> list[str]:
         ),
         "the question is empty": question.text.strip(),
         "it has no answer": question.answer.strip(),
-        f"its answer is {UQ!r}, which in a release says that a question has none": question.answer.strip()
-        != UQ,
     }
     reasons = [reason for reason, holds in sound.items() if not holds]
     for what, name in (("the id", question.question_id), ("the picture's name", question.picture_id)):
@@ -113,6 +112,7 @@ class SourceFolder:
         self.problems = Problems(str(folder))
         self.wanted: dict[str, list[str]] = {}
         self._sizes: dict[str, tuple[int, int]] = {}
+        self._left_out: dict[str, UnusedQuestion] = {}
         self._counts: defaultdict[Split, Counter[str]] = defaultdict(Counter)
 
     def questions(self) -> Iterator[Question]:
@@ -123,6 +123,8 @@ class SourceFolder:
         else:
             questions = own_table.questions(self.folder, splits, self.problems, self.params.split)
         for question in questions:
+            if self._leaves_out(question):
+                continue
             if question.split == self.params.split and is_id(question.picture_id):
                 self.wanted.setdefault(question.picture_id, []).append(question.question_id)
             yield self._checked(question, "questions")
@@ -138,7 +140,7 @@ class SourceFolder:
             return
         for question in gqa_files.questions(self.folder, (params.split,), self.problems, "all"):
             asked = self.wanted.get(question.picture_id)
-            if asked and question.question_id not in asked:
+            if asked and question.question_id not in asked and not self._leaves_out(question):
                 yield self._checked(question, "unbalanced questions")
 
     def scenes(self) -> Iterator[Scene]:
@@ -146,13 +148,15 @@ class SourceFolder:
         folder = self.folder / "sceneGraphs"
         if self.format == "table" and not folder.is_dir():
             return
-        dangling = Counter[Split]()
+        left_out = Counter[tuple[Split, str]]()
         splits = self.params.graph_splits
-        for scene in gqa_files.scenes(folder, splits, self.problems, dangling=dangling):
+        for scene in gqa_files.scenes(folder, splits, self.problems, left_out=left_out):
             relations = sum(len(thing.relations) for thing in scene.objects)
             counts = self._counts[scene.split]
             counts.update({"scenes": 1, "objects": len(scene.objects), "relations": relations})
-            counts["relations left out"] = dangling[scene.split]
+            counts["relations left out"] = left_out[scene.split, "relations left out"]
+            if boxes := left_out[scene.split, "boxes clipped"]:
+                counts["boxes clipped"] = boxes
             if scene.picture_id in self.wanted:
                 self._sizes[scene.picture_id] = scene.width, scene.height
             yield scene
@@ -195,11 +199,33 @@ class SourceFolder:
             UserError: lists everything that is wrong.
         """
         if not self.wanted and not self.problems.lines:
-            self.problems.add(f"split {self.params.split}", "there is no question of it")
+            unused = sum(row.split == self.params.split for row in self._left_out.values())
+            but = f" but {unused:,} whose answer says there is none" if unused else ""
+            self.problems.add(f"split {self.params.split}", f"there is no question of it{but}")
         self.problems.raise_if_any()
         return IngestReport(
             format=self.format, split=self.params.split, counts=dict(self._counts), paraphrased=paraphrased
         )
+
+    def _leaves_out(self, question: Question) -> bool:
+        """Whether a question's answer says that it has none, so that it can be no answerable question; it is noted then."""
+        if not means_no_answer(question.answer):
+            return False
+        self._counts[question.split][f"questions left out: {NO_ANSWER}"] += 1
+        row = UnusedQuestion(
+            question_id=question.question_id,
+            picture_id=question.picture_id,
+            split=question.split,
+            text=question.text,
+            answer=question.answer,
+            reason=NO_ANSWER,
+        )
+        self._left_out[question.question_id] = row
+        return True
+
+    def left_out(self) -> list[UnusedQuestion]:
+        """The questions left out of all that was read, sorted by id."""
+        return [row for _, row in sorted(self._left_out.items())]
 
     def _checked(self, question: Question, what: str) -> Question:
         for fault in faults(question):

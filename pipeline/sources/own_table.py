@@ -1,10 +1,10 @@
 """Any other pictures and questions: a table in `source/`, one question a row. The way in for own data.
 
-    questions.csv      UTF-8, with a header; between the cells commas, semicolons or tabs
-    questions.xlsx     one sheet, with a header; cells that hold ids or answers are text, not numbers
+    questions.csv      UTF-8, with a header; between the cells commas, semicolons or tabs (or what Excel's line `sep=;` names)
+    questions.xlsx     one sheet, with a header; cells that hold ids or answers are text: no numbers, dates or formulas
     questions.parquet  columns of text
     questions.jsonl    one object a line
-    images/            the pictures (JPEG, PNG, WebP, GIF, BMP), in this folder itself
+    images/            the pictures (JPEG, PNG, WebP, GIF, BMP, AVIF), in this folder itself
     sceneGraphs/<split>_sceneGraphs.json      optional, as GQA writes them, keyed by picture id
 
 Columns:
@@ -16,35 +16,30 @@ Columns:
     program       optional: the functional program as GQA's `semantic` list, or as JSON text; without it the question
                   can be ranked and perturbed, but not judged
     full_answer, structural, semantic, detailed   optional, as in GQA
-The same checks hold for all four forms. An empty cell, null and NaN are missing; "NA" and "None" are texts. Columns may be
-written with capitals and blanks ("Question ID").
+The same checks hold for all four formats. An empty cell, null and NaN are missing; "NA" and "None" are texts. Columns may be
+written with capitals and blanks ("Question ID"), or have another name of `pipeline/core/column_names.py` ("image", "id").
 """
 
 from __future__ import annotations
 
 import codecs
-import csv
-import io
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from itertools import chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from pipeline.core.errors import OUTSIDE, Problems
+from pipeline.core.column_names import ALIASES, known_name
+from pipeline.core.errors import Problems, UserError
+from pipeline.core.images import without_suffix
 from pipeline.core.records import Question, Record, Split, Step
+from pipeline.core.table_cells import delimited_cells, parquet_cells, sheet_cells, unfit
 from pipeline.sources.json_members import UNREADABLE, fault, repeated
-from pipeline.sources.picture_files import ENDINGS
-
-if TYPE_CHECKING:
-    import pandas as pd  # loaded where a table needs it, as GQA's files do not: half of what ingest has to load
 
 FILES = ("questions.jsonl", "questions.csv", "questions.xlsx", "questions.parquet")
 BEYOND = "(beyond the header)"
-DELIMITERS = ",;\t"
 
 
 class TableRow(Record, omit_defaults=True):
@@ -63,6 +58,12 @@ class TableRow(Record, omit_defaults=True):
 
 
 _COLUMNS = {field.encode_name for field in msgspec.structs.fields(TableRow)}
+# Other names of columns, by ours.
+_OTHER_NAMES = {
+    "question_id": ALIASES["question id"],
+    "picture": ALIASES["image"],
+    "question": ALIASES["question"],
+}
 
 
 def questions(
@@ -89,7 +90,7 @@ def questions(
     for _, (_, row) in sorted(table.items()):
         fields: dict[str, Any] = msgspec.structs.asdict(row) | {"split": row.split or default}
         if fields["split"] in splits:
-            yield Question(picture_id=_picture_id(fields.pop("picture")), **fields)
+            yield Question(picture_id=without_suffix(fields.pop("picture")), **fields)
 
 
 def in_its_place(source: Path) -> str:
@@ -110,18 +111,19 @@ def in_its_place(source: Path) -> str:
     return told
 
 
-def _picture_id(picture: str) -> str:
-    stem, dot, ending = picture.rpartition(".")
-    return stem if dot and f".{ending.lower()}" in ENDINGS else picture
-
-
 def _checked(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:
     try:
         for where, row in _lines(path) if path.suffix == ".jsonl" else _rows(path):
             try:
                 cells = msgspec.json.decode(row, type=dict[str, Any]) if isinstance(row, bytes) else row
                 twice = repeated(row) if isinstance(row, bytes) else []
-                cells = {name: cell for name, cell in cells.items() if cell is not None}
+                cells = dict(zip(_names(cells), cells.values(), strict=True))
+                cells = {name: cell for name, cell in cells.items() if cell is not None and cell == cell}
+                if changed := [f"{name} is {what}" for name, cell in cells.items() if (what := unfit(cell))]:
+                    problems.add(
+                        where, f"{', '.join(changed)}; format the column as text before it is filled"
+                    )
+                    continue
                 if isinstance(cells.get("program"), str):
                     text = cells["program"]
                     cells["program"] = msgspec.json.decode(text)
@@ -131,14 +133,8 @@ def _checked(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:
                 yield where, msgspec.convert(cells, TableRow)
             except UNREADABLE as error:
                 problems.add(where, fault(error))
-    except UnicodeDecodeError as error:
-        problems.add(path.name, f"not UTF-8 ({error}); save the table as UTF-8")
-    except (
-        Exception
-    ) as error:  # a damaged Parquet file or workbook makes its reader raise whatever its parts raise
-        if isinstance(error, OSError) and error.errno in OUTSIDE:
-            raise
-        problems.add(path.name, f"cannot be read: {str(error) or type(error).__name__}")
+    except UserError as error:
+        problems.lines += error.problems
 
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -152,65 +148,35 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Where a row stands, and its cells by column; counted as a spreadsheet counts them: the header is row 1 (in Parquet,
-    which has none, the first row is)."""
-    if path.suffix == ".parquet":
-        import pandas as pd
+    which has none, the first row is).
 
-        table = pd.read_parquet(path, dtype_backend="pyarrow")
-        rows = [list(table.columns), *_cells(table)]
-    else:
-        rows = _csv(path) if path.suffix == ".csv" else _cells(_sheet(path))
-    if not rows:
-        raise ValueError("the file is empty")
-    names = [BEYOND if name is None else _column(name) for name in rows[0]]
-    if twice := [name for name, count in Counter(names).items() if count > 1 and name != BEYOND]:
-        raise ValueError(f"the header names {', '.join(sorted(twice))} more than once")
-    for number, row in enumerate(rows[1:], 1 if path.suffix == ".parquet" else 2):
+    Raises:
+        UserError: it cannot be read, or its header names a column twice.
+    """
+    data, name = path.read_bytes(), Path(path.name)
+    readers = {".csv": _csv, ".xlsx": sheet_cells, ".parquet": parquet_cells}
+    rows = iter(readers[path.suffix](data, name))
+    header = next(rows, None)
+    if header is None:
+        raise UserError(f"{name}: the file is empty")
+    names = _names(header)
+    if twice := sorted(name for name, count in Counter(names).items() if count > 1 and name != BEYOND):
+        raise UserError(f"{name}: the header names {', '.join(twice)} more than once")
+    for number, row in enumerate(rows, 1 if path.suffix == ".parquet" else 2):
         named = zip(chain(names, repeat(BEYOND)), row, strict=False)
-        if cells := {name: cell for name, cell in named if cell is not None}:
-            yield f"{path.name}, row {number}", cells
+        if cells := {column: cell for column, cell in named if cell is not None}:
+            yield f"{name}, row {number}", cells
 
 
-def _csv(path: Path) -> list[list[Any]]:
-    """Not by pandas, which passes over a row's cells beyond the header. Strict: no quote in the middle of a cell. What stands
-    between the cells is what makes most of the header's names known ones."""
-    text = path.read_bytes().decode("utf-8-sig")
-
-    def parsed(delimiter: str) -> Iterator[list[str]]:
-        return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-
-    def known(delimiter: str) -> int:
-        with suppress(csv.Error):
-            return len({_column(name) for name in next(parsed(delimiter), [])} & _COLUMNS)
-        return 0
-
-    rows: list[list[Any]] = []
-    try:
-        rows.extend([cell or None for cell in row] for row in parsed(max(DELIMITERS, key=known)))
-    except csv.Error as error:
-        raise ValueError(f"row {len(rows) + 1}: {error}") from error
-    return rows
+def _csv(data: bytes, name: Path) -> Iterator[list[Any]]:
+    return delimited_cells(data, name, ",", {*_COLUMNS, *chain.from_iterable(_OTHER_NAMES.values())})
 
 
-def _column(name: object) -> str:
-    """A column's name; of a known one, however it is written, the known one."""
-    written = str(name).strip()
-    plain = "_".join(written.casefold().split())
-    return plain if plain in _COLUMNS else written
-
-
-def _sheet(path: Path) -> pd.DataFrame:
-    """The one sheet of a workbook that is not empty."""
-    cells: dict[str, Any] = {"dtype": object, "keep_default_na": False, "na_values": [""]}
-    import pandas as pd
-
-    sheets = pd.read_excel(path, sheet_name=None, header=None, engine="openpyxl", **cells)
-    filled = [sheet for sheet in sheets.values() if len(sheet)]
-    if len(filled) != 1:
-        raise ValueError(f"expected one sheet with questions, there are {len(filled)}")
-    return filled[0]
-
-
-def _cells(table: pd.DataFrame) -> list[list[Any]]:
-    """The rows of a table, None for what is missing."""
-    return table.where(table.notna(), None).to_dict("split")["data"]
+def _names(header: Iterable[object]) -> list[str]:
+    """Our names of columns, for those that are known under whatever name."""
+    names = [BEYOND if name is None else known_name(name, _COLUMNS) for name in header]
+    for ours, others in _OTHER_NAMES.items():
+        there = [name for name in others if name in names]
+        if ours not in names and there:
+            names[names.index(there[0])] = ours
+    return names

@@ -22,11 +22,12 @@ from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, replacing
 from pipeline.core.progress import track
 from pipeline.core.records import Split
-from pipeline.sources.gqa_files import ObjectRow, RelationRow, SceneRow
+from pipeline.sources.gqa_files import ObjectRow, RelationRow, SceneRow, clipped, size_faults
 from pipeline.sources.ingesting import target
-from pipeline.sources.json_members import UNREADABLE, mapped, write_members
+from pipeline.sources.json_members import UNREADABLE, mapped, repeated, write_members
 
 T = TypeVar("T")
+R = TypeVar("R", "_Picture", "_Attributes")
 
 
 Whole = Annotated[int, msgspec.Meta(ge=0)]
@@ -85,19 +86,23 @@ def scenes(
     Raises:
         UserError: a file is missing or of another form.
     """
-    sizes = {picture.image_id: picture for picture in read_json(picture_file, list[_Picture])}
+    sizes = _unique(read_json(picture_file, list[_Picture]), picture_file.name, problems)
     attribute_rows = _rows(attribute_file, _Attributes, "attributes") if attribute_file else []
-    described = {row.image_id: row.attributes for row in attribute_rows}
+    described = _unique(attribute_rows, attribute_file.name if attribute_file else "", problems)
     graphs, attributes = msgspec.json.Decoder(_Graph), msgspec.json.Decoder(list[_Described])
     seen: set[int] = set()
     for number, raw in enumerate(_rows(graph_file, msgspec.Raw, "scene graphs")):
         where = f"{graph_file.name}, graph {number}"
         try:
             graph = graphs.decode(raw)
-            extra = attributes.decode(described.get(graph.image_id, b"[]"))
+            own = described[graph.image_id].attributes if graph.image_id in described else b"[]"
+            extra = attributes.decode(own)
+            twice = sorted({*repeated(raw), *repeated(own)})
         except UNREADABLE as error:
             problems.add(where, str(error))
             continue
+        for key in twice:
+            problems.add(where, f"the key {key} occurs more than once")
         if graph.image_id in seen:
             problems.add(where, f"picture {graph.image_id} is in the file twice")
         seen.add(graph.image_id)
@@ -105,8 +110,25 @@ def scenes(
             problems.add(where, f"picture {graph.image_id} is not in {picture_file.name}")
             continue
         size = sizes[graph.image_id]
-        objects = _objects(graph, extra, left_out)
-        yield str(graph.image_id), SceneRow(width=size.width, height=size.height, objects=objects)
+        row = SceneRow(width=size.width, height=size.height, objects=_objects(graph, extra, left_out))
+        if faults := [*size_faults(row)]:
+            for what in faults:
+                problems.add(where, what)
+            continue
+        row, boxes = clipped(row)
+        left_out["boxes clipped to their image"] += boxes
+        yield str(graph.image_id), row
+
+
+def _unique(rows: Iterable[R], name: str, problems: Problems) -> dict[int, R]:
+    """The rows by image. Of two different rows of one image nobody knows which is right."""
+    found: dict[int, R] = {}
+    for row in rows:
+        if found.setdefault(row.image_id, row) != row:
+            problems.add(
+                f"{name}, picture {row.image_id}", "it is there twice, with different content; keep one"
+            )
+    return found
 
 
 def convert(

@@ -39,6 +39,7 @@ from pipeline.core.records import (
     Subset,
     Verified,
 )
+from pipeline.core.rows import Joined
 
 
 def figures(rows: Sequence[Item], verified: int, left: Sequence[tuple[Verified, str]]) -> dict[str, Any]:
@@ -98,10 +99,12 @@ def check(verified: Iterable[Verified], questions: Container[str], part: Contain
 
 def main() -> None:
     folders, p = Folders(), load("balance", BalanceParams)
-    part = read_json(folders.stage("rank") / "parts.json", dict[str, Literal["dev", "test"]])
+    parts = folders.stage("rank") / "parts.json"
+    part = Joined(parts, read_json(parts, dict[str, Literal["dev", "test"]]))
     scores: dict[str, float | None] = {row.question_id: row.score for row in folders.rows(OwnScore)}
     scores |= {row.candidate_id: row.score for row in folders.rows(EditScore)}
-    estimates = {row.candidate_id: row for row in folders.rows(Estimate)}
+    scores = Joined(f"{folders.file(OwnScore)} and {folders.file(EditScore)}", scores)
+    estimates = Joined(folders.file(Estimate), ((row.candidate_id, row) for row in folders.rows(Estimate)))
     refuted = {check.question_id for check in folders.rows(AqCheck) if check.status == "refuted"}
     questions = asked(folders, part)
     check(folders.rows(Verified), questions, part)

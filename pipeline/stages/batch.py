@@ -8,7 +8,7 @@ evidence, is not there; templates).
 Candidates that are most probably unanswerable go out first, in blocks that hold as much of every subset and are shuffled.
 
 Reads   screened.jsonl, estimates.jsonl, questions.jsonl, scenes.jsonl, pictures.jsonl, vocabulary.json, reconstructed.jsonl
-        data/<data set>/annotations/known.jsonl   verified.jsonl of an earlier round, if there is one
+        data/<data set>/rounds/   what earlier rounds verified (`rgqa annotate round`), if there are any
 Writes  tasks.jsonl                Task: everything about each task, the filter and its verdict included
         label_studio_tasks.json    what the browser may see: task key, picture, the two texts
         batch.json                 tasks per subset, filters per source, repeats, and how well repetition, words, position
@@ -30,18 +30,19 @@ from annotation.study.asking import Asking, AskingRules
 from annotation.study.asking_params import as_asked
 from annotation.study.betrayal import MOST_TOLD, Betrayal, betrayals, shown_questions, worst
 from annotation.study.forecast import simulated_stream
+from annotation.study.rounds import read_rounds
 from pipeline.batching.companions import Offered
-from pipeline.batching.filter_questions import Naming, foreign, of_the_picture, templates
+from pipeline.batching.filter_questions import Naming, foreign, in_style_of, of_the_picture, templates
 from pipeline.batching.tasks import make_tasks, shown
 from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import UserError, run
-from pipeline.core.files import read_jsonl, write_json_list, write_jsonl
-from pipeline.core.params import Params, load
+from pipeline.core.files import write_json_list, write_jsonl
+from pipeline.core.params import Params, Seed, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
-from pipeline.core.records import Estimate, Picture, Question, Screened, Task, Verified
-from pipeline.core.rows import Groups, Lines, PutAside, Singles, grouped
+from pipeline.core.records import Estimate, Picture, Question, Screened, Task
+from pipeline.core.rows import Groups, Joined, Lines, PutAside, Singles, grouped
 from pipeline.counting.evidence import evidence_files
 
 PEOPLE = 8  # simulated, to measure what tells filters
@@ -49,7 +50,7 @@ MOST_MEASURED = 8_000  # of their judgements; more do not sharpen the figures
 
 
 class BatchParams(Params):
-    seed: int = 0
+    seed: Seed = 0
     # Share of filters made from the paper's templates. They are known at sight ("Is there a ...?" is never a
     # candidate), so few of them; 1.0 is the paper's way.
     template_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.05
@@ -57,7 +58,7 @@ class BatchParams(Params):
     # others have a repeat, another candidate once more, which is a vote on that.
     filter_share: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.4
     # Questions of other pictures tried per picture, of those that name something this picture has not.
-    foreign_tries: Annotated[int, msgspec.Meta(ge=0)] = 100
+    foreign_tries: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 100
 
 
 def betrayed(tasks: Iterable[Task], estimates: Iterable[Estimate], seed: int) -> list[Betrayal]:
@@ -109,7 +110,7 @@ def warn(figures: Mapping[str, Any]) -> None:
     if figures["tasks"] and not figures["filters_invalid"]:
         print(
             "warning: no filter question is known to be unanswerable, as nothing is known of these pictures: who calls every "
-            "question valid passes all of them; give programs or scene graphs, or annotations/known.jsonl of an earlier round",
+            "question valid passes all of them; give programs or scene graphs, or end a first round (rgqa annotate round)",
             file=sys.stderr,
         )
 
@@ -120,9 +121,7 @@ class FilterInputs:
     def __init__(self, folders: Folders, p: BatchParams) -> None:
         self._p, self._vocabulary = p, folders.vocabulary()
         self._members = Groups(folders.file(Screened), Screened, "candidate.picture_id")
-        earlier = folders.annotations / "known.jsonl"
-        verified = read_jsonl(earlier, Verified) if earlier.exists() else ()
-        self._known = grouped(verified, lambda row: row.candidate.picture_id)
+        self._known = grouped(read_rounds(folders), lambda row: row.candidate.picture_id)
         self._own = Groups(folders.file(Question), Question, "picture_id")
         pictures = {row.picture_id for row in folders.rows(Picture)}
         self._naming = Naming(Singles(folders.file(Question), Question, "question_id"), pictures)
@@ -132,11 +131,12 @@ class FilterInputs:
         """The filter questions that a picture offers."""
         rng, facts = generator(self._p.seed, "batch", "pool", picture_id), self._facts_of(picture_id)
         own, members = self._own.get(picture_id, ()), self._members[picture_id]
+        texts = [row.candidate.text for row in members]
         return Offered.of(
             [
                 *of_the_picture(own, members, self._known.get(picture_id, ())),
                 *foreign(picture_id, self._naming, facts, self._p.foreign_tries, rng),
-                *templates(self._vocabulary, facts, rng),
+                *in_style_of(templates(self._vocabulary, facts, rng), texts),
             ]
         )
 
@@ -163,7 +163,7 @@ def main() -> None:
     made = make_tasks(candidates, offered, p.template_share, p.filter_share, p.seed, estimates)
     write_jsonl(out / "tasks.jsonl", made)
 
-    picture = {row.picture_id: row for row in folders.rows(Picture)}
+    picture = Joined(folders.file(Picture), ((row.picture_id, row) for row in folders.rows(Picture)))
     seen = (shown(task, picture[task.picture_id]) for task in folders.rows(Task))
     write_json_list(out / "label_studio_tasks.json", seen)
     figures = report(folders.rows(Task), betrayed(folders.rows(Task), folders.rows(Estimate), p.seed))

@@ -14,13 +14,13 @@ from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
 
-from pipeline.core.errors import UserError, run
+from pipeline.core.errors import Problems, UserError, run
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.records import Picture
 from pipeline.encoders import clip
 from pipeline.encoders.embedding import CACHE, SEED, Cache, EmbedParams, EmbedReport, keys
-from pipeline.encoders.weights import local_files
+from pipeline.encoders.weights import local_files, own_weights_fault
 
 
 def main() -> None:
@@ -64,23 +64,27 @@ def loaded(params: EmbedParams) -> clip.Encoder:
     if clip.written_record(params.model, params.pretrained) not in (None, encoder.record):
         raise UserError(
             f"embed: {params.model}: open_clip {encoder.record.open_clip} reads the folder otherwise than this pipeline, so "
-            "that vectors would be kept under a wrong name; install the release of open_clip that uv.lock names"
+            "that vectors would be kept under a wrong name; install the release of open_clip that requirements.lock names"
         )
     return encoder
 
 
 def check_place(params: EmbedParams, home: Path) -> None:
-    """DVC watches one folder for the model; were it elsewhere, another model would not make the vectors anew.
+    """Check that `model` and `pretrained` name one model, and that it lies where DVC sees it change.
 
     Raises:
-        UserError: the model is not in `home`.
+        UserError: it does not; says everything that is wrong.
     """
+    problems = Problems("embed")
+    if fault := own_weights_fault(params.model, params.pretrained):
+        problems.add("pretrained", fault)
     for place in local_files(params.model, params.pretrained):
         if not place.resolve().is_relative_to(home.resolve()):
-            raise UserError(
-                f"embed: {place}: a model outside of {home}, where dvc repro would not see it change; "
-                "move or copy it there, and name that place"
+            problems.add(
+                str(place),
+                f"a model outside of {home}, where dvc repro would not see it change; move or copy it there, and name that place",
             )
+    problems.raise_if_any()
 
 
 if __name__ == "__main__":

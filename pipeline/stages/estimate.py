@@ -21,7 +21,7 @@ from typing import Any
 from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import run
 from pipeline.core.files import opened, write_jsonl
-from pipeline.core.params import Params, load
+from pipeline.core.params import Params, Seed, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Estimate, Question, Scene, Screened, Subset
@@ -48,7 +48,7 @@ WORTH = 20_000  # candidates for which another process is worth its start
 class EstimateParams(Params):
     """Parameters of estimate: the seed of the questions that are tried on pictures with graphs."""
 
-    seed: int = 0
+    seed: Seed = 0
 
 
 def weights_of(folders: Folders, beliefs: Beliefs, seed: int) -> tuple[Weights | None, dict[str, Any]]:

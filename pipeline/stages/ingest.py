@@ -5,9 +5,10 @@ Writes  pictures.jsonl    Picture: the pictures of the split that the benchmark 
         questions.jsonl   Question: those of the splits asked for
         unbalanced.jsonl  Question: GQA's unbalanced questions about these pictures, where their file is there and no graph
                           is read: for what they tell of the pictures, never to be asked
-        scenes.jsonl      Scene: the published scene graphs of the splits asked for
+        scenes.jsonl      Scene: the published scene graphs of the splits asked for; boxes clipped to their image
+        left_out.jsonl    UnusedQuestion: questions whose answer says that there is none ("unanswerable", "n/a")
         ingest.json       counts per split; relations left out because they point to no object; questions said in other words
-All three are sorted by id. Nothing is written unless everything is right.
+All are sorted by id. Nothing is written unless everything is right.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from contextlib import ExitStack
 import msgspec
 
 from pipeline.core.errors import UserError, run
-from pipeline.core.files import replacing
+from pipeline.core.files import lines, replacing
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
@@ -48,9 +49,20 @@ def main() -> None:
                 paraphrased += isinstance(record, Question) and record.source_text != ""
                 file.write(encode(record) + b"\n")
         report = source.report(paraphrased)
+        left_out = source.left_out()
+        written.enter_context(replacing(out / "left_out.jsonl")).write(lines(left_out))
     questions = report.counts[params.split]["questions"]
     what = f"{questions:,} questions on {len(source.wanted):,} pictures of {params.split}"
     what += f", {paraphrased:,} paraphrased" if params.paraphrase else ""
+    if left_out:
+        first = ", ".join(f"{row.question_id} ({row.answer!r})" for row in left_out[:5])
+        more = f" and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
+        noun = "question whose answer says" if len(left_out) == 1 else "questions whose answers say"
+        print(
+            f"warning: left out {len(left_out):,} {noun} that there is none: {first}{more}; all are in "
+            f"{out / 'left_out.jsonl'}",
+            file=sys.stderr,
+        )
     folders.finish("ingest", what, {"ingest.json": report})
 
 

@@ -28,18 +28,17 @@ from pipeline.collecting.simulated_verdicts import faultless
 from pipeline.core import records
 from pipeline.core.errors import run
 from pipeline.core.files import read_json
-from pipeline.core.params import Params, load
+from pipeline.core.params import Count, Params, Seed, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import SUBSETS, Candidate, Item, Question, Screened, Subset, Verified, Vocabulary
-from pipeline.core.rows import Groups, PutAside, Singles, grouped
+from pipeline.core.rows import Groups, Joined, PutAside, Singles, grouped
 from pipeline.perturbing.perturb_picture import perturb_by_the_paper
 from pipeline.ranking.propose import RankParams, propose, with_programs
 from pipeline.ranking.rank_inputs import read_vectors
 from pipeline.screening.screen_rules import pass_conflict_filter
 from simulation.annotators import ANNOTATORS, Look, annotate
 
-Count = Annotated[int, msgspec.Meta(ge=1)]
 AT_ONCE = (
     100  # pictures: their candidates are made, judged and paired together, no other picture's among them
 )
@@ -57,7 +56,7 @@ class PaperParams(Params):
     hard_pool: Count = 2500
     easy_last: Count = 50
     votes: Annotated[int, msgspec.Meta(ge=1, le=len(ANNOTATORS))] = 3
-    seed: int = 0
+    seed: Seed = 0
 
 
 def asked(folders: Folders, part: Mapping[str, str]) -> dict[str, Question]:
@@ -95,8 +94,9 @@ def judged(
 def released(folders: Folders, p: PaperParams, counts: Counter[tuple[Subset, str]]) -> Iterator[Item]:
     """The items under the paper's rules, some pictures at a time: none of these rules looks further than a picture once
     questions are ranked. What there was is counted in `counts`, by subset."""
-    part = read_json(folders.stage("rank") / "parts.json", dict[str, str])
-    questions, vocabulary = asked(folders, part), folders.vocabulary()
+    parts = folders.stage("rank") / "parts.json"
+    part = Joined(parts, read_json(parts, dict[str, str]))
+    questions, vocabulary = Joined(folders.file(Question), asked(folders, part)), folders.vocabulary()
     scores = {row.question_id: row.score for row in folders.rows(records.OwnScore)}
     ranked = ranked_by_the_paper(folders, list(questions.values()), part, p)
     whole = Groups(folders.file(Question), Question, "picture_id")

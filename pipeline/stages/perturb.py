@@ -1,10 +1,9 @@
 """Edit questions so that what they take for granted is no longer true of their own picture.
 
 Reads   ingest/pictures.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
-        vocabulary/reconstructed.jsonl, tag/tags.jsonl, plausibility/scores.jsonl if it is there
+        vocabulary/reconstructed.jsonl, tag/tags.jsonl
 Writes  candidates.jsonl     Candidate. PT-Easy: other things; PT-Hard: other attributes of the same thing, opposites
         unperturbed.jsonl    Dropped: questions that have no such edit, with the reason, per subset
-        alternatives.jsonl   Alternatives: the texts to choose from, if `alternatives` is above 1; else empty
         perturb.json         counts: questions == candidates + unperturbed, in each subset
 """
 
@@ -21,11 +20,10 @@ from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import run
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
-from pipeline.core.records import Alternatives, Candidate, Dropped, Question, Subset, Tagged
+from pipeline.core.records import Candidate, Dropped, Question, Subset, Tagged
 from pipeline.core.rows import Groups, Singles
 from pipeline.counting.evidence import evidence_files
-from pipeline.perturbing.alternatives import RankedInputs, perturb_and_rank, text_scores
-from pipeline.perturbing.perturb_picture import SUBSETS, PerturbInputs, surveyed
+from pipeline.perturbing.perturb_picture import SUBSETS, PerturbInputs, perturb_picture, surveyed
 from pipeline.perturbing.raking import Kind
 from pipeline.perturbing.replacements import PerturbParams, Replacements
 
@@ -51,23 +49,20 @@ def survey(inputs: PerturbInputs, pictures: Sequence[str]) -> Told:
     return told.replacements.factors, told.weak_kept
 
 
-def ranked_inputs(
+def surveyed_inputs(
     folders: Folders,
     params: PerturbParams,
     factors: Mapping[Kind, np.ndarray],
     weak_kept: Mapping[Subset, float],
-) -> RankedInputs:
-    """The same with what the survey told, and the scores of texts where there are several to choose from."""
+) -> PerturbInputs:
+    """The same inputs with what the survey found."""
     inputs = replace(read_inputs(folders, params), weak_kept=weak_kept)
     inputs.replacements.factors = factors
-    return RankedInputs(inputs, params.alternatives, text_scores(folders) if params.alternatives > 1 else {})
+    return inputs
 
 
-def keys(row: Candidate | Dropped | Alternatives) -> list[Key]:
-    """What is counted: candidates, weak ones, the kinds of their edits, the reasons why a question has none; of candidates that
-    were chosen of several texts, whether by their scores."""
-    if isinstance(row, Alternatives):
-        return [(row.subset, "alternatives", "ranked" if row.scores else "not ranked")]
+def keys(row: Candidate | Dropped) -> list[Key]:
+    """What is counted: candidates, weak ones, the kinds of their edits, the reasons why a question has none."""
     if isinstance(row, Dropped):
         return [(row.subset, "unperturbed", row.reason)]
     weak: list[Key] = [(row.subset, "weak", "")] if row.weak else []
@@ -78,7 +73,7 @@ def report(counts: Counts) -> dict[str, dict[str, object]]:
     """Counts per subset and reason, and edits per kind. Each question has a candidate or a reason why not."""
     subsets = {}
     for subset in SUBSETS:
-        named = counted(counts, subset, "edits", "unperturbed", "alternatives")
+        named = counted(counts, subset, "edits", "unperturbed")
         candidates = counts[subset, "candidates", ""]
         questions = candidates + sum(named["unperturbed"].values())
         weak = counts[subset, "weak", ""]
@@ -88,13 +83,13 @@ def report(counts: Counts) -> dict[str, dict[str, object]]:
 
 def main() -> None:
     folders, params = Folders(), load("perturb", PerturbParams)
-    files = {"candidates.jsonl": Candidate, "unperturbed.jsonl": Dropped, "alternatives.jsonl": Alternatives}
+    files = {"candidates.jsonl": Candidate, "unperturbed.jsonl": Dropped}
     pictures = pictures_in_order(folders)
     set_up, side_by_side = partial(read_inputs, folders, params), processes(len(pictures))
     # Where there are several processes, one more surveys and then ends: what it read is as much as they hold.
     [told] = ordered_map(survey, [pictures], set_up, side_by_side, 1)
-    inputs = partial(ranked_inputs, folders, params, *told)
-    counts = write_by_picture(folders.stage("perturb"), pictures, files, inputs, perturb_and_rank, keys)
+    inputs = partial(surveyed_inputs, folders, params, *told)
+    counts = write_by_picture(folders.stage("perturb"), pictures, files, inputs, perturb_picture, keys)
     subsets = report(counts)
     candidates = sum(counts[subset, "candidates", ""] for subset in SUBSETS)
     what = f"{candidates:,} candidates from {subsets[SUBSETS[0]]['questions']:,} questions"

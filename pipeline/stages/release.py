@@ -7,20 +7,22 @@ Writes  data/release/<data set>/<version>/   see its README.md for every file
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
+
+import msgspec
 
 from annotation.study.quality_figures import Quality
 from annotation.study.quality_page import bounds, page
-from pipeline.auditing.subset_audit import AuditReport
 from pipeline.core import params
 from pipeline.core.errors import Problems, UserError, run
 from pipeline.core.files import copy_file, read_json, replacing, write_json, write_jsonl, write_text
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
-from pipeline.core.records import SUBSETS, Item, Picture, Question, Verdict, Verified
-from pipeline.core.release_params import ReleaseParams
-from pipeline.core.rows import InOrder, Singles
+from pipeline.core.records import SUBSETS, Item, Picture, Question, Subset, Verdict, Verified
+from pipeline.core.release_params import ReleaseParams, check_fields
+from pipeline.core.rows import InOrder, Joined, Singles
 from pipeline.encoders.embedding import EmbedReport
 from pipeline.releasing.card import card
 from pipeline.releasing.card_picture import card_picture
@@ -32,15 +34,31 @@ from pipeline.releasing.harness_pack import write_pack
 from pipeline.releasing.licences import licence_text
 from pipeline.releasing.provenance import all_dropped, canary, provenance
 from pipeline.releasing.release_facts import PAIRING, ReleaseFacts, VoteCounts, counts_of
+from pipeline.releasing.release_images import release_images
 from pipeline.releasing.subset_files import release_order, write_subset
 from pipeline.releasing.wheel import build_wheel
 from pipeline.scorers.no_answer import means_no_answer
 
-LATER = {"leaderboard"}  # stages after this one: what they do with a release does not change it
+LATER = {"paper", "leaderboard"}  # stages of the evaluation: what they do does not change a release
+
+
+class AuditedSubset(msgspec.Struct):
+    smallest_auaf_difference: float
+
+
+class AuditSummary(msgspec.Struct):
+    """What the release says of audit.json (`pipeline.auditing.subset_audit.AuditReport`, which would bring the verifier along)."""
+
+    warnings: tuple[str, ...]
+    table: str
+    subsets: dict[Subset, AuditedSubset]
+
+
 COPIED = ("audit/audit.json", "audit/audit.md", "collect/set_aside.jsonl")
 
 
 def main() -> None:
+    check_fields()
     folders, p, version = Folders(), params.load("release", ReleaseParams), params.version()
     items = InOrder(folders.file(Item), Item, release_order(version))
     if not len(items):
@@ -49,15 +67,20 @@ def main() -> None:
     facts = facts_of(items, folders, p, version)
     check_version(version, facts.rehearsal)
     home = folders.release(version)
-    write_items(home, items, folders, facts.canary, p)
-    for path in (folders.stage(name) for name in COPIED):
-        copy_file(path, home / path.name)
-    made_by = {name: values for name, values in params.section().items() if name not in LATER}
-    write_json(home / "params.json", {"dataset": folders.dataset, "version": version, **made_by})
-    write_texts(home, items, folders, facts)
-    build_wheel(home / "scorers", version)
-    pictures = {row.picture_id: row.path for row in folders.rows(Picture)}
-    write_pack(home, items, pictures, version, p.pictures)
+    pictures = {row.picture_id: row for row in folders.rows(Picture)}
+    known = Joined(folders.file(Picture), pictures)
+    shown = [known[key] for key in sorted({item.picture_id for item in items})]
+    with release_images(shown) if p.pictures else nullcontext({}) as ready:
+        pictures |= ready
+        write_items(home, items, folders, facts.canary, p, pictures)
+        for path in (folders.stage(name) for name in COPIED):
+            copy_file(path, home / path.name)
+        made_by = {name: values for name, values in params.section().items() if name not in LATER}
+        write_json(home / "params.json", {"dataset": folders.dataset, "version": version, **made_by})
+        write_texts(home, items, folders, facts, pictures if p.pictures else {})
+        build_wheel(home / "scorers", version)
+        paths = {key: row.path for key, row in pictures.items()}
+        write_pack(home, items, paths, version, p.pictures)
     write_checksums(home)
     uqs = sum(subset.uqs for subset in facts.subsets)
     done("release", f"{len(items):,} items, {uqs:,} unanswerable", home)
@@ -88,9 +111,15 @@ def check_version(version: str, rehearsal: bool) -> None:
         )
 
 
-def write_items(home: Path, items: Collection[Item], folders: Folders, mark: str, p: ReleaseParams) -> None:
+def write_items(
+    home: Path,
+    items: Collection[Item],
+    folders: Folders,
+    mark: str,
+    p: ReleaseParams,
+    pictures: Mapping[str, Picture],
+) -> None:
     """The items of each subset, and the stories of all of them and of what was dropped."""
-    pictures = {row.picture_id: row for row in folders.rows(Picture)}
     for subset in track(SUBSETS, "release", unit="subset"):
         if members := [item for item in items if item.subset == subset]:
             write_subset(home, subset, members, pictures, mark, p)
@@ -133,7 +162,7 @@ def vote_counts(items: Iterable[Item], verified: Iterable[Verified], quality: Qu
 
 def facts_of(items: Collection[Item], folders: Folders, p: ReleaseParams, version: str) -> ReleaseFacts:
     """What card, licences and croissant.json tell, from the reports of the stages."""
-    audit = read_json(folders.stage("audit") / "audit.json", AuditReport)
+    audit = read_json(folders.stage("audit") / "audit.json", AuditSummary)
     model = read_json(folders.stage("embed") / "embed.json", EmbedReport).model
     quality = read_json(folders.stage("collect") / "quality.json", Quality)
     counts, errata = counts_of(items), errata_of(folders)
@@ -169,16 +198,22 @@ def faulty(items: Iterable[Item], errata: Sequence[Erratum]) -> set[str]:
     return {item.item_id for item in items if item.item_id in noted} if noted else set()
 
 
-def write_texts(home: Path, items: Collection[Item], folders: Folders, facts: ReleaseFacts) -> None:
+def write_texts(
+    home: Path,
+    items: Collection[Item],
+    folders: Folders,
+    facts: ReleaseFacts,
+    pictures: Mapping[str, Picture],
+) -> None:
     """Card with its picture, licences, description, errata and the quality report (with pictures only if they are in the
     release)."""
-    pictures = {row.picture_id: row.path for row in folders.rows(Picture)} if facts.p.pictures else {}
+    paths = {key: row.path for key, row in pictures.items()}
     write_text(
-        home / "quality.html", page(read_json(folders.stage("collect") / "quality.json", Quality), pictures)
+        home / "quality.html", page(read_json(folders.stage("collect") / "quality.json", Quality), paths)
     )
     title = f"{facts.p.title} {facts.version}"
     with replacing(home / "card.png") as file:
-        file.write(card_picture(items, {key: Path(path) for key, path in pictures.items()}))
+        file.write(card_picture(items, {key: Path(path) for key, path in paths.items()}))
     write_text(home / "README.md", card(facts, home))
     write_text(home / "LICENSE", licence_text(title, facts.p, [subset.name for subset in facts.subsets]))
     write_json(home / "croissant.json", croissant(home, facts))

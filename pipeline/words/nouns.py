@@ -183,7 +183,7 @@ def _finite(tokens: Sequence[str]) -> list[int]:
 def _governed(tokens: Sequence[str], start: int, head: int, in_phrase: bool) -> set[int]:
     """Verbs whose subject the noun is: right before its phrase, right after it, or after "that"."""
     governed = set() if in_phrase else {head + 1}
-    if tokens[start - 1] in _INVERTED:
+    if start > 0 and tokens[start - 1] in _INVERTED:
         governed.add(start - 1)
     if not _RELATIVE.isdisjoint(tokens[head + 1 : head + 2]):
         governed.add(head + 2)

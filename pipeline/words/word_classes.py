@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from pipeline.core.records import Tagged, Vocabulary, Word, WordClass
+from pipeline.words.letter_case import in_sentence_case
 from pipeline.words.likeness import SPOKEN_ATTRIBUTES
 from pipeline.words.nouns import plural, singular
 from pipeline.words.relations import PREPOSITIONS
@@ -96,7 +97,8 @@ class WordClasses:
 def tagged(texts: Iterable[str], classes: WordClasses, tagger: Tagger) -> Iterator[Tagged]:
     """Tag each distinct text once, sorted."""
     distinct = sorted(set(texts))
-    for text, tokens in zip(distinct, tagger.tag(distinct), strict=True):
+    # The tagger takes capitalised words for names.
+    for text, tokens in zip(distinct, tagger.tag(map(in_sentence_case, distinct)), strict=True):
         yield Tagged(text=text, words=classes.classify(text, tokens))
 
 

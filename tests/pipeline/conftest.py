@@ -34,6 +34,7 @@ def write_clip(
 
     torch.manual_seed(7)
     kind = open_clip.CustomTextCLIP if custom_text else open_clip.CLIP
+    kind = open_clip.CoCa if "multimodal_cfg" in config else kind
     folder.mkdir(parents=True, exist_ok=True)
     save_file(
         kind(**changed(config if weights is None else weights)).state_dict(),

@@ -76,7 +76,7 @@ def test_a_mistyped_option_or_command_is_one_message():
 def test_an_option_without_effect_is_refused_by_name(words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ended = CliRunner().invoke(app, words.replace("--adjudicator", "--expert").split())
-    assert ended.exit_code == 2 and "no effect" in ended.stderr
+    assert ended.exit_code == 1 and "no effect" in ended.stderr
     assert any(word in ended.stderr for word in words.split() if word.startswith("--"))
     assert [*tmp_path.iterdir()] == []
 

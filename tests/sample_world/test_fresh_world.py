@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from pipeline.core import params
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json
+from pipeline.core.stage_graph import read_stages
 from pipeline.encoders.embedding import EmbedParams
 from sample_world import build, fresh_world
 from sample_world.build import documents
@@ -56,7 +56,7 @@ def test_all_stages_run_in_the_order_of_the_pipeline_and_the_seed_is_written_now
     tmp_path: Path, stages: list[str]
 ) -> None:
     draw_world("a secret", tmp_path)
-    assert stages == list(yaml.safe_load((REPO / "dvc.yaml").read_text())["stages"])
+    assert stages == list(read_stages(root=REPO))
     state = read_json(tmp_path / STATE, FreshWorld)
     assert state.stages == ("source", *stages)
     assert state.seed_sha256 == seed_hash("a secret")

@@ -16,12 +16,13 @@ import yaml
 
 from pipeline.core.files import read_jsonl, write_json
 from pipeline.core.records import Picture, Question, Screened
+from pipeline.core.stage_graph import read_stages
 from pipeline.encoders.clip import ModelRecord
 from pipeline.encoders.embedding import CACHE, Cache, EmbedReport, keys
 from tests.closure import ROOT
 
 TINY = Path(__file__).parent
-STAGES = tuple(yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"])
+STAGES = tuple(read_stages(root=ROOT))
 PARAMS: dict[str, dict[str, Any]] = {stage: {} for stage in STAGES} | {
     "ingest": {
         "split": "testdev",

@@ -3,8 +3,8 @@ leader's commands ask for."""
 
 from __future__ import annotations
 
-import mimetypes
 import re
+from contextlib import suppress
 from hmac import compare_digest
 from importlib.resources import files
 from secrets import token_hex
@@ -26,6 +26,7 @@ from annotation.server.studio.leader import forget, report
 from annotation.server.studio.links import VOLUNTEER, VOLUNTEERS, link_of, secret_of
 from annotation.server.studio.places import Desk
 from annotation.server.studio.queue import Queue, Refused, body_of, queues
+from pipeline.core.images import file_media_type
 
 LOCAL = "/data/local-files/?d="  # Label Studio's address of a picture, before its path in data/
 PICTURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*/source/images/[^/\\\x00]+")
@@ -89,15 +90,17 @@ def local_file(request: HttpRequest) -> HttpResponse:
 
 
 def _sent(request: HttpRequest, name: str) -> HttpResponse:
-    """A data set's picture; 404 for everything else. SVG may carry scripts, so it is no picture here."""
-    kind = mimetypes.guess_type(name)[0] or ""
-    if not PICTURE.fullmatch(name) or not kind.startswith("image/") or kind == "image/svg+xml":
+    """A data set's picture, whatever its file is called; 404 for everything else. SVG may carry scripts, so it is no picture here."""
+    kind = ""
+    with suppress(OSError):
+        kind = file_media_type(settings.RGQA_DATA / name) if PICTURE.fullmatch(name) else ""
+    if not kind:
         raise Http404("no such picture")
     known = request.headers.get("If-None-Match")
     answer = build_localfile_response(request, str(settings.RGQA_DATA / name), known)
     if answer.status_code == 404:
         raise Http404("no such picture")  # without the path on the disk that Label Studio's answer names
-    answer["Cache-Control"] = "private, max-age=3600"
+    answer["Content-Type"], answer["Cache-Control"] = kind, "private, max-age=3600"
     return answer
 
 

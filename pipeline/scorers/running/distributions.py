@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...core.atomic_files import replacing
 from ..validation import InputError
 
 _KIND = np.dtype("<f2")
@@ -44,12 +45,10 @@ def write_distributions(path: Path, answers: Sequence[str], by_item: Mapping[str
     if wrong := [item for item, row in rows.items() if len(row) != len(answers)]:
         raise ValueError(f"{len(answers)} answers, but {len(rows[wrong[0]])} probabilities of {wrong[0]}")
     table = np.array(list(rows.values()), _KIND).reshape(len(rows), len(answers))
-    part = path.with_name(f"{path.name}.part")
-    with part.open("wb") as file:
+    with replacing(path) as file:
         np.savez_compressed(
             file, answers=np.array(answers, str), items=np.array(list(rows), str), probabilities=table
         )
-    part.replace(path)
 
 
 def read_distributions(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:

@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 import re
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import (
+    getproxies_environment,
+    proxy_bypass_environment,  # pyright: ignore[reportAttributeAccessIssue]
+)
 
 LOCAL = ("hf", "hf-vqa", "hf-vlm", "mockllm")  # models that run in this process
 SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD")  # in names of environment variables
@@ -14,21 +19,52 @@ def no_reply(model: Any, error: BaseException) -> str:
     """What is wrong, and what to do."""
     if str(model).split("/")[0] in LOCAL:
         return f"{model} does not answer: {said(error)}"
-    status, words = status_of(error), said(error)
+    status, words, way = status_of(error), said(error), _through_proxy(address_of(model))
+    if status == 407:
+        return f"{model}: a proxy wants to know who asks ({words}){way}"
     if status in (401, 403):
         key = getattr(getattr(model, "api", None), "api_key_vars", None) or ["the environment's key"]
-        return f"{model}: the server refuses the key ({words}); set {key[0]}"
+        return f"{model}: the server refuses the key ({words}); set {key[0]}{way}"
     if status == 404:
-        return (
-            f"{model}: the server knows no such model or address ({words}); it is asked at {_address(model)}"
-        )
+        return f"{model}: the server knows no such model or address ({words}); it is asked at {address_of(model)}{way}"
+    if status == 429:
+        return f"{model}: the server takes no more requests for now ({words}); try again later"
     if status:
-        return f"{model}: the server answers with an error ({words}); it is asked at {_address(model)}"
-    return f"{model}: no server answers at {_address(model)} ({words}); is it running?"
+        return f"{model}: the server answers with an error ({words}); it is asked at {address_of(model)}{way}"
+    kind = type(cause(error)).__name__
+    if kind in ("AttemptTimeoutError", "APITimeoutError") or isinstance(cause(error), TimeoutError):
+        return (
+            f"{model}: no reply from {address_of(model)} within the time for a request ({words}); is it still "
+            f"loading the model?{way}"
+        )
+    # What comes of a web page, of JSON that breaks off, or of an object without the fields of a reply.
+    if (
+        isinstance(cause(error), ValueError | TypeError | LookupError | AttributeError)
+        or "Unexpected non-" in words
+    ):
+        return (
+            f"{model}: {address_of(model)} answers, but not with a model's reply ({words}); is it the right address "
+            f"and port?{way}"
+        )
+    return f"{model}: no server answers at {address_of(model)} ({words}); is it running?{way}"
 
 
-def _address(model: Any) -> str:
+def address_of(model: Any) -> str:
     return getattr(getattr(model, "api", None), "base_url", None) or "its provider's address"
+
+
+def _through_proxy(address: str) -> str:
+    """Name the proxy of the environment through which requests to this address go; "" if there is none."""
+    parts = urlsplit(str(address))
+    proxies = getproxies_environment()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not parts.hostname or not proxy or proxy_bypass_environment(parts.hostname, proxies):
+        return ""
+    scheme = parts.scheme if proxies.get(parts.scheme) else "all"
+    name = next((name for name in os.environ if name.lower() == f"{scheme}_proxy"), f"{scheme}_proxy")
+    place = urlsplit(proxy if "://" in proxy else f"//{proxy}")
+    where = f"{place.hostname}:{place.port}" if place.port else place.hostname  # without a password
+    return f". Requests go through the proxy {where} that {name} names; to go without it: NO_PROXY={parts.hostname}"
 
 
 def cause(error: BaseException) -> BaseException:
@@ -80,9 +116,11 @@ def hide_keys(api: Any) -> None:
             found = await generate(*values, **named)
         except Exception as error:
             _hide(error)
+            api.last_error = said(error)
             raise
         if isinstance(found, tuple) and isinstance(found[0], Exception):
             _hide(found[0])
+            api.last_error = said(found[0])
             _hide_in(vars(found[1]))  # request and response
         return found
 

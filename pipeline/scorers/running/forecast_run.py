@@ -1,10 +1,10 @@
-"""What a run will take, told after its first replies: time, tokens, money."""
+"""Forecast what a run will take from its first replies: time, tokens, money."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-AFTER = 20  # replies
+AFTER = 20  # replies, at least
 
 
 class Prices(NamedTuple):
@@ -25,8 +25,19 @@ class Prices(NamedTuple):
         return (tokens_in * (self.tokens_in or 0) + tokens_out * (self.tokens_out or 0)) / 1e6
 
 
+def replies_before_forecast(at_once: int) -> int:
+    """How many replies a forecast waits for, when so many requests are under way at the same time.
+
+    The first `at_once` replies are not counted: they also wait for the start of the run. Twice as many follow.
+
+    >>> replies_before_forecast(1), replies_before_forecast(10), replies_before_forecast(64)
+    (20, 30, 192)
+    """
+    return max(AFTER, 3 * at_once)
+
+
 class Usage(NamedTuple):
-    """What some replies took: their number, seconds from the first request on, tokens."""
+    """What some replies took: their number, the seconds in which they came, tokens."""
 
     replies: int
     seconds: float

@@ -12,7 +12,8 @@ import torch
 import transformers
 from torch.nn import functional
 
-from .hf_nets import AnswerNet, NetAnswer, NetSettings, ShownQuestion, opened, read_answers
+from ...core.images import WHITE, load_rgb
+from .hf_nets import AnswerNet, NetAnswer, NetSettings, ShownQuestion, read_answers
 
 AT_ONCE = 256  # answers of a list that the decoder reads side by side
 
@@ -37,7 +38,7 @@ class Blip(AnswerNet):
         replies: dict[int, NetAnswer] = {}
         for length, places in by_length.items():
             pixels = self.processor.image_processor(
-                [opened(shown[p].picture) for p in places], return_tensors="pt"
+                [load_rgb(shown[p].picture, background=WHITE) for p in places], return_tensors="pt"
             )
             ids = torch.tensor(
                 [(*tokens[p][: length - 1], tokens[p][-1]) for p in places], device=self.device

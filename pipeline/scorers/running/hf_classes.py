@@ -10,8 +10,9 @@ import numpy as np
 import torch
 import transformers
 
+from ...core.images import WHITE, load_rgb
 from ..validation import InputError
-from .hf_nets import AnswerNet, NetAnswer, NetSettings, ShownQuestion, answers_of, file_hash, opened
+from .hf_nets import AnswerNet, NetAnswer, NetSettings, ShownQuestion, answers_of, file_hash
 
 
 class Vilt(AnswerNet):
@@ -27,7 +28,9 @@ class Vilt(AnswerNet):
         texts, most = [one.question for one in shown], self.config.max_position_embeddings
         cut = [len(ids) > most for ids in self.processor.tokenizer(texts).input_ids]
         told = {"padding": True, "truncation": True, "max_length": most, "return_tensors": "pt"}
-        inputs = self.processor(images=[opened(one.picture) for one in shown], text=texts, **told)
+        inputs = self.processor(
+            images=[load_rgb(one.picture, background=WHITE) for one in shown], text=texts, **told
+        )
         # ViLT puts the patches in a random order on every call, in eval mode too: the same one each time.
         with torch.inference_mode(), torch.random.fork_rng():
             torch.manual_seed(0)

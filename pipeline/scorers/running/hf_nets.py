@@ -7,7 +7,6 @@ import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +14,6 @@ import huggingface_hub
 import numpy as np
 import torch
 import transformers
-from PIL import Image, ImageOps
 
 from ..validation import InputError
 
@@ -79,7 +77,7 @@ class AnswerNet:
         """An answer to each question.
 
         Raises:
-            OSError: a picture that cannot be read. ValueError: something that the model needs is missing.
+            ValueError: a picture that cannot be read, or something that the model needs is missing.
         """
 
     def on_device(self, inputs: Any) -> dict[str, torch.Tensor]:
@@ -93,16 +91,6 @@ class AnswerNet:
             NetAnswer(self.answers[row.argmax()], float(row.max()), row, was_cut)
             for row, was_cut in zip(table, cut, strict=True)
         ]
-
-
-def opened(picture: bytes) -> Image.Image:
-    """A picture in RGB, turned as its EXIF says, which is how annotators saw it.
-
-    Raises:
-        OSError: it cannot be read, or browsers do not show its format.
-    """
-    with Image.open(BytesIO(picture), formats=("JPEG", "PNG", "WEBP", "GIF", "BMP")) as image:
-        return ImageOps.exif_transpose(image).convert("RGB")
 
 
 def answers_of(settings: NetSettings, config: Any, count: int) -> tuple[str, ...]:

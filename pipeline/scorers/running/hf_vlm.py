@@ -27,9 +27,10 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
+from ...core.images import WHITE, load_rgb
 from ..validation import InputError
 from .batched import Batches, picture_bytes
-from .hf_nets import opened, weights_named, why_not_loaded
+from .hf_nets import weights_named, why_not_loaded
 
 TOKENS = 64  # of a reply, unless the request says
 LEAST = -9999.0  # a log probability; -inf is no JSON
@@ -165,7 +166,7 @@ def _template_message(message: ChatMessage) -> dict[str, Any]:
     parts: list[dict[str, Any]] = []
     for part in message.content:
         if isinstance(part, ContentImage):
-            parts.append({"type": "image", "image": opened(picture_bytes(part.image))})
+            parts.append({"type": "image", "image": load_rgb(picture_bytes(part.image), background=WHITE)})
         elif part.type == "text":
             parts.append({"type": "text", "text": part.text})
     return {"role": message.role, "content": parts}

@@ -29,10 +29,9 @@ from ..reasoning_marks import final_answer
 from .how_sure import Tokens, commonest
 from .pictures import ReleasePictures
 from .prompts import UNANSWERABLE, Prompt
-from .recipes import TEMPERATURE, ConfidenceRecipe, Heard
+from .recipes import TEMPERATURE, TRUNCATED, ConfidenceRecipe, Heard
 
 LIKELIEST = 20  # tokens whose log probabilities are asked for, where a recipe needs those not chosen
-CUT = ("max_tokens", "model_length")
 
 
 class Unusable(Exception):
@@ -182,7 +181,7 @@ async def _generate(messages: list[ChatMessage], config: GenerateConfig, raw: li
         said = final_answer(text)
         update: dict[str, Any] = {"message": message}
         if said.is_truncated:
-            update["stop_reason"] = CUT[0]
+            update["stop_reason"] = TRUNCATED[0]
         heard.append(
             output.model_copy(update={"choices": [choice.model_copy(update=update)], "completion": said.text})
         )
@@ -195,7 +194,7 @@ def _usable(heard: Sequence[ModelOutput]) -> list[ModelOutput]:
     Raises:
         Unusable: all were.
     """
-    if whole := [said for said in heard if said.stop_reason not in CUT]:
+    if whole := [said for said in heard if said.stop_reason not in TRUNCATED]:
         return whole
     raise Unusable("truncated", f"allow more tokens: {heard[0].message.text!r:.200}")
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from ...core.images import WHITE, encode_image, image_files
 from ..validation import InputError
 
 AT_ONCE = 64  # rows of a table that are in memory together
-QUALITY = 92  # of a JPEG made smaller
-KINDS = {b"\xff\xd8": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"RIFF": "webp"}  # by a file's first bytes
 
 
 class ReleasePictures:
@@ -26,11 +23,11 @@ class ReleasePictures:
     ) -> None:
         """
         Args:
-            folder: has a file of each id's name, whatever its ending; None: they stand in the release's tables.
+            folder: has an image of each id (see `image_files`); None: they stand in the release's tables.
             pixels: of the longer side, at most; 0: as they are.
 
         Raises:
-            InputError: a picture is not there, or nothing is installed that reads the tables, or makes pictures smaller.
+            InputError: a picture is not there, or nothing is installed that reads the tables or images.
         """
         self.pixels = pixels
         self._wanted = frozenset(wanted)
@@ -39,13 +36,12 @@ class ReleasePictures:
         self._copy: Any = None
         self._files: dict[str, Path] = {}
         self._tables: list[tuple[Any, list[str]]] = []
-        if pixels:
-            _pillow()
+        _check_pillow()
         if folder is None:
             self._tables = [*_tables(release)]
             there = frozenset().union(*(ids for _, ids in self._tables))
         else:
-            self._files = {path.stem: path for path in sorted(folder.glob("*.*"))}
+            self._files = image_files(folder)[0]
             there = self._files.keys()
         if missing := sorted(self._wanted - there):
             where = folder or f"the tables of {release}"
@@ -53,10 +49,15 @@ class ReleasePictures:
             raise InputError(f"{len(missing)} pictures are not in {where}, {missing[0]} among them{hint}")
 
     def data_uri(self, picture: str) -> str:
-        """A picture as a URI that holds it, made smaller where it is larger than `pixels`."""
-        data = _within(self._bytes(picture), self.pixels)
-        kind = next((kind for first, kind in KINDS.items() if data.startswith(first)), "jpeg")
-        return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
+        """A picture, upright and in sRGB, as a URI that holds it; made smaller where it is larger than `pixels`.
+
+        Raises:
+            ValueError: it is damaged, or of a kind that is refused (`load_rgb`).
+        """
+        try:
+            return encode_image(self._bytes(picture), max_side=self.pixels, background=WHITE).data_uri
+        except ValueError as error:
+            raise ValueError(f"picture {picture}: {error}") from error
 
     def _bytes(self, picture: str) -> bytes:
         if self._files:
@@ -103,26 +104,8 @@ def _tables(release: Path) -> Iterator[tuple[Any, list[str]]]:
             yield table, table.read(["picture_id"]).column(0).to_pylist()
 
 
-def _within(data: bytes, pixels: int) -> bytes:
-    """The picture with a longer side of at most `pixels`; 0: any."""
-    if not pixels:
-        return data
-    image = _pillow().open(io.BytesIO(data))
-    if max(image.size) <= pixels:
-        return data
-    kind = "PNG" if image.mode in ("P", "LA", "RGBA") else "JPEG"
-    smaller = image.convert("RGBA" if kind == "PNG" else "RGB")
-    smaller.thumbnail((pixels, pixels))
-    written = io.BytesIO()
-    smaller.save(written, kind, quality=QUALITY)
-    return written.getvalue()
-
-
-def _pillow() -> Any:
+def _check_pillow() -> None:
     try:
-        from PIL import Image
+        import PIL  # noqa: F401
     except ImportError:
-        raise InputError(
-            "making pictures smaller needs Pillow, which is not installed: pip install pillow; or take pixels 0"
-        ) from None
-    return Image
+        raise InputError("showing images needs Pillow, which is not installed: pip install pillow") from None

@@ -1,5 +1,5 @@
-"""What a server can do, found out before the first question: is it there, does it know the model, does it give log
-probabilities, several replies at once, and does the model see the picture?"""
+"""Find out what a server can do before the first question: is it there, does it know the model, does it give log
+probabilities and several replies at once, does the model see the image, and does its reply fit into `--max-tokens`?"""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import base64
 import os
 import struct
 import zlib
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ..reasoning_marks import final_answer
 from ..validation import InputError
-from .error_words import hide_keys, no_reply, one_line, said, status_of
-from .recipes import RECIPES, TEMPERATURE, ConfidenceRecipe, recipe_named
+from .error_words import address_of, hide_keys, no_reply, one_line, said, status_of
+from .recipes import RECIPES, TEMPERATURE, TRUNCATED, ConfidenceRecipe, recipe_named
 from .run_settings import RunOptions
 
 RED, BLUE = (200, 40, 40), (47, 111, 208)
@@ -19,6 +21,7 @@ SIDE = 224  # pixels of the squares
 QUESTION = "What color is this picture?\nAnswer with a word or a short phrase."
 SERVICE = "server"  # its key is in SERVER_API_KEY
 SECONDS = 120  # for each request
+ROOMY = 2048  # tokens, tried where a reply was cut off
 
 
 class Found(NamedTuple):
@@ -80,9 +83,9 @@ async def probe(model: Any, recipe: ConfidenceRecipe, most: int = 64, blind: boo
     """Ask a model of inspect_ai for the colour of two squares, as the recipe will ask it, in `most` tokens.
 
     Raises:
-        InputError: no reply, or the server cannot give what the recipe needs.
+        InputError: No reply, or one that is cut off before its answer, or the server cannot give what the recipe needs.
     """
-    replies, at_once = [], True
+    replies, truncated, at_once = [], [], True
     for place, colour in enumerate((RED, BLUE)):
         try:
             reply = await _ask(model, colour, _config(recipe, most, several=place == 0))
@@ -90,13 +93,69 @@ async def probe(model: Any, recipe: ConfidenceRecipe, most: int = 64, blind: boo
             await _without(model, recipe, most, error)
             at_once = False
             reply = await _ask(model, colour, _config(recipe, most))
+        if not reply.choices:
+            raise InputError(
+                f"{model}: the server sends replies without an answer ({reply.error or 'no choices'}); it is asked at "
+                f"{address_of(model)}"
+            )
+        truncated.append(_is_truncated(reply))
         if place == 0:
-            _check(model, recipe, reply)
+            if not truncated[0]:
+                _check(model, recipe, reply)
             at_once &= len(reply.choices) > 1
-        replies.append(reply.completion.strip().lower())
-    unseen = replies[0] == replies[1] and not blind
-    warning = f"{model} says {replies[0]!r} of a red and of a blue square: it may not see pictures"
-    return Found(at_once or not recipe.several, (warning,) if unseen else ())
+        replies.append(final_answer(reply.choices[0].message.text).text.strip().lower())
+    if all(truncated):
+        raise InputError(await _too_few_tokens(model, recipe, most))
+    return Found(at_once or not recipe.several, tuple(_warnings(model, replies, truncated, most, blind)))
+
+
+def _warnings(
+    model: Any, replies: Sequence[str], truncated: Sequence[bool], most: int, blind: bool
+) -> Iterator[str]:
+    if any(truncated):
+        yield (
+            f"{model}: one of two replies was cut off after {most} tokens; if many are, take a larger --max-tokens"
+        )
+    elif not any(replies):
+        yield f"{model} replies with no words when asked for the color of a square: every question may count as refused"
+    elif replies[0] == replies[1] and not blind:
+        yield f"{model} says {replies[0]!r} of a red and of a blue square: it may not see pictures"
+
+
+def _is_truncated(reply: Any) -> bool:
+    """Did the tokens end before an answer, or in its middle?"""
+    choice = reply.choices[0]
+    answer = final_answer(choice.message.text)
+    return (
+        choice.stop_reason in TRUNCATED
+        or answer.is_truncated
+        or (not answer.text.strip() and _thought(choice.message))
+    )
+
+
+def _thought(message: Any) -> bool:
+    """Does a message hold reasoning, in a field of its own or in its text?"""
+    content = message.content
+    parts = [] if isinstance(content, str) else content
+    reasons = any(getattr(part, "type", "") == "reasoning" for part in parts)
+    return reasons or final_answer(message.text).text.strip() != message.text.strip()
+
+
+async def _too_few_tokens(model: Any, recipe: ConfidenceRecipe, most: int) -> str:
+    """Say how many tokens to allow, after one more request with more of them."""
+    what = f"{model}: --max-tokens {most} is too few: its replies to a one-word question were cut off"
+    roomy = max(ROOMY, 4 * most)
+    try:
+        reply = await _ask(model, RED, _config(recipe, roomy))
+        choice = reply.choices[0]
+    except Exception:
+        return f"{what}; take --max-tokens {roomy}. Nothing was asked"
+    thinks = "; it is a reasoning model" if _thought(choice.message) else ""
+    if _is_truncated(reply):
+        return f"{what}, and one of {roomy} tokens was, too{thinks}; take --max-tokens {4 * roomy}, or switch its reasoning off. Nothing was asked"
+    used = reply.usage.output_tokens if reply.usage else 0
+    told = f"; with more it took {used:,}" if used else ""
+    return f"{what}{told}{thinks}; take --max-tokens {max(roomy, 4 * used)}. Nothing was asked"
 
 
 def _config(recipe: ConfidenceRecipe, most: int, several: bool = False) -> Any:

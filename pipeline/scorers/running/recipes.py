@@ -12,6 +12,7 @@ from .how_sure import Tokens, agreement, p_true, refusal, says_yes, token_probab
 from .prompts import hash_of
 
 TEMPERATURE = 0.7  # where several replies are asked for
+TRUNCATED = ("max_tokens", "model_length")  # stop reasons of inspect_ai
 
 
 class Heard(NamedTuple):

@@ -14,6 +14,7 @@ from inspect_ai import Task
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai._util.registry import RegistryInfo, registry_add, registry_tag
 from inspect_ai.model import modelapi
+from rich.markup import escape
 
 from ..validation import InputError
 from .release_tasks import release_task
@@ -27,6 +28,19 @@ TASKS: dict[str, Callable[..., Task]] = {
 }
 
 
+def checked(make: Callable[..., Task]) -> Callable[..., Task]:
+    """Let inspect_ai show a user's mistake as a message without a traceback."""
+
+    @wraps(make)
+    def made(*args: object, **named: object) -> Task:
+        try:
+            return make(*args, **named)
+        except InputError as error:
+            raise PrerequisiteError(escape("\n".join(error.problems))) from None
+
+    return made
+
+
 def register(name: str, make: Callable[..., Task]) -> None:
     """Let inspect_ai know a task as `rgqa/<name>`."""
     params = [*signature(make).parameters]
@@ -34,10 +48,7 @@ def register(name: str, make: Callable[..., Task]) -> None:
 
     @wraps(make)
     def tagged(*args: object, **named: object) -> Task:
-        try:
-            task = make(*args, **named)
-        except InputError as error:
-            raise PrerequisiteError(str(error)) from None  # a message, no traceback
+        task = checked(make)(*args, **named)
         registry_tag(make, task, info, *args, **named)
         return task
 

@@ -48,24 +48,25 @@ def release_task(
     blind: bool = False,
     limit: int = 0,
 ) -> Task:
-    """The questions of a release, each once, in an order that owes nothing to subset or label: the first hundred are a
-    fair small sample.
+    """The questions of a release, each once, pair by pair (a UQ with its AQ), in an order that does not depend on subset
+    or label: the first hundred are a random sample.
 
     Args:
         release: its folder. subsets: their names; none: all. part: "test", "dev" or "all"; a benchmark without parts is asked as a whole.
         pixels: of a picture's longer side, at most; 0: as it is. pictures: their folder; "": the release's tables.
         shots: how many examples from part dev stand before each question. seed: of their drawing, and of the model's.
         samples: how often recipe agreement asks; at_once: by one request, as far as the server can.
-        blind: without the picture. limit: the first so many; 0: all.
+        blind: without the picture. limit: the first pairs, as long as they have no more questions than this; 0: all.
 
     Raises:
-        InputError: the release cannot be read, or has no such subset, part or pictures; no such prompt or recipe.
+        InputError: the release cannot be read, or has no such subset, part or pictures; no such prompt or recipe; a single
+            pair has more questions than `limit`.
     """
     release = Path(release).resolve()
     benchmark = read_benchmark(release, [subsets] if isinstance(subsets, str) else subsets)
     rows = _distinct(benchmark)
     examples = examples_of([row.item for row in rows], shots, seed)
-    asked = _of_part(rows, part, {example.id for example in examples})[: limit or None]
+    asked, pairs = _pair_by_pair(_of_part(rows, part, {example.id for example in examples}), rows, limit)
     shown = {item.picture for item in [*(row.item for row in asked), *examples]}
     folder = Path(pictures).resolve() if pictures else None
     interview = Interview(
@@ -85,16 +86,22 @@ def release_task(
         config=GenerateConfig(temperature=0, max_tokens=TOKENS, seed=seed),
         fail_on_error=False,
         version=benchmark.version or 0,
-        metadata=interview.settings | {"part": part},
+        metadata=interview.settings | {"part": part, "pairs": pairs},
     )
 
 
 class AskedOnce(NamedTuple):
-    """A question on a picture. ids: of all items that ask it. subsets: that have it."""
+    """A question on a picture.
+
+    Attributes:
+        ids: of all items that ask it. subsets: that have it.
+        pairs: of these items, each with its subset.
+    """
 
     item: BenchmarkItem
     ids: list[str]
     subsets: list[str]
+    pairs: list[tuple[str, str]]
 
     def sample(self) -> Sample:
         """As inspect_ai takes it; the question is its input."""
@@ -130,11 +137,58 @@ def _distinct(benchmark: Benchmark) -> list[AskedOnce]:
     rows: dict[tuple[str, str], AskedOnce] = {}
     for subset, items in benchmark.subsets.items():
         for item in items:
-            row = rows.setdefault((item.picture, item.asked), AskedOnce(item, [], []))
+            row = rows.setdefault((item.picture, item.asked), AskedOnce(item, [], [], []))
+            if item.pair:
+                row.pairs.append((subset, item.pair))
             for names, name in ((row.ids, item.id), (row.subsets, subset)):
                 if name not in names:
                     names.append(name)
-    return sorted(rows.values(), key=lambda row: sha256(row.item.id.encode()).digest())
+    return sorted(rows.values(), key=lambda row: _random_place(row.item.id))
+
+
+def _random_place(name: str) -> bytes:
+    """A place in an order that looks random and is the same on every machine."""
+    return sha256(name.encode()).digest()
+
+
+def _pair_by_pair(
+    rows: Sequence[AskedOnce], every: Sequence[AskedOnce], limit: int
+) -> tuple[list[AskedOnce], int]:
+    """Order rows so that the questions of a pair follow each other, pairs in random order.
+
+    Args:
+        rows: Those that are asked, in random order. every: those of the whole benchmark.
+        limit: Take pairs as long as they have no more rows than this; 0: all of `rows`.
+
+    Returns:
+        The rows, and the number of pairs of which all questions are among them. A row without a pair is taken as one by
+        itself, but not counted.
+
+    Raises:
+        InputError: A pair has more questions than `limit`.
+    """
+    there = {row.item.id for row in rows}
+    broken = {pair for row in every if row.item.id not in there for pair in row.pairs}
+    groups: dict[tuple[str, str], list[AskedOnce]] = {}
+    for row in rows:
+        for pair in row.pairs or [("", row.item.id)]:
+            if pair not in broken:
+                groups.setdefault(pair, []).append(row)
+    chosen: dict[str, AskedOnce] = {}
+    for pair in sorted(groups, key=lambda pair: _random_place(pair[1])):
+        new = {row.item.id: row for row in groups[pair] if row.item.id not in chosen}
+        if limit and len(chosen) + len(new) > limit:
+            if not chosen:
+                raise InputError(
+                    f"limit is {limit}, but a pair (a UQ with its AQ) has {len(new)} questions; take {len(new)} or more"
+                )
+            break
+        chosen |= new
+    if not limit:
+        chosen |= {row.item.id: row for row in rows if row.item.id not in chosen}
+    # Subsets may share pairs, which count once.
+    members = {frozenset(row.item.id for row in group) for pair, group in groups.items() if pair[0]}
+    return [*chosen.values()], sum(chosen.keys() >= ids for ids in members)
 
 
 @metric

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ...core.atomic_files import write_text
+from ...core.errors import counted
 from ...core.errors import run as exit_on_error
 from .. import command
 from ..answered import Options, Predictions
@@ -13,12 +16,15 @@ from ..items import Benchmark
 from ..join import split
 from ..model_report import score
 from ..options import parser as score_parser
-from ..validation import InputError
+from ..validation import InputError, parse_json, read_bytes
+from ..version import VERSION
 from .forecast_run import duration
+from .prompts import hash_of
 from .run_model import ModelRun, run
 from .run_parser import options_of, parser
 from .run_settings import RunOptions
 
+MADE_FROM = "made_from.json"  # beside the plots: what they show
 Draw = Callable[[Benchmark, list[Predictions], Options, Path], Sequence[Path]]
 
 
@@ -31,7 +37,7 @@ def run_and_score(arguments: Sequence[str] | None, program: str, draw: Draw | No
     Raises:
         InputError: everything that is wrong, or why the run ended before its end.
     """
-    options = options_of(parser(program).parse_args(arguments))
+    options = options_of(parser(program, plots=draw is not None).parse_args(arguments))
     done = run(options)
     print(f"run: {_summary(done)} -> {done.folder.path}", file=sys.stderr)
     if done.stopped:
@@ -74,19 +80,23 @@ def _score(done: ModelRun, options: RunOptions, draw: Draw | None) -> None:
         "--json",
         str(folder / "scores.json"),
     ]
-    arguments += ["--missing", "wrong", "--part", "dev" if options.part == "dev" else "test"]
+    arguments += ["--missing", "wrong", *(["--part", "dev"] if options.part == "dev" else [])]
     parsed = score_parser("rgqa score").parse_args(
         [*arguments, *(f"--subset={name}" for name in options.subsets)]
     )
     benchmark, models, how = command.read(parsed)
     models = [models[0]._replace(name=folder.resolve().name)]
-    asked = {name: items.at(items.among(done.asked)) for name, items in benchmark.subsets.items()}
+    # Of a limited run only what was drawn is scored: an AQ of another subset's pair may be asked without its UQ here.
+    asked = {
+        name: items.at(items.in_whole_pairs(done.asked) if options.limit else items.among(done.asked))
+        for name, items in benchmark.subsets.items()
+    }
     both = {
         name: items
         for name, items in asked.items()
         if len({*split(items, models[0], how)[0].answerable}) == 2
     }
-    if few := [name for name, items in asked.items() if len(items) and name not in both]:
+    if few := [name for name, items in asked.items() if (len(items) or options.limit) and name not in both]:
         print(
             f"run: no scores of {', '.join(few)}: of so few questions none is an AQ, or none a UQ",
             file=sys.stderr,
@@ -100,8 +110,30 @@ def _score(done: ModelRun, options: RunOptions, draw: Draw | None) -> None:
         raise InputError([*error.problems, *_reasons(done)]) from None
     if unanswered := done.about["counts"]["items"] - done.about["counts"]["answered"]:
         print(f"{unanswered:,} items without an answer count as answered wrong:", *_reasons(done), sep="\n  ")
-    if draw and (drawn := draw(benchmark, models, how, folder / "plots")):
-        print(f"run: {len(drawn)} plots -> {folder / 'plots'}", file=sys.stderr)
+    if draw and options.plots:
+        _draw_if_new(draw, benchmark, models, how, folder)
+
+
+def _draw_if_new(
+    draw: Draw, benchmark: Benchmark, models: list[Predictions], how: Options, folder: Path
+) -> None:
+    """Draw the plots, unless they are there and were made from the same."""
+    plots, made = folder / "plots", folder / "plots" / MADE_FROM
+    wanted = hash_of(
+        VERSION,
+        models[0].name,
+        models[0].sha256,
+        *(f"{name} {sha256}" for name, sha256 in sorted(benchmark.sha256.items())),
+        *(f"{name} {' '.join(items['id'])}" for name, items in benchmark.subsets.items()),
+        repr(how),
+    )
+    record = parse_json(read_bytes(made), made) if made.is_file() else {}
+    if record.get("made_from") == wanted and all((plots / name).is_file() for name in record["plots"]):
+        return
+    if drawn := draw(benchmark, models, how, plots):
+        record = {"made_from": wanted, "plots": [path.name for path in drawn]}
+        write_text(made, json.dumps(record, indent=2) + "\n")
+        print(f"run: {counted(len(drawn), 'plot')} -> {plots}", file=sys.stderr)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -9,12 +9,23 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ...core.atomic_files import write_text
 from ..validation import InputError, parse_json, parse_lines, read_bytes
 from .distributions import write_distributions
 
 Row = dict[str, Any]
 LOCK = ".lock"
 CLASSES = "classes.json"  # the names of a classifier's answers
+# What a run writes into its folder. `logs` is left out: a file of inspect_ai replaces no other.
+WRITTEN = (
+    "run.json",
+    "answers.jsonl",
+    "predictions.jsonl",
+    "scores.json",
+    "distribution.npz",
+    CLASSES,
+    "plots",
+)
 
 
 class RunFolder:
@@ -32,18 +43,23 @@ class RunFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold the folder; nobody else runs in it meanwhile.
+        """Hold the folder, creating it if needed; no other run works in it meanwhile.
+
+        What this process created is removed at the end if nothing came of the run. Folders and files that were there
+        before stay as they are.
 
         Raises:
-            InputError: somebody else does, or the folder cannot be made.
+            InputError: Another run holds the folder, it lies in a release, or it cannot be made or written.
         """
+        made = _make_folders(self.path)
+        lock_path = self.path / LOCK
+        there, had_lock = self._written(), lock_path.exists()
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except (FileExistsError, NotADirectoryError):
-            raise InputError(f"--out {self.path}: wanted a folder, there is a file") from None
+            lock = lock_path.open("a")
         except OSError as error:
-            raise InputError(f"--out {self.path}: cannot be made ({error.strerror})") from None
-        with (self.path / LOCK).open("a") as lock:
+            _remove_empty(made)
+            raise InputError(f"--out {self.path}: cannot be written ({error.strerror})") from None
+        with lock:
             with suppress(ImportError):  # Windows has no such locks
                 import fcntl
 
@@ -56,18 +72,29 @@ class RunFolder:
             try:
                 yield
             finally:
-                if [path.name for path in self.path.iterdir()] == [LOCK]:  # nothing came of it
-                    (self.path / LOCK).unlink()
-                    self.path.rmdir()
+                # A lock of an earlier run stays: its folder has results, or had some.
+                if not had_lock and self._written() == there:
+                    lock_path.unlink(missing_ok=True)
+                    _remove_empty(made)
 
     def open(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Read what a run with the same settings left; return its run.json, {} if there is none.
+        """Read what a run with the same settings left.
+
+        Returns:
+            Its run.json, {} if there is none or no question was answered.
 
         Raises:
-            InputError: the folder has replies to a run with other settings.
+            InputError: The folder has replies to a run with other settings, or files that `rgqa run` did not write and
+                would replace.
         """
-        self.rows, known = self._journal(), self.path / "run.json"
-        before = parse_json(read_bytes(known), known) if known.exists() else {}
+        known = self.path / "run.json"
+        before = _own_record(known)
+        if not before and (foreign := self._written()):
+            raise InputError(
+                f"--out {self.path}: has {', '.join(foreign)}, which `rgqa run` would replace but did not write; "
+                "name another folder"
+            )
+        self.rows = self._journal()
         if self.rows and (differing := list(_differences(before, settings))):
             first = (
                 f"{self.path}: has a run with other settings; name another --out, or take its own to go on"
@@ -93,7 +120,7 @@ class RunFolder:
 
     def write(self, name: str, value: Any) -> None:
         """Write a file of JSON whole or not at all."""
-        self._replace(name, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+        write_text(self.path / name, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
     def write_predictions(self, order: Iterable[str]) -> int:
         """Write predictions.jsonl, in the order of the release's items; return how many there are."""
@@ -110,7 +137,7 @@ class RunFolder:
             for name in order
             if name in said
         ]
-        self._replace("predictions.jsonl", "".join(f"{line}\n" for line in lines))
+        write_text(self.path / "predictions.jsonl", "".join(f"{line}\n" for line in lines))
         return len(lines)
 
     def write_distribution(self, order: Iterable[str]) -> None:
@@ -127,6 +154,10 @@ class RunFolder:
         chosen = {name: found[name] for name in order if name in found}
         write_distributions(self.path / "distribution.npz", parse_json(read_bytes(classes), classes), chosen)
 
+    def _written(self) -> list[str]:
+        """The names of `WRITTEN` that are in the folder."""
+        return [name for name in WRITTEN if (self.path / name).exists()]
+
     def _journal(self) -> list[Row]:
         """Its rows; a last line that was cut off is dropped."""
         path = self.path / "answers.jsonl"
@@ -141,13 +172,40 @@ class RunFolder:
             raise InputError(f"{path}: not a journal of `rgqa run`; name another --out")
         return rows
 
-    def _replace(self, name: str, text: str) -> None:
-        temporary = self.path / f".{name}.{os.getpid()}.tmp"
-        try:
-            temporary.write_text(text, encoding="utf-8")
-            temporary.replace(self.path / name)
-        finally:
-            temporary.unlink(missing_ok=True)
+
+def _make_folders(path: Path) -> list[Path]:
+    """Make a folder with those above it; return the ones that were not there, the innermost first."""
+    made: list[Path] = []
+    try:
+        for place in reversed([place for place in (path, *path.parents) if not place.exists()]):
+            with suppress(FileExistsError):
+                place.mkdir()
+                made.insert(0, place)
+        if not path.is_dir():
+            raise NotADirectoryError
+    except (FileExistsError, NotADirectoryError):
+        _remove_empty(made)
+        raise InputError(f"--out {path}: wanted a folder, there is a file") from None
+    except OSError as error:
+        _remove_empty(made)
+        raise InputError(f"--out {path}: cannot be made ({error.strerror})") from None
+    return made
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    """Remove these folders as far as they are empty."""
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def _own_record(path: Path) -> dict[str, Any]:
+    """The run.json of `rgqa run`; {} if there is none, or if it is something else."""
+    value = None
+    if path.is_file():
+        with suppress(InputError):
+            value = parse_json(read_bytes(path), path)
+    return value if isinstance(value, dict) and {"model", "recipe"} <= value.keys() else {}
 
 
 def _differences(before: Any, settings: Mapping[str, Any]) -> Iterator[str]:

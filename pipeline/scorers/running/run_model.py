@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
 import sys
-from collections.abc import Collection, Mapping, Sequence
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...core.errors import counted
+from ..answered import warning_of_declined
+from ..harnesses import EMPTY
 from ..validation import InputError
 from ..version import VERSION
 from .error_words import reason_of
@@ -52,6 +59,8 @@ def run(options: RunOptions) -> ModelRun:
     with folder.alone():
         before = folder.open(settings)
         task = _task(options)
+        if options.limit:
+            print(_drawn(task, order), file=sys.stderr)
         samples = {str(sample.id): sample for sample in task.dataset}
         asked = frozenset(name for sample in samples.values() for name in sample.metadata["items"])
         order = [name for name in order if name in asked]
@@ -60,10 +69,13 @@ def run(options: RunOptions) -> ModelRun:
         about["warnings"] = before.get("warnings", [])
         about["sessions"] = _sessions(before.get("sessions", []), folder.rows)
         if samples.keys() - {row["id"] for row in folder.rows}:
-            stopped, failed = _ask(options, task, folder, about)
+            with _private_files(folder.path):
+                stopped, failed = _ask(options, task, folder, about)
         folder.write_predictions(order)
+        _warn_of_declined(folder.rows, about)
         folder.write_distribution(order)
-        about |= _counts(folder, len(samples), asked, failed, options.prices) | {
+        rows = [row for row in folder.rows if row["id"] in samples]
+        about |= _counts(rows, len(samples), asked, failed, options.prices) | {
             "generate": task.config.model_dump(exclude_none=True) | {"max_tokens": options.max_tokens},
             "versions": {
                 "rgqa_scorers": VERSION,
@@ -73,6 +85,42 @@ def run(options: RunOptions) -> ModelRun:
         }
         folder.write("run.json", about)
     return ModelRun(folder, asked, about, stopped)
+
+
+def _drawn(task: Any, every: Sequence[str]) -> str:
+    """Say what --limit takes of the questions."""
+    pairs = task.metadata["pairs"]
+    whole = f" in {counted(pairs, 'pair')}" if pairs else ""
+    return (
+        f"run: {counted(len(task.dataset), 'question')}{whole}, drawn at random from a benchmark of "
+        f"{counted(len(every), 'item')}"
+    )
+
+
+@contextmanager
+def _private_files(folder: Path) -> Iterator[None]:
+    """Keep what inspect_ai writes under HOME, which may be full or read-only, in a folder of the run; remove it at the end.
+
+    Its trace of every request stays empty: the log of each session has them.
+    """
+    with tempfile.TemporaryDirectory(
+        prefix=".inspect-", dir=folder.resolve(), ignore_cleanup_errors=True
+    ) as place:
+        mine = {
+            "XDG_DATA_HOME": place,
+            "INSPECT_TRACE_FILE": str(Path(place, "trace.log")),
+            "INSPECT_TRACE_LEVEL": "CRITICAL",
+        }
+        before = {name: os.environ.get(name) for name in mine}
+        os.environ |= mine
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
 
 
 def _task(options: RunOptions, at_once: bool = True) -> Any:
@@ -125,7 +173,17 @@ def _ask(
     folder.write("run.json", about)
     with Screen(len(done), total) as screen:
         agreed = screen.agreed if options.prices.known and not options.yes and sys.stdin.isatty() else None
-        watch = Watch(folder, len(task.dataset), options.prices, screen.say, agreed, screen.step)
+        at_once = min(options.connections or model.api.max_connections(), len(task.dataset))
+        watch = Watch(
+            folder,
+            len(task.dataset),
+            options.prices,
+            screen.say,
+            agreed,
+            screen.step,
+            at_once,
+            lambda: getattr(model.api, "last_error", ""),
+        )
         with watching(watch):
             error = _evaluate(options, task, model, folder)
     used = watch.usage
@@ -167,6 +225,15 @@ def _evaluate(options: RunOptions, task: Any, model: Any, folder: RunFolder) -> 
     return reason_of(error) if error else "" if logs[0].status == "success" else "Ctrl-C"
 
 
+def _warn_of_declined(rows: Sequence[Mapping[str, Any]], about: dict[str, Any]) -> None:
+    """Warn where many replies have no text, which the model left empty or a filter withheld: they count as abstaining."""
+    answered = [row for row in rows if not row["failure"]]
+    declined = [EMPTY for row in answered if not str(row["prediction"] or "").strip()]
+    if (warning := warning_of_declined(declined, len(answered))) and warning not in about["warnings"]:
+        about["warnings"] = [*about["warnings"], warning]
+        print(f"warning: {warning}", file=sys.stderr)
+
+
 def _session(began: float, seconds: float, replies: int, failed: int) -> dict[str, Any]:
     begun = datetime.fromtimestamp(began, UTC).isoformat(timespec="seconds")
     return {"begun": begun, "seconds": round(seconds, 1), "replies": replies, "failed": failed}
@@ -183,10 +250,13 @@ def _sessions(known: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -
 
 
 def _counts(
-    folder: RunFolder, samples: int, asked: Collection[str], failed: Mapping[str, str], prices: Prices
+    rows: Sequence[Mapping[str, Any]],
+    samples: int,
+    asked: Collection[str],
+    failed: Mapping[str, str],
+    prices: Prices,
 ) -> dict[str, Any]:
     """What came, of all sessions."""
-    rows = folder.rows
     answered = [row for row in rows if not row["failure"]]
     tokens = [sum(row["tokens"][place] for row in rows) for place in (0, 1)]
     return {

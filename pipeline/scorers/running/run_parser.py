@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,8 +18,8 @@ DEFAULTS = RunOptions(Path(), "")
 SECRET = ("key", "token", "secret", "password")  # in names of settings
 
 
-def parser(program: str = "rgqa-run") -> argparse.ArgumentParser:
-    """The options of a run."""
+def parser(program: str = "rgqa-run", plots: bool = False) -> argparse.ArgumentParser:
+    """The options of a run; `plots`: with those of a command that draws plots."""
     names = "\n".join(
         f"  {kind:<8} {one.name:<18} {one.help}"
         for kind, known in (("--prompt", PROMPTS), ("--recipe", RECIPES))
@@ -43,12 +42,14 @@ def parser(program: str = "rgqa-run") -> argparse.ArgumentParser:
         "--model",
         required=True,
         help="as inspect_ai names it: openai/..., anthropic/..., openai-api/NAME/MODEL (with NAME_BASE_URL and NAME_API_KEY in "
-        "the environment), hf/..., hf-vqa/...; with --server the model's name there (example: --model llava)",
+        "the environment), hf-vlm/... and hf-vqa/... on this machine; with --server the model's name there (example: --model llava)",
     )
     for group, options in _groups():
         adding = parser.add_argument_group(group).add_argument
         for name, text, example, how in options:
             adding(name, help=f"{text} (example: {f'{name} {example}'.strip()})".replace("%", "%%"), **how)
+    if plots:
+        add("--no-plots", dest="plots", action="store_false", help="do not draw plots (example: --no-plots)")
     add("--version", action="version", version=f"rgqa_scorers {VERSION}")
     return parser
 
@@ -67,7 +68,7 @@ def _groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]]]]]:
             [
                 ("--subset", "a subset; may be repeated; all if not given", "pt-hard", {"action": "append", "default": []}),
                 ("--part", "items of part test, dev or all; test if not given", "all", {"choices": ("test", "dev", "all"), "default": "test"}),
-                ("--limit", "only so many questions, drawn fairly; 0 for all", "200", number("limit")),
+                ("--limit", "at most so many questions, in whole pairs drawn at random; 0 for all", "200", number("limit")),
             ],
         ),
         (
@@ -81,7 +82,7 @@ def _groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]]]]]:
                 ("--pictures", "folder of the pictures, for a release without", "pictures", {"type": Path, "default": None, "metavar": "FOLDER"}),
                 ("--shots", "examples from part dev before each question; 0 if not given", "4", number("shots")),
                 ("--samples", f"replies to a question under recipe agreement; {DEFAULTS.samples} if not given", "5", number("samples")),
-                ("--max-tokens", f"of a reply; {DEFAULTS.max_tokens} if not given; models that think aloud need more", "2048", number("max_tokens")),
+                ("--max-tokens", f"of a reply; {DEFAULTS.max_tokens} if not given; reasoning models need more", "2048", number("max_tokens")),
                 ("--seed", "of examples and replies; 0 if not given", "7", number("seed")),
                 ("--no-picture", "a control: the same questions without the pictures", "", flag),
                 ("--connections", f"requests at the same time; {CONNECTIONS} if not given; a model on this machine takes what it can", "32", number("connections")),
@@ -106,21 +107,21 @@ def options_of(given: argparse.Namespace) -> RunOptions:
         InputError: lists all that cannot be.
     """
     problems = [
-        f"--{name.replace('_', '-')} is {getattr(given, name)}, wanted {least} or more"
-        for name, least in (
-            ("limit", 0),
-            ("pixels", 0),
-            ("shots", 0),
-            ("samples", 2),
-            ("max_tokens", 1),
-            ("seed", 0),
-            ("connections", 0),
+        f"--{name.replace('_', '-')} is {getattr(given, name)}, wanted {least} to {most:,}"
+        for name, least, most in (
+            ("limit", 0, 1_000_000),
+            ("pixels", 0, 100_000),
+            ("shots", 0, 1000),
+            ("samples", 2, 1000),
+            ("max_tokens", 1, 10_000_000),
+            ("seed", 0, 2**32 - 1),
+            ("connections", 0, 10_000),
         )
-        if getattr(given, name) < least
+        if not least <= getattr(given, name) <= most
     ]
     for name, price in (("in", given.price_in), ("out", given.price_out)):
-        if price is not None and not 0 <= price < math.inf:
-            problems.append(f"--price-{name} is {price}, wanted 0 or more")
+        if price is not None and not 0 <= price <= 1_000_000:
+            problems.append(f"--price-{name} is {price}, wanted 0 to 1,000,000")
     pairs = [word.partition("=") for word in given.model_arg]
     problems += [f"--model-arg {name}: wanted NAME=VALUE" for name, sign, _ in pairs if not (name and sign)]
     problems += [

@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from ...core.atomic_files import sha256_file
+from ...core.errors import no_effect
+from ...core.output_paths import Output, check_output_paths
 from ..benchmark import read_benchmark
-from ..validation import InputError, parse_json, read_bytes
+from ..validation import InputError, read_bytes
 from .error_words import LOCAL
 from .forecast_run import Prices
 from .prompts import prompt_named
@@ -48,6 +51,7 @@ class RunOptions(NamedTuple):
     out: Path | None = None
     prices: Prices = Prices()
     yes: bool = False
+    plots: bool = True
 
     @property
     def chosen(self) -> RunOptions:
@@ -95,7 +99,8 @@ def settings_of(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
 
     prompt, recipe = attempt(prompt_named, options.prompt), attempt(recipe_named, options.recipe)
     if prompt and recipe:
-        problems += _without_effect(options, prompt.name, recipe)
+        problems += _unfit(options, prompt.name, recipe)
+    attempt(check_output_paths, [Output("--out", options.folder, "folder")], [options.release])
     if not options.release.is_dir():
         problems.append(f"{options.release}: no such folder; wanted a release's")
         raise InputError(problems)
@@ -103,10 +108,16 @@ def settings_of(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
         attempt(read_benchmark, options.release, options.subsets),
         attempt(fingerprint, options.release),
     )
+    if (
+        benchmark
+        and options.part != RunOptions._field_defaults["part"]
+        and not any(part for items in benchmark.subsets.values() for part in items["part"])
+    ):
+        problems.append(no_effect("--part", "the benchmark has no parts"))
     if problems or not (prompt and recipe and benchmark and sha256):
         raise InputError(problems)
     return {
-        "release": {"name": _data_set(options.release), "version": benchmark.version, "sha256": sha256},
+        "release": {"name": benchmark.name, "version": benchmark.version, "sha256": sha256},
         "model": options.model,
         "model_args": dict(options.model_args),
         "prompt": {"name": prompt.name, "hash": prompt.hash},
@@ -124,17 +135,25 @@ def settings_of(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
     }, [*dict.fromkeys(name for items in benchmark.subsets.values() for name in items["id"])]
 
 
-def _data_set(release: Path) -> str:
-    """The name of the data set, wherever the folder lies."""
-    params = release / "params.json"
-    told = parse_json(read_bytes(params), params) if params.is_file() else {}
-    return str(told.get("dataset") or release.resolve().parent.name)
-
-
-def _without_effect(options: RunOptions, prompt: str, recipe: ConfidenceRecipe) -> Iterator[str]:
-    """Settings that would change nothing, or that a model cannot take."""
-    if options.samples != RunOptions._field_defaults["samples"] and not recipe.several:
-        yield f"--samples {options.samples}: recipe {recipe.name} asks once; it is for recipe agreement"
+def _unfit(options: RunOptions, prompt: str, recipe: ConfidenceRecipe) -> Iterator[str]:
+    """Options that have no effect beside the others, and what a model cannot take."""
+    why: dict[str, str] = {}
+    if not recipe.several:
+        why["samples"] = f"recipe {recipe.name} asks once; it is for recipe agreement"
+    if options.no_picture:
+        why |= dict.fromkeys(("pixels", "pictures"), "--no-picture sends none")
+    if options.classifies:
+        why["max_tokens"] = "a model of hf-vqa says one answer of its own length"
+    if not options.remote:
+        why["prices"] = "a model on this machine is not paid for"
+    for name, reason in why.items():
+        if getattr(options, name) != RunOptions._field_defaults[name]:
+            option = {"prices": "--price-in, --price-out"}.get(name, f"--{name.replace('_', '-')}")
+            yield no_effect(option, reason)
+    if options.model.startswith("hf/") and not options.server and not options.no_picture:
+        yield (
+            f"--model {options.model}: inspect_ai's hf/ takes no images; take hf-vlm/{options.model[3:]}, or --no-picture"
+        )
     if options.classifies and (prompt not in OF_CLASSIFIERS[0] or recipe.name not in OF_CLASSIFIERS[1]):
         yield f"{options.model} says one answer to one question: take --prompt bare with --recipe token-probability or refusal"
 
@@ -156,9 +175,8 @@ def fingerprint(release: Path) -> str:
             if not path.is_file():
                 problems.append(f"{line[66:]}: missing")
                 continue
-            with path.open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
-                    problems.append(f"{line[66:]}: its bytes have changed")
+            if sha256_file(path) != wanted:
+                problems.append(f"{line[66:]}: its bytes have changed")
     if problems:
         raise InputError([f"{release}: the release is not as it was published; get it again", *problems])
     return hashlib.sha256(data).hexdigest()

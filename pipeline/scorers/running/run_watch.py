@@ -1,4 +1,4 @@
-"""Watching a run: every reply is kept as it comes, the forecast is told, and a run that gets no replies is ended."""
+"""Watch a run: keep every reply as it comes, print the forecast, and end a run that gets no replies."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from .error_words import reason_of
-from .forecast_run import AFTER, Prices, Usage, forecast
+from .forecast_run import Prices, Usage, duration, forecast, replies_before_forecast
 from .run_folder import RunFolder
 
 FULL = "the disk is full; free some space"
 MOST_FAILED = 20  # requests in a row, before the run is ended
+PATIENCE = (
+    180.0  # seconds without a reply, in which requests fail and are tried again, before the run is ended
+)
 NO_ANSWERS = ("truncated", "no confidence")  # how errors begin of replies that came but are of no use
 
 
@@ -35,17 +38,27 @@ class Watch:
         say: Callable[[str], None],
         agreed: Callable[[str], bool] | None,
         step: Callable[[int, int], None],
+        at_once: int = 1,
+        last_error: Callable[[], str] = str,
     ) -> None:
-        """`agreed` asks whether the run is worth its forecast, None if nobody is to be asked; `step` is told how many
-        replies came, and how many requests failed."""
+        """
+        Args:
+            agreed: Asks whether the run is worth its forecast; None: nobody is asked.
+            step: Is called with the number of replies and that of failed requests.
+            at_once: How many requests are under way at the same time.
+            last_error: Says what went wrong with the last request that failed.
+        """
         self.folder, self.left, self.prices, self.say, self.agreed = folder, left, prices, say, agreed
-        self.step = step
+        self.step, self.at_once, self.last_error = step, at_once, last_error
+        self.forecast_after = replies_before_forecast(at_once)
         self.failed: dict[str, str] = {}
         self.retried: Counter[str] = Counter()
         self.stopped = ""
         self.in_a_row = 0
         self.rows: list[dict[str, Any]] = []
         self.began = time.time()
+        self.times: list[float] = []  # of the replies
+        self.last_reply = time.monotonic()
         self.gate: Any = None  # closed while somebody is asked
 
     async def before(self) -> None:
@@ -62,23 +75,30 @@ class Watch:
             self._failed(str(sample.id), reason)
         else:
             self._replied(row_of(sample, reason))
-            if len(self.rows) == AFTER and self.left > AFTER:
+            if len(self.rows) == self.forecast_after and self.left > self.forecast_after:
                 await self._tell()
         self.step(len(self.rows), len(self.failed))
 
     def again(self, kind: str | None, status: int | None) -> None:
-        """A request failed and is tried again, which is told once for each kind of failure, if it has a name."""
+        """Count a request that failed and is tried again. Each kind of failure is reported once. The run ends when no
+        reply has come for `PATIENCE` seconds."""
         kind = kind or "failure"
         what = f"{kind} ({status})" if status else kind
         if what not in self.retried:
             self.say(f"run: {what} from the server; such requests are tried again")
         self.retried[what] += 1
+        if (waited := time.monotonic() - self.last_reply) >= PATIENCE:
+            self.stop(
+                f"no reply for {duration(waited)}, the last request failed with: {self.last_error() or what}"
+            )
 
     def _replied(self, row: dict[str, Any]) -> None:
         self.in_a_row = 0
+        self.last_reply = time.monotonic()
         try:
             self.folder.add(row)
             self.rows.append(row)
+            self.times.append(self.last_reply)
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             self.stop(FULL if full else str(error))
@@ -92,26 +112,31 @@ class Watch:
     async def _tell(self) -> None:
         import anyio
 
-        told = forecast(self.usage, self.left - AFTER, self.prices)
+        told = forecast(self.pace, self.left - len(self.rows), self.prices)
         if not self.agreed:
             self.say(f"run: {told}")
             return
         self.gate = anyio.Event()
         if await anyio.to_thread.run_sync(self.agreed, told, abandon_on_cancel=True):
+            self.last_reply = time.monotonic()
             self.gate.set()
         else:
             self.stop("not wanted any more")
 
     @property
     def usage(self) -> Usage:
-        """What was used since the run, or its going on, began."""
-        tokens = [row["tokens"] for row in self.rows]
-        return Usage(
-            len(self.rows),
-            time.time() - self.began,
-            sum(row[0] for row in tokens),
-            sum(row[1] for row in tokens),
-        )
+        """What was used since the run began or was resumed."""
+        return self._usage(0, time.time() - self.began)
+
+    @property
+    def pace(self) -> Usage:
+        """What was used after the first replies, which also waited for the start: of models, pictures, connections."""
+        first = min(self.at_once, len(self.rows) - 1)
+        return self._usage(first, self.times[-1] - self.times[first - 1])
+
+    def _usage(self, first: int, seconds: float) -> Usage:
+        tokens = [row["tokens"] for row in self.rows[first:]]
+        return Usage(len(tokens), seconds, sum(row[0] for row in tokens), sum(row[1] for row in tokens))
 
     def stop(self, reason: str) -> None:
         """End the run as Ctrl-C does, which inspect_ai knows: what was answered is in its log, too."""

@@ -1,11 +1,13 @@
-import os
-
+import msgspec
 import pytest
 
 from annotation.client.show_quality import lines, report
+from annotation.study.exports import verdicts_in
 from pipeline.core.errors import UserError
-from pipeline.core.files import write_json
+from pipeline.core.files import write_json, write_jsonl
 from pipeline.core.paths import Folders
+from pipeline.core.records import Task, Verdict
+from tests.annotation.conftest import made_task
 from tests.annotation.study.conftest import quality
 
 
@@ -25,16 +27,19 @@ def test_before_the_first_report_it_says_what_to_do(tiny):
 
 
 def test_verdicts_that_came_after_the_report_are_told(written, capsys):
-    write_json(Folders().annotations / "pulled.json", [])
-    os.utime(written, (0, 0))
+    write_json(written, msgspec.structs.replace(quality(), simulated=False))
+    folders = Folders()
+    write_jsonl(folders.file(Task), [made_task(n) for n in range(2)])
+    chosen = [{"from_name": name, "value": {"choices": ["valid"]}} for name in ("first", "second")]
+    row = {"id": 1, "completed_by": "annotator-01", "created_at": "2026-01-01T00:00:00Z", "result": chosen}
+    path = folders.annotations / "pulled.json"
+    write_json(path, [{"data": {"task": "t0000"}, "annotations": [row]}])
     report()
-    assert "report: there are newer verdicts; run: dvc repro collect" in capsys.readouterr().out
-    os.utime(written)
-    for path in Folders().annotations.glob("*.json"):
-        os.utime(path, (0, 0))
+    assert "report: 1 verdict came or changed since; run: dvc repro collect" in capsys.readouterr().out
+    write_jsonl(folders.file(Verdict), verdicts_in(path, {"t0000", "t0001"})[0])
     report()
     said = capsys.readouterr().out
-    assert "newer verdicts" not in said
+    assert "came or changed" not in said
     assert said.endswith("report: for the browser -> data/tiny/interim/collect/quality.html\n")
 
 

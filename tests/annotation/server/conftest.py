@@ -203,6 +203,7 @@ def served(
     (folder / "data/tiny/truth").mkdir()
     shutil.copy(ROOT / "tests/annotation/server/dot.png", folder / "data/tiny/truth/hidden.png")
     (pictures.parent / "questions.json").write_text("{}")
+    shutil.copy(ROOT / "tests/annotation/server/dot.png", pictures / "dot.pjpeg")  # a PNG by content
     (pictures / "script.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     content = {"dataset": "tiny", "tiny": {"annotate": PARAMS | params}}
     (folder / "params.yaml").write_bytes(msgspec.yaml.encode(content))

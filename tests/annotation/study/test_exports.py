@@ -357,3 +357,43 @@ def test_two_choices_where_the_screen_lets_choose_one_are_refused(tmp_path, twic
     ):
         with pytest.raises(UserError, match=f"say `first`: '{twice[0]} and {twice[1]}'"):
             read(tmp_path, [exported("t1", annotation(1, 3, result=result))])
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("2025-01-01T23:30:00+02:00", "2025-01-01T22:00:00Z"),  # 21:30 in UTC, though its text is greater
+        ("2025-01-01T09:59:59.9Z", "2025-01-01T10:00:00Z"),
+        ("2025-01-01 12:00:00Z", "2025-01-01T11:59:59-05:00"),
+        ("", "2025-01-01T00:00:00Z"),
+        ("yesterday", "2025-01-01T00:00:00Z"),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_two_answers_the_later_moment_counts_however_times_are_written(tmp_path, earlier, later, turned):
+    rows = [
+        annotation(1, 3, "invalid", created_at=earlier, updated_at=earlier),
+        annotation(2, 3, "valid", created_at=later, updated_at=later),
+    ]
+    (verdict,), counts = read(tmp_path, [exported("t1", *(reversed(rows) if turned else rows))])
+    assert verdict.first == "valid" and counts["replaced by a later one"] == 1
+
+
+def test_a_moment_written_in_two_ways_is_one_version(tmp_path):
+    times = ("2025-01-01T00:00:00Z", "2025-01-01T01:00:00.000+01:00")
+    same = [annotation(1, 3, created_at=time, updated_at=time) for time in times]
+    verdicts, counts = read(tmp_path, [exported("t1", *same)])
+    assert len(verdicts) == 1 and counts == {"complete": 1}
+    other = [
+        annotation(1, 3, first, created_at=time, updated_at=time)
+        for first, time in zip(("valid", "invalid"), times, strict=True)
+    ]
+    with pytest.raises(UserError, match="of one moment says"):
+        read(tmp_path / "other", [exported("t1", *other)])
+
+
+def test_the_order_of_somebodys_answers_is_that_of_the_moments(tmp_path):
+    first = annotation(1, 3, created_at="2025-01-01T02:00:00+02:00")  # midnight in UTC
+    second = annotation(2, 3, created_at="2025-01-01T00:00:20Z")
+    verdicts, _ = read(tmp_path, [exported("t1", second), exported("t2", first)])
+    assert {v.task_id: (v.order, v.gap) for v in verdicts} == {"t2": (0, None), "t1": (1, 20.0)}

@@ -4,8 +4,10 @@ from math import isclose, log
 import msgspec
 import pytest
 
+from annotation.client.so_far import print_forecast as tell
 from annotation.study.asking import Asking, AskingRules
 from annotation.study.asking_params import AnnotateParams, as_asked
+from annotation.study.exports import read_pulled
 from annotation.study.forecast import (
     SECONDS,
     Forecast,
@@ -13,7 +15,6 @@ from annotation.study.forecast import (
     forecast,
     pace,
     simulated_stream,
-    tell,
     told,
 )
 from annotation.study.roster import enrol, write_roster
@@ -110,7 +111,7 @@ def test_what_an_expert_said_decides_and_experts_are_not_among_those_who_vote(ti
     )  # nothing is estimated
     enrol(folders, {"ann@example.org": "ann"})
     enrol(folders, {"eve@example.org": "eve"}, expert=True)
-    asking, _ = asked_so_far(folders, AnnotateParams())
+    asking, _ = asked_so_far(folders, AnnotateParams(), {})
     assert asking.wanted().all() and asking.invalid("c0") == 0.5
     said = (
         {"from_name": "first", "value": {"choices": ["invalid"]}},
@@ -118,7 +119,8 @@ def test_what_an_expert_said_decides_and_experts_are_not_among_those_who_vote(ti
     )
     row = {"id": 1, "completed_by": "expert-01", "created_at": "2026-01-01T00:00:00Z", "result": said}
     write_json(folders.annotations / "pulled.json", [{"data": {"task": "t0000"}, "annotations": [row]}])
-    asking, verdicts = asked_so_far(folders, AnnotateParams())
+    pulled = read_pulled(folders.annotations / "pulled.json")
+    asking, verdicts = asked_so_far(folders, AnnotateParams(), pulled)
     assert asking.known("t0000") and asking.wanted().sum() == 39 * 3 and asking.judged == 0
     assert [verdict.annotator for verdict in verdicts] == ["expert-01"]
     tell(None, None)
@@ -136,7 +138,7 @@ def test_what_collect_says_is_known_to_the_forecast_as_to_the_server(tiny):
     fallen |= {"expected": "valid", "choices": {"invalid": 3}, "tasks": ["t0000"]}
     said = report | {"fallen": [fallen], "annotators": [ann], "doubtful": {"c3": 0.6}}
     write_json(folders.stage("collect") / "quality.json", said)
-    asking, _ = asked_so_far(folders, AnnotateParams())
+    asking, _ = asked_so_far(folders, AnnotateParams(), {})
     asked = asking.tasks[asking.place["t0000"]]
     assert {asked["first"]["expected"], asked["second"]["expected"]} == {None}
     assert asking.next("annotator-02") is None and asking.next("annotator-01")

@@ -7,7 +7,9 @@ from pipeline.batching.filter_questions import (
     absent_object,
     existence,
     foreign,
+    in_style_of,
     of_the_picture,
+    template,
     templates,
 )
 from pipeline.core.records import (
@@ -224,3 +226,17 @@ def test_templates_ask_for_absent_things_beside_present_ones(vocabulary):
     assert invalid.text.endswith(" the table?")
     assert len(made) == 3 + 3 + 1  # on the scene, on existence, on the dog
     assert {row.expected for row in templates(vocabulary, None, np.random.default_rng(0))} == {"valid"}
+
+
+@pytest.mark.parametrize(
+    ("example", "expected"),
+    [
+        ("WHAT IS IT?", "IS THIS INDOOR OR OUTDOOR?"),
+        ("What Is the Red Cup?", "Is This Indoor or Outdoor?"),
+        ("what is it", "is this indoor or outdoor"),
+        ("What is it?", "Is this indoor or outdoor?"),
+    ],
+)
+def test_templates_are_written_like_the_texts_beside_them(example, expected):
+    made = in_style_of([template("Is this indoor or outdoor?", "valid")], [example])
+    assert [row.text for row in made] == [expected]

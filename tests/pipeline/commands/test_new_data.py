@@ -24,8 +24,8 @@ def test_a_new_data_set_gets_folders_and_the_parameters_of_gqa(tmp_path):
         "clip",
         "vqa",
         "vectors",
-        "plausibility",
         "annotations",
+        "rounds",
         "errata",
         "predictions",
     }

@@ -179,3 +179,67 @@ def test_ctrl_c_and_a_kill_end_all_processes_without_a_traceback(tmp_path, how, 
     assert not alive
     assert main.returncode == code
     assert errors.startswith(told) and "Traceback" not in errors
+
+
+# Pieces of ten minutes each; a process says when it begins to start (imports this script) and when it begins to work.
+LONG = """
+import os, sys, time
+from functools import partial
+from pipeline.core.errors import run
+from pipeline.core.engine import ordered_map
+
+def say(what):
+    os.write(1, f"{what} {os.getpid()}\\n".encode())
+
+if __name__ != "__main__":
+    say("starts")
+    time.sleep(1)
+
+def work(state, item):
+    say("works")
+    time.sleep(600)
+
+def main():
+    results = ordered_map(work, range(100), partial(bytes, 10**7), 2, piece=1)
+    for _ in iter(lambda: next(results), None):  # what holds the results is kept alive by the error, too
+        pass
+
+if __name__ == "__main__":
+    run(main)
+"""
+
+
+@pytest.mark.parametrize("moment", ["starts", "works"])
+@pytest.mark.parametrize(
+    "how, code",
+    [(signal.SIGINT, 1), (signal.SIGHUP, 128 + signal.SIGHUP), (signal.SIGTERM, 128 + signal.SIGTERM)],
+)
+def test_a_stopped_command_waits_for_no_work_and_leaves_nothing_behind(tmp_path, moment, how, code):
+    script = tmp_path / "long.py"
+    script.write_text(LONG)
+    main = subprocess.Popen(
+        [sys.executable, script],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    while not main.stdout.readline().startswith(moment):
+        pass
+    children = psutil.Process(main.pid).children(recursive=True)
+    os.killpg(main.pid, how)
+    _, errors = main.communicate(timeout=60)
+    _, alive = psutil.wait_procs(children, timeout=30)
+    assert not alive
+    assert main.returncode == code and "Traceback" not in errors
+
+
+def test_the_signals_do_again_what_they_did_before_once_all_is_done():
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    list(ordered_map(added, range(4), partial(tables, 0), 2, piece=1))
+    results = ordered_map(added, range(4), partial(tables, 0), 2, piece=1)
+    next(results)
+    assert signal.getsignal(signal.SIGTERM) != before[1]
+    results.close()
+    assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before

@@ -1,10 +1,12 @@
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 import pytest
+import yaml
 
 from pipeline.core.errors import UserError
-from pipeline.core.params import Params, dataset, load, version
+from pipeline.core.params import SECTIONS, Params, dataset, document, load, version
+from tests.closure import ROOT
 
 
 class ExampleParams(Params):
@@ -54,7 +56,7 @@ def test_what_is_to_be_chosen_from_is_told(tmp_path):
     [
         ("dataset: c\na: {}\n", "there are a"),
         ("a: 1\n", "a key `dataset`"),
-        ("dataset: a\na: {x: {}}\n", "a.rank: the section is missing"),
+        ("dataset: a\na: {tag: {}}\n", "a.rank: the section is missing"),
         ("dataset: [a\n", "not valid YAML"),
         ("dataset: a\na: {rank: 3}\n", "expected a mapping"),
     ],
@@ -74,3 +76,56 @@ def test_a_version_has_three_numbers_and_cannot_leave_its_folder(tmp_path, value
     else:
         with pytest.raises(UserError, match="version"):
             version(path)
+
+
+class Shrunk(Params):
+    removed: ClassVar = {"twice": "this parameter was removed; delete the line"}
+    size: int = 1
+
+
+def test_a_parameter_that_was_removed_has_a_message_of_its_own(tmp_path):
+    path = write(tmp_path, "dataset: a\na: {rank: {twice: 1}}\n")
+    with pytest.raises(UserError) as caught:
+        load("rank", Shrunk, path)
+    assert caught.value.problems[1:] == ["twice: this parameter was removed; delete the line"]
+
+
+def test_sections_are_those_of_the_stages():
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    assert {*stages} <= {*SECTIONS}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("sampel: {rank: {}}", {"sampel": "sample"}),
+        ("samples: {rank: {}}", {"samples": "sample"}),
+        ("versoin: '1.0.0'", {"versoin": "version"}),
+        ("Dataset: b", {"Dataset": "dataset"}),
+        ("bird: {rank: {}}", {"bird": "birds"}),
+        ("seed: 3", {"seed": ""}),
+        ("gqa: {rank: {}}", {}),
+        ("birds: {rank: {}}", {}),
+        ("sampel: {rank: {}}\nseed: 3", {"sampel": "sample", "seed": ""}),
+    ],
+)
+def test_a_key_that_nothing_reads_is_told_with_the_one_that_is_meant(tmp_path, text, told):
+    (tmp_path / "data/birds").mkdir(parents=True)
+    path = write(tmp_path, f"dataset: sample\nsample: {{rank: {{size: 1}}}}\n{text}\n")
+    if not told:
+        assert document(path)["dataset"] == "sample"
+        return
+    with pytest.raises(UserError) as caught:
+        document(path)
+    lines = caught.value.problems[1:]
+    assert len(lines) == len(told)
+    assert all(
+        line.startswith(f"{key}: ") and meant in line
+        for line, (key, meant) in zip(lines, told.items(), strict=True)
+    )
+
+
+def test_a_section_of_no_stage_is_told(tmp_path):
+    path = write(tmp_path, "dataset: a\na: {rank: {size: 1}, pertub: {}}\n")
+    with pytest.raises(UserError, match=r"a\.pertub: .*perturb"):
+        load("rank", ExampleParams, path)

@@ -2,7 +2,7 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.core.params import convert
-from pipeline.core.release_params import Licence, ReleaseParams
+from pipeline.core.release_params import Licence, ReleaseParams, check_fields
 
 LEAST = {
     "title": "T",
@@ -40,3 +40,13 @@ def test_an_address_that_becomes_a_link_is_one():
     with pytest.raises(UserError) as caught:
         convert(LEAST | bad, ReleaseParams, "release")
     assert {line.split(":")[0] for line in caught.value.problems[1:]} == bad.keys()
+
+
+def test_days_in_the_wrong_order_are_refused(tmp_path):
+    path = tmp_path / "params.yaml"
+    text = "dataset: a\na:\n  release: {title: T, collected: [%s, %s]}\n"
+    path.write_text(text % ('"2026-04-09"', '"2026-03-01"'))
+    with pytest.raises(UserError, match="collected"):
+        check_fields(path)
+    path.write_text(text % ('"2026-03-01"', '"2026-03-01"'))
+    assert "licence, licence_url, origin, published are empty" in check_fields(path)

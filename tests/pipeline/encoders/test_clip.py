@@ -163,6 +163,41 @@ def test_a_separate_causal_text_tower_is_cut_too(make_clip: Make, tmp_path: Path
         assert np.isfinite(vectors(clip.Encoder(f"local-dir:{folder}").texts(QUESTIONS, 1), 3)).all()
 
 
+COCA = {"embed_cls": True, "output_tokens": True}
+MULTIMODAL = {
+    "context_length": 20,
+    "vocab_size": 49408,
+    "width": 16,
+    "heads": 2,
+    "layers": 1,
+    "attn_pooler_heads": 2,
+}
+
+
+def test_a_coca_model_gives_the_vectors_that_open_clip_gives(make_clip: Make, tmp_path: Path) -> None:
+    # Its text tower has a place more than the text, after it, so that texts cannot be cut without a warning.
+    import open_clip
+    import torch
+
+    folder = make_clip(
+        tmp_path,
+        custom_text=True,
+        multimodal_cfg=MULTIMODAL,
+        text_cfg=COCA,
+        vision_cfg={"attentional_pool": True, "attn_pooler_heads": 2, "output_tokens": True},
+    )
+    network, prepare = open_clip.create_model_from_pretrained(f"local-dir:{folder}")
+    (path,) = pictures(tmp_path, 1)
+    with torch.inference_mode():
+        tokens = open_clip.get_tokenizer(f"local-dir:{folder}")(QUESTIONS)
+        texts = network.eval().encode_text(tokens, normalize=True).numpy()
+        images = network.encode_image(prepare(Image.open(path))[None], normalize=True).numpy()
+    encoder = clip.Encoder(f"local-dir:{folder}")
+    with pytest.warns(UserWarning, match="cannot be cut"):
+        np.testing.assert_allclose(vectors(encoder.texts(QUESTIONS, 2), 3), texts, atol=1e-5)
+    np.testing.assert_allclose(vectors(encoder.pictures([path], 1), 1), images, atol=1e-5)
+
+
 def test_every_text_longer_than_the_context_is_named(tiny_clip: Path) -> None:
     # start + 18 words + end = 20 tokens just fit; 19 words do not
     fits, over, far_over = " ".join(["red"] * 18), " ".join(["red"] * 19), " ".join(["dog"] * 300)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import http.server
+import json
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+import open_clip
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.encoders import clip
+from pipeline.encoders import clip, weights
 
 Make = Callable[..., Path]
 
@@ -128,9 +130,114 @@ def test_weights_trained_with_quick_gelu_are_refused_by_a_model_without() -> Non
         clip.Encoder("ViT-B-32", "openai")
 
 
+@pytest.fixture
+def named(tmp_path: Path, make_clip: Make, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The weights file of a model that open_clip knows by the name `tiny-named`, with the tags that a test gives it."""
+    import open_clip
+    from open_clip import factory
+
+    folder = make_clip(tmp_path / "clip")
+    config = json.loads((folder / "open_clip_config.json").read_text())["model_cfg"]
+    (tmp_path / "tiny-named.json").write_text(json.dumps(config))
+    monkeypatch.setattr(factory, "_MODEL_CONFIG_PATHS", [*factory._MODEL_CONFIG_PATHS])
+    monkeypatch.setattr(factory, "_MODEL_CONFIGS", {**factory._MODEL_CONFIGS})
+    open_clip.add_model_config(tmp_path / "tiny-named.json")
+    return folder / "open_clip_model.safetensors"
+
+
+SQUASHED = {"mean": (0, 0, 0), "std": (1, 1, 1), "interpolation": "bilinear", "resize_mode": "squash"}
+CROPPED = {"mean": (0.5,) * 3, "std": (0.5,) * 3, "interpolation": "bicubic", "resize_mode": "shortest"}
+
+
+def test_images_are_prepared_for_a_weights_file_as_for_the_models_tags(named: Path, monkeypatch) -> None:
+    tags = {"one": SQUASHED | {"hf_hub": "a/b/"}, "two": SQUASHED | {"hf_hub": "a/c/"}}
+    monkeypatch.setitem(open_clip.pretrained._PRETRAINED, "tiny-named", tags)
+    told = json.loads(clip.Encoder("tiny-named", str(named)).record.preprocessing)
+    assert {key: told[key] for key in SQUASHED} == {
+        key: [*v] if isinstance(v, tuple) else v for key, v in SQUASHED.items()
+    }
+    assert told["size"] == [32, 32]
+
+
+def test_where_the_tags_differ_it_must_be_said_whose_weights_a_file_has(named: Path, monkeypatch) -> None:
+    monkeypatch.setitem(open_clip.pretrained._PRETRAINED, "tiny-named", {"one": SQUASHED, "two": CROPPED})
+    with pytest.raises(UserError, match="tiny-named: how images are prepared") as caught:
+        clip.Encoder("tiny-named", str(named))
+    assert [line.split(":")[0] for line in caught.value.problems[1:3]] == ["one", "two"]
+    assert "TAG=FILE" in caught.value.problems[-1]
+    told = json.loads(clip.Encoder("tiny-named", f"two={named}").record.preprocessing)
+    assert (told["mean"], told["resize_mode"]) == ([0.5] * 3, "shortest")
+    with pytest.raises(UserError, match=r"'three' is neither one of its pretrained tags \(one, two\)"):
+        clip.Encoder("tiny-named", f"three={named}")
+    with pytest.raises(UserError, match="nosuch' is no file"):
+        clip.Encoder("tiny-named", "two=nosuch")
+
+
+def test_without_tags_a_file_is_prepared_as_open_clip_trains(named: Path) -> None:
+    told = json.loads(clip.Encoder("tiny-named", str(named)).record.preprocessing)
+    assert tuple(told["mean"]) == open_clip.OPENAI_DATASET_MEAN and told["resize_mode"] == "shortest"
+
+
+# open_clip's own tables: SigLIP and MobileCLIP subtract other means than OpenAI's; two tags of DFN and LAION differ from the rest.
+@pytest.mark.parametrize(
+    ("model", "mean", "mode"),
+    [
+        ("ViT-B-16-SigLIP", (0.5, 0.5, 0.5), "squash"),
+        ("MobileCLIP-S1", (0, 0, 0), "shortest"),
+        ("ViT-B-32", open_clip.OPENAI_DATASET_MEAN, "shortest"),
+        ("ViT-B/32", open_clip.OPENAI_DATASET_MEAN, "shortest"),
+    ],
+)
+def test_known_models_are_prepared_as_they_were_trained(model, mean, mode) -> None:
+    prepared = weights._prepared(model, "")
+    assert prepared is not None
+    assert (tuple(prepared["mean"]), prepared["resize_mode"]) == (mean, mode)
+
+
+@pytest.mark.parametrize("model", ["ViT-L-14", "ViT-H-14", "ViT-H-14-quickgelu"])
+def test_known_models_whose_tags_differ_are_asked_for(model) -> None:
+    with pytest.raises(UserError, match="TAG=FILE"):
+        weights._prepared(model, "")
+
+
+def test_quick_gelu_is_checked_for_a_file_with_a_tag(tmp_path) -> None:
+    (tmp_path / "w.pt").write_bytes(b"not read")
+    with pytest.raises(UserError, match="ask for model 'ViT-B-32-quickgelu'"):
+        clip.Encoder("ViT-B-32", f"openai={tmp_path / 'w.pt'}")
+
+
+def test_a_tokenizer_of_the_hub_says_what_to_fetch_and_where_it_belongs(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(UserError) as caught:
+        weights.tokenizer_of("ViT-B-16-SigLIP")
+    told = "\n".join(caught.value.problems)
+    assert "hf download timm/ViT-B-16-SigLIP" in told and "models--timm--ViT-B-16-SigLIP" in told
+
+
+def test_a_tokenizer_that_is_not_in_the_folder_says_what_to_put_there(
+    make_clip: Make, tmp_path: Path
+) -> None:
+    make_clip(tmp_path, text_cfg={"hf_tokenizer_name": "timm/ViT-B-16-SigLIP"}, weights={})
+    with pytest.raises(UserError) as caught:
+        clip.Encoder(f"local-dir:{tmp_path}")
+    assert f"--local-dir {tmp_path}" in caught.value.problems[-1]
+
+
+def test_a_folder_that_does_not_say_how_images_are_prepared_is_refused(
+    make_clip: Make, tmp_path: Path
+) -> None:
+    path = make_clip(tmp_path) / "open_clip_config.json"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps({"model_cfg": config["model_cfg"]}))
+    with pytest.raises(UserError, match="no `preprocess_cfg"):
+        clip.Encoder(f"local-dir:{tmp_path}")
+
+
 def test_a_hub_out_of_reach_says_how_to_do_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(UserError) as caught:
         clip.Encoder("ViT-B-32", "laion2b_s34b_b79k")
     assert "could not be fetched" in caught.value.problems[0]
     assert "model: local-dir:FOLDER" in caught.value.problems[-1]
+    assert "pretrained: laion2b_s34b_b79k=FILE" in caught.value.problems[-1]

@@ -132,3 +132,9 @@ def test_a_missing_file_is_no_data_set(tmp_path):
 def test_a_byte_order_mark_changes_nothing(tmp_path, text):
     (tmp_path / "s.json").write_text(text, encoding="utf-8-sig")
     assert open_rows(str(tmp_path / "s.json")).column("a") == [1, 2]
+
+
+def test_a_cell_may_hold_an_image(tmp_path):
+    image = "iVBORw0KGgo" * 20_000  # 220 KB of base64, as in MM-UPD's tables
+    (tmp_path / "s.tsv").write_text(f"index\tquestion\timage\n1\tWhat?\t{image}\n")
+    assert open_rows(str(tmp_path / "s.tsv")).column("image") == [image]

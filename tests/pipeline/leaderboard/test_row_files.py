@@ -65,7 +65,7 @@ def test_everything_wrong_with_every_file_is_told_in_one_message(write, tmp_path
     told = "\n".join(faults(tmp_path, benchmark))
     assert "other.json: cannot stand on the board" in told
     assert "made for version 0.9.0 of the benchmark, this is 1.0.0" in told
-    assert "1 ids are not in the benchmark" in told and "nobody" in told
+    assert "1 id is not in the benchmark" in told and "nobody" in told
     assert "clip-hard: 1 of 80 items have no prediction: 3" in told
     assert "pt-hard: 2 of 80 items have no prediction: 3, pt-hard_1" in told
     assert (

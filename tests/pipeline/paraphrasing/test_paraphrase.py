@@ -158,3 +158,20 @@ def test_who_asks_is_no_relative_clause():
     assert "Is the lamp in front of the desk red?" in in_other_words(
         "Is the lamp that is in front of the desk red?"
     )
+
+
+def title(text):
+    return " ".join(word[:1].upper() + word[1:] for word in text.split(" "))
+
+
+@pytest.mark.parametrize("style", [str.upper, str.lower, title])
+def test_other_words_follow_the_letter_case_of_the_source(style):
+    text = "Who is wearing the shirt?"
+    texts = {reworded(style(text), Known(), seed).text for seed in range(20)}
+    assert texts == {style(reworded(text, Known(), seed).text) for seed in range(20)} and len(texts) > 2
+
+
+def test_a_capital_inside_a_text_stays_with_its_word():
+    known = Known(("young", "asian"))
+    texts = {reworded("Is the man Asian or young?", known, seed).text for seed in range(20)}
+    assert "Is the man young or Asian?" in texts and not any("Young" in text for text in texts)

@@ -609,3 +609,27 @@ def test_without_a_program_a_look_that_is_asked_for_is_the_first_things():
     case = replace(case, replacements=Replacements(words, PerturbParams()))
     asked_of = {slot.word: everything_said(case, slot, ()).types for slot in thing_slots(case)[0]}
     assert asked_of == {"cup": ("color",), "table": ()}
+
+
+def title(text):
+    return " ".join(word[:1].upper() + word[1:] for word in text.split(" "))
+
+
+@pytest.mark.parametrize("style", [str.upper, str.lower, title])
+@pytest.mark.parametrize("row", EASY)
+def test_words_put_in_follow_the_letter_case_of_the_text(row, style):
+    text, program, answer, annotations, names, _ = row
+    words = vocabulary(*names.split(", "))
+    found, plain = (
+        made("pt-easy", said, program, words, answer, annotations) for said in (style(text), text)
+    )
+    assert (found.text, type(found)) == (style(plain.text), type(plain))
+
+
+@pytest.mark.parametrize("mark", ["", ".", "...", "?!", " 🙂", "\n"])
+@pytest.mark.parametrize("preset", ["presuppositions", "paper"])
+def test_a_text_without_a_question_mark_is_edited_as_one_with(mark, preset):
+    semantic = "select: cup (1)->query: color [0]"
+    words, tags = vocabulary("kite", "cup"), plain_tags("What color is the cup")
+    found = made("pt-easy", f"What color is the cup{mark}", semantic, words, preset=preset, tags=tags)
+    assert found.text == f"What color is the kite{mark}"

@@ -16,6 +16,7 @@ from pipeline.core.release_params import Licence
 from pipeline.releasing.card import card
 from pipeline.releasing.release_facts import VoteCounts
 from pipeline.scorers.command import main as score
+from pipeline.scorers.running.run_parser import parser as run_parser
 from tests.pipeline.releasing.card_facts import P, facts, tables
 
 
@@ -85,6 +86,12 @@ def test_the_cards_code_makes_predictions_that_its_command_scores(release, tmp_p
     ]
     score(shlex.split(command, comments=True)[1:])
     assert "AUAF" in capsys.readouterr().out
+
+
+def test_the_cards_command_to_run_a_model_is_one_that_the_parser_takes(items, text_of):
+    (command,) = [line for line in text_of(items).splitlines() if line.startswith("rgqa-run ")]
+    given = run_parser().parse_args(shlex.split(command, comments=True)[1:])
+    assert (given.release, given.out.parent) == (Path("."), Path("../runs"))  # never inside of the release
 
 
 def test_a_table_of_the_columns_is_made_from_the_schema(release):

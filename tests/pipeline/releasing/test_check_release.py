@@ -1,8 +1,10 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import msgspec
 import pyarrow
@@ -120,6 +122,21 @@ def test_publishing_the_same_bytes_again_does_nothing_and_files_are_read_only(re
     assert files and all(path.stat().st_mode & 0o777 == 0o444 for path in files)
 
 
+@pytest.mark.parametrize("where", ["", "data", "../link"])
+def test_a_copy_never_lies_inside_the_release(copy, where):
+    (copy / "../link").symlink_to(copy)
+    before = sorted(copy.rglob("*"))
+    with pytest.raises(UserError, match="--to"):
+        publish(copy, copy / where)
+    assert sorted(copy.rglob("*")) == before
+
+
+@pytest.mark.parametrize("where", ["/proc/x", "/dev", "/dev/null/x", "/sys/kernel"])
+def test_a_place_that_takes_no_files_is_told(release, where):
+    with pytest.raises(UserError, match="--to"):
+        publish(release, Path(where))
+
+
 def test_a_published_version_never_changes(release, tmp_path):
     place = tmp_path / "tiny/0.1.0"
     place.mkdir(parents=True)
@@ -166,6 +183,11 @@ def one_prediction_less(copy):
         (("audit.json", "[1]"), "audit.json: not what is expected here: Expected `object`"),
         (("errata.json", '{"a": 1}'), "errata.json: not what is expected here: Expected `array`"),
         (("data/pt-hard-dev.parquet", "junk"), "data/pt-hard-dev.parquet: no Parquet file, or cut off"),
+        (("verdicts.jsonl", '{"verdict_id": 1}'), "verdicts.jsonl, line 1: not a Verdict"),
+        (("dropped.jsonl", "[]"), "dropped.jsonl, line 1: not a Dropped"),
+        (("set_aside.jsonl", "x"), "set_aside.jsonl, line 1: not a SetAside"),
+        (("croissant.json", '{"distribution": []}'), "croissant.json: does not name data/pt-hard-dev.parquet"),
+        (("croissant.json", "{}"), "croissant.json: not what is expected here"),
         (("rgqa/other.json", "[]"), "rgqa/other.json: provenance.jsonl has no item of it"),
         (("sanity/pt-hard/expected.json", "{}"), "sanity/pt-hard/expected.json: no scores in it"),
     ],
@@ -290,6 +312,21 @@ def test_what_score_refuses_check_refuses(copy):
     with pytest.raises(UserError, match=r"cannot be scored: .*says that there is no answer") as caught:
         check_release(copy)
     assert not [line for line in caught.value.problems if line.startswith(("data/", "rgqa/"))]
+
+
+def test_a_uq_that_has_an_answer_is_noticed_though_all_files_agree(copy):
+    rows = list(read_jsonl(copy / "provenance.jsonl", Provenance))
+    uqs = [row.item.item_id for row in rows if row.item.unanswerable]
+    answered = [
+        msgspec.structs.replace(row, item=msgspec.structs.replace(row.item, answer="red"))
+        if row.item.item_id == uqs[0]
+        else row
+        for row in rows
+    ]
+    write_jsonl(copy / "provenance.jsonl", answered)
+    write_checksums(copy)
+    with pytest.raises(UserError, match=rf"UQs that have an answer \(1\): {re.escape(uqs[0])}"):
+        check_release(copy)
 
 
 def test_a_subset_without_aqs_is_refused_by_check_as_by_score(copy):

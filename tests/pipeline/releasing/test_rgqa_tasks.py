@@ -1,20 +1,38 @@
+import sys
 from hashlib import sha256
 
 import datasets
 import pytest
 from PIL import Image
 
+import pipeline.core.images
+import pipeline.scorers  # noqa: F401
 from pipeline.releasing.rgqa_tasks import once, pictures, prompt, results, target
 
 
-def test_each_item_is_asked_once_in_an_order_that_owes_nothing_to_its_subset():
-    rows = datasets.Dataset.from_list([{"item_id": name} for name in ("c", "a", "b", "a", "c", "d")])
-    asked = list(once(rows)["item_id"])
-    assert asked == sorted("abcd", key=lambda name: sha256(name.encode()).hexdigest())
-    assert asked == list(once(datasets.Dataset.from_list([{"item_id": name} for name in "dcba"]))["item_id"])
+def place(name):
+    return sha256(name.encode()).hexdigest()
+
+
+def test_each_item_is_asked_once_pair_by_pair_in_an_order_that_does_not_depend_on_its_subset():
+    # Two subsets have the AQ "c", each with a UQ of its own.
+    pairs = {"p": ["a", "b"], "q": ["c", "d"], "r": ["c", "e"]}
+    rows = [{"item_id": item, "pair_id": pair} for pair, items in pairs.items() for item in items]
+    asked = list(once(datasets.Dataset.from_list(rows))["item_id"])
+    assert asked == list(once(datasets.Dataset.from_list(rows[::-1]))["item_id"])
+    expected = [item for pair in sorted(pairs, key=place) for item in sorted(pairs[pair], key=place)]
+    assert asked == [*dict.fromkeys(expected)] and sorted(asked) == [*"abcde"]
+
+
+def test_without_the_wheel_a_folder_of_pictures_says_what_to_install(tmp_path):
+    with pytest.raises(ImportError, match=r"pip install RELEASE/scorers/\*.whl"):
+        pictures({"picture_id": "n1"})
 
 
 def test_the_picture_comes_from_the_row_or_from_a_folder(tmp_path, monkeypatch):
+    # As in the wheel, which has core in the package of the scorers.
+    for name, here in {"": "scorers", ".core": "core", ".core.images": "core.images"}.items():
+        monkeypatch.setitem(sys.modules, f"rgqa_scorers{name}", sys.modules[f"pipeline.{here}"])
     assert [p.mode for p in pictures({"image": Image.new("L", (2, 3)), "picture_id": "n1"})] == ["RGB"]
     Image.new("L", (2, 3)).save(tmp_path / "n1.png")
     monkeypatch.setenv("RGQA_PICTURES", str(tmp_path))

@@ -1,6 +1,7 @@
 """A small release, a model's predictions on it, and the command run on both."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -51,6 +52,12 @@ def release(tmp_path):
     (folder / "provenance.jsonl").write_text("\n".join(map(json.dumps, items)))
     (folder / "params.json").write_text(json.dumps({"version": "1.0.0"}))
     return folder
+
+
+@pytest.fixture
+def few_pairs_are_enough(monkeypatch):
+    """Score any number of pairs."""
+    monkeypatch.setattr(sys.modules["pipeline.scorers.dual_accuracy"], "FEWEST_PAIRS", 1)
 
 
 def predictions():

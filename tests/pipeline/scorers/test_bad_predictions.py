@@ -119,7 +119,7 @@ CASES: list[tuple[str, str, str | bytes | Callable[[], bytes], str]] = [
     ("infinity", "m.json", changed(confidence=1).replace('"confidence": 1,', '"confidence": 1e999,').replace('"confidence": 1}', '"confidence": 1e999}', 1), "confidence is inf, wanted a finite number"),
     ("a number of 400 digits", "m.json", changed(confidence=10**400), "wanted one that a float can hold"),
     ("a number of 5,000 digits", "m.json", PLAIN.replace("0.9", "1" * 5000), "not valid JSON"),
-    ("an id twice", "m.json", json.dumps([*ROWS, FIRST]), "id a1 stands there twice"),
+    ("an id twice", "m.json", json.dumps([*ROWS, FIRST]), "id 'a1' stands there twice"),
     ("an id that is unknown", "m.json", changed(questionId="zzz"), "zzz"),
     ("an object for an id", "m.json", changed(questionId={"a": 1}), "{'a': 1}"),
     ("half a character", "m.json", PLAIN.replace("blue", "\\ud800"), READ),

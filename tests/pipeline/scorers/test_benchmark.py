@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from pipeline.scorers.benchmark import read_benchmark
+from pipeline.scorers.benchmark import read_benchmark, release_name
 from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import predictions, scored, write
 
@@ -140,6 +140,45 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path):
         read_benchmark(tmp_path / "b.json")
 
 
-def test_a_release_that_one_stands_in_has_its_folders_name(release, monkeypatch):
+def test_a_release_without_a_title_has_its_folders_name(release, monkeypatch):
     monkeypatch.chdir(release)
     assert read_benchmark(".").name == release.name
+
+
+def named(folder, **params):
+    write(folder / "params.json", params)
+    return read_benchmark(folder).full_name
+
+
+def test_a_release_is_named_by_its_title_wherever_it_lies(release):
+    title = {"release": {"title": "Kitchens"}, "dataset": "kitchens-2", "version": "1.2.0"}
+    assert named(release, **title) == "Kitchens 1.2.0"
+    moved = release.rename(release.with_name("download(1)"))
+    assert str(release_name(moved)) == "Kitchens 1.2.0"
+    assert named(moved, dataset="kitchens-2", version="1.2.0") == "kitchens-2 1.2.0"
+    assert named(moved, release={"title": "Kitchens 1.2.0"}, version="1.2.0") == "Kitchens 1.2.0"
+    assert named(moved, version="1.2.0") == "download(1) 1.2.0" and named(moved) == "download(1)"
+
+
+def test_a_title_is_one_printable_line(release):
+    assert named(release, release={"title": "Küchen\n \ud800"}) == "Küchen ?"
+
+
+@pytest.mark.parametrize(
+    ("params", "key"),
+    [
+        ({"version": 1.0}, "version"),
+        ({"release": {"title": ["a"]}}, "release.title"),
+        ({"dataset": None}, "dataset"),
+    ],
+)
+def test_a_name_that_is_no_text_is_refused(release, params, key):
+    with pytest.raises(InputError, match=f"params.json: {key} is"):
+        named(release, **params)
+
+
+def test_reports_name_the_release(release, tmp_path, capsys):
+    write(release / "params.json", {"release": {"title": "Kitchens"}, "version": "1.2.0"})
+    found = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 0)
+    assert found["benchmark"]["name"] == "Kitchens"
+    assert capsys.readouterr().out.startswith("benchmark Kitchens 1.2.0, part test")

@@ -64,7 +64,7 @@ def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, cap
         "--mode is 'loose', wanted strict or parity",
         "--match is 'fuzzy', wanted exact, vqa or squad",
         "--bootstrap is -1, wanted 0 to 1,000,000",
-        "--seed is -2, wanted 0 or more",
+        "--seed is -2, wanted 0 to 4,294,967,295",
         "--scores: no nope; there are abstention, answerability",
         "--by: no weather; there are category, difficulty, edit, structural, semantic, detailed",
         "--extra nothing=x: wanted NAME=FILE, NAME one of vectors, wordnet",
@@ -116,6 +116,7 @@ def test_a_grouping_is_printed_alone(release, tmp_path, capsys):
     assert "[" in next(line for line in text.splitlines() if line.split()[:1] == ["object"])
 
 
+@pytest.mark.usefixtures("few_pairs_are_enough")
 def test_groups_that_are_named_are_printed_in_full(release, tmp_path, capsys):
     words = "--scores", "pairs", "--by", "category", "--bootstrap", 0
     run(release, write(tmp_path / "m.json", predictions()), *words)

@@ -58,19 +58,38 @@ def test_the_chosen_threshold_is_the_lowest_of_the_best(rows):
         assert chosen == options[[value >= max(values) - 1e-12 for value in values].index(True)]
 
 
+def times(count, rows=ROWS):
+    """The same pairs so many times."""
+    return [
+        (f"{i}.{n}", picture, answer, f"{pair}.{n}" if pair else "", *rest)
+        for n in range(count)
+        for i, picture, answer, pair, *rest in rows
+    ]
+
+
 def test_one_threshold_for_all_pairs_is_chosen_on_dev_and_applied_to_test():
     # dev is p1: a1 0.9 right, u1 0.2: the lowest threshold that parts them is 0.9. At 0.9 no test pair is handled.
-    found = pairs_group(answered(part="test"), Options(threshold=0.5))
-    assert (found["pairs"], found["threshold"], found["threshold_from"]) == (2, 0.9, "dev")
+    found = pairs_group(answered(times(10), part="test"), Options(threshold=0.4))
+    assert (found["pairs"], found["threshold"], found["threshold_from"]) == (20, 0.9, "dev")
     # Each pair by itself: a2 is wrong, a3 right and above u3.
     assert found["dual_accuracy"] == 0.5 and found["dual_accuracy_at_threshold"] == 0.0
 
 
-def test_without_dev_items_the_fixed_threshold_serves():
-    # At 0.5: p1 and p3 are handled right, p2's answer is wrong.
-    found = pairs_group(answered([(*row[:4], "", *row[5:]) for row in ROWS]), Options(threshold=0.5))
-    assert (found["threshold"], found["threshold_from"]) == (0.5, "option")
-    assert found["dual_accuracy_at_threshold"] == pytest.approx(2 / 3)
+@pytest.mark.parametrize(("threshold", "source", "right"), [(0.5, "default", 2 / 3), (0.85, "option", 1 / 3)])
+def test_without_dev_items_the_fixed_threshold_serves(threshold, source, right):
+    # At 0.5: p1 and p3 are handled right, p2's answer is wrong. At 0.85 p1 alone is.
+    rows = [(*row[:4], "", *row[5:]) for row in times(7)]
+    found = pairs_group(answered(rows), Options(threshold=threshold))
+    assert (found["threshold"], found["threshold_from"]) == (threshold, source)
+    assert found["dual_accuracy_at_threshold"] == pytest.approx(right)
+
+
+def test_fewer_than_twenty_pairs_have_no_score():
+    rows = [(*row[:4], "", *row[5:]) for row in times(10)]
+    pairs = [row for row in rows if not row[0].startswith("a1")]  # 30 UQs, of which 20 have their AQ
+    assert pairs_group(answered(pairs), Options())["dual_accuracy"] == 0.5
+    found = pairs_group(answered([row for row in pairs if row[0] != "a3.0"]), Options())
+    assert found.keys() == {"pairs", "absent"} and found["pairs"] == 19 and "(19)" in found["absent"]
 
 
 def test_a_benchmark_that_names_no_pairs_has_no_dual_accuracy():

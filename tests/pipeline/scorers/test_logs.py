@@ -233,7 +233,7 @@ def test_a_question_asked_once_for_several_items_answers_all_of_them():
 
 def test_an_item_that_stands_in_a_log_twice_is_refused(tmp_path):
     rows = [{"doc_id": i, "item_id": "a", "filtered_resps": text} for i, text in enumerate(("red", "blue"))]
-    assert "row 2: id a stands there twice" in read_predictions(write(tmp_path / "log.json", rows)).faults
+    assert "row 2: id 'a' stands there twice" in read_predictions(write(tmp_path / "log.json", rows)).faults
 
 
 @pytest.mark.parametrize("form", ["batch.jsonl", "vlm.json", "vlm.tsv", "lmms.jsonl", "inspect.json"])
@@ -253,7 +253,7 @@ def test_an_item_twice_in_any_log_is_one_message(release, tmp_path, capsys, form
         lines = source.read_text().splitlines()
         path.write_text("\n".join([*lines, lines[0]]))
     message = refused(capsys, release, path, "--free-text")
-    assert message.startswith("error: cannot score") and "id a1 stands there twice" in message
+    assert message.startswith("error: cannot score") and "id 'a1' stands there twice" in message
 
 
 def test_a_log_without_confidences_says_that_free_text_is_wanted(release, tmp_path, capsys):

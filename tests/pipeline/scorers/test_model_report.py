@@ -10,6 +10,8 @@ from pipeline.scorers.validation import InputError
 from pipeline.scorers.version import VERSION
 from tests.pipeline.scorers.conftest import ROWS, model, predictions, refused, run, scored, write
 
+pytestmark = pytest.mark.usefixtures("few_pairs_are_enough")  # the release here has three
+
 
 def test_a_release_is_scored_subset_by_subset_and_on_average(release, tmp_path):
     found = scored(
@@ -29,6 +31,7 @@ def test_a_release_is_scored_subset_by_subset_and_on_average(release, tmp_path):
         "pictures": 3,
         "missing": 0,
         "left_out": 0,
+        "left_out_for_others": 0,
         "dev": 0,
         "says_uq": 0,
     }
@@ -72,6 +75,26 @@ def test_models_are_compared_in_pairs(release, tmp_path, capsys):
     rows = report["differences"][0]["scores"]["clip-easy"]
     assert all(row["difference"] == 0 and row.get("interval", [0, 0]) == [0, 0] for row in rows.values())
     assert "interval" in rows["auaf"] and "interval" in rows["dual_accuracy"]
+
+
+def test_which_file_has_how_many_items_is_told_and_the_complete_one_is_not_blamed(release, tmp_path, capsys):
+    full = write(tmp_path / "full.json", predictions())
+    small = write(tmp_path / "small.json", predictions()[:4])  # of 6 items
+    found = scored(tmp_path, release, full, small, "--missing", "drop", "--bootstrap", 0, "--part", "all")
+    assert found["compared"] == {"items": 4, "of": 6, "predicted": {"full": 6, "small": 4}}
+    of_full, of_small = (report["subsets"]["clip-easy"]["counts"] for report in found["models"])
+    assert (of_full["left_out"], of_full["left_out_for_others"]) == (2, 2)
+    assert (of_small["left_out"], of_small["left_out_for_others"]) == (2, 0)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "4 of 6 items" in shown and "full has all" in shown and "small has 4" in shown
+    run(release, full, small, "--missing", "drop", "--bootstrap", "0", "--part", "all", "--full")
+    shown = capsys.readouterr().out
+    assert "full has all, small has 4" in shown
+    assert not [
+        line for line in shown.splitlines() if line.startswith("full on") and "without a prediction" in line
+    ]
+    again = write(tmp_path / "again.json", predictions())
+    assert "compared" not in scored(tmp_path, release, full, again, "--missing", "drop", "--bootstrap", 0)
 
 
 def test_models_are_compared_on_the_items_that_all_have_answered(release, tmp_path):

@@ -11,7 +11,7 @@ from tests.pipeline.scorers.conftest import predictions, run, write
 SUBSETS = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
 
 
-def benchmark(subsets=SUBSETS, items=40):
+def benchmark(subsets=SUBSETS, items=80):
     """Subsets of pairs of an AQ and a UQ, half of each on dev."""
     found = {
         subset: Items.of(
@@ -69,11 +69,11 @@ def test_one_model_fits_on_a_screen_with_all_that_matters():
         f"{100 * high:.1f}]",
     ]
     assert [line.split()[0] for line in lines[5:9]] == list(SUBSETS)
-    # Of 40 items each subset has 20 on dev, 20 on test: 10 AQs and 10 UQs of 10 pictures.
+    # Of 80 items each subset has 40 on dev, 40 on test: 20 pairs of 20 pictures.
     pairs = model.subsets["pt-hard"]["pairs"]
-    assert lines[14].startswith("pt-hard     10   10        10 ")
-    assert f"]             {100 * pairs['dual_accuracy_at_threshold']:.2f}  " in lines[14]
-    assert lines[14].endswith(f"{pairs['threshold']:g}  20 dev items")
+    assert lines[14].split()[:5] == ["pt-hard", "20", "20", "20", "20"]
+    assert f"{100 * pairs['dual_accuracy_at_threshold']:.2f}" in lines[14].split()
+    assert lines[14].endswith(f"{pairs['threshold']:g}  dev (40)")
     assert lines[-1].startswith("more: --full") and "vqa" in lines[0] and "50 times" in lines[1]
 
 
@@ -167,7 +167,7 @@ def test_parity_has_no_intervals_that_could_hold_together():
 
 def test_a_plain_file_says_why_dual_accuracy_is_not_there():
     of = benchmark(("x",))
-    of = of._replace(subsets={"x": of.subsets["x"].with_columns(pair=[""] * 40, part=[""] * 40)})
+    of = of._replace(subsets={"x": of.subsets["x"].with_columns(pair=[""] * 80, part=[""] * 80)})
     _, text = screen([("m",)], of)
     assert "dual accuracy: the benchmark does not say which AQ and UQ belong together" in text
     assert "mean" not in text
@@ -175,11 +175,20 @@ def test_a_plain_file_says_why_dual_accuracy_is_not_there():
 
 def test_a_subset_without_pairs_has_a_dash_beside_one_with_them():
     of = benchmark(("x", "y"))
-    of.subsets["y"] = of.subsets["y"].with_columns(pair=[""] * 40)
+    of.subsets["y"] = of.subsets["y"].with_columns(pair=[""] * 80)
     _, text = screen([("m",)], of)
-    (row,) = [line for line in text.splitlines() if line.startswith("y   10   10")]
-    assert row.split() == ["y", "10", "10", "10", *"----"]
-    assert text.count("dual accuracy: the benchmark does not say") == 1
+    (row,) = [line for line in text.splitlines() if line.startswith("y   20   20")]
+    assert row.split() == ["y", "20", "20", "20", *"-----"]
+    assert text.count("no dual accuracy of y: the benchmark does not say") == 1
+
+
+def test_too_few_pairs_are_counted_and_have_no_score():
+    of = benchmark(("x", "y"))  # of 40 pairs 20 are on test
+    of.subsets["x"] = of.subsets["x"].at(np.arange(80) != 3)  # the UQ of a pair of test
+    _, text = screen([("m",)], of)
+    (row,) = [line for line in text.splitlines() if line.startswith("x   20   19")]
+    assert row.split() == ["x", "20", "19", "20", "19", *"----"]
+    assert "no dual accuracy of x: too few pairs (19)" in text
 
 
 def test_a_benchmark_of_answers_shows_scores_of_answers(tmp_path, capsys):

@@ -6,6 +6,7 @@ import pytest
 from pipeline.scorers.answered import FILES, Options
 from pipeline.scorers.options import OPTIONS, WANTED, options_of, parser
 from pipeline.scorers.validation import InputError
+from tests.pipeline.scorers.conftest import predictions, refused, run, write
 
 EVERY = [option for group in OPTIONS.values() for option in group]
 
@@ -56,7 +57,7 @@ def test_what_is_not_given_is_as_the_options_have_it():
         ({"by": "weather"}, "--by: no weather; there are category, difficulty, edit"),
         ({"by": ","}, "--by: no name given; there are category, difficulty, edit"),
         ({"scores": ""}, "--scores: no name given; there are abstention"),
-        ({"costs": [math.inf]}, "--costs is (inf,), wanted numbers of 0 or more"),
+        ({"costs": [math.inf]}, "--costs is (inf,), wanted numbers from 0 to 1,000,000"),
     ],
 )
 def test_what_cannot_be_is_refused(words, expected):
@@ -79,3 +80,46 @@ def test_what_a_message_offers_is_taken_and_nothing_else(name, values):
     wanted, fits = WANTED[name]
     assert wanted == " or ".join((", ".join(values[:-1]), values[-1]))
     assert all(fits(value) for value in values) and not any(fits(value.upper()) for value in values)
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        ("--bootstrap 0 --seed 3", "--seed"),
+        ("--mode parity --match squad", "--match"),
+        ("--mode parity --part dev", "--part"),
+        ("--mode parity --bootstrap 50", "--bootstrap"),
+        ("--risks 0.3", "--risks"),
+        ("--costs 5 --scores pairs", "--costs"),
+        ("--threshold 0.3 --part test", "--threshold"),
+        ("--threshold 0.3 --part all --scores realistic", "--threshold"),
+        ("--extra all-questions=FILE", "--extra all-questions"),
+    ],
+)
+def test_an_option_without_effect_is_refused_by_name(release, tmp_path, capsys, words, option):
+    model = write(tmp_path / "m.json", predictions())
+    (tmp_path / "q.json").write_text("{}")
+    told = refused(capsys, release, model, *words.replace("FILE", str(tmp_path / "q.json")).split())
+    assert f"{option} has no effect: " in told and len(told.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--costs 5 --full",
+        "--risks 0.3 --json s.json",
+        "--threshold 0.3 --part all",
+        "--threshold 0.3 --part dev",
+        "--mode parity",
+    ],
+)
+def test_an_option_with_an_effect_is_taken(release, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    bootstrap = [] if "parity" in words else ["--bootstrap", "0"]
+    run(release, write(tmp_path / "m.json", predictions()), *words.split(), *bootstrap)
+
+
+def test_a_benchmark_without_parts_has_none_to_choose(release, tmp_path, capsys):
+    model = write(tmp_path / "m.json", predictions())
+    told = refused(capsys, release / "rgqa/pt-hard.json", model, "--part", "test")
+    assert "--part has no effect" in told

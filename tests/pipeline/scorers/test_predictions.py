@@ -49,7 +49,7 @@ def test_every_faulty_row_is_listed(tmp_path):
         "row 4 (u2): the answer is 3, wanted a string",
         "row 5 (a3): confidence is True, wanted a number",
         "row 7: has prediction",
-        "row 6: id a3 stands there twice",
+        "row 6: id 'a3' stands there twice",
     ]
 
 
@@ -146,7 +146,6 @@ def test_a_number_that_no_float_holds_is_refused(tmp_path):
             ".xls is not read; wanted .json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval",
         ),
         ("m.pkl", b"\x80\x04", ".pkl is not read, since opening a pickle runs whatever code is in it"),
-        ("m.csv", b"id,prediction\na," + b"x" * 140_000, "not a table (row 2: field larger than field limit"),
         ("m.json", b"[" * 200_000, "nested too deep"),
         ("m.json", '[{"id": "a", "prediction": "caf\xe9"}]'.encode("latin-1"), "not UTF-8 text"),
         ("m.csv", "id,prediction\na,caf\xe9".encode("latin-1"), "not UTF-8 text"),
@@ -171,7 +170,7 @@ def test_rows_are_told_by_number_however_many_stand_before_them(tmp_path):
     ]
     assert read_predictions(write(tmp_path / "m.json", faulty)).faults[1:] == (
         "row 2002 (x): confidence is '1', wanted a number",
-        "row 2001: id 3 stands there twice",
+        "row 2001: id '3' stands there twice",
     )
 
 
@@ -188,7 +187,7 @@ def test_rows_may_name_their_columns_differently(tmp_path):
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        ({"id": 3, "answer": "red", "confidence": 1}, "row 2001: id 3 stands there twice"),
+        ({"id": 3, "answer": "red", "confidence": 1}, "row 2001: id '3' stands there twice"),
         (
             {"id": "x", "answer": "red", "confidence": math.nan},
             "row 2001 (x): confidence is nan, wanted a finite number",

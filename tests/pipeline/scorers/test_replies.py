@@ -148,7 +148,8 @@ def test_an_empty_reply_abstains_in_every_reader(tmp_path, form):
     assert (
         found.answers == {"a1": ""} and found.reading.declined == {"a1": "empty"} and not found.reading.failed
     )
-    assert read_form(tmp_path, form, "<think>x</think>").reading.declined == {"a1": "empty"}
+    for reply in ("<think>x</think>", " \n", "\ufeff\u200b", "</s>"):
+        assert read_form(tmp_path, form, reply).reading.declined == {"a1": "empty"}
 
 
 @pytest.mark.parametrize("text", ["", None, "The answer is"])
@@ -278,6 +279,7 @@ LINES = [json.dumps(row) for row in predictions()]
     ("name", "text"),
     [
         ("m.json", "\n".join(LINES)),
+        ("m.csv", "item_id|prediction\n" + "".join(f"{row[0]}|{row[-2]}\n" for row in ROWS)),
         ("m.json", "\ufeff" + "\r\n".join(LINES) + "\r\n"),
         ("m", "\n\n".join(LINES)),
         ("m.json", "\n".join(json.dumps(row, indent=2) for row in predictions())),
@@ -293,6 +295,11 @@ LINES = [json.dumps(row) for row in predictions()]
 def test_json_is_known_by_what_it_is_not_by_its_suffix(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     assert read_predictions(tmp_path / name).answers == {row[0]: row[-2] for row in ROWS}
+
+
+def test_json_lines_of_one_line_are_read(tmp_path):
+    (tmp_path / "m.json").write_text(LINES[0])
+    assert read_predictions(tmp_path / "m.json").answers == {"a1": "red"}
 
 
 def test_a_line_that_is_cut_off_is_named_whatever_the_suffix(tmp_path):

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from pipeline.scorers.tables import DELIMITERS, rows_of
+from pipeline.core.table_cells import DELIMITERS
+from pipeline.scorers.tables import rows_of
 from pipeline.scorers.validation import InputError
 
 ROWS = [{"id": "a", "prediction": "red, or so"}, {"id": "b", "prediction": 'a "sign"'}]

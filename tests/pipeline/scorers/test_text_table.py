@@ -15,6 +15,7 @@ def report(groups, **more):
         "pictures": 1,
         "missing": 0,
         "left_out": 0,
+        "left_out_for_others": 0,
         "dev": 0,
         "says_uq": 0,
     }

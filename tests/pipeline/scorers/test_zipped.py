@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.scorers import zipped
+from pipeline.core import table_cells
 from pipeline.scorers.tables import rows_of
 from pipeline.scorers.validation import InputError
 from pipeline.scorers.zipped import eval_samples
@@ -91,11 +91,11 @@ def test_a_log_that_is_cut_off_changed_or_none_is_refused():
 def test_what_unpacks_to_more_than_any_log_holds_is_refused_unread(monkeypatch):
     bomb = packed({MEMBER: " " * 10_000_000})
     assert len(bomb) < 20_000
-    monkeypatch.setattr(zipped, "MEMBER_BYTES", 1_000_000)
+    monkeypatch.setattr(table_cells, "MEMBER_BYTES", 1_000_000)
     assert "would unpack to 10,000,000 bytes" in refusal(bomb)
     assert "would unpack to 10,000,000 bytes" in refusal(bomb, "m.xlsx")
-    monkeypatch.setattr(zipped, "MEMBER_BYTES", 1 << 28)
-    monkeypatch.setattr(zipped, "ALL_BYTES", 1_000_000)
+    monkeypatch.setattr(table_cells, "MEMBER_BYTES", 1 << 28)
+    monkeypatch.setattr(table_cells, "ALL_BYTES", 1_000_000)
     assert "would unpack to 10,000,000 bytes" in refusal(bomb)
 
 

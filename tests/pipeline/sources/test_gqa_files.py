@@ -174,11 +174,11 @@ def test_a_relation_to_no_object_of_the_scene_goes_and_is_counted_and_the_others
         tmp_path,
         sceneGraphs__val_sceneGraphs={"1": SCENE | {"objects": {"681267": two, "681262": spot}}, "2": SCENE},
     )
-    dangling = Counter()
-    found = gqa_files.scenes(tmp_path / "sceneGraphs", ("val",), Problems("x"), dangling=dangling)
+    left_out = Counter()
+    found = gqa_files.scenes(tmp_path / "sceneGraphs", ("val",), Problems("x"), left_out=left_out)
     (first, _), (second, _) = (scene.objects for scene in found)
     assert first == second
-    assert dangling == {"val": 1}
+    assert left_out["val", "relations left out"] == 1
 
 
 def test_the_truth_is_marked_complete(tmp_path):

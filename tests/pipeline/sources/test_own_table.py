@@ -81,7 +81,7 @@ def test_jsonl_does_the_same(tmp_path):
         (
             "questions.csv",
             f"{HEAD}\n1,a,Où?,x\n".encode("latin-1"),
-            "questions.csv: not UTF-8 ('utf-8' codec can't decode byte 0xf9 in position 41: invalid start byte); save the table as UTF-8",
+            "questions.csv: not UTF-8 text (invalid start byte at byte 41); save it as UTF-8",
         ),
         (
             "questions.jsonl",
@@ -184,7 +184,7 @@ def test_a_workbook_of_two_filled_sheets_is_refused(tmp_path):
     problems = Problems("x")
     assert list(own_table.questions(tmp_path, ("val", "test"), problems, "test")) == []
     assert problems.lines == [
-        "questions.xlsx: cannot be read: expected one sheet with questions, there are 2"
+        "questions.xlsx: several sheets are filled (one, two); keep the one with the table"
     ]
 
 
@@ -196,17 +196,17 @@ def test_a_workbook_of_two_filled_sheets_is_refused(tmp_path):
 def test_what_is_no_table_is_told_by_name(tmp_path, ending, content):
     rows, problems = read(tmp_path, content, f"questions.{ending}")
     assert rows == []
-    assert len(problems) == 1 and problems[0].startswith(f"questions.{ending}: cannot be read: ")
+    assert len(problems) == 1 and problems[0].startswith(f"questions.{ending}: ")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f'{HEAD}\n1,a,"What"ever,x\n', "questions.csv: cannot be read: row 2: ',' expected after '\"'"),
-        (f'{HEAD}\n1,a,"What,x\n', "questions.csv: cannot be read: row 2: unexpected end of data"),
+        (f'{HEAD}\n1,a,"What"ever,x\n', "questions.csv: not a table (row 2: ',' expected after '\"')"),
+        (f'{HEAD}\n1,a,"What,x\n', "questions.csv: not a table (row 2: unexpected end of data)"),
         (
             f"{HEAD},answer\n1,a,What?,x,y\n",
-            "questions.csv: cannot be read: the header names answer more than once",
+            "questions.csv: the header names answer more than once",
         ),
     ],
 )
@@ -226,3 +226,19 @@ def test_every_row_of_a_csv_with_cells_too_many_is_told_and_the_others_are_read(
     fault = "Object contains unknown field `(beyond the header)`"
     assert problems == [f"questions.csv, row 2: {fault}", f"questions.csv, row 4: {fault}"]
     assert [row.question_id for row in rows] == ["2"]
+
+
+def test_excels_separator_line_and_other_names_of_columns_are_known(tmp_path):
+    text = "sep=;\r\nID;Image ID;Question;Answer\r\n007;dog.png;What?;a dog\r\n"
+    (row,), problems = read(tmp_path, text)
+    assert problems == []
+    assert (row.question_id, row.picture_id, row.text, row.answer) == ("007", "dog", "What?", "a dog")
+    utf_16 = text.replace("sep=;\r\n", "").replace(";", "\t").encode("utf-16")
+    assert [row.question_id for row in read(tmp_path, utf_16)[0]] == ["007"]
+
+
+@pytest.mark.parametrize("cell", [True, pd.Timestamp("2024-03-01"), "=1+1"])
+def test_what_a_spreadsheet_made_of_an_answer_is_refused(tmp_path, cell):
+    rows, problems = read_table(tmp_path, "xlsx", [ROWS[0] | {"answer": cell}, ROWS[1]])
+    assert [row.question_id for row in rows] == ["1.0"]
+    assert len(problems) == 1 and problems[0].startswith("questions.xlsx, row 2: answer is ")

@@ -30,7 +30,7 @@ def damaged(kind: str, path):
     ("kind", "ending", "message"),
     [
         ("empty", "jpg", "the file is empty"),
-        ("text", "jpg", "not a JPEG, PNG, WebP, GIF or BMP picture; browsers show no other"),
+        ("text", "jpg", "not a JPEG, PNG, WebP, GIF, BMP or AVIF image, but a web page"),
         ("cut", "jpg", "damaged: image file is truncated"),
         ("cut", "png", "damaged: image file is truncated"),
         ("garbled", "png", "damaged: "),

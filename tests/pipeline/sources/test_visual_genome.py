@@ -184,3 +184,31 @@ def test_a_picture_without_width_and_attributes_that_are_none_are_refused(tmp_pa
         read(tmp_path, pictures=[PICTURE | {"width": 0}])
     with pytest.raises(UserError, match=r"a\.json: empty, cut off, or not a list of attributes"):
         read(tmp_path, attributes=[1])
+
+
+def test_different_rows_of_one_image_are_told(tmp_path):
+    rows = [{"image_id": 2407890, "attributes": []}, {"image_id": 2407890, "attributes": [{"object_id": 1}]}]
+    _, problems, _ = read(tmp_path, pictures=[PICTURE, PICTURE | {"width": 7}], attributes=rows)
+    assert [problem.split(":")[0] for problem in problems] == [
+        "p.json, picture 2407890",
+        "a.json, picture 2407890",
+    ]
+    _, problems, _ = read(tmp_path, pictures=[PICTURE, PICTURE])
+    assert problems == []
+
+
+def test_a_key_that_is_there_twice_is_told(tmp_path):
+    graphs, pictures = files(tmp_path)
+    graphs.write_text(graphs.read_text().replace('"x": 0', '"x": 0, "x": 5', 1))
+    problems = Problems("x")
+    list(visual_genome.scenes(graphs, pictures, problems, Counter()))
+    assert problems.lines == ["g.json, graph 0: the key x occurs more than once"]
+
+
+@pytest.mark.parametrize(
+    ("box", "told", "boxes"), [({"w": -4}, 1, 0), ({"x": -9}, 0, 1), ({"h": 0}, 0, 1), ({"x": 5000}, 0, 1)]
+)
+def test_boxes_are_checked_as_in_gqas_files(tmp_path, box, told, boxes):
+    tree, walk = GRAPH["objects"]
+    _, problems, left_out = read(tmp_path, graphs=[GRAPH | {"objects": [tree | box, walk]}])
+    assert (len(problems), left_out["boxes clipped to their image"]) == (told, boxes)

@@ -131,8 +131,8 @@ def test_candidates_verified_in_an_earlier_round_serve_as_filters(screened):
         )
         for i, row in enumerate(rows[:80])
     ]
-    Path("data/tiny/annotations").mkdir()
-    write_jsonl("data/tiny/annotations/known.jsonl", known)
+    Path("data/tiny/rounds").mkdir()
+    write_jsonl("data/tiny/rounds/1.jsonl", known)
     expected = {
         row.candidate.candidate_id: "valid" if row.status == "answerable" else "invalid" for row in known
     }

@@ -17,14 +17,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 from pipeline.core import files
 from pipeline.core.errors import run
+from pipeline.core.stage_graph import read_stages
 from pipeline.encoders import clip
 from tests.closure import ROOT
 
-STAGES = list(yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"])
+STAGES = list(read_stages(root=ROOT))
 OLD = b"what an earlier run wrote"
 
 

@@ -6,7 +6,8 @@ from PIL import Image
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, read_jsonl
-from pipeline.core.records import Picture, Question, Scene
+from pipeline.core.records import Picture, Question, Scene, UnusedQuestion
+from pipeline.sources.ingesting import NO_ANSWER
 from pipeline.stages import ingest
 
 TESTDEV = "data/tiny/source/questions1.2/testdev_balanced_questions.json"
@@ -115,7 +116,6 @@ def cut_picture():
     [
         (first("question", "  "), "question 00100101: the question is empty"),
         (first("answer", ""), "question 00100101: it has no answer"),
-        (first("answer", "UQ"), "question 00100101: its answer is 'UQ', which in a release says"),
         (
             first("imageId", "../../truth/n1"),
             (
@@ -189,6 +189,57 @@ def test_relations_to_nothing_are_left_out_and_counted(tiny):
         for thing in scene.objects
         for to in thing.relations
     )
+
+
+@pytest.mark.parametrize("answer", ["UQ", "uq.", "Unanswerable", "unsuitable", "N/A", " n/a! ", "ＵＱ"])
+def test_a_question_whose_answer_says_that_there_is_none_is_left_out_and_counted(tiny, capsys, answer):
+    ingest.main()
+    before = read_json(OUT / "ingest.json")["counts"]["testdev"]["questions"]
+    first("answer", answer)()
+    ingest.main()
+    counts = read_json(OUT / "ingest.json")["counts"]["testdev"]
+    assert (counts["questions"], counts[f"questions left out: {NO_ANSWER}"]) == (before - 1, 1)
+    (row,) = read_jsonl(OUT / "left_out.jsonl", UnusedQuestion)
+    assert (row.question_id, row.answer, row.reason) == ("00100101", answer, NO_ANSWER)
+    assert "00100101" in capsys.readouterr().err
+    assert "00100101" not in {row.question_id for row in read_jsonl(OUT / "questions.jsonl", Question)}
+
+
+def set_graph(change_of):
+    """Change the scene graph of 2400002, whose object 83 has a box."""
+    change("data/tiny/source/sceneGraphs/val_sceneGraphs.json", lambda graphs: change_of(graphs["2400002"]))
+
+
+@pytest.mark.parametrize("values", [{"width": 0}, {"height": -3}, {"width": 10**9}])
+def test_an_image_without_a_size_is_refused(tiny, values):
+    set_graph(lambda graph: graph.update(values))
+    (problem,) = problems_of_ingest()
+    assert "picture 2400002" in problem and next(iter(values)) in problem
+
+
+@pytest.mark.parametrize("values", [{"w": -1}, {"h": -5}])
+def test_a_box_of_a_negative_size_is_refused(tiny, values):
+    set_graph(lambda graph: graph["objects"]["83"].update(values))
+    (problem,) = problems_of_ingest()
+    assert "2400002" in problem and "object 83" in problem and next(iter(values)) in problem
+
+
+@pytest.mark.parametrize(
+    ("box", "expected"),
+    [  # the image is 448 x 336
+        ((-10, 5, 20, 20), (0, 5, 10, 20)),
+        ((440, 330, 50, 50), (440, 330, 8, 6)),
+        ((5, 5, 0, 0), (5, 5, 1, 1)),
+        ((9000, 9000, 10, 10), (447, 335, 1, 1)),
+    ],
+)
+def test_a_box_is_clipped_to_its_image_and_counted(tiny, box, expected):
+    set_graph(lambda graph: graph["objects"]["83"].update(dict(zip("xywh", box, strict=True))))
+    ingest.main()
+    assert read_json(OUT / "ingest.json")["counts"]["val"]["boxes clipped"] == 1
+    scenes = {row.picture_id: row for row in read_jsonl(OUT / "scenes.jsonl", Scene)}
+    (thing,) = (thing for thing in scenes["2400002"].objects if thing.object_id == "83")
+    assert (thing.x, thing.y, thing.w, thing.h) == expected
 
 
 def test_own_pictures_and_questions_come_in_from_a_table(tiny, set_params):

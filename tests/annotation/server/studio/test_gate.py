@@ -340,6 +340,12 @@ def test_nothing_but_pictures_has_an_address_not_even_for_the_administrator(
     )
 
 
+def test_a_picture_has_the_media_type_of_its_content(studio: Studio) -> None:
+    address = f"{studio.url}/data/local-files/"
+    answer = studio.admin().get(address, params={"d": "tiny/source/images/dot.pjpeg"}, timeout=60)
+    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "image/png")
+
+
 def test_who_logs_in_or_opens_the_first_page_lands_on_the_desk(studio: Studio) -> None:
     for path in ("/", "/projects/"):
         answer = studio.login("amy").get(studio.url + path, timeout=60, allow_redirects=False)

@@ -58,7 +58,12 @@ def pictured(release):
 def answer(pictured, tmp_path):
     """Run a task over the release: `answer(lambda messages, config: ModelOutput, recipe=...)` gives inspect_ai's log."""
 
-    def run(say, **options):
+    def run(say, single=False, **options):
+        if single:  # one question alone, of no pair
+            lines = [json.loads(line) for line in (pictured / "provenance.jsonl").read_text().splitlines()]
+            rows = [{"item": line["item"] | {"pair_id": None}} for line in lines]
+            (pictured / "provenance.jsonl").write_text("\n".join(map(json.dumps, rows)))
+            options["limit"] = 1
         model = get_model(
             "mockllm/model", custom_outputs=lambda messages, tools, choice, config: say(messages, config)
         )

@@ -3,11 +3,14 @@
 import base64
 import hashlib
 import json
+import socket
+import struct
 import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
 
 from pipeline.scorers.running.probe import QUESTION, square
 
@@ -27,11 +30,15 @@ class SmallServer(ThreadingHTTPServer):
     words, mutter = "out of order", ""  # of an error; after each answer
     greedy = True  # several replies at temperature 0
     several = True  # several replies at all
+    # Of the requests in `failing`, and from `dead_after` on, instead of `status`: a method of Handler.
+    fault = ""
+    spoilt = MappingProxyType({})  # replaces parts of the choice in every reply beside the probe's
+    spoilt_probe = MappingProxyType({})  # the same of the probe's replies
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.asked, self.requests, self.lock = Counter(), 0, threading.Lock()
-        self.busy, self.most_busy = 0, 0
+        self.busy, self.most_busy, self.over = 0, 0, threading.Event()
 
     @property
     def url(self):
@@ -64,6 +71,8 @@ class SmallServer(ThreadingHTTPServer):
             {"index": i, "finish_reason": "stop", "message": message, "logprobs": logprobs}
             for i in range(count)
         ]
+        for choice in choices:
+            choice |= self.spoilt_probe if text == QUESTION else self.spoilt
         usage = {"prompt_tokens": 1000, "completion_tokens": 10, "total_tokens": 1010}
         return {"id": f"c{number}", "object": "chat.completion", "created": 1, "model": request["model"], "choices": choices, "usage": usage}  # fmt: skip
 
@@ -88,6 +97,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send(400, {"error": {"message": "n must be 1 when using greedy sampling"}})
         elif not server.several and request.get("n", 1) > 1:
             self.send(400, {"error": {"message": "n must be 1"}})
+        elif (number in server.failing or number >= server.dead_after) and server.fault:
+            getattr(self, server.fault)()
         elif number in server.failing or number >= server.dead_after:
             self.send(server.status, {"error": {"message": server.words}}, server.retry_after)
         else:
@@ -95,12 +106,68 @@ class Handler(BaseHTTPRequestHandler):
         with server.lock:
             server.busy -= 1
 
+    def do_GET(self):
+        self.send(404, {"error": {"message": "nothing here"}})
+
     def send(self, status, body, retry_after=""):
         data = json.dumps(body).encode()
         self.send_response(status)
         if retry_after:
             self.send_header("Retry-After", retry_after)
         self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def reset(self):
+        """Close the connection by TCP's RST."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+        self.close_connection = True
+
+    def hang(self):
+        """Send nothing until the test is over."""
+        self.server.over.wait()
+
+    def half(self):
+        """Close the connection in the middle of the body."""
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+        self.wfile.write(b'{"id": "c1", "choi')
+        self.wfile.flush()
+        self.connection.shutdown(socket.SHUT_RDWR)
+        self.close_connection = True
+
+    def web_page(self):
+        """Send a page for people, as a proxy or a wrong port does."""
+        self.raw(b"<html><body><h1>Welcome to nginx!</h1></body></html>", "text/html")
+
+    def half_json(self):
+        """Send JSON that breaks off."""
+        self.raw(b'{"id": "c1", "choi', "application/json")
+
+    def other_json(self):
+        """Send JSON that is no completion."""
+        self.raw(b'["pong"]', "application/json")
+
+    def no_choices(self):
+        self.raw(
+            b'{"id": "c1", "object": "chat.completion", "model": "net", "choices": []}', "application/json"
+        )
+
+    def null_choices(self):
+        self.raw(
+            b'{"id": "c1", "object": "chat.completion", "model": "net", "choices": null}', "application/json"
+        )
+
+    def error_in_200(self):
+        self.raw(b'{"error": {"message": "out of memory", "code": 500}}', "application/json")
+
+    def raw(self, data, kind):
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
@@ -119,6 +186,7 @@ def small_server(**how):
     try:
         yield server
     finally:
+        server.over.set()
         server.shutdown()
         server.server_close()
         thread.join()
@@ -149,7 +217,7 @@ def make_release(folder, count=60):
         json.dumps({"item": item | {"subset": name}}) for name in ("clip-easy", "pt-hard") for item in items
     ]
     (release / "provenance.jsonl").write_text("\n".join(lines))
-    (release / "params.json").write_text(json.dumps({"version": "1.0.0"}))
+    (release / "params.json").write_text(json.dumps({"version": "1.0.0", "dataset": "toy"}))
     sums = [
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  rgqa/{path.name}\n"
         for path in (release / "rgqa").iterdir()

@@ -1,3 +1,4 @@
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -33,8 +34,34 @@ MODEL = SimpleNamespace(api=SimpleNamespace(base_url="http://127.0.0.1:9/v1", ap
         (TriesError(ServerError("bad token", 401)), "refuses the key (bad token)"),
     ],
 )
-def test_what_to_do_is_said(error, words):
+def test_what_to_do_is_said(error, words, monkeypatch):
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
     assert words in no_reply(MODEL, error)
+
+
+@pytest.mark.parametrize(
+    ("variables", "named"),
+    [
+        ({}, None),
+        ({"HTTP_PROXY": "http://proxy.example.org:3128"}, "proxy.example.org:3128 that HTTP_PROXY"),
+        ({"http_proxy": "http://me:secret@proxy.example.org"}, "proxy.example.org that http_proxy"),
+        ({"ALL_PROXY": "socks5://proxy.example.org:1080"}, "proxy.example.org:1080 that ALL_PROXY"),
+        ({"HTTPS_PROXY": "http://proxy.example.org:3128"}, None),  # the address is one of http
+        ({"HTTP_PROXY": "http://proxy.example.org", "NO_PROXY": "localhost,127.0.0.1"}, None),
+    ],
+)
+@pytest.mark.parametrize("status", [None, 403, 404, 503])
+def test_a_proxy_on_the_way_is_named_without_its_password(monkeypatch, variables, named, status):
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    told = no_reply(MODEL, ServerError("refused", status))
+    assert (f"proxy {named}" in told and "NO_PROXY=127.0.0.1" in told) if named else "proxy" not in told
+    assert "secret" not in told
 
 
 def test_the_last_try_is_the_cause():

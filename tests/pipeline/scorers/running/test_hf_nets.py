@@ -1,11 +1,9 @@
 """What the models of transformers share: names of answers, hashes, pictures."""
 
 import hashlib
-from io import BytesIO
 from types import SimpleNamespace
 
 import pytest
-from PIL import Image
 
 from pipeline.scorers.validation import InputError
 
@@ -16,12 +14,11 @@ from pipeline.scorers.running.hf_nets import (  # noqa: E402
     NetSettings,
     answers_of,
     file_hash,
-    opened,
     weights_hash,
     weights_named,
     why_not_loaded,
 )
-from tests.pipeline.scorers.running.tiny_models import picture, tiny_vilt  # noqa: E402
+from tests.pipeline.scorers.running.tiny_models import tiny_vilt  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -69,22 +66,6 @@ def test_a_model_of_the_hub_is_known_by_the_commit_that_was_loaded(tmp_path, mon
     assert [weights_named("a/b", revision) for revision in asked] == ["a" * 40, "b" * 40, "b" * 40, ""]
     (tmp_path / "w.bin").write_bytes(b"w")
     assert weights_named(str(tmp_path), "old") == weights_hash(tmp_path) != ""
-
-
-def test_pictures_are_opened_in_colour():
-    image = opened(picture(0, (8, 4)))
-    assert (image.mode, image.size) == ("RGB", (8, 4))
-
-
-def test_pictures_are_turned_as_browsers_turn_them_and_only_of_formats_that_they_show():
-    turned, tiff = BytesIO(), BytesIO()
-    exif = Image.Exif()
-    exif[0x0112] = 6  # EXIF's orientation: a quarter turn clockwise when shown
-    Image.new("RGB", (8, 4)).save(turned, "JPEG", exif=exif)
-    assert opened(turned.getvalue()).size == (4, 8)
-    Image.new("RGB", (8, 4)).save(tiff, "TIFF")
-    with pytest.raises(OSError, match="cannot identify"):
-        opened(tiff.getvalue())
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_agreement_asks_several_times_and_answers_with_the_commonest(answer, at_
         assert config.temperature == 0.7
         return said(*replies) if config.num_choices == 5 else said(replies[config.seed - 8])
 
-    run = answer(say, part="dev", recipe="agreement", samples=5, at_once=at_once, seed=7, limit=1)
+    run = answer(say, part="dev", recipe="agreement", samples=5, at_once=at_once, seed=7, single=True)
     (score,) = scores(run).values()
     assert score.value["confidence"] == 2 / 5 and score.answer == "red"  # "red" and "Red." of five
     assert score.metadata["raw"] == replies
@@ -94,13 +94,13 @@ def test_agreement_asks_several_times_and_answers_with_the_commonest(answer, at_
 
 
 def test_a_server_that_gives_one_of_several_is_asked_for_the_others(answer):
-    run = answer(lambda messages, config: said("red"), part="dev", recipe="agreement", samples=4, limit=1)
+    run = answer(lambda messages, config: said("red"), part="dev", recipe="agreement", samples=4, single=True)
     (score,) = scores(run).values()
     assert score.value["confidence"] == 1 and len(score.metadata["raw"]) == 4
 
 
 def test_what_is_cut_off_is_an_error_and_no_answer(answer):
-    run = answer(lambda messages, config: said("red, because", stop="max_tokens"), part="dev", limit=1)
+    run = answer(lambda messages, config: said("red, because", stop="max_tokens"), part="dev", single=True)
     (sample,) = run.samples
     assert confidences(run) == {} and sample.error.message == "truncated: allow more tokens: 'red, because'"
     assert sample.metadata["raw"] == ["red, because"]
@@ -111,7 +111,7 @@ def test_of_several_replies_those_that_were_cut_off_agree_with_none(answer):
         seed = config.seed
         return said(["red", "blue", "red", "green"][seed - 1], stop="max_tokens" if seed == 4 else "stop")
 
-    run = answer(say, part="dev", recipe="agreement", samples=4, at_once=False, limit=1)
+    run = answer(say, part="dev", recipe="agreement", samples=4, at_once=False, single=True)
     (score,) = scores(run).values()
     assert score.value["confidence"] == 2 / 4 and score.answer == "red"  # two of the four that were asked for
     assert sorted(score.metadata["raw"]) == ["blue", "green", "red", "red"]
@@ -120,16 +120,27 @@ def test_of_several_replies_those_that_were_cut_off_agree_with_none(answer):
 def test_of_one_whole_reply_among_many_nobody_is_sure(answer):
     replies = [said("red").choices[0], *said(*["red and"] * 9, stop="max_tokens").choices]
     run = answer(
-        lambda *_: said().model_copy(update={"choices": replies}), part="dev", recipe="agreement", limit=1
+        lambda *_: said().model_copy(update={"choices": replies}), part="dev", recipe="agreement", single=True
     )
     assert list(confidences(run).values()) == [1 / 10]
 
 
 def test_a_thought_whose_beginning_the_server_kept_is_no_part_of_the_answer(answer):
     text = "A bowl? No, it is red.</think>\n\nRed"
-    run = answer(lambda *_: said(text), part="dev", limit=1)
+    run = answer(lambda *_: said(text), part="dev", single=True)
     (score,) = scores(run).values()
     assert (score.answer, score.metadata["raw"]) == ("Red", [text])
+
+
+def test_reasoning_without_an_end_is_truncated_whatever_the_server_calls_it(answer):
+    run = answer(lambda messages, config: said("<think>The cup is", stop="stop"), part="dev")
+    assert confidences(run) == {}
+    assert {sample.error.message.partition(":")[0] for sample in run.samples} == {"truncated"}
+
+
+def test_marks_of_a_chat_template_are_no_part_of_the_answer(answer):
+    run = answer(lambda messages, config: said("<answer>red</answer><|im_end|>"), part="dev")
+    assert {sample.output.completion for sample in run.samples} == {"red"}
 
 
 def test_what_a_filter_stops_is_a_refusal_without_words(answer):
@@ -195,7 +206,7 @@ def test_a_blind_model_sees_no_picture(answer):
 
 
 def test_the_log_keeps_what_was_said_letter_by_letter(answer):
-    run = answer(lambda messages, config: said(" The answer is:\n**Red** "), part="dev", limit=1)
+    run = answer(lambda messages, config: said(" The answer is:\n**Red** "), part="dev", single=True)
     (sample,) = run.samples
     assert (
         sample.output.completion

@@ -2,6 +2,7 @@ import base64
 import io
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
@@ -9,6 +10,7 @@ from PIL import Image
 
 from pipeline.scorers.running.pictures import AT_ONCE, ReleasePictures
 from pipeline.scorers.validation import InputError
+from tests.odd_images import exif, quarters, saved, swapped_profile
 
 from .conftest import png
 
@@ -83,12 +85,12 @@ def test_a_large_picture_is_made_smaller_and_a_small_one_left_alone(tmp_path):
     assert seen(found.data_uri("small"))[1] == png("red", (100, 50))
 
 
-def test_what_shines_through_stays_so(tmp_path):
+def test_what_shines_through_is_laid_on_white(tmp_path):
     written = io.BytesIO()
     Image.new("RGBA", (200, 200), (255, 0, 0, 0)).save(written, "PNG")
     (tmp_path / "n1.png").write_bytes(written.getvalue())
     kind, data = seen(ReleasePictures(tmp_path, ["n1"], folder=tmp_path, pixels=50).data_uri("n1"))
-    assert kind == "png" and Image.open(io.BytesIO(data)).getpixel((5, 5))[3] == 0
+    assert kind == "jpeg" and Image.open(io.BytesIO(data)).getpixel((5, 5)) == (255, 255, 255)
 
 
 def test_missing_pictures_are_said_at_once(tables, tmp_path):
@@ -113,3 +115,25 @@ def test_what_is_not_installed_is_named(tables, monkeypatch, lost, message):
     monkeypatch.setitem(__import__("sys").modules, lost, None)
     with pytest.raises(InputError, match=message):
         ReleasePictures(tables.folder, ["n1"], pixels=9)
+
+
+def test_what_is_sent_is_upright_in_srgb_and_of_its_media_type(tmp_path):
+    (tmp_path / "turned.jpg").write_bytes(
+        saved(quarters(), "JPEG", exif=exif(6), icc_profile=swapped_profile())
+    )
+    (tmp_path / "bitmap.bmp").write_bytes(saved(quarters(), "BMP"))
+    (tmp_path / "odd.jfif").write_bytes(saved(quarters(), "JPEG"))
+    found = ReleasePictures(tmp_path, ["turned", "bitmap", "odd"], folder=tmp_path, pixels=1000)
+    kind, data = seen(found.data_uri("turned"))
+    image = Image.open(io.BytesIO(data))
+    # Orientation 6: the lower left quarter, green (60, 160, 90), comes to the upper left; the profile exchanges red and green.
+    assert (kind, image.size) == ("jpeg", (32, 48))
+    assert np.abs(np.array(image.getpixel((8, 12))) - (160, 60, 90)).max() <= 3
+    assert seen(found.data_uri("bitmap"))[0] == "png"
+    assert seen(found.data_uri("odd")) == ("jpeg", (tmp_path / "odd.jfif").read_bytes())
+
+
+def test_an_image_that_is_refused_is_named(tmp_path):
+    (tmp_path / "n1.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic")
+    with pytest.raises(ValueError, match="n1: .*HEIC"):
+        ReleasePictures(tmp_path, ["n1"], folder=tmp_path).data_uri("n1")

@@ -24,7 +24,8 @@ class StatusError(Exception):
 class FakeModel:
     """Says the colour that it sees; `gives` are what it can: logprobs, top_logprobs, several."""
 
-    def __init__(self, gives=(), sees=True, refuses=None, status=400):
+    def __init__(self, gives=(), sees=True, refuses=None, status=400, needs=1, thinks=False):
+        self.needs, self.thinks = needs, thinks  # tokens of a reply; are its first ones thoughts?
         self.gives, self.sees, self.refuses, self.configs, self.status = gives, sees, refuses, [], status
         self.api = SimpleNamespace(base_url="http://127.0.0.1:9/v1", api_key_vars=["NET_API_KEY"])
 
@@ -42,9 +43,18 @@ class FakeModel:
             2 if "top_logprobs" in self.gives and config.top_logprobs else 1
         )
         tokens = [SimpleNamespace(top_logprobs=tops)] if config.logprobs and "logprobs" in self.gives else []
-        choice = SimpleNamespace(logprobs=SimpleNamespace(content=tokens) if tokens else None)
+        cut = config.max_tokens < self.needs
+        content = [SimpleNamespace(type="reasoning"), SimpleNamespace(type="text")] if self.thinks else said
+        choice = SimpleNamespace(
+            logprobs=SimpleNamespace(content=tokens) if tokens else None,
+            stop_reason="max_tokens" if cut and not self.thinks else "stop",
+            message=SimpleNamespace(content=content, text="" if cut else said),
+        )
         count = (config.num_choices or 1) if "several" in self.gives else 1
-        return SimpleNamespace(choices=[choice] * count, completion=said)
+        usage = SimpleNamespace(output_tokens=min(self.needs, config.max_tokens))
+        return SimpleNamespace(
+            choices=[choice] * count, completion="" if cut else said, usage=usage, error=None
+        )
 
 
 def found(model, recipe, **how):
@@ -68,6 +78,18 @@ def test_the_same_word_for_red_and_blue_is_a_warning_unless_no_picture_is_sent()
     (warning,) = found(FakeModel(sees=False), "refusal").warnings
     assert warning == "net says 'grey' of a red and of a blue square: it may not see pictures"
     assert found(FakeModel(sees=False), "refusal", blind=True).warnings == ()
+
+
+@pytest.mark.parametrize("thinks", [True, False])
+@pytest.mark.parametrize("recipe", ["refusal", "token-probability"])
+def test_a_model_whose_replies_are_all_cut_off_is_asked_nothing_and_more_tokens_are_named(recipe, thinks):
+    # A reply of 700 tokens ends within the 2,048 that are tried; 4 * 700 = 2,800 leave room for longer questions.
+    line = problem(FakeModel(needs=700, thinks=thinks), recipe)
+    assert "--max-tokens 64" in line and "--max-tokens 2800" in line and "Nothing was asked" in line
+    assert ("reasoning" in line) is thinks
+    # One of 5,000 does not; 4 * 2,048 = 8,192.
+    assert "--max-tokens 8192" in problem(FakeModel(needs=5000, thinks=thinks), recipe)
+    found(FakeModel(["logprobs"], needs=700, thinks=thinks), recipe, most=800)
 
 
 @pytest.mark.parametrize("recipe", ["token-probability", "p-true"])

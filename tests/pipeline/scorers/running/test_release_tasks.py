@@ -37,14 +37,44 @@ def test_items_that_ask_the_same_are_one_sample_that_names_both(pictured):
     assert items == ["a2", "u2"] and len(task.dataset) == 3
 
 
-def test_the_order_is_that_of_the_hashes_of_ids(pictured):
-    # sha256 of a2, a3, u2, u3 begin with 20.., a3.., 6f.., b7.. : see printf a2 | sha256sum
+def test_pairs_follow_each_other_in_the_order_of_their_hashes(pictured):
+    # sha256 of p1, p2, p3 begin with 24.., 2a.., dc..; of a2, u2, a3, u3 with 20.., 6f.., a3.., b7..; printf a2 | sha256sum
     from hashlib import sha256
 
-    names = ["a2", "a3", "u2", "u3"]
-    expected = sorted(names, key=lambda name: sha256(name.encode()).hexdigest())
+    def place(name):
+        return sha256(name.encode()).hexdigest()
+
+    pairs = {"p2": ["a2", "u2"], "p3": ["a3", "u3"]}
+    expected = [name for pair in sorted(pairs, key=place) for name in sorted(pairs[pair], key=place)]
     assert ids(release_task(**folder(pictured))) == expected
-    assert ids(release_task(**folder(pictured), limit=3)) == expected[:3]
+
+
+@pytest.mark.parametrize(
+    ("limit", "questions", "pairs"), [(0, 4, 2), (2, 2, 1), (3, 2, 1), (4, 4, 2), (99, 4, 2)]
+)
+def test_a_limit_draws_whole_pairs(pictured, limit, questions, pairs):
+    task = release_task(**folder(pictured), limit=limit)
+    assert len(task.dataset) == questions and task.metadata["pairs"] == pairs
+    assert {name[1] for name in ids(task) if name[0] == "a"} == {
+        name[1] for name in ids(task) if name[0] == "u"
+    }
+
+
+def test_a_limit_below_a_pair_is_refused(pictured):
+    with pytest.raises(InputError, match="limit is 1, .* take 2 or more"):
+        release_task(**folder(pictured), limit=1)
+
+
+def test_without_pairs_a_limit_counts_questions(pictured):
+    (pictured / "provenance.jsonl").unlink()
+    task = release_task(**folder(pictured), limit=3)
+    assert len(task.dataset) == 3 and task.metadata["pairs"] == 0
+
+
+def test_a_pair_of_which_an_example_is_shown_is_not_drawn(pictured):
+    # Of dev one pair is shown, of test two are left; a drawing of everything takes no half of a pair.
+    task = release_task(**folder(pictured), part="all", shots=2, limit=99)
+    assert sorted(ids(task)) == ["a2", "a3", "u2", "u3"]
 
 
 def test_part_and_subset_choose(pictured):
@@ -73,7 +103,7 @@ def test_a_log_keeps_how_was_asked(pictured):
     assert {**task.metadata, "shots": sorted(task.metadata["shots"])} == {
         "prompt": {"name": "word", "hash": prompt_named("word").hash},
         "recipe": {"name": "agreement", "hash": recipe_named("agreement").hash},
-        "pixels": 1024, "blind": False, "shots": ["a1", "u1"], "samples": 3, "part": "all",
+        "pixels": 1024, "blind": False, "shots": ["a1", "u1"], "samples": 3, "part": "all", "pairs": 2,
     }  # fmt: skip
     blind = release_task(release=pictured, blind=True, samples=3).metadata
     # Without pictures none has a size; and `refusal` asks once.

@@ -1,5 +1,7 @@
 import errno
+import hashlib
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -48,12 +50,48 @@ def test_a_run_ends_with_the_scores_of_its_predictions(line, released, capsys, t
     )
 
 
-def test_of_a_limited_run_what_was_asked_is_scored(line, capsys):
+def test_of_a_limited_run_what_was_asked_is_scored_in_whole_pairs(line, capsys):
     with small_server() as server:
         main(line(server, "--limit", "9"))
+    assert "run: 8 questions in 4 pairs" in capsys.readouterr().err
     report = json.loads(Path("run/scores.json").read_text())
-    counts = report["models"][0]["subsets"]["pt-hard"]["counts"]
-    assert counts["items"] == 9 and len(Path("run/predictions.jsonl").read_text().splitlines()) == 9
+    subset = report["models"][0]["subsets"]["pt-hard"]
+    assert (subset["counts"]["aqs"], subset["counts"]["uqs"]) == (4, 4)
+    assert subset["pairs"]["pairs"] == 4 and "dual_accuracy" not in subset["pairs"]
+    assert len(Path("run/predictions.jsonl").read_text().splitlines()) == 8
+
+
+def test_an_answerable_question_that_another_subset_pairs_is_scored_only_beside_its_own(
+    line, released, capsys
+):
+    """Each subset has other UQs for the same AQs; a drawing has AQs whose UQ of the other subset was not drawn."""
+    path = released / "rgqa/pt-hard.json"
+    before, provenance = path.read_bytes(), (released / "provenance.jsonl").read_text()
+    sums = (released / "CHECKSUMS.sha256").read_text()
+    try:
+        rows = json.loads(before)
+        for row in rows:
+            if row["label"] == {"UQ": 1.0}:
+                row |= {"question_id": f"h{row['question_id']}", "sent": row["sent"] + "?"}
+        path.write_text(json.dumps(rows))
+        items = [json.loads(text)["item"] for text in provenance.splitlines()]
+        for item in items:
+            item["pair_id"] = f"{item['subset']}+{item['pair_id']}"
+            if item["subset"] == "pt-hard" and item["item_id"].startswith("u"):
+                item["item_id"] = f"h{item['item_id']}"
+        (released / "provenance.jsonl").write_text("\n".join(json.dumps({"item": item}) for item in items))
+        digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in path.parent.iterdir()}
+        lines = [f"{digest}  rgqa/{name}\n" for name, digest in sorted(digests.items())]
+        (released / "CHECKSUMS.sha256").write_text("".join(lines))
+        with small_server() as server:
+            main(line(server, "--limit", "12"))
+    finally:
+        path.write_bytes(before)
+        (released / "provenance.jsonl").write_text(provenance)
+        (released / "CHECKSUMS.sha256").write_text(sums)
+    report = json.loads(Path("run/scores.json").read_text())
+    for subset in report["models"][0]["subsets"].values():
+        assert subset["counts"]["aqs"] == subset["counts"]["uqs"] == subset["pairs"]["pairs"] > 0
 
 
 def test_items_without_an_answer_count_as_answered_wrong_and_are_named(line, capsys):
@@ -83,11 +121,22 @@ def test_of_many_reasons_five_are_told_each_once(monkeypatch, tmp_path):
 
 def test_plots_are_drawn_into_the_run_s_folder(line, capsys):
     def draw(benchmark, models, options, folder):
-        return [folder / f"{benchmark.name}-{models[0].name}-{options.part}.svg"]
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{benchmark.name}-{models[0].name}-{options.part}.svg"
+        path.write_text("")
+        return [path]
 
     with small_server() as server:
+        run_and_score(line(server, "--limit", "9", "--no-plots"), "rgqa run", draw)
+        assert not Path("run/plots").exists()
         run_and_score(line(server, "--limit", "9"), "rgqa run", draw)
-    assert "run: 1 plots -> run/plots\n" in capsys.readouterr().err
+        assert "run: 1 plot -> run/plots\n" in capsys.readouterr().err
+        assert Path("run/plots/toy-run-test.svg").exists()
+        run_and_score(line(server, "--limit", "9"), "rgqa run", draw)  # nothing has changed
+        assert "plot" not in capsys.readouterr().err
+        Path("run/plots/toy-run-test.svg").unlink()
+        run_and_score(line(server, "--limit", "9"), "rgqa run", draw)
+    assert "run: 1 plot -> run/plots\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -118,9 +167,11 @@ def test_an_error_of_ours_keeps_its_traceback(monkeypatch):
         main(["release", "--model", "net"])
 
 
-def test_too_few_questions_for_a_score_are_no_mistake(line, capsys):
+def test_too_few_questions_for_a_score_are_no_mistake(line, released, tmp_path, capsys):
+    shutil.copytree(released, tmp_path / "unpaired")
+    (tmp_path / "unpaired/provenance.jsonl").unlink()
     with small_server() as server:
-        main(line(server, "--limit", "1"))
+        main(["unpaired", *line(server, "--limit", "1")[1:]])
     shown = capsys.readouterr()
     assert "run: 1 of 1 items answered" in shown.err and "run: no scores of clip-easy, pt-hard" in shown.err
     assert shown.out == "" and not Path("run/scores.json").exists()

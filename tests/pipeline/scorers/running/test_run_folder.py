@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -111,11 +112,50 @@ def test_another_process_may_not_run_in_it(folder):
     assert done.returncode == 1 and "another run is at work in it" in done.stderr
 
 
-def test_a_folder_of_which_nothing_came_is_taken_away(tmp_path):
-    run = RunFolder(tmp_path / "runs" / "net")
-    with pytest.raises(InputError, match="no server"), run.alone():
+def failed_start(path):
+    with pytest.raises(InputError, match="no server"), RunFolder(path).alone():
         raise InputError("no server")
-    assert not run.path.exists()
+
+
+def test_folders_that_a_failed_start_made_are_removed(tmp_path):
+    failed_start(tmp_path / "runs" / "net")
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_folder_of_the_user_is_left_as_it_was(tmp_path, linked):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    given = tmp_path / "link" if linked else mine
+    if linked:
+        given.symlink_to(mine)
+    failed_start(given)
+    assert list(mine.iterdir()) == []
+    failed_start(given / "runs" / "net")  # what is below is made, and removed
+    assert list(mine.iterdir()) == []
+    (mine / "notes.txt").write_text("mine")
+    failed_start(given)
+    failed_start(given / "net")
+    assert [path.name for path in mine.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("name", ["run.json", "answers.jsonl", "predictions.jsonl", "scores.json", "plots"])
+@pytest.mark.parametrize("text", ["[]", '{"name": "mine"}', "no JSON", '{"id": "a"}\n{"id": "cut'])
+def test_files_that_a_run_did_not_write_are_not_replaced(tmp_path, name, text):
+    run = RunFolder(tmp_path)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=name), run.alone():
+        run.open(SETTINGS)
+    assert (tmp_path / name).read_text() == text and [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("place", ["/proc/x", "/dev/null", "/dev/null/x", "file/x", "x" * 300])
+def test_a_place_where_no_folder_can_be_is_one_message(tmp_path, monkeypatch, place):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="--out") as error, RunFolder(Path(place)).alone():
+        pass
+    assert len(error.value.problems) == 1 and [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_file_in_its_place_is_one_message(tmp_path):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pipeline.scorers.running.forecast_run import Prices
-from pipeline.scorers.running.run_model import run
+from pipeline.scorers.running.run_model import _warn_of_declined, run
 from pipeline.scorers.running.run_settings import RunOptions
 from pipeline.scorers.validation import InputError
 from pipeline.scorers.version import VERSION
@@ -109,6 +109,92 @@ def test_a_server_that_dies_ends_the_run_and_it_goes_on(handler, options, undist
     assert len(server.asked) == 60 - kept
 
 
+@pytest.mark.parametrize("fault", ["reset", "half"])
+def test_a_server_that_breaks_connections_ends_the_run_when_patience_does(
+    fault, options, monkeypatch, undisturbed
+):
+    monkeypatch.setattr("pipeline.scorers.running.run_model.TRIES", 5)  # more than 90 s for each question
+    monkeypatch.setattr("pipeline.scorers.running.run_watch.PATIENCE", 1.0)
+    began = time.monotonic()
+    with small_server(dead_after=25, fault=fault) as server:
+        done = run(options(server, connections=2))
+    assert time.monotonic() - began < 60 and done.about["counts"]["replies"] == 22
+    assert "no reply for" in done.stopped and "Connection error" in done.stopped
+    with small_server() as server:
+        assert predictions(run(options(server))) == undisturbed and len(server.asked) == 60 - 22
+
+
+def test_a_server_that_hangs_ends_the_run(options, monkeypatch):
+    monkeypatch.setattr("pipeline.scorers.running.run_model.TRIES", 5)
+    monkeypatch.setattr("pipeline.scorers.running.run_model.SECONDS", 1)
+    monkeypatch.setattr("pipeline.scorers.running.run_watch.PATIENCE", 1.0)
+    with small_server(dead_after=9, fault="hang") as server:
+        done = run(options(server, connections=2, limit=20))
+    assert "no reply for" in done.stopped and done.about["counts"]["replies"] == 6
+
+
+@pytest.mark.parametrize(
+    "fault", ["web_page", "half_json", "other_json", "no_choices", "null_choices", "error_in_200"]
+)
+def test_what_is_no_reply_is_no_answer(fault, options):
+    with small_server(failing=range(5, 9), fault=fault) as server:
+        done = run(options(server, limit=20))
+        assert done.about["counts"]["answered"] == 16 and len(done.about["failures"]) == 4
+        assert run(options(server, limit=20)).about["counts"]["answered"] == 20  # is asked again
+
+
+@pytest.mark.parametrize("fault", ["web_page", "half_json", "other_json", "null_choices", "error_in_200"])
+def test_an_address_of_something_else_is_named_before_the_first_question(fault, options):
+    with small_server(dead_after=1, fault=fault) as server, pytest.raises(InputError) as error:
+        run(options(server))
+    (problem,) = error.value.problems
+    assert server.url in problem and "is it the right address" in problem and not options(server).out.exists()
+
+
+THOUGHTS = {"role": "assistant", "content": None, "reasoning_content": "It looks red, but"}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        THOUGHTS,
+        {"role": "assistant", "content": "<think>It looks red, but"},
+        {"role": "assistant", "content": ""},
+    ],
+)
+def test_a_reasoning_model_that_runs_out_of_tokens_is_asked_nothing(options, message):
+    how = {"message": message, "finish_reason": "length"}
+    with small_server(spoilt_probe=how) as server, pytest.raises(InputError) as error:
+        run(options(server, recipe="refusal"))
+    (problem,) = error.value.problems
+    assert "--max-tokens 64" in problem and "--max-tokens 8192" in problem
+    assert "reasoning" in problem or message is not THOUGHTS
+    assert server.requests == 3 and not server.asked and not options(server).out.exists()
+
+
+@pytest.mark.parametrize("name", ["HOME", "XDG_DATA_HOME"])
+def test_a_home_that_cannot_be_written_is_not_needed(options, name, tmp_path):
+    """In a process of its own: inspect_ai opens its trace once."""
+    code = (
+        "import sys; from pipeline.scorers.running.run_command import main\n"
+        "release, url, out = sys.argv[1:]\n"
+        "main([release, '--server', url, '--model', 'net', '--pictures', release + '/pictures', '--limit', '4', '--out', out])"
+    )
+    (tmp_path / "full").write_text("")
+    with small_server() as server:
+        given = options(server)
+        home = {
+            "HOME": str(tmp_path / "full"),
+            name: str(tmp_path / "full"),
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
+        env = {key: value for key, value in os.environ.items() if not key.startswith("XDG")} | home
+        command = [sys.executable, "-c", code, str(given.release), server.url, str(given.out)]
+        done = subprocess.run(command, capture_output=True, text=True, env=env)
+    assert done.returncode == 0 and "4 of 4 items answered" in done.stderr and "Traceback" not in done.stderr
+    assert not [path.name for path in given.out.iterdir() if path.name.startswith(".inspect")]
+
+
 @pytest.mark.parametrize("how", ["kill", "interrupt"])
 def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(how, options, undisturbed, tmp_path):
     code = (
@@ -158,7 +244,10 @@ def test_a_model_that_does_not_see_is_warned_of(options, capsys):
     assert "of a red and of a blue square: it may not see pictures" in warning
     assert f"warning: {warning}" in capsys.readouterr().err
     with small_server(sees=False) as server:
-        assert run(options(server, limit=4, no_picture=True, out=Path("blind"))).about["warnings"] == []
+        assert (
+            run(options(server, limit=4, no_picture=True, pictures=None, out=Path("blind"))).about["warnings"]
+            == []
+        )
 
 
 def test_the_blind_control_sends_no_picture(options, released):
@@ -188,7 +277,7 @@ def test_a_server_that_repeats_the_key_gets_it_into_no_log(options, monkeypatch)
     monkeypatch.setenv("SERVER_API_KEY", KEY)
     with small_server(key=KEY, failing=range(20, 24), status=400) as server:
         monkeypatch.setattr(server, "words", f"wrong key {KEY}")
-        done = run(options(server, limit=25))
+        done = run(options(server, limit=24))
     assert done.about["counts"]["failed"] == 4
     (log,) = Path().rglob("*.eval")
     kept = read_eval_log(str(log)).model_dump_json()
@@ -204,14 +293,14 @@ def test_half_a_letter_loses_no_reply(options):
 
 def test_a_server_that_gives_several_replies_at_a_temperature_alone_is_asked_once(options):
     with small_server(greedy=False) as server:  # as vLLM: "n must be 1 when using greedy sampling"
-        done = run(options(server, limit=5, recipe="agreement", samples=4))
-    assert done.about["counts"]["answered"] == 5 and server.requests == 5 + 2
+        done = run(options(server, limit=6, recipe="agreement", samples=4))
+    assert done.about["counts"]["answered"] == 6 and server.requests == 6 + 2
 
 
 def test_a_reply_that_cannot_be_kept_ends_the_run(options, monkeypatch):
     monkeypatch.setattr("pipeline.scorers.running.run_watch.row_of", lambda *_: 1 / 0)
     with small_server() as server:
-        done = run(options(server, limit=5))
+        done = run(options(server, limit=6))
     assert "a reply could not be kept (ZeroDivisionError" in done.stopped
 
 
@@ -254,12 +343,12 @@ def test_a_server_that_is_away_for_a_moment_is_waited_for(options, monkeypatch, 
     assert said.count("InternalServerError (503) from the server; such requests are tried again") == 1
 
 
-def test_a_forecast_comes_after_twenty_replies_with_its_cost(options, capsys):
+def test_a_forecast_comes_after_the_first_replies_with_its_cost(options, capsys):
     with small_server() as server:
         done = run(options(server, prices=Prices(10.0, 20.0)))
-    # 40 left: 40,000 tokens in at 10, 400 out at 20 for a million = 0.40 + 0.008
-    assert "40 more to ask: about" in (told := capsys.readouterr().err)
-    assert "40 thousand tokens in, 400 out, cost 0.41 more" in told
+    # After 3 times the 10 that are asked at once 30 are left: 30,000 tokens in at 10, 300 out at 20 for a million
+    assert "30 more to ask: about" in (told := capsys.readouterr().err)
+    assert "30 thousand tokens in, 300 out, cost 0.31 more" in told
     assert done.about["cost"] == pytest.approx(0.612)  # 60,000 at 10, 600 at 20
 
 
@@ -292,15 +381,15 @@ def test_a_server_with_one_reply_at_a_time_is_asked_as_often_as_needed(options):
     replies = {}
     for most in (10, 1):
         with small_server(most_choices=most) as server:
-            run(options(server, recipe="agreement", samples=3, limit=5, out=Path(f"most{most}")))
+            run(options(server, recipe="agreement", samples=3, limit=6, out=Path(f"most{most}")))
         replies[most] = set(server.asked.values())
     assert replies == {10: {1}, 1: {3}}
 
 
 def test_a_server_that_refuses_several_replies_at_once_is_asked_for_each(options):
     with small_server(several=False) as server:
-        done = run(options(server, recipe="agreement", samples=3, limit=5))
-    assert done.about["counts"]["answered"] == 5 and sorted(server.asked.values()) == [3] * 5
+        done = run(options(server, recipe="agreement", samples=3, limit=6))
+    assert done.about["counts"]["answered"] == 6 and sorted(server.asked.values()) == [3] * 6
 
 
 def test_it_is_asked_as_was_wished_and_run_json_and_the_log_say_how(options):
@@ -325,11 +414,11 @@ def test_it_is_asked_as_was_wished_and_run_json_and_the_log_say_how(options):
 
 def test_other_weights_under_the_same_name_are_refused(options):
     with small_server() as server:
-        run(options(server, limit=3))
+        run(options(server, limit=4))
         about = json.loads(Path("run/run.json").read_text())
-        Path("run/run.json").write_text(json.dumps(about | {"weights": {"revision": "1a"}, "limit": 5}))
+        Path("run/run.json").write_text(json.dumps(about | {"weights": {"revision": "1a"}, "limit": 6}))
         with pytest.raises(InputError, match="its replies are of revision 1a, now None; name another --out"):
-            run(options(server, limit=5))
+            run(options(server, limit=6))
 
 
 def test_a_model_that_classifies_leaves_its_whole_distribution(options, tmp_path):
@@ -338,13 +427,13 @@ def test_a_model_that_classifies_leaves_its_whole_distribution(options, tmp_path
 
     tiny_vilt(tmp_path / "vilt")
     with small_server() as server:
-        given = options(server, limit=9, recipe="")._replace(server="", model=f"hf-vqa/{tmp_path / 'vilt'}")
+        given = options(server, limit=8, recipe="")._replace(server="", model=f"hf-vqa/{tmp_path / 'vilt'}")
     done = run(given)
     assert done.about["prompt"]["name"] == "bare" and done.about["recipe"]["name"] == "token-probability"
     assert done.about["weights"]["class"] == "ViltForQuestionAnswering"
     rows = {row["questionId"]: row for row in map(json.loads, predictions(done).splitlines())}
     with np.load(done.folder.path / "distribution.npz") as kept:
-        assert kept["items"].tolist() == [*rows] and len(rows) == 9
+        assert kept["items"].tolist() == [*rows] and len(rows) == 8
         for name, row in zip(kept["items"], kept["probabilities"], strict=True):
             assert kept["answers"][row.argmax()] == rows[name]["prediction"]
             assert row.max() == pytest.approx(rows[name]["confidence"], abs=1e-3)  # kept with 11 bits
@@ -364,3 +453,12 @@ def test_lxmert_is_asked_about_the_pictures_whose_regions_were_brought(options, 
         given = options(server, limit=4, recipe="")._replace(server="", model=f"hf-vqa/{tmp_path / 'lxmert'}")
     done = run(given._replace(model_args=arguments))
     assert done.about["counts"]["answered"] == 4 and not done.about["warnings"]
+
+
+@pytest.mark.parametrize(("empty", "warned"), [(0, 0), (1, 1), (20, 1)])
+def test_from_five_percent_of_replies_without_text_on_a_run_warns(empty, warned, capsys):
+    rows = [{"failure": "", "prediction": "" if n < empty else "red"} for n in range(20)]  # 1 of 20 is 5 %
+    about = {"warnings": []}
+    for _ in range(2):  # said once, though the run goes on
+        _warn_of_declined([*rows, {"failure": "truncated", "prediction": None}], about)
+    assert len(about["warnings"]) == warned and capsys.readouterr().err.count("warning:") == warned

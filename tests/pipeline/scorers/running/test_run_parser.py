@@ -53,10 +53,10 @@ def test_all_options_that_cannot_be_are_told_at_once():
             *["--price-in", "nan", "--server", "ftp://x"],
         )
     assert error.value.problems == [
-        "--limit is -1, wanted 0 or more",
-        "--samples is 1, wanted 2 or more",
-        "--max-tokens is 0, wanted 1 or more",
-        "--price-in is nan, wanted 0 or more",
+        "--limit is -1, wanted 0 to 1,000,000",
+        "--samples is 1, wanted 2 to 1,000",
+        "--max-tokens is 0, wanted 1 to 10,000,000",
+        "--price-in is nan, wanted 0 to 1,000,000",
         "--model-arg x: wanted NAME=VALUE",
         "--model-arg api_key: a key is taken from the environment alone",
         "--server is 'ftp://x', wanted an address such as http://127.0.0.1:8000",

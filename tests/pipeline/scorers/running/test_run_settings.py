@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.core.errors import no_effect
+from pipeline.scorers.running.forecast_run import Prices
 from pipeline.scorers.running.prompts import prompt_named
 from pipeline.scorers.running.recipes import recipe_named
 from pipeline.scorers.running.run_settings import RunOptions, fingerprint, settings_of
@@ -66,10 +68,38 @@ def test_what_would_change_nothing_is_refused(released):
     with pytest.raises(InputError) as error:
         settings_of(RunOptions(released / "none", "hf-vqa/x", prompt="word", recipe="verbal", samples=4))
     assert error.value.problems == [
-        "--samples 4: recipe verbal asks once; it is for recipe agreement",
+        no_effect("--samples", "recipe verbal asks once; it is for recipe agreement"),
         "hf-vqa/x says one answer to one question: take --prompt bare with --recipe token-probability or refusal",
         f"{released / 'none'}: no such folder; wanted a release's",
     ]
+
+
+@pytest.mark.parametrize(
+    ("change", "option"),
+    [
+        ({"no_picture": True, "pixels": 512}, "--pixels "),
+        ({"no_picture": True, "pictures": Path("p")}, "--pictures "),
+        ({"model": "hf-vqa/x", "max_tokens": 99}, "--max-tokens "),
+        ({"model": "hf-vlm/x", "prices": Prices(1.0)}, "--price-in, --price-out "),
+    ],
+)
+def test_an_option_without_effect_is_refused(released, change, option):
+    with pytest.raises(InputError) as error:
+        settings_of(RunOptions(released, "net")._replace(**change))
+    (problem,) = error.value.problems
+    assert problem.startswith(f"{option}has no effect: ")
+
+
+def test_a_model_that_takes_no_images_is_refused_unless_it_gets_none(released):
+    with pytest.raises(InputError, match="hf-vlm/x"):
+        settings_of(RunOptions(released, "hf/x"))
+    settings_of(RunOptions(released, "hf/x", no_picture=True))
+
+
+@pytest.mark.parametrize("place", ["", "runs/net", "data"])
+def test_a_run_does_not_go_into_the_release(released, place):
+    with pytest.raises(InputError, match="--out .*(release|replace)"):
+        settings_of(RunOptions(released, "net", out=released / place))
 
 
 def test_a_release_has_its_name_wherever_it_lies(released, tmp_path):

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.scorers.tables import column_names, delimiter_of, named_rows
+from pipeline.core.table_cells import column_names, delimiter_of, named_rows
 from pipeline.scorers.validation import InputError
 
 FILE = Path("m.csv")

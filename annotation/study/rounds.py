@@ -1,0 +1,100 @@
+"""Rounds of annotation: what one round verified becomes filter questions of the next one.
+
+A round ends when the study leader says so (`rgqa annotate round`), never by itself: stage `batch` depends on `rounds/` alone, not
+on the verdicts that `rgqa annotate pull` fetches, so that a pull leaves the tasks as they are.
+
+Files   data/<data set>/rounds/N.jsonl   Verified: `verified.jsonl` of stage `collect` at the end of round N
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from annotation.study.exports import PULLED, verdicts_in
+from pipeline.core.errors import Problems, UserError
+from pipeline.core.files import read_json, read_jsonl, write_jsonl
+from pipeline.core.paths import Folders
+from pipeline.core.records import Task, Verdict, Verified
+from pipeline.core.rows import Singles
+
+FORMER = "known.jsonl"  # in annotations/, where one such file was kept before there were rounds
+
+
+def round_files(folders: Folders) -> dict[int, Path]:
+    """Find the files of the rounds that have ended, by number, in order.
+
+    Raises:
+        UserError: other JSON Lines lie there, or where they lay in earlier versions.
+    """
+    problems, found = Problems(f"{folders.rounds}"), dict[int, Path]()
+    for path in sorted(folders.rounds.glob("*.jsonl")):
+        if re.fullmatch(r"[1-9][0-9]{0,3}", path.stem):
+            found[int(path.stem)] = path
+        else:
+            problems.add(path.name, "no round; expected 1.jsonl, 2.jsonl and so on")
+    former = folders.annotations / FORMER
+    if former.exists():
+        problems.add(str(former), f"is read no more; move it to {folders.rounds}/1.jsonl")
+    problems.raise_if_any()
+    return dict(sorted(found.items()))
+
+
+def read_rounds(folders: Folders) -> list[Verified]:
+    """Read what the rounds verified: each candidate once, as the last round that has it says, sorted by id."""
+    rows = (row for path in round_files(folders).values() for row in read_jsonl(path, Verified))
+    last = {row.candidate.candidate_id: row for row in rows}
+    return [last[key] for key in sorted(last)]
+
+
+def waiting_verdicts(folders: Folders) -> int:
+    """Count the pulled verdicts that stage `collect` has not judged as they are now, and those that it judged and nobody has."""
+    tasks = Singles(folders.file(Task), Task, "task_id")
+    pulled, _ = verdicts_in(folders.annotations / PULLED, tasks)
+    path = folders.file(Verdict)
+    judged = {row.verdict_id: row for row in read_jsonl(path, Verdict)} if path.exists() else {}
+    given = {row.verdict_id: row for row in pulled}
+    return sum(judged.get(key) != given.get(key) for key in judged.keys() | given.keys())
+
+
+def end_round(folders: Folders) -> tuple[int, int]:
+    """End the round: keep what stage `collect` verified, so that `batch` makes the tasks of the next round with it.
+
+    Returns:
+        The number of the round, and how many candidates it verified.
+
+    Raises:
+        UserError: `collect` has not judged all verdicts that were pulled, its verdicts are simulated, or nothing was verified
+            since the last round.
+    """
+    if any(row.simulated for row in folders.rows(Verdict)):
+        raise UserError(
+            f"{folders.file(Verdict)}: these verdicts are simulated; a round ends with people's: set {folders.dataset}.collect."
+            "simulate: false in params.yaml and run dvc repro collect"
+        )
+    if waiting := waiting_verdicts(folders):
+        raise UserError(
+            f"{folders.file(Verdict)}: stage collect has not judged {waiting:,} of the verdicts; run dvc repro collect first"
+        )
+    verified = [row for row in folders.rows(Verified) if row.status in ("answerable", "unanswerable")]
+    if not verified:
+        raise UserError(f"{folders.file(Verified)}: nothing is verified yet, so no round can end")
+    number = max(round_files(folders), default=0) + 1
+    if number > 1 and verified == [*read_jsonl(folders.rounds / f"{number - 1}.jsonl", Verified)]:
+        raise UserError(f"{folders.rounds}/{number - 1}.jsonl: nothing was verified since; the round goes on")
+    write_jsonl(folders.rounds / f"{number}.jsonl", verified)
+    return number, len(verified)
+
+
+def report_round() -> None:
+    """End the round and print what follows: `rgqa annotate round`."""
+    folders = Folders()
+    # The former place is told before anything is read.
+    round_files(folders)
+    read_json(folders.stage("collect") / "collect.json")
+    number, count = end_round(folders)
+    print(f"round: round {number} ends with {count:,} verified candidates -> {folders.rounds}/{number}.jsonl")
+    print(
+        "round: next: dvc repro batch makes the tasks of the next round, with these candidates among the filter questions; then "
+        "rgqa annotate push. Answers on tasks that the new batch does not have stay in pulled.json and are not counted"
+    )

@@ -1,0 +1,50 @@
+"""The images of a release as files in which every reader sees what annotators saw: each is encoded once."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from pipeline.core.errors import Problems
+from pipeline.core.images import encode_image
+from pipeline.core.records import Picture
+
+
+@contextmanager
+def release_images(pictures: Iterable[Picture]) -> Iterator[dict[str, Picture]]:
+    """Give each picture a file that is upright, in sRGB, and a JPEG, PNG or WebP.
+
+    Files that are so already, and whose suffix says it, keep their path. The others are written into a temporary folder, which is
+    deleted at the end.
+
+    Args:
+        pictures: as ingest wrote them, which decoded each of them.
+
+    Yields:
+        The pictures by id, in the order given.
+
+    Raises:
+        UserError: lists all files that are missing, damaged or refused.
+    """
+    problems = Problems("images that have changed since ingest read them; restore them, or run dvc repro")
+    with tempfile.TemporaryDirectory(prefix="rgqa-images-") as folder:
+        ready: dict[str, Picture] = {}
+        for picture in pictures:
+            try:
+                encoded = encode_image(picture.path, decode=False)
+            except ValueError as error:
+                problems.add(picture.path, str(error))
+                continue
+            suffix = Path(picture.path).suffix.lower().replace(".jpeg", ".jpg")
+            if not encoded.changed and suffix == encoded.suffix:
+                ready[picture.picture_id] = picture
+                continue
+            path = Path(folder) / f"{picture.picture_id}{encoded.suffix}"
+            path.write_bytes(encoded.data)
+            ready[picture.picture_id] = msgspec.structs.replace(picture, path=path.as_posix())
+        problems.raise_if_any()
+        yield ready

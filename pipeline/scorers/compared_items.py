@@ -1,0 +1,61 @@
+"""Say which items several models are compared on, and how many each of them has."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from ..core.errors import EXAMPLES_PER_KIND, counted
+
+
+class ComparedItems(NamedTuple):
+    """How many items several models have, and how many all of them have.
+
+    Attributes:
+        items: on which the models are compared.
+        of: items of the benchmark, of the part that is scored.
+        predicted: of each model by name, how many of these it has.
+    """
+
+    items: int
+    of: int
+    predicted: dict[str, int]
+
+    @property
+    def sentence(self) -> str:
+        """One sentence for a table that compares the models on fewer items than the benchmark has; "" for all items.
+
+        >>> ComparedItems(300, 7150, {"full": 7150, "small": 300}).sentence
+        'compared on the 300 of 7,150 items that all have: full has all, small has 300'
+        """
+        if self.items == self.of:
+            return ""
+        lacking = sorted(self.predicted.items(), key=lambda pair: pair[1])
+        shown = lacking[:EXAMPLES_PER_KIND]
+        named = [name for name in self.predicted if name in dict(shown)]
+        parts = [
+            f"{name} has {'all' if self.predicted[name] == self.of else f'{self.predicted[name]:,}'}"
+            for name in named
+        ]
+        if more := len(lacking) - len(shown):
+            parts.append(f"{counted(more, 'other has', 'others have')} as many or more")
+        return (
+            f"compared on the {self.items:,} of {counted(self.of, 'item')} that all have: {', '.join(parts)}"
+        )
+
+
+def compared_items(wanted: Collection[str], predicted: Mapping[str, Collection[str]]) -> ComparedItems:
+    """Count the items that models have, and those that all of them have.
+
+    Args:
+        wanted: Ids of the items of the benchmark, of the part that is scored.
+        predicted: Of each model by name, the ids that it has: of a file those with a prediction, of a run those that were
+            asked.
+
+    Example:
+        >>> compared_items(["a", "b", "c"], {"m": {"a", "b", "c"}, "n": {"b", "other"}})
+        ComparedItems(items=1, of=3, predicted={'m': 3, 'n': 1})
+    """
+    there = {name: frozenset(wanted).intersection(ids) for name, ids in predicted.items()}
+    common = frozenset(wanted).intersection(*there.values())
+    return ComparedItems(len(common), len(frozenset(wanted)), {name: len(ids) for name, ids in there.items()})

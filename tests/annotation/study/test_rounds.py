@@ -1,0 +1,134 @@
+"""Rounds of annotation: `batch` reads them, and a pull touches none; told by the real DVC on the tiny project."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+import yaml
+
+from annotation.study.rounds import end_round, read_rounds, round_files, waiting_verdicts
+from pipeline.core.errors import UserError
+from pipeline.core.files import read_json, write_json, write_jsonl
+from pipeline.core.paths import Folders
+from pipeline.core.records import Verdict, Verified
+from tests.closure import ROOT
+
+
+@pytest.fixture
+def collected(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folders:
+    """The tiny project after `collect`, its verdicts as people would have given them, all of them pulled."""
+    home = tmp_path / "project"
+    shutil.copytree(tiny_run, home)
+    monkeypatch.chdir(home)
+    folders = Folders()
+    for folder in folders.watched():
+        folder.mkdir(exist_ok=True)
+    by_person = {
+        name: f"annotator-{number:02}"
+        for number, name in enumerate(sorted({v.annotator for v in folders.rows(Verdict)}), 1)
+    }
+    tasks: dict[str, list[dict[str, object]]] = {}
+    for number, row in enumerate(folders.rows(Verdict), 1):
+        chosen = [
+            {"from_name": name, "value": {"choices": [getattr(row, name)]}} for name in ("first", "second")
+        ]
+        tasks.setdefault(row.task_id, []).append(
+            {"id": number, "completed_by": by_person[row.annotator], "result": chosen}
+        )
+    exported = [{"data": {"task": key}, "annotations": rows} for key, rows in tasks.items()]
+    write_json(folders.annotations / "pulled.json", exported)
+    params = yaml.safe_load(Path("params.yaml").read_text())
+    params["tiny"]["collect"] = {"simulate": False, "max_fallen": 1.0}
+    Path("params.yaml").write_text(yaml.safe_dump(params))
+    from pipeline.stages import collect
+
+    collect.main()
+    return folders
+
+
+def test_a_round_keeps_what_was_verified_and_the_batch_reads_it(collected: Folders) -> None:
+    number, count = end_round(collected)
+    verified = [row for row in collected.rows(Verified) if row.status in ("answerable", "unanswerable")]
+    assert (number, count) == (1, len(verified)) and count > 0
+    assert sorted(map(msgspec.json.encode, read_rounds(collected))) == sorted(
+        map(msgspec.json.encode, verified)
+    )
+
+
+def test_a_round_ends_once_and_only_by_what_collect_has_judged(collected: Folders) -> None:
+    end_round(collected)
+    with pytest.raises(UserError, match="nothing was verified since"):
+        end_round(collected)
+    pulled = read_json(collected.annotations / "pulled.json")
+    pulled[0]["annotations"].pop()
+    write_json(collected.annotations / "pulled.json", pulled)
+    assert waiting_verdicts(collected) >= 1
+    with pytest.raises(UserError, match="run dvc repro collect first"):
+        end_round(collected)
+    assert list(round_files(collected)) == [1]
+
+
+def test_no_round_ends_with_simulated_verdicts(collected: Folders) -> None:
+    rows = [msgspec.structs.replace(row, simulated=True) for row in collected.rows(Verdict)]
+    write_jsonl(collected.file(Verdict), rows)
+    with pytest.raises(UserError, match="simulated"):
+        end_round(collected)
+
+
+def test_of_several_rounds_the_last_word_on_a_candidate_counts(collected: Folders) -> None:
+    rows = [*collected.rows(Verified)][:3]
+    opposite = [msgspec.structs.replace(rows[0], status="answerable")]
+    write_jsonl(
+        collected.rounds / "1.jsonl", [msgspec.structs.replace(row, status="unanswerable") for row in rows]
+    )
+    write_jsonl(collected.rounds / "10.jsonl", opposite)
+    found = {row.candidate.candidate_id: row.status for row in read_rounds(collected)}
+    assert found == {row.candidate.candidate_id: "unanswerable" for row in rows[1:]} | {
+        rows[0].candidate.candidate_id: "answerable"
+    }
+
+
+def test_files_that_are_no_rounds_are_told_with_where_they_belong(collected: Folders) -> None:
+    write_jsonl(collected.rounds / "known.jsonl", [])
+    write_jsonl(collected.annotations / "known.jsonl", [])
+    with pytest.raises(UserError) as caught:
+        read_rounds(collected)
+    told = "\n".join(caught.value.problems)
+    assert "expected 1.jsonl" in told and "move it to data/tiny/rounds/1.jsonl" in told
+
+
+def dvc(*words: str) -> str:
+    command = [str(Path(sys.executable).with_name("dvc")), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def changed() -> set[str]:
+    """The stages that `dvc status` names."""
+    return {line[:-1] for line in dvc("status").splitlines() if line.endswith(":") and line[0] != "\t"}
+
+
+def test_after_a_pull_dvc_runs_collect_and_what_follows_and_after_a_round_the_batch(
+    collected: Folders,
+) -> None:
+    graph = yaml.safe_load((ROOT / "dvc.yaml").read_text())
+    stages = {name: graph["stages"][name] for name in ("batch", "collect", "balance")}
+    for stage in stages.values():  # what is at stake is the data; the code would be the whole tree
+        stage["deps"] = [dep for dep in stage["deps"] if dep.startswith("data/")]
+        del stage["params"]
+    Path("dvc.yaml").write_text(yaml.safe_dump({"stages": stages}))
+    dvc("init", "--no-scm", "--quiet")
+    dvc("commit", "--force", "--quiet")
+    assert changed() == set()
+
+    pulled = read_json(collected.annotations / "pulled.json")
+    pulled[0]["annotations"].pop()
+    write_json(collected.annotations / "pulled.json", pulled)
+    assert changed() == {"collect"}
+
+    write_jsonl(collected.rounds / "1.jsonl", collected.rows(Verified))
+    assert changed() == {"batch", "collect"}

@@ -1,0 +1,142 @@
+"""Every stage from ingest to batch must bear any text that ingest accepts."""
+
+from functools import cache, partial
+
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from pipeline.batching.companions import Offered
+from pipeline.batching.filter_questions import Naming, foreign, in_style_of, of_the_picture, templates
+from pipeline.batching.tasks import make_tasks
+from pipeline.core.randomness import generator
+from pipeline.core.records import Candidate
+from pipeline.counting.presence import names_known
+from pipeline.estimating.answerable import claims_of, features, probable
+from pipeline.estimating.claims import Beliefs
+from pipeline.estimating.difficulty import Difficulties
+from pipeline.judge.judgement import evidence_for
+from pipeline.paraphrasing.paraphrase import paraphrase
+from pipeline.perturbing.replacements import PerturbParams
+from pipeline.screening.screen_rules import ScreenInputs, screen_picture
+from pipeline.sources.ingesting import faults
+from pipeline.words.lexicon import Lexicon
+from pipeline.words.tagger import Tagger
+from pipeline.words.word_classes import WordClasses, tagged
+from tests.notation import graphs, question, scene
+from tests.pipeline.perturbing.in_memory import perturb
+from tests.pipeline.perturbing.small_vocabulary import KINDS, vocabulary
+
+WORDS = vocabulary("cup", "table", "man", "woman", "hat", "dog", "bus stop", "orange", "glasses", kinds=KINDS)
+SCENES = {"p": scene("table 1: red, wood", "cup 2: blue; on 1", "man 3: young", complete=False)}
+PROGRAMS = (
+    "",
+    "select: cup (2)->query: color [0]",
+    "select: table (1)->relate: cup,on,s (2) [0]->query: color [1]",
+    "select: table (1)->filter color: red [0]->relate: _,on,s (2) [1]->query: name [2]",
+    "select: man (3)->filter age: young [0]->relate: hat,wearing,o (-) [1]->query: name [2]",
+    "select: hat (-)->relate: person,wearing,s (-) [0]->query: name [1]",
+    "select: cup (2)->exist: ? [0]",
+    "select: cup (2)->choose color: red|blue [0]",
+    "select: cup (2)->verify color: not(red) [0]",
+    "select: table (1)->select: cup (2)->same color: [0,1]",
+    "select: he (3)->relate: hat,wearing,o (-) [0]->query: name [1]",
+)
+SAID = """what which who where how is are isn't aren't does do has can the a an this these it he she they young red blue wood
+wooden orange cup cups table man men woman hat dog dogs bus stop glasses on in under wearing holding to the left of right side
+kind type of made color material size that not or and 's other next in front picture photo there you think no 2 17 1,000 called"""
+MARKS = (
+    "?",
+    ".",
+    "!",
+    ",",
+    "...",
+    "…",
+    '"',
+    "'",
+    "’",
+    "“",
+    "”",
+    "?!",
+    "？",
+    "。",
+    "🙂",
+    "👩‍👧",
+    "-",
+    "(",
+    ")",
+    "/",
+    ";",
+    ":",
+)
+BLANKS = (" ", "", "  ", "\n", "\t", "\u00a0", "\u200b", "\r\n", "\u2028")
+CASES = (str, str.upper, str.title, str.lower, str.capitalize, str.swapcase)
+words = st.one_of(st.sampled_from(SAID.split()), st.sampled_from(MARKS), st.text(max_size=4))
+texts = st.builds(
+    lambda pairs, case: case("".join(word + blank for word, blank in pairs)),
+    st.lists(st.tuples(words, st.sampled_from((" ", *BLANKS))), min_size=1, max_size=14),
+    st.sampled_from(CASES),
+)
+annotations = st.dictionaries(
+    st.one_of(
+        st.sampled_from(("0", "1", "3:5", "4:", "40", "9:2", "x", "1:y", "-1", "")), st.text(max_size=3)
+    ),
+    st.sampled_from(("1", "2", "3", "1,2")),
+    max_size=3,
+)
+
+
+@cache
+def tagger() -> Tagger:
+    return Tagger()
+
+
+def through_the_stages(text: str, program: str, marks: dict[str, str], preset: str) -> list[Candidate]:
+    """What the stages make of one text, asked of a picture of which something is known and of one of which nothing is."""
+    asked = [question(text, program, "red", marks, "q1", "p"), question("Is it?", "", "no", {}, "q2", "n")]
+    reworded = list(paraphrase(asked, "testdev", 1))
+    assert [row.question_id for row in reworded] == ["q1", "q2"]
+    tags = {row.text: row.words for row in tagged([row.text for row in asked], WordClasses(WORDS), tagger())}
+    own, _ = perturb(asked, tags, WORDS, PerturbParams(preset=preset), scenes=SCENES)
+    others = [
+        Candidate(candidate_id="x", subset="clip-easy", picture_id="n", question_id="q1", text=text,
+                  program=asked[0].program)
+    ]  # fmt: skip
+    lexicon = Lexicon(WORDS.categories, WORDS.attribute_types)
+    by_picture = {"p": [asked[0]], "n": [asked[1]]}
+    facts = partial(evidence_for, scenes=SCENES, told=graphs(by_picture, lexicon), lexicon=lexicon)
+    inputs = ScreenInputs({"p": own, "n": others}, by_picture, facts, WORDS)
+    kept = {key: [row for row in screen_picture(inputs, key) if not hasattr(row, "reason")] for key in "pn"}
+    beliefs = Beliefs(WORDS)
+    difficulty, naming = Difficulties(WORDS, beliefs), Naming({row.question_id: row for row in asked}, "pn")
+    offered, candidates = {}, []
+    for key, rows in kept.items():
+        for row in rows:
+            found = probable(claims_of(row.candidate), facts(key), beliefs)
+            features(found, False, bool(row.candidate.edits))
+            difficulty(row.candidate, found, names_known(facts(key)))
+            candidates.append(row.candidate)
+        rng = generator(1, key)
+        filters = [
+            *of_the_picture(by_picture[key], rows, ()),
+            *foreign(key, naming, facts(key), 10, rng),
+            *in_style_of(templates(WORDS, facts(key), rng), [row.candidate.text for row in rows]),
+        ]
+        offered[key] = Offered.of(filters)
+    assert len(list(make_tasks(candidates, offered, 0.5, 0.4, 1))) == len(candidates)
+    return own
+
+
+def accepted(text: str) -> bool:
+    return not faults(question(text, answer="red", picture_id="p"))
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@given(texts, st.sampled_from(PROGRAMS), annotations, st.sampled_from(("presuppositions", "paper")))
+@example("What color is the cup", PROGRAMS[1], {}, "presuppositions")
+@example("cup", PROGRAMS[1], {}, "presuppositions")
+@example("Who Is Wearing The Hat?", PROGRAMS[5], {}, "presuppositions")
+@example("?", "", {"0": "1"}, "paper")
+@example("the cup " * 3000, PROGRAMS[2], {}, "presuppositions")
+def test_every_stage_bears_any_text_that_ingest_accepts(text, program, marks, preset):
+    if accepted(text):
+        through_the_stages(text, program, marks, preset)

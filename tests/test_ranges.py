@@ -1,0 +1,105 @@
+"""Every number that a user can set has a lower and an upper bound, so that none ends in a traceback or runs for ever."""
+
+import ast
+import importlib
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from msgspec.inspect import FloatType, IntType, Type, type_info
+from typer.main import get_command
+
+from pipeline.cli import app
+from pipeline.core.params import Params
+from pipeline.scorers import options
+from pipeline.scorers.running import run_parser
+from pipeline.scorers.validation import InputError
+from tests.closure import ROOT
+
+
+def every_params() -> list[type[Params]]:
+    """All classes of parameters, found by the names of their bases."""
+    for folder in ("pipeline", "annotation"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            classes = [
+                node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)
+            ]
+            if any(
+                isinstance(base, ast.Name) and base.id in ("Params", "CollectRules")
+                for c in classes
+                for base in c.bases
+            ):
+                importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    found: list[type[Params]] = []
+    for kind in (Params, *found):
+        found += [one for one in kind.__subclasses__() if one.__module__.split(".")[0] != "tests"]
+    for kind in found:
+        found += kind.__subclasses__()
+    return sorted({*found}, key=lambda kind: kind.__name__)
+
+
+def numbers(kind: Type) -> Iterator[IntType | FloatType]:
+    """The numeric types within a type."""
+    if isinstance(kind, IntType | FloatType):
+        yield kind
+    for name in ("types", "item_types"):
+        for part in getattr(kind, name, None) or ():
+            yield from numbers(part)
+    for name in ("item_type", "key_type", "value_type"):
+        if isinstance(part := getattr(kind, name, None), Type):
+            yield from numbers(part)
+
+
+def test_every_number_of_the_parameters_has_a_range():
+    kinds = every_params()
+    assert len(kinds) >= 15 and {"RankParams", "CollectParams"} <= {kind.__name__ for kind in kinds}
+    unbounded = [
+        f"{kind.__name__}.{field.name}"
+        for kind in kinds
+        for field in msgspec.structs.fields(kind)
+        for one in numbers(type_info(field.type))
+        if (one.ge is None and one.gt is None) or (one.le is None and one.lt is None)
+    ]
+    assert unbounded == []
+
+
+def commands(command, path=("rgqa",)):
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, (*path, name))
+    if not hasattr(command, "commands"):
+        yield " ".join(path), command
+
+
+def test_every_numeric_option_of_the_command_line_has_a_range():
+    unbounded, seen = [], 0
+    for path, command in commands(get_command(app)):
+        for parameter in command.params:
+            kind = getattr(getattr(parameter, "type_descriptor", None), "annotation", str)
+            if any(one in (kind, *getattr(kind, "__args__", ())) for one in (int, float)):
+                seen += 1
+                unbounded += [f"{path} {parameter.name}"] * (parameter.min is None or parameter.max is None)
+    assert seen > 20 and unbounded == []
+
+
+def numeric(parser) -> list[str]:
+    return [action.dest for action in parser._actions if action.type in (int, float)]
+
+
+@pytest.mark.parametrize("value", [-(10**30), 10**30])
+def test_every_number_of_rgqa_run_is_checked(value):
+    parser = run_parser.parser("rgqa run")
+    names = numeric(parser)
+    assert len(names) > 6
+    for name in names:
+        option = f"--{name.replace('_', '-')}"
+        with pytest.raises(InputError, match=f"{option} is"):
+            run_parser.options_of(parser.parse_args(["x", "--model", "m", f"{option}={value}"]))
+
+
+def test_every_number_of_rgqa_score_is_checked():
+    for name in numeric(options.parser()):
+        wanted, is_right = options.WANTED[name]
+        many = name in ("risks", "costs")
+        assert wanted and not is_right([float("nan")] if many else float("nan")), name
+        if name != "threshold":  # any number: confidences have no unit
+            assert not any(is_right([value] if many else value) for value in (-(10**30), 10**30)), name
