@@ -26,7 +26,7 @@ from annotation.study.roster import Annotator, read_roster
 from annotation.study.rounds import waiting_verdicts
 from annotation.study.training import known_tasks
 from pipeline.core.alone import alone
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.files import read_json
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
@@ -56,7 +56,7 @@ def push() -> None:
             server.serve_pictures(project, (folders.source / "images").absolute())
         tell_yield(folders, tasks)
     active = sum(person.active for person in read_roster(folders))
-    done("push", f"{len(tasks):,} tasks for {active} annotators", server.url)
+    done("push", f"{counted(len(tasks), 'task')} for {counted(active, 'annotator')}", server.url)
 
 
 def read_batch(folders: Folders, params: AnnotateParams, own: bool) -> tuple[list[Task], Shown]:
@@ -98,7 +98,10 @@ def bring(
     gone = [task.id for task in ours if task.key not in wanted or counting[task.key] is not task]
     taken = server.delete(project, gone)
     if strange := len(held) - len(ours):
-        print(f"push: {strange} tasks are not ours (made by hand?); they stay", file=sys.stderr)
+        print(
+            f"push: {counted(strange, 'task')} not made by this command (by hand?), left as they are",
+            file=sys.stderr,
+        )
     if gone:
         print(
             f"push: {taken:,} tasks taken out (copies, or of an earlier batch); {len(gone) - taken:,} stay, as somebody judged them"

@@ -104,6 +104,10 @@ class Folds:
         splits = self.splits()
         if any(len(np.unique(self.labels[train])) < 2 for train, _ in splits):
             return result
+        if not features.shape[
+            1
+        ]:  # No two texts share a word, for example: nothing can be learned, so all rows are alike.
+            return np.zeros(len(self.labels))
         # One thread and double precision: the scores depend neither on the machine's cores nor on its instruction set.
         with threadpool_limits(1):
             for train, test in splits:

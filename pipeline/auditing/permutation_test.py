@@ -262,6 +262,9 @@ def naive_bayes(features: FoldedFeatures, labels: np.ndarray, alpha: float = 0.3
     """Scores [n, m] of rows that a model has not seen: the log ratio of likelihoods by multinomial naive Bayes."""
     scores = np.empty(labels.shape)
     for fold in features.class_sums(labels):
+        if not len(fold.of_one):  # no feature that two rows share
+            scores[fold.test] = 0
+            continue
         smoothing = alpha * len(fold.of_one)
         weights = np.log((fold.of_one + alpha) / (fold.of_zero + alpha))
         weights += np.log((fold.of_zero.sum(axis=0) + smoothing) / (fold.of_one.sum(axis=0) + smoothing))

@@ -12,7 +12,7 @@ import numpy as np
 from pipeline.baselines.baseline_nets import Data, Plan, claim, fit, train_nets
 from pipeline.baselines.question_arrays import Gathered, rows_of
 from pipeline.core import params
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.files import write_json
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.paths import DATA, Folders
@@ -111,7 +111,9 @@ def rows_wanted(names: Sequence[str]) -> list[str]:
     if unknown := sorted(set(names) - ROWS.keys()):
         raise UserError(f"unknown rows: {', '.join(unknown)}; there are {', '.join(POSSIBLE)}")
     if out := [name for name in names if name in LEFT_OUT]:
-        raise UserError([f"{len(out)} rows cannot be made", *(f"{name}: {LEFT_OUT[name]}" for name in out)])
+        raise UserError(
+            [f"{counted(len(out), 'row')} cannot be made", *(f"{name}: {LEFT_OUT[name]}" for name in out)]
+        )
     if not names:
         print("\n  ".join(["baselines: left out", *(f"{name}: {why}" for name, why in LEFT_OUT.items())]))
     return [name for name in POSSIBLE if not names or name in names]

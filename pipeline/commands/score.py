@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.progress import done
 from pipeline.reporting.score_frame import score_frame, table_problems, write_frame
 from pipeline.scorers import command
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> None:
     if parsed.table:
         frame = score_frame(report)
         write_frame(frame, parsed.table)
-        done("score", f"{len(frame):,} rows", parsed.table, sys.stderr)
+        done("score", counted(len(frame), "row"), parsed.table, sys.stderr)
     if parsed.plots:
         from pipeline.reporting.score_plots import plot
 

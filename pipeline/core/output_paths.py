@@ -69,7 +69,7 @@ def check_output_paths(
 def _faults(output: Output, read: set[Hashable], owned: Path | None) -> Iterator[str]:
     path = output.path
     try:
-        mode = path.stat().st_mode
+        mode = _real(path).stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         mode = 0
     except OSError as error:  # links that lead to each other, no permission, a name too long
@@ -114,16 +114,16 @@ def _places(output: Output) -> list[Path]:
 
 def _release_around(path: Path) -> Path | None:
     """The release in which a path lies, if it does."""
-    real = Path(os.path.realpath(path))
+    real = _real(path)
     return next((place for place in (real, *real.parents) if (place / RELEASE_MARK).is_file()), None)
 
 
 def _within(release: Path, owned: Path | None) -> bool:
-    return owned is not None and Path(os.path.realpath(owned)) in (release, *release.parents)
+    return owned is not None and _real(owned) in (release, *release.parents)
 
 
 def _devices(path: Path) -> bool:
-    real = Path(os.path.realpath(path))
+    real = _real(path)
     return any(place in (Path("/dev"), Path("/proc"), Path("/sys")) for place in real.parents) and not (
         real.is_relative_to("/dev/shm")
     )
@@ -131,13 +131,20 @@ def _devices(path: Path) -> bool:
 
 def _way(path: Path) -> set[Hashable]:
     """A file and the folders in which it lies."""
-    return {_identity(place) for place in (path, *path.absolute().parents)}
+    real = _real(path)
+    return {_identity(place) for place in (path, *path.absolute().parents, *real.parents)}
 
 
 def _identity(path: Path) -> Hashable:
     """The same for all names of a file."""
+    real = _real(path)
     try:
-        found = path.stat()
+        found = real.stat()
     except OSError:  # It is not there yet.
-        return os.path.realpath(path)
+        return real
     return found.st_dev, found.st_ino
+
+
+def _real(path: Path) -> Path:
+    """The path without links and without "..", even after a folder that is not there yet: writers make it."""
+    return Path(os.path.realpath(path))

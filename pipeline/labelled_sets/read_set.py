@@ -12,7 +12,7 @@ import numpy as np
 
 from pipeline.auditing.labelled_rows import LabelledRows
 from pipeline.core.column_names import first_of, known_name
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems, UserError, counted, some_of
 from pipeline.labelled_sets.set_files import Rows
 from pipeline.labelled_sets.set_formats import FORMATS, RowsRead, format_of, plain
 
@@ -114,8 +114,7 @@ def checked(
 
     def tell(which: list[int], what: str) -> None:
         if which:
-            shown = ", ".join(str(i + 1) for i in which[:5])
-            problems.add(f"row {shown}{' ...' if len(which) > 5 else ''}", f"{what} ({len(which):,} in all)")
+            problems.add(f"{'row' if len(which) == 1 else 'rows'} {some_of([i + 1 for i in which])}", what)
 
     tell([i for i in places if not has_words(reading.texts[i])], "its text is none, or has no words")
     long = [i for i in places if len(str(reading.texts[i] or "")) > LONGEST]
@@ -131,7 +130,7 @@ def checked(
         missing = reading.meaning[0 if 1 in labels else 1]
         problems.add(
             "labels",
-            f"wanted two kinds, but none of {len(places):,} rows is {missing!r}{label_values(form, source)}",
+            f"wanted two kinds, but none of {counted(len(source), 'row')} is {missing!r}{label_values(form, source)}",
         )
     images = None
     if reading.images is not None:
@@ -174,7 +173,7 @@ def as_asked(source: Rows, asked: Columns, name: str) -> RowsRead:
     common = ", ".join(f"{value!r} ({count:,})" for value, count in counts.most_common(8))
     if asked.positive is not None and asked.positive not in counts:
         raise UserError(
-            f"{name}: no row has {asked.positive!r} in {asked.label}; the commonest are {common or 'none'}"
+            f"{name}: no row has {asked.positive!r} in {asked.label}; {f'the commonest are {common}' if common else 'that column is empty'}"
         )
     if asked.positive is None and len(counts) > 2:
         raise UserError(

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from annotation.study.weighing import SetAside
-from pipeline.core.errors import Problems, UserError, some_of
+from pipeline.core.errors import Problems, UserError, counted, some_of
 from pipeline.core.files import opened, read_json, read_jsonl, sha256_file, write_text
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.records import Dropped, Item, Record, Subset, Verdict
@@ -161,7 +161,7 @@ def check_release(folder: Path) -> str:
     _check_scorable(folder, problems)
     problems.raise_if_any()
     return (
-        f"{'a REHEARSAL, no benchmark: ' if rehearsal else ''}{files} files whole, "
+        f"{'a REHEARSAL, no benchmark: ' if rehearsal else ''}{counted(files, 'file')} whole, "
         f"{items.total():,} items agree, {compared} sanity predictions get their scores"
     )
 
@@ -231,12 +231,13 @@ def _check_subset(folder: Path, subset: Subset, embed: bool, problems: Problems)
     members = [item for item in released(folder) if item.subset == subset]
     if told := [item.item_id for item in members if item.unanswerable and item.answer]:
         problems.add("provenance.jsonl", f"UQs that have an answer ({len(told):,}): {some_of(told)}")
-    other, compared, mark = "its rows are not those of provenance.jsonl", 0, ""
+    other, compared = "its rows are not those of provenance.jsonl", 0
+    mark: str | None = None  # the canary, which provenance.jsonl does not have
     if (path := folder / "rgqa" / f"{subset}.json").exists():
         with problems.collect():
             rows = read_json(path, list[RgqaRow])
-            mark = rows[0].canary if rows else ""
-            wanted = (msgspec.to_builtins(row) for row in rgqa_rows(members, mark))
+            mark = rows[0].canary if rows else None
+            wanted = (msgspec.to_builtins(row) for row in rgqa_rows(members, mark or ""))
             found = (msgspec.to_builtins(row) for row in rows)
             for line in row_differences(wanted, found, "question_id"):
                 problems.add(f"rgqa/{subset}.json", f"{other}: {line}")
@@ -246,8 +247,10 @@ def _check_subset(folder: Path, subset: Subset, embed: bool, problems: Problems)
                 if faults := column_faults(path, embed):
                     problems.lines += [f"data/{path.name}: {fault}" for fault in faults]
                     continue
-                wanted = (row_of(item, mark) for item in members if item.part == part)
-                for line in row_differences(wanted, table_rows(path, embed), "item_id"):
+                found = [*table_rows(path, embed)]
+                mark = found[0]["canary"] if mark is None and found else mark
+                wanted = (row_of(item, mark or "") for item in members if item.part == part)
+                for line in row_differences(wanted, found, "item_id"):
                     problems.add(f"data/{path.name}", f"{other}: {line}")
     home = folder / "sanity" / subset
     with problems.collect():
@@ -308,7 +311,8 @@ def publish(release: Path, target: Path) -> str:
     Raises:
         UserError: the release does not pass its check, is a rehearsal, or was published with other bytes.
     """
-    place = target / release.resolve().parent.name / release.resolve().name
+    about = read_json(release / "params.json", ReleaseRecord)
+    place = target / about.dataset / about.version
     check_output_paths([Output("--to", place, "folder")], [release], owned=place)
     check_release(release)
     if any(item.rehearsal for item in released(release)):

@@ -3,6 +3,7 @@ of predictions says itself."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -110,7 +111,13 @@ def is_unreadable(
 
 
 def _abstains_by_definition(text: str) -> bool:
-    return means_no_answer(text) or not plain_text(text).strip(" .!\"'`*_()[]")
+    return means_no_answer(text) or not any(map(_says_something, plain_text(text)))
+
+
+def _says_something(character: str) -> bool:
+    """Not of a space, a full stop or a dash: a letter, a digit, or a sign as "+" and "$" are, which can be seen in images."""
+    kind = unicodedata.category(character)
+    return character in "%&#@/" or not (kind[0] in "PZC" or kind == "Sk")
 
 
 def is_abstention(reply: str, question: str = "") -> bool:

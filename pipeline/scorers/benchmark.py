@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..core.errors import collected_into
+from ..core.errors import collected_into, counted
 from .gqa_questions import question_faults
 from .item_details import PARAMS, PROVENANCE, TYPES, details_of, is_there
 from .items import UNANSWERABLE, Benchmark, Items, full_name
@@ -173,7 +173,7 @@ def _items(rows: Callable[[], Iterable[Any]], path: Path, noun: str, columns_of:
         seen.add(name)
 
     _, problems = each(rows(), f"{path.name}, {noun}", check)
-    raise InputError([f"{path}: {len(problems)} faults", *problems])
+    raise InputError([f"{path}: {counted(len(problems), 'fault')}", *problems])
 
 
 class _RgqaColumns:
@@ -245,7 +245,7 @@ def _vqa_columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
 
 def _gqa_items(questions: Mapping[str, dict[str, Any]], path: Path) -> Items:
     if problems := [*question_faults(questions)]:
-        raise InputError([f"{path}: {len(problems)} faults", *problems])
+        raise InputError([f"{path}: {counted(len(problems), 'fault')}", *problems])
     types = [question.get("types") or {} for question in questions.values()]
     columns = {
         "id": questions,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..core.errors import some_of
+from ..core.errors import counted, some_of
 from .abstention import is_unreadable
 from .answered import Answered, Match, Options, warning_of_declined
 from .labels import unlabelled
@@ -41,10 +41,10 @@ def _of_replies(answered: Answered, options: Options) -> Iterator[str]:
             is_unreadable(at.items["asked"][read].tolist(), said, at.items.answer_words)
         ).tolist()
         if unknown:
-            have = "reply is" if len(unknown) == 1 else "replies are"
+            verb = "is" if len(unknown) == 1 else "are"
             yield (
-                f"{len(unknown):,} {have} in words that the reader of abstentions does not know, which is for English: they are "
-                f"unclear (0.5), {some_of([repr(said[i][:60]) for i in unknown], SHOWN)}; ask the model for English, or say in "
+                f"{counted(len(unknown), 'reply', 'replies')} {verb} in words that the reader of abstentions does not know, which is for "
+                f"English, and {verb} unclear (0.5): {some_of([repr(said[i][:60]) for i in unknown], SHOWN)}; ask the model for English, or say in "
                 "a column `abstained` of the predictions, or in a file for --judge, which replies abstain"
             )
 

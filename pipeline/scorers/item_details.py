@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..core.errors import counted
 from .validation import InputError, parse_lines
 
 TYPES = ("structural", "semantic", "detailed")  # of questions, as GQA names them
@@ -38,7 +39,7 @@ def details_of(data: bytes, path: Path) -> dict[str, dict[str, Mapping[str, Any]
         problems += [f"line {number} ({item['subset']}'s item {name}): {fault}" for fault in faults]
         known[name] = item
     if problems:
-        raise InputError([f"{path}: {len(problems)} faults", *problems])
+        raise InputError([f"{path}: {counted(len(problems), 'fault')}", *problems])
     return details
 
 

@@ -142,7 +142,7 @@ def _missing(benchmark: Benchmark, predictions: Predictions, options: Options) -
         )
         why = "".join(f"; {count:,}: {reason}" for reason, count in reasons.most_common(5))
         yield (
-            f"{len(lost)} of {len(wanted)} items {have} no prediction{why} (--missing wrong counts them as accepted with a "
+            f"{len(lost):,} of {len(wanted):,} items {have} no prediction{why} (--missing wrong counts them as accepted with a "
             f"wrong answer, --missing drop leaves them out){meant}: {_some(lost)}"
         )
 

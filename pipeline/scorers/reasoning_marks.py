@@ -22,6 +22,7 @@ REASONING_ELEMENTS = (
     "thoughts",
     "reason",
     "reasoning",
+    "reasoning_content",
     "rationale",
     "reflection",
     "scratchpad",
@@ -44,6 +45,13 @@ REASONING_MARKS = (
     (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),  # Apertus
     (r"\[unused16\]", r"\[unused17\]"),  # Pangu
     (r"<\|think(?:ing)?\|>", r"<\|/think(?:ing)?\|>"),
+    # Other spellings of the same: thought_begin and thought_end, start_of_reasoning and end_of_reasoning.
+    (
+        r"<\|(?:(?:begin|start)_(?:of_)?)?(?:think(?:ing)?|thoughts?|reason(?:ing)?)_?(?:begin|start)?\|>",
+        r"<\|(?:end_(?:of_)?(?:think(?:ing)?|thoughts?|reason(?:ing)?)|(?:think(?:ing)?|thoughts?|reason(?:ing)?)_?end)\|>",
+    ),
+    (r"<unused94>\s*thought\b", r"<unused95>"),  # MedGemma
+    (r"\A\s*Thinking\.\.\.\s*\n", r"\n\s*\.\.\.done thinking\."),  # Ollama's command line
     # gpt-oss: every channel but the final one is reasoning; then the same once the special tokens were removed.
     (
         r"<\|channel\|>\s*(?!final\b)\w+[^<]*(?:<\|message\|>)?",
@@ -108,6 +116,7 @@ _ANSWER = re.compile(
     rf"(?:{_ANSWER_OPENING})(?P<text>(?:(?!{_ANSWER_OPENING}).)*?)(?P<end>{_ANSWER_CLOSING}|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
+_EMPTY_ANSWER = re.compile(rf"\s*(?:{_ANSWER_OPENING})\s*(?:{_ANSWER_CLOSING})?\s*", re.IGNORECASE)
 _TURN = re.compile(rf"(?P<model>{_any(*MODEL_TURN)})|(?P<other>{_any(*OTHER_TURN)})", re.IGNORECASE)
 _END = re.compile(_any(*END_MARKS), re.IGNORECASE)
 _LEADING = re.compile(rf"(?:\s|{_any(*MODEL_TURN, *END_MARKS)})*", re.IGNORECASE)
@@ -115,7 +124,8 @@ _BOXED = re.compile(r"\\boxed\s*\{")
 _WRAPPED = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mbox)\s*\{")
 # A reply without any of these has no mark.
 _MAY_HAVE_MARKS = re.compile(
-    r"[<\[◁]|\\boxed|thought process:|my response:|assistantfinal|\Aanalysis|assistant\s*:", re.I
+    r"[<\[◁]|\\boxed|thought process:|my response:|assistantfinal|\Aanalysis|done thinking|\A\s*thinking\.\.\.\s*\n|assistant\s*:",
+    re.I,
 )
 
 
@@ -159,6 +169,8 @@ def final_answer(reply: str) -> FinalAnswer:
         if not last or not last["end"] or reply[last.end() : end].strip(" \n.") or not last["text"].strip():
             return FinalAnswer("", True, end, end)
     start, end = _without_ends(reply, start, end)
+    if _EMPTY_ANSWER.fullmatch(reply, start, end):
+        return FinalAnswer("", False, end, end)
     found = [match for match in _ANSWER.finditer(reply, start, end) if match["text"].strip()]
     if found:
         start, end = found[-1].span("text")

@@ -16,7 +16,7 @@ import shutil
 from collections import Counter
 
 from pipeline.core import params
-from pipeline.core.errors import run
+from pipeline.core.errors import counted, run
 from pipeline.core.paths import Folders
 from pipeline.leaderboard.board import LeaderboardParams, board
 from pipeline.leaderboard.board_curves import CURVES, picture, points, with_lines
@@ -53,7 +53,11 @@ def main() -> None:
     shutil.rmtree(
         folders.stage("leaderboard") / "metrics", ignore_errors=True
     )  # an earlier run had other rows
-    folders.finish("leaderboard", f"{kinds['model']} models, {kinds['reference']} references", files)
+    folders.finish(
+        "leaderboard",
+        f"{counted(kinds['model'], 'model')}, {counted(kinds['reference'], 'reference')}",
+        files,
+    )
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from ...core.errors import counted, some_of
 from ...core.images import WHITE, encode_image, image_files
 from ..validation import InputError
 
@@ -46,7 +47,7 @@ class ReleasePictures:
         if missing := sorted(self._wanted - there):
             where = folder or f"the tables of {release}"
             hint = "" if folder else "; name the folder that has them"
-            raise InputError(f"{len(missing)} pictures are not in {where}, {missing[0]} among them{hint}")
+            raise InputError(f"{where}: {counted(len(missing), 'image')} not found: {some_of(missing)}{hint}")
 
     def data_uri(self, picture: str) -> str:
         """A picture, upright and in sRGB, as a URI that holds it; made smaller where it is larger than `pixels`.

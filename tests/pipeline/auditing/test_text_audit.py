@@ -92,6 +92,13 @@ def test_of_a_small_set_nothing_is_said_but_that_it_is_small(count, ones):
     assert {attack.auroc for of in found.attacks.values() for attack in of.values()} == {None}
 
 
+def test_texts_without_a_pair_of_words_in_common_are_audited():
+    # One word each, so there is no pair of words, and scores that are all alike have an AUROC of 0.5.
+    texts = [f"这是{chr(0x4E00 + number)}吗" for number in range(180)]
+    found = audit_texts(MADE, labelled(texts, [number % 2 for number in range(180)], range(180)), FEW)
+    assert {found.attacks[by]["word pairs"].auroc for by in found.attacks} == {0.5}
+
+
 def test_fewer_texts_than_folds_are_too_few():
     rows = labelled(["Is it?", "Was it?"] * 40, [0, 1, 1, 0] * 20, range(80))
     assert audit_texts(MADE, rows, FEW).too_small.startswith("2 distinct texts")

@@ -32,6 +32,11 @@ INPUTS = [Path("in.json"), Path("set"), None, Path("absent.json")]
     [
         Output("--json", Path("in.json")),
         Output("--json", Path("./set/../in.json")),
+        Output("--json", Path("no_folder/../in.json")),
+        Output("--json", Path("no_folder/more/../../set/new.json")),
+        Output("--out", Path("no_folder/../set"), "folder"),
+        Output("--out", Path("no_folder/../in.json"), "folder"),
+        Output("--json", Path("no_folder/../release/data.parquet")),
         Output("--json", Path("to_in.json")),
         Output("--json", Path("hard.json")),
         Output("--json", Path("absent.json")),

@@ -337,6 +337,20 @@ def test_a_subset_without_aqs_is_refused_by_check_as_by_score(copy):
         check_release(copy)
 
 
+def test_a_subset_file_that_cannot_be_read_is_the_only_problem_of_its_tables(copy):
+    path = next((copy / "rgqa").glob("*.json"))
+    path.write_text("{")
+    write_checksums(copy)
+    with pytest.raises(UserError) as error:
+        check_release(copy)
+    assert not [line for line in error.value.problems if ".parquet" in line]
+
+
+def test_a_copy_under_another_name_is_published_under_the_releases_own(copy, tmp_path):
+    publish(copy, tmp_path / "published")
+    assert (tmp_path / "published/tiny/0.1.0/CHECKSUMS.sha256").is_file()
+
+
 def test_lines_that_are_no_sums_and_files_outside_are_told(folder):
     with (folder / "CHECKSUMS.sha256").open("a") as file:
         file.write(f"junk\n{'0' * 64}  ../good.json\n")

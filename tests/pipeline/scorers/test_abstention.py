@@ -18,6 +18,9 @@ from tests.pipeline.scorers.conftest import ROWS, answered, predictions, refused
 COLOR, THERE, WHO = "What color is the umbrella?", "Is there a dog?", "Who is behind the counter?"
 ABSTAIN = [
     (COLOR, ""),
+    (COLOR, "-"),
+    (COLOR, "—"),
+    (COLOR, "´"),
     (COLOR, "UQ"),
     (COLOR, "uq."),
     (COLOR, "unanswerable</s>"),
@@ -31,6 +34,7 @@ ABSTAIN = [
 ]
 ANSWER = [
     (COLOR, "red"),
+    ("What sign is on the wall?", "+"),
     (COLOR, "I'm not entirely sure, but it looks red."),
     (COLOR, "<think>No umbrella? Wait, there it is.</think>Red"),
     (THERE, "no"),

@@ -20,6 +20,12 @@ OF_REASONING = [
     ("<|inner_prefix|>", "<|inner_suffix|>"),
     ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
     ("<|channel>thought\n", "<channel|>"),
+    ("<|thought_begin|>", "<|thought_end|>"),
+    ("<|reasoning_start|>", "<|reasoning_end|>"),
+    ("<|start_of_thinking|>", "<|end_of_thinking|>"),
+    ("<reasoning_content>", "</reasoning_content>"),
+    ("<unused94>thought\n", "<unused95>"),
+    ("Thinking...\n", "\n...done thinking.\n\n"),
     ("analysis", "assistantfinal"),
     ("Here is my thought process:", "Here is my response:"),
 ]
@@ -38,7 +44,7 @@ def test_reasoning_is_no_part_of_the_answer(opening, closing, answer):
 def test_reasoning_that_does_not_end_is_no_answer(opening, closing):
     assert final_answer(f"{opening}The cup is blue. Or").is_truncated
     assert final_answer(f"red{opening}The cup").is_truncated == (
-        opening not in ("analysis", "Here is my thought process:")
+        opening not in ("analysis", "Here is my thought process:", "Thinking...\n")
     )
 
 
@@ -107,6 +113,16 @@ def test_a_reply_without_marks_is_left_to_the_letter(reply):
     assert final_answer(reply) == (reply, False, 0, len(reply))
 
 
-@pytest.mark.parametrize("reply", ["</s>", "<think>red</think>", "<|im_end|>", "<|im_start|>assistant\n"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "</s>",
+        "<think>red</think>",
+        "<|im_end|>",
+        "<|im_start|>assistant\n",
+        "<answer></answer>",
+        "<think>x</think><answer> </answer>",
+    ],
+)
 def test_a_reply_of_marks_alone_is_empty(reply):
     assert final_answer(reply)[:2] == ("", False)
