@@ -31,7 +31,7 @@ def write_table(source: str, out: Path) -> None:
     """
     if problems := table_problems(out):
         raise UserError(problems)
-    inputs = [Path(source)] if source.endswith(".jsonl") else [Folders().stage("")]
+    inputs = [Path(source)] if source.endswith(".jsonl") else [Folders().stage(""), Folders().source]
     check_output_paths([Output("--out", out)], inputs)
     table = flat(rows_of(source))
     write_frame(table, out, source)

@@ -1,6 +1,6 @@
 """Measure what the benchmark gives away, what it kept and lost, and what it can resolve.
 
-Reads   balance/items.jsonl, ingest/, embed/pictures.npy, the reports and drops of every stage,
+Reads   balance/, ingest/, embed/pictures.npy, the reports and drops of every stage,
         truth/ where the complete truth is known (the sample), ingest/ and vocabulary/ for how often the judge agrees with the source
 Writes  audit.json  every figure; `warnings` lists the limits that the release is over
         audit.md    the same for people
@@ -17,6 +17,7 @@ from pipeline.auditing.subset_audit import AuditParams, AuditReport, audit_items
 from pipeline.core import params
 from pipeline.core.errors import run
 from pipeline.core.files import read_json, sha256_file
+from pipeline.core.item_counts import check_item_counts
 from pipeline.core.paths import Folders
 from pipeline.core.randomness import generator
 from pipeline.core.records import Item, Question
@@ -26,6 +27,7 @@ STAGES = ("rank", "perturb", "screen", "estimate", "batch", "collect", "balance"
 
 def main() -> None:
     folders, p = Folders(), params.load("audit", AuditParams)
+    check_item_counts(folders)
     subsets = audit_items(
         folders.file(Item), image_vectors(folders), p, known_questions(folders.rows(Question))
     )

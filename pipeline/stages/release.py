@@ -18,6 +18,7 @@ from annotation.study.quality_page import bounds, page
 from pipeline.core import params
 from pipeline.core.errors import Problems, UserError, run
 from pipeline.core.files import copy_file, read_json, replacing, write_json, write_jsonl, write_text
+from pipeline.core.item_counts import check_item_counts
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import SUBSETS, Item, Picture, Question, Subset, Verdict, Verified
@@ -63,6 +64,7 @@ def main() -> None:
     items = InOrder(folders.file(Item), Item, release_order(version))
     if not len(items):
         raise UserError("no items to release: balance kept none; see its report and the verdicts collected")
+    check_item_counts(folders)
     refuse_no_answers(items)
     facts = facts_of(items, folders, p, version)
     check_version(version, facts.rehearsal)

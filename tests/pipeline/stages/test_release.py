@@ -18,6 +18,7 @@ from pipeline.releasing.errata import add_erratum
 from pipeline.releasing.provenance import Provenance, canary
 from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.without_errata import without_errata
+from pipeline.stages import audit as audit_stage
 from pipeline.stages import release as release_stage
 from tests.annotation.study.conftest import candidates, task, verdict
 
@@ -156,6 +157,16 @@ def test_an_answer_that_says_there_is_none_never_becomes_an_aq_of_a_release(agai
     write_jsonl(path, [msgspec.structs.replace(row, answer=answer) if row == aq else row for row in rows])
     with pytest.raises(UserError, match=f"{aq.item_id}: "):
         release_stage.main()
+
+
+def test_items_that_the_report_of_balance_does_not_count_are_never_released_or_audited(again):
+    path = Folders().stage("balance") / "items.jsonl"
+    rows = list(read_jsonl(path, Item))
+    for changed in (rows[:4], rows[1:], [*rows, rows[0]], [rows[1], *rows[1:]]):
+        write_jsonl(path, changed)
+        for stage in (release_stage, audit_stage):
+            with pytest.raises(UserError, match="run dvc repro balance"):
+                stage.main()
 
 
 def test_the_same_inputs_give_the_same_bytes(again):

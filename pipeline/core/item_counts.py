@@ -1,0 +1,65 @@
+"""Check that the items of stage `balance` are those that its report counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from pipeline.core.errors import Problems, counted
+from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.paths import Folders
+from pipeline.core.records import Item, Subset
+
+
+class _Item(msgspec.Struct):
+    """What is counted of an item."""
+
+    item_id: str
+    subset: Subset
+    unanswerable: bool
+
+
+class _Counts(msgspec.Struct):
+    uqs: int
+    aqs: int
+
+
+class _OfSubset(msgspec.Struct):
+    all: _Counts
+
+
+class _Report(msgspec.Struct):
+    subsets: dict[Subset, _OfSubset]
+
+
+def check_item_counts(folders: Folders) -> None:
+    """Compare `balance/items.jsonl` with the counts in `balance/balance.json`.
+
+    A file that was emptied, cut after a line, extended or copied from another run is a valid file of other items. Without this
+    check it becomes an audit or a release of these items.
+
+    Raises:
+        UserError: an item stands there twice, or a subset has another number of items than the report says.
+    """
+    path = folders.file(Item)
+    found, ids = Counter[tuple[Subset, bool]](), Counter[tuple[Subset, str]]()
+    for item in read_jsonl(path, _Item):
+        found[item.subset, item.unanswerable] += 1
+        ids[item.subset, item.item_id] += 1
+    report = read_json(folders.stage("balance") / "balance.json", _Report)
+    problems = Problems(
+        f"{path}: changed since stage balance wrote it, or of another run; run dvc repro balance"
+    )
+    for (subset, name), number in ids.items():
+        if number > 1:
+            problems.add(f"{subset} {name}", f"stands there {number} times")
+    for subset in sorted({*report.subsets, *(subset for subset, _ in found)}):
+        stated = report.subsets[subset].all if subset in report.subsets else _Counts(0, 0)
+        for kind, number, there in (
+            ("UQ", stated.uqs, found[subset, True]),
+            ("AQ", stated.aqs, found[subset, False]),
+        ):
+            if number != there:
+                problems.add(subset, f"has {counted(there, kind)}, but balance.json counts {number:,}")
+    problems.raise_if_any()
