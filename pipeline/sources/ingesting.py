@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Literal
 
 from pipeline.core.errors import Problems, UserError
+from pipeline.core.no_answer import means_no_answer
 from pipeline.core.params import Params, Seed
 from pipeline.core.paths import Folders
 from pipeline.core.records import Picture, Question, Record, Scene, Split, UnusedQuestion
-from pipeline.scorers.no_answer import means_no_answer
 from pipeline.sources import gqa_files, own_table
 from pipeline.sources.picture_files import inspect, is_id, listing
 

@@ -18,6 +18,7 @@ from annotation.study.quality_page import bounds, page
 from pipeline.core import params
 from pipeline.core.errors import Problems, UserError, run
 from pipeline.core.files import copy_file, read_json, replacing, write_json, write_jsonl, write_text
+from pipeline.core.no_answer import means_no_answer
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import SUBSETS, Item, Picture, Question, Subset, Verdict, Verified
@@ -37,7 +38,6 @@ from pipeline.releasing.release_facts import PAIRING, ReleaseFacts, VoteCounts, 
 from pipeline.releasing.release_images import release_images
 from pipeline.releasing.subset_files import release_order, write_subset
 from pipeline.releasing.wheel import build_wheel
-from pipeline.scorers.no_answer import means_no_answer
 
 LATER = {"paper", "leaderboard"}  # stages of the evaluation: what they do does not change a release
 
