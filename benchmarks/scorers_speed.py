@@ -23,9 +23,9 @@ import numpy as np
 
 from benchmarks.harness import command, tell, timed
 from pipeline.scorers import published_scores, realistic_scores, risk_coverage_auc, vqa_accuracy
-from pipeline.scorers.bootstrap import draws
-from pipeline.scorers.drawings import Drawings
+from pipeline.scorers.bootstrap import bootstrap_batches
 from pipeline.scorers.normalize import _official, single_line
+from pipeline.scorers.resampling import realistic_on_counts
 from pipeline.scorers.sweep import ranking
 
 SIZE = 1_000_000
@@ -115,9 +115,9 @@ def bootstrap(count: int, pictures: int, plain_repetitions: int) -> None:
         np.argsort(picture, kind="stable"), np.cumsum(np.bincount(picture, minlength=pictures))[:-1]
     )
 
-    def ours(repetitions: int) -> list[float]:
-        scores = Drawings(ranking(confidence, correct, answerable), picture)
-        return [scores(drawn)["auaf"] for drawn in draws(pictures, range(repetitions), 0)]
+    def ours(repetitions: int) -> list[object]:
+        scores = realistic_on_counts(ranking(confidence, correct, answerable), picture)
+        return bootstrap_batches(scores, pictures, repetitions, 0, num_rows=count)
 
     def plain() -> None:
         for _ in range(plain_repetitions):

@@ -18,7 +18,7 @@ from studies.study_cli import app as study
 
 # The sections of `rgqa --help` and their commands.
 SECTIONS = {
-    "I have a model": "run score look leaderboard baselines audit leaks",
+    "I have a model": "run score look leaderboard baselines audit",
     "I build a benchmark": "init fetch convert vectors annotate explain report table",
     "I release it": "check publish diff errata",
     "The project itself": "sample study",

@@ -227,14 +227,3 @@ def look(
 
     options = LookOptions(items or (), model, seed, out, grids, method, of, words, ocr, model_arg or ())
     run(lambda: look(options))
-
-
-@app.command("leaks", hidden=True, add_help_option=False, context_settings=PASSED_ON)
-def leaks() -> None:
-    """Say that this command is now `rgqa audit`."""
-    from pipeline.core.errors import UserError
-
-    def moved() -> None:
-        raise UserError("rgqa leaks: this command is now `rgqa audit`, with the same options; docs/audit.md")
-
-    run(moved)

@@ -18,6 +18,7 @@ import numpy as np
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Record
+from pipeline.scorers.bootstrap import percentile_interval
 from pipeline.scorers.items import Items
 from studies.ranked_sets import OURS, RankedSet
 from studies.rankings import Figure, ranked, separated, tau
@@ -74,7 +75,7 @@ def point(variant: Variant, rows: Sequence[RowSaid], reference: np.ndarray, seed
     scores = ranked(scores_of_rows(plain, rows, each, variant.taken)[ALL])[1]
     taus = tau(reference[:, :1], scores, separated(reference))
     by_lot = variant.effect in ("noise", "size")
-    low, high = np.quantile(taus, [0.025, 0.975])
+    low, high = percentile_interval(taus)
     wording = None if by_lot else wording_auroc(variant.one, wording_scores(variant.one, seed))
     return EffectPoint(
         effect=variant.effect,

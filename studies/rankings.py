@@ -16,8 +16,8 @@ import numpy as np
 
 from pipeline.core.errors import UserError
 from pipeline.core.records import Record
+from pipeline.scorers.bootstrap import LEVEL, percentile_interval, percentile_intervals
 
-LEVEL = 0.95
 LEAST = 14  # rows, with fewer of which no ranking is told
 Figure = float | None  # NaN has no place in JSON
 Within = tuple[Figure, Figure]
@@ -84,7 +84,7 @@ def separated(reference: np.ndarray, level: float = LEVEL) -> np.ndarray:
     """
     every = np.array([*combinations(range(len(reference)), 2)], int).reshape(-1, 2)
     differences = reference[every[:, 0], 1:] - reference[every[:, 1], 1:]
-    low, high = np.quantile(differences, [(1 - level) / 2, (1 + level) / 2], axis=1)
+    low, high = percentile_intervals(differences.T, level)
     return every[(low > 0) | (high < 0)]
 
 
@@ -157,7 +157,7 @@ def reweighted(
 
 
 def _interval(draws: np.ndarray, level: float) -> Within:
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    low, high = percentile_interval(draws, level)
     return _figure(low), _figure(high)
 
 

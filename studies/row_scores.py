@@ -11,13 +11,14 @@ import yaml
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from pipeline.leaderboard.drawn_scores import on_draws
 from pipeline.leaderboard.row_files import name_and_seed
 from pipeline.scorers.answered import Answered, Options, Predictions
-from pipeline.scorers.bootstrap import draws
+from pipeline.scorers.bootstrap import apply_in_batches, cluster_counts
 from pipeline.scorers.items import Items
 from pipeline.scorers.join import join
 from pipeline.scorers.predictions import read_predictions
+from pipeline.scorers.resampling import realistic_on_counts
+from pipeline.scorers.sweep import ranking
 from studies.rankings import SeedScores
 
 ALL = ""  # beside categories: all unanswerable questions
@@ -83,8 +84,7 @@ def scenes_of(items: Items) -> np.ndarray:
 
 def redrawn(count: int, repetitions: int, seed: int) -> np.ndarray:
     """[1 + repetitions, count] how often each of so many pictures is drawn: each once, then with replacement."""
-    once = np.ones((1, count), int)
-    return np.concatenate([once, *(drawn[None] for drawn in draws(count, range(repetitions), seed))])
+    return np.concatenate([np.ones((1, count), int), cluster_counts(count, repetitions, seed)])
 
 
 def scores_of_rows(
@@ -103,9 +103,14 @@ def scores_of_rows(
     kinds = {name: answerable | (items["category"] == name) for name in names}
     found: ByCategory = {name: [] for name in (ALL, *names)}
     for row in rows:
-        seeds = [on_draws(_answered(items, said), picture, drawn, kinds) for said in row.seeds]
+        seeds = []
+        for said in row.seeds:
+            at = _answered(items, said)
+            scoring = realistic_on_counts(ranking(*at.columns), picture, ("auaf",), kinds)
+            batches = apply_in_batches(scoring, drawn, len(items))
+            seeds.append({name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]})
         for name, scores in found.items():
-            columns = np.array([seed[name, "auaf"] for seed in seeds])
+            columns = np.array([seed["auaf" if name == ALL else f"auaf/{name}"] for seed in seeds])
             scores.append(SeedScores(row.name, row.reference, columns))
     return found
 

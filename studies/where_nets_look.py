@@ -29,7 +29,7 @@ from pipeline.core.progress import track
 from pipeline.core.records import Picture, Question, Scene
 from pipeline.models.net_folder import nets_of
 from pipeline.models.noun_rule import asked_nouns
-from pipeline.scorers.bootstrap import draws, interval
+from pipeline.scorers.bootstrap import bootstrap, cluster_mean, number_clusters, percentile_interval
 from pipeline.scorers.gqa_diagnostics import gqa_diagnostics
 from pipeline.seeing.grids import SHAPE, Grid, grid_of, highest, spread, weights_of
 from pipeline.seeing.net_sight import NetSight
@@ -172,10 +172,8 @@ def judged(asked: Sequence[Pointed], grids: Sequence[Grid]) -> dict[str, np.ndar
 
 def over_pictures(values: np.ndarray, pictures: Sequence[str], repetitions: int, seed: int) -> LookFigure:
     """The mean of values [n] with its 95 % interval; pictures are drawn, with all their questions."""
-    number = {name: place for place, name in enumerate(dict.fromkeys(pictures))}
-    place = np.array([number[name] for name in pictures])
-    weights = (drawn[place] for drawn in draws(len(number), range(repetitions), seed))
-    low, high = interval(np.array([(values * weight).sum() / weight.sum() for weight in weights]))
+    count, (cluster,) = number_clusters([pictures])
+    low, high = percentile_interval(bootstrap(cluster_mean(values, cluster), count, repetitions, seed))
     return LookFigure(float(values.mean()), low, high)
 
 

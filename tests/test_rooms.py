@@ -28,11 +28,11 @@ ROOMS: dict[str, str] = {
     "pipeline/screening": "words programs judge",
     "pipeline/estimating": "words programs judge counting",
     "pipeline/batching": "words programs judge",
-    "pipeline/collecting": "judge counting sources annotation/study simulation",
+    "pipeline/collecting": "judge counting sources scorers annotation/study simulation",
     "pipeline/auditing": "words programs judge counting sources scorers screening simulation",
     "pipeline/labelled_sets": "auditing balancing scorers",
     "pipeline/releasing": "auditing scorers annotation/study",
-    "pipeline/leaderboard": "releasing scorers",
+    "pipeline/leaderboard": "scorers",
     "pipeline/reporting": (
         "words programs judge sources encoders auditing releasing scorers seeing annotation/study"
     ),
@@ -42,7 +42,7 @@ ROOMS: dict[str, str] = {
         " auditing releasing leaderboard scorers annotation/study simulation"
     ),
     "pipeline/commands": "words judge auditing labelled_sets releasing leaderboard reporting scorers seeing annotation/study",
-    "annotation/study": "",
+    "annotation/study": "scorers",
     "annotation/client": "annotation/study",
     "annotation/server": "annotation/study annotation/client",
     "simulation": "",

@@ -12,10 +12,10 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from pipeline.core.randomness import generator
 from pipeline.core.records import SUBSETS, Record, Subset
+from pipeline.scorers.bootstrap import bootstrap, percentile_interval
 
-RESAMPLES = 1000
+RESAMPLES, SEED = 1000, 0
 
 
 class Figure(Record):
@@ -85,10 +85,10 @@ def figure(sums: np.ndarray, pictures: np.ndarray, value: Callable[[np.ndarray],
         names, number = np.unique(pictures, return_inverse=True)
         by_picture = np.zeros((len(names), sums.shape[1]))
         np.add.at(by_picture, number, sums)
-        rng = generator(0, "agreement", "pictures")
-        drawn = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), RESAMPLES)
-        again = value(drawn @ by_picture)
-        low, high = np.quantile(again[np.isfinite(again)], [0.025, 0.975])
+        again = bootstrap(lambda counts: value(counts @ by_picture), len(names), RESAMPLES, SEED)
+        low, high = percentile_interval(np.where(np.isfinite(again), again, np.nan))
+    if np.isnan(low + high):
+        return Figure(value=found)
     return Figure(value=found, low=float(low), high=float(high))
 
 

@@ -7,7 +7,7 @@ max(a, 1 - a), as what is reliably wrong tells as much. Intervals are of a boots
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from sklearn.model_selection import GroupKFold
 from threadpoolctl import threadpool_limits
 
 from pipeline.core.records import Record, Task
+from pipeline.scorers.bootstrap import bootstrap, cluster_auroc, percentile_interval
 
 MOST_TOLD = 0.6  # the interval's upper end up to which filters count as hidden
 REPETITIONS = 200  # of the bootstrap
@@ -70,9 +71,8 @@ def betrayals(shown: pd.DataFrame, seed: int = 0) -> list[Betrayal]:
     }
     filters = (shown["role"] == "filter").to_numpy()
     people, pictures = (pd.factorize(shown[name])[0] for name in ("person", "picture"))
-    draws = _draws(pictures, seed)
     return [
-        _betrayal(cue, np.asarray(scores, float), filters, people, pictures, draws)
+        _betrayal(cue, np.asarray(scores, float), filters, people, pictures, seed)
         for cue, scores in values.items()
     ]
 
@@ -82,68 +82,23 @@ def worst(found: Iterable[Betrayal]) -> list[Betrayal]:
     return [row for row in found if row.tells]
 
 
-def within(scores: np.ndarray, filters: np.ndarray, people: np.ndarray, weights: np.ndarray) -> float:
-    """AUROC pooled over people: pairs are compared within each, and every pair counts as much. NaN if there is none.
-
-    Args:
-        scores, filters, people: [n]. weights: [n], how often each row is there.
-
-    >>> one = np.ones(4)
-    >>> within(np.array([0, 1, 0, 1]), np.array([False, True, False, True]), np.array([0, 0, 1, 1]), one)
-    1.0
-    """
-    return _weighted(scores, filters, people)(weights)
-
-
-def _weighted(scores: np.ndarray, filters: np.ndarray, people: np.ndarray) -> Callable[[np.ndarray], float]:
-    """`within` of the same rows for any weights: they are sorted once."""
-    order = np.lexsort((scores, people))
-    scores, filters, people = scores[order], filters[order], people[order]
-    new_person = np.r_[True, people[1:] != people[:-1]]
-    starts = np.flatnonzero(new_person | np.r_[True, scores[1:] != scores[:-1]])  # of rows that tie
-    ends, who = np.r_[starts[1:], len(order)], np.cumsum(new_person)[starts] - 1
-
-    def within(weights: np.ndarray) -> float:
-        weights = weights[order]
-        # Sums of whole numbers, so that differences of running sums are exact.
-        sums = [np.r_[0.0, np.cumsum(weights * mask)] for mask in (filters, ~filters)]
-        yes, no = (total[ends] - total[starts] for total in sums)
-        below = sums[1][starts]
-        totals = [np.bincount(who, counts) for counts in (yes, no)]
-        below = below - (np.cumsum(totals[1]) - totals[1])[who]
-        pairs = float(totals[0] @ totals[1])
-        return float(yes @ (below + no / 2)) / pairs if pairs else float("nan")
-
-    return within
-
-
 def _betrayal(
-    cue: str,
-    scores: np.ndarray,
-    filters: np.ndarray,
-    people: np.ndarray,
-    pictures: np.ndarray,
-    draws: np.ndarray,
+    cue: str, scores: np.ndarray, filters: np.ndarray, people: np.ndarray, pictures: np.ndarray, seed: int
 ) -> Betrayal:
+    """The AUROC of a cue, of pairs of questions that the same person was shown."""
     known = ~np.isnan(scores)
-    scores, filters, people, pictures = scores[known], filters[known], people[known], pictures[known]
-    weighted = _weighted(scores, filters, people) if len(scores) else None
-    plain = weighted(np.ones(len(scores))) if weighted else float("nan")
-    if weighted is None or np.isnan(plain):
+    auroc = cluster_auroc(scores[known], filters[known], pictures[known], people[known])
+    count = int(pictures.max(initial=-1)) + 1
+    (plain,) = auroc(np.ones((1, count), int))
+    if np.isnan(plain):
         return Betrayal(cue=cue, auroc=None, low=None, high=None)
-    samples = np.array([weighted(drawn[pictures]) for drawn in draws])
-    low, high = np.nanquantile(1 - samples if plain < 0.5 else samples, [0.025, 0.975])
-    figures = (round(float(value), 4) for value in (max(plain, 1 - plain), low, high))
-    auroc, low, high = figures
-    return Betrayal(cue=cue, auroc=auroc, low=low, high=high)
-
-
-def _draws(pictures: np.ndarray, seed: int) -> np.ndarray:
-    """How often each picture is in each sample, [samples, pictures]."""
-    count = int(pictures.max()) + 1 if len(pictures) else 1
-    return (
-        np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), REPETITIONS).astype(float)
+    samples = bootstrap(auroc, count, REPETITIONS, seed, num_rows=len(scores))
+    low, high = percentile_interval(1 - samples if plain < 0.5 else samples)
+    figures = (
+        None if np.isnan(value) else round(float(value), 4) for value in (max(plain, 1 - plain), low, high)
     )
+    reached, low, high = figures
+    return Betrayal(cue=cue, auroc=reached, low=low, high=high)
 
 
 def _by_words(shown: pd.DataFrame, groups: str, seed: int) -> pd.Series:

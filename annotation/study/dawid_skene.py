@@ -26,13 +26,17 @@ from scipy.special import expit, logit
 
 from annotation.study.exports import CHOICES
 from annotation.study.judged import filters, votes, words
-from pipeline.core.randomness import generator
 from pipeline.core.records import SUBSETS, Record, Subset
+from pipeline.scorers.bootstrap import cluster_counts, percentile_intervals
 
 CLASSES = 2  # valid and invalid
 SHRINK, MOST_SURE = 10.0, 0.98
 SETTLED = 1e-6  # a round that moves no probability by more is the last
-RESAMPLES, ROUNDS = 100, 10  # of pictures; each is fitted anew from the whole's fit on, in so many rounds
+RESAMPLES, SEED, ROUNDS = (
+    100,
+    0,
+    10,
+)  # of pictures; each is fitted anew from the whole's fit on, in so many rounds
 FILTERS = len(SUBSETS)  # as a table's subset
 MILLION = 1e6
 # Of the table of answers: what else it has would be copied as often.
@@ -189,8 +193,7 @@ def posteriors(
     given = Votes.of(item, place, response, table % len(people), prior, subset[once])
     fit = dawid_skene(given)
     pictures, number = np.unique(first["picture_id"].cat.codes, return_inverse=True)
-    rng = generator(0, "dawid-skene", "pictures")
-    drawn = rng.multinomial(len(pictures), np.full(len(pictures), 1 / len(pictures)), RESAMPLES)
+    drawn = cluster_counts(len(pictures), RESAMPLES, SEED)
     candidates = len(keys)
     resampled, again = np.empty((RESAMPLES, candidates), np.int32), list[np.ndarray]()
     for chosen, millionths in zip(drawn, resampled, strict=True):
@@ -199,7 +202,7 @@ def posteriors(
         millionths[:] = np.rint(found.posterior[:candidates] * MILLION)  # as the fit's are told
         again.append(found.tables)
     bounds = [
-        np.quantile(resampled[:, start : start + BLOCK] / MILLION, [0.025, 0.975], axis=0)
+        percentile_intervals(resampled[:, start : start + BLOCK] / MILLION)
         for start in range(0, candidates, BLOCK)
     ]
     low, high = np.concatenate(bounds, axis=1) if bounds else np.empty((2, 0))
@@ -217,7 +220,8 @@ def _told(
     """The tables of the first fit, with intervals by the others."""
     called = np.array([shares[:, :, 1] for shares in tables])  # [fits, tables, classes]
     rates = np.stack([1 - called[:, :, 0], called[:, :, 1]])  # specificity, sensitivity
-    bounds = np.stack([rates[:, 0], *np.quantile(rates[:, 1:], [0.025, 0.975], axis=1)], axis=-1).round(4)
+    ends = percentile_intervals(np.moveaxis(rates[:, 1:], 1, 0))
+    bounds = np.stack([rates[:, 0], *ends], axis=-1).round(4)
     return [
         ConfusionTable(
             subset=(*SUBSETS, None)[key // len(people)],

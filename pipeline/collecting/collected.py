@@ -20,6 +20,7 @@ from annotation.study.votes import check_aqs, verify
 from annotation.study.weighing import SetAside, weigh
 from pipeline.core.params import Seed
 from pipeline.core.records import AqCheck, Record, Screened, Verified
+from pipeline.scorers.bootstrap import percentile_interval
 from simulation.annotators import ANNOTATORS
 
 
@@ -95,8 +96,8 @@ def expected_wrong(invalid: np.ndarray, resampled: Iterable[np.ndarray]) -> Figu
     """
     if not len(invalid):
         return Figure()
-    low, high = np.quantile([1 - row.mean() / MILLION for row in resampled], [0.025, 0.975])
-    return Figure(value=float(1 - invalid.mean()), low=float(low), high=float(high))
+    low, high = percentile_interval(np.array([1 - row.mean() / MILLION for row in resampled]))
+    return Figure(value=float(1 - invalid.mean()), low=low, high=high)
 
 
 def report(collected: Collected) -> dict[str, Any]:

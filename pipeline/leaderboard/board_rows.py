@@ -15,7 +15,6 @@ from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.items import Benchmark
 from pipeline.scorers.join import split
 from pipeline.scorers.predictions import read_predictions
-from pipeline.scorers.validation import InputError
 
 FROM_WORDS = "abstentions, read from the answers' words"
 NETS = "*-seed*.json"  # predictions files of stage answer, which keeps other files beside them
@@ -30,6 +29,7 @@ class BoardRow(NamedTuple):
         confidence: what stands for the confidence that a question is answerable. note: what else is to be known.
         chosen_by_it: subsets whose items were chosen by this very confidence, so that it says nothing there.
         ours: does stage answer say it, with nets of the data set's folder vqa/?
+        available: how many items of the release have a prediction or were asked, if that is more than are scored.
     """
 
     name: str
@@ -39,6 +39,7 @@ class BoardRow(NamedTuple):
     note: str = ""
     chosen_by_it: tuple[str, ...] = ()
     ours: bool = False
+    available: int = 0
 
 
 # The release's sanity predictions: what they are, the subsets chosen by them, and what is to be known.
@@ -58,18 +59,15 @@ REFERENCES = {
 }
 
 
-def benchmark_of(release: Path) -> Benchmark:
-    """The subsets of a release: the items that are scored, which are those of part test, or all where no part is named.
+def benchmark_of(release: Path, part: Literal["dev", "test"] = "test") -> Benchmark:
+    """The subsets of a release: the items that are scored, which are those of a part, or all where no part is named.
 
     Raises:
         UserError: it is not there, or faulty.
     """
-    try:
-        benchmark = read_benchmark(release)
-    except InputError as error:
-        raise UserError(error.problems) from error
-    scored = {name: split(items, NOBODY, Options())[0] for name, items in benchmark.subsets.items()}
-    return benchmark._replace(subsets=scored)
+    benchmark = read_benchmark(release)
+    scored = {name: split(items, NOBODY, Options(part=part))[0] for name, items in benchmark.subsets.items()}
+    return benchmark._replace(subsets={name: items for name, items in scored.items() if len(items)})
 
 
 NOBODY = Predictions("", "", {}, [], None)
@@ -94,7 +92,7 @@ def every_row(folders: Folders, release: Path, benchmark: Benchmark) -> list[Boa
             problems.append(
                 f"{folders.predictions}: {name} is the name of a row in {nets}, too; call the file otherwise"
             )
-        rows += [_row(name, one, folder == nets) for name, one in found.items()]
+        rows += [row_of_files(name, one, folder == nets) for name, one in found.items()]
     if problems:
         raise UserError(problems)
     return [*rows, *references(release, benchmark)]
@@ -109,16 +107,14 @@ def references(release: Path, benchmark: Benchmark) -> list[BoardRow]:
     rows = []
     for name, (confidence, chosen, note) in REFERENCES.items():
         paths = {subset: release / "sanity" / subset / f"{name}.json" for subset in benchmark.subsets}
-        try:
-            said = {subset: read_predictions(path) for subset, path in paths.items() if path.is_file()}
-        except InputError as error:
-            raise UserError(error.problems) from error
+        said = {subset: read_predictions(path) for subset, path in paths.items() if path.is_file()}
         if said:
             rows.append(BoardRow(name, "reference", (said,), confidence, note, chosen))
     return rows
 
 
-def _row(name: str, found: FoundRow, ours: bool) -> BoardRow:
+def row_of_files(name: str, found: FoundRow, ours: bool = False) -> BoardRow:
+    """The row of predictions files."""
     read: Sequence[Predictions] = [*found.seeds[0].values()]
     fields = {
         FROM_WORDS

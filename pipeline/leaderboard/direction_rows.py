@@ -11,8 +11,9 @@ import numpy as np
 
 from pipeline.core.pages import render
 from pipeline.leaderboard.board_text import plain, points, table, with_span
+from pipeline.leaderboard.comparison import Measured
 from pipeline.leaderboard.directions import DIRECTIONS, GAIN, SCORES, Direction, Verdict, judge
-from pipeline.leaderboard.paired_scores import Measured, RowScores
+from pipeline.leaderboard.paired_scores import RowScores
 from pipeline.leaderboard.paper_figures import Cell
 
 HERE = Path(__file__).parent

@@ -1,7 +1,7 @@
-"""The scores of every row, and what each comes to on the same thousand draws of pictures.
+"""The scores of every row of the leaderboard, on the data and on the same resampled images.
 
-A row of several seeds has the mean of their scores, in the data and in every draw: each seed is scored by itself, on the same
-draw. Seeds are no further pictures, so more of them do not make an interval narrow that pictures leave wide.
+A row of several seeds has the mean of their scores, on the data and on every replicate: each seed is scored by itself, on the same
+replicate. Seeds are no further images, so more of them do not make an interval narrow that images leave wide.
 """
 
 from __future__ import annotations
@@ -13,63 +13,52 @@ import numpy as np
 
 from pipeline.core.progress import track
 from pipeline.leaderboard.board_rows import BoardRow
-from pipeline.leaderboard.drawn_scores import on_draws
-from pipeline.scorers import auaf
+from pipeline.leaderboard.comparison import Measured
 from pipeline.scorers.answered import Answered, Options, Predictions
-from pipeline.scorers.bootstrap import clusters, draws, interval
+from pipeline.scorers.bootstrap import bootstrap_batches, number_clusters
 from pipeline.scorers.by_kind import FEW
 from pipeline.scorers.by_kind import SHOWN as SCORES
 from pipeline.scorers.items import Benchmark, Items
 from pipeline.scorers.join import join
-from pipeline.scorers.realistic import realistic_scores
+from pipeline.scorers.realistic import auaf, realistic_scores
+from pipeline.scorers.resampling import realistic_on_counts
+from pipeline.scorers.sweep import ranking
 
-MEAN = "mean"  # over subsets, unweighted
-
-
-class Measured(NamedTuple):
-    """A score of a row.
-
-    Attributes:
-        seeds: [seeds], each seed's score. drawn: [repetitions], the mean over seeds on each draw; NaN where undefined.
-    """
-
-    seeds: np.ndarray
-    drawn: np.ndarray
-
-    @property
-    def value(self) -> float:
-        """The mean over seeds."""
-        return float(self.seeds.mean())
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """95 %, pictures resampled."""
-        return interval(self.drawn)
+# The mean over subsets, unweighted.
+MEAN = "mean"
 
 
 class RowScores(NamedTuple):
     """What a row reaches.
 
     Attributes:
-        places: by subset, and "mean" where the row has all of them, the scores named in `SCORES`.
-        kinds: by subset, AUAF against the UQs of each category and each difficulty of which there are 20 or more.
+        places: By subset, and "mean" if the row has all of them, the scores named in `SCORES`.
+        kinds: By subset, AUAF against the UQs of each category and each difficulty of which there are 20 or more.
+        items, missing: By subset, how many items are scored, and how many of them have no prediction (of the first seed).
     """
 
     row: BoardRow
     places: dict[str, dict[str, Measured]]
     kinds: dict[str, dict[str, Measured]]
+    items: dict[str, int]
+    missing: dict[str, int]
 
 
 def measure(benchmark: Benchmark, rows: Sequence[BoardRow], options: Options) -> list[RowScores]:
-    """Score rows on the parts that they have predictions for. Pictures are those of all subsets, and drawn once for all rows,
-    also for those that have some subsets alone."""
-    count, numbers = clusters([items.clusters.tolist() for items in benchmark.subsets.values()])
-    pictures = dict(zip(benchmark.subsets, numbers, strict=True))
-    drawn = np.array([*draws(count, range(options.bootstrap), options.seed)])
+    """Score rows on the subsets that they have predictions for. Images are those of all subsets, and resampled for all rows in
+    the same way, also for those that have only some of the subsets.
+
+    Args:
+        benchmark: All items that are scored, and no others.
+        rows: Each with predictions for at least one subset.
+        options: Has the number of replicates, the seed, and what becomes of missing predictions.
+    """
+    count, numbers = number_clusters([items.clusters.tolist() for items in benchmark.subsets.values()])
+    images = dict(zip(benchmark.subsets, numbers, strict=True))
     seeds = [(row, seed) for row in rows for seed in row.seeds]
     measured = iter(
         [
-            _seed(benchmark, seed, pictures, drawn, options)
+            _seed(benchmark, seed, images, count, options)
             for _, seed in track(seeds, "leaderboard", unit="seed")
         ]
     )
@@ -89,45 +78,62 @@ def kinds_of(items: Items) -> dict[str, np.ndarray]:
 
 
 def answered(items: Items, said: Predictions, options: Options) -> Answered:
-    """The scored items of a subset with what a row says of them; where it has no confidences, its words are read."""
-    return join(items, said, options._replace(free_text=said.confidence is None))
+    """The scored items of a subset with what a row says of them. Without confidences, abstentions are read from the answers."""
+    return join(items, said, options._replace(part="all", free_text=said.confidence is None))
 
 
-Columns = dict[
-    tuple[str, str, str], tuple[float, np.ndarray]
-]  # (subset, kind or "", score) -> value, on each draw
+class _SeedScores(NamedTuple):
+    """By (subset, kind or "", score) the value and the replicates; by subset how many items, and how many without an answer."""
+
+    scores: dict[tuple[str, str, str], tuple[float, np.ndarray]]
+    counts: dict[str, tuple[int, int]]
 
 
 def _seed(
     benchmark: Benchmark,
     seed: Mapping[str, Predictions],
-    pictures: Mapping[str, np.ndarray],
-    drawn: np.ndarray,
+    images: Mapping[str, np.ndarray],
+    count: int,
     options: Options,
-) -> Columns:
+) -> _SeedScores:
     """The scores of one seed, by subset, those of kinds after those of the whole subset."""
-    found: Columns = {}
-    for subset in (name for name in benchmark.subsets if name in seed):
-        at = answered(benchmark.subsets[subset], seed[subset], options)
-        values, kinds = realistic_scores(*at.columns), kinds_of(at.items)
-        repeated = on_draws(at, pictures[subset], drawn, kinds)
+    subsets = [name for name in benchmark.subsets if name in seed]
+    joined = {name: answered(benchmark.subsets[name], seed[name], options) for name in subsets}
+    statistics = {
+        name: realistic_on_counts(ranking(*at.columns), images[name], SCORES, kinds_of(at.items))
+        for name, at in joined.items()
+    }
+    batches = bootstrap_batches(
+        lambda counts: {name: statistic(counts) for name, statistic in statistics.items()},
+        count,
+        options.bootstrap,
+        options.seed,
+        num_rows=max(map(len, images.values())),
+    )
+    found: dict[tuple[str, str, str], tuple[float, np.ndarray]] = {}
+    for name, at in joined.items():
+        values = realistic_scores(*at.columns)
+        drawn = {
+            score: np.concatenate([batch[name][score] for batch in batches]) for score in batches[0][name]
+        }
+        found |= {(name, "", score): (values[score], drawn[score]) for score in SCORES}
+        for kind, which in kinds_of(at.items).items():
+            value = auaf(*(column[which] for column in at.columns))
+            found[name, kind, "auaf"] = value, drawn[f"auaf/{kind}"]
+    if len(subsets) == len(benchmark.subsets):
         for score in SCORES:
-            found[subset, "", score] = values[score], repeated["", score]
-        for kind, which in kinds.items():
-            columns = (column[which] for column in at.columns)
-            found[subset, kind, "auaf"] = auaf(*columns), repeated[kind, "auaf"]
-    if len(seed) == len(benchmark.subsets):
-        for score in SCORES:
-            values, repeated = zip(*(found[subset, "", score] for subset in benchmark.subsets), strict=True)
+            values, repeated = zip(*(found[name, "", score] for name in subsets), strict=True)
             found[MEAN, "", score] = float(np.mean(values)), np.mean(repeated, axis=0)
-    return found
+    return _SeedScores(found, {name: (len(at.items), int(at.missing.sum())) for name, at in joined.items()})
 
 
-def _together(row: BoardRow, seeds: Sequence[Columns]) -> RowScores:
+def _together(row: BoardRow, seeds: Sequence[_SeedScores]) -> RowScores:
     """A row's scores from those of its seeds."""
-    scores = RowScores(row, {}, {})
-    for subset, kind, score in seeds[0]:
-        values, repeated = zip(*(seed[subset, kind, score] for seed in seeds), strict=True)
+    counts = seeds[0].counts
+    items, missing = ({name: count[place] for name, count in counts.items()} for place in (0, 1))
+    scores = RowScores(row, {}, {}, items, missing)
+    for subset, kind, score in seeds[0].scores:
+        values, repeated = zip(*(seed.scores[subset, kind, score] for seed in seeds), strict=True)
         measured = Measured(np.array(values), np.mean(repeated, axis=0))
         if kind:
             scores.kinds.setdefault(subset, {})[kind] = measured

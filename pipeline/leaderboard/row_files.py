@@ -8,24 +8,24 @@ the files of one subset lie in a folder of its name: pt-hard/NAME.json.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-import yaml
 
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, collected_into, counted, some_of
 from pipeline.core.records import Record
+from pipeline.core.yaml_text import read_yaml
 from pipeline.scorers.answered import Options, Predictions
 from pipeline.scorers.items import Benchmark
-from pipeline.scorers.join import SHOWN, faults
+from pipeline.scorers.join import faults
 from pipeline.scorers.predictions import read_predictions
 from pipeline.scorers.tables import SUFFIXES
-from pipeline.scorers.validation import InputError
 
 ABOUT = "rows.yaml"  # beside predictions files: of each row, what its confidence is, and a note
 SEED = re.compile(r"(.+)[-._]seed(\d+)")
+WANTED = "wanted NAME: {confidence: ..., note: ..., reference: true} for each row"
 NAME = re.compile(r"\w[\w.+@=-]*")  # a row's; it is a file's name, too, and a word of a command line
 FORMS = re.compile(rf"({'|'.join(map(re.escape, SUFFIXES))})?(\.gz)?$", re.IGNORECASE)
 
@@ -51,38 +51,65 @@ def found_rows(
     """By name, sorted, the rows of the predictions files of a folder and of its subsets' folders.
 
     Args:
-        benchmark: all items that are scored, and no others. files: a pattern of their names. taken: names of references.
+        benchmark: All items that are scored, and no others.
+        files: A pattern of their names.
+        taken: Names of references.
 
     Raises:
         UserError: everything that is wrong with any of the files.
     """
     problems: list[str] = []
-    about = _about(folder / ABOUT, problems)
-    found: dict[str, dict[str, dict[str, Predictions]]] = {}  # name -> seed -> subset -> predictions
-    for path, subset in _files(folder, benchmark, files, problems):
-        name, seed = name_and_seed(path)
-        try:
-            read = read_predictions(path)
-        except InputError as error:
-            problems += error.problems
-            continue
-        meant, faulty = meant_subsets(benchmark, read, subset)
-        if faulty:
-            problems += [f"{path}: cannot stand on the board", *(f"  {fault}" for fault in faulty)]
-        there = found.setdefault(name, {}).setdefault(seed, {})
-        if twice := sorted(there.keys() & meant):
-            problems.append(f"{path}: another file has row {name}'s predictions for {', '.join(twice)}, too")
-        there |= dict.fromkeys(meant, read)
-    problems += _unfit_names(found, about, folder, taken)
+    about = read_about(folder / ABOUT, problems)
+    found, _ = rows_of(_files(folder, benchmark, files, problems), benchmark, problems)
+    problems += _unfit_names(found, folder, taken)
+    if unknown := sorted(about.keys() - found.keys()):
+        problems.append(f"{folder / ABOUT}: no predictions file for {', '.join(unknown)}")
     if problems:
-        raise UserError([f"{folder}: the board cannot be made", *problems])
+        raise UserError([f"{folder}: the leaderboard cannot be made", *problems])
     return {
-        name: FoundRow(
-            tuple(seeds[seed] for seed in sorted(seeds, key=lambda seed: int(seed or 0))),
-            about.get(name, About()),
-        )
-        for name, seeds in sorted(found.items())
+        name: FoundRow(in_order(seeds), about.get(name, About())) for name, seeds in sorted(found.items())
     }
+
+
+# Of a row, by seed ("" for the only one) and subset the predictions that are scored there.
+SeedsOfRow = dict[str, dict[str, Predictions]]
+
+
+def rows_of(
+    files: Iterable[tuple[Path, str]], benchmark: Benchmark, problems: list[str]
+) -> tuple[dict[str, SeedsOfRow], dict[str, Path]]:
+    """Read predictions files and put those of one row together.
+
+    Args:
+        files: Each with the only subset that it is of, "" for those that it shows.
+        benchmark: All items that are scored, and no others.
+        problems: Everything that is wrong with any file is added to them.
+
+    Returns:
+        The rows by name, and of each the first file.
+    """
+    found: dict[str, SeedsOfRow] = {}
+    first: dict[str, Path] = {}
+    for path, subset in files:
+        name, seed = name_and_seed(path)
+        with collected_into(problems):
+            read = read_predictions(path)
+            meant, faulty = meant_subsets(benchmark, read, subset)
+            if faulty:
+                problems += [f"{path}: cannot stand on the leaderboard", *(f"  {fault}" for fault in faulty)]
+            there = found.setdefault(name, {}).setdefault(seed, {})
+            if twice := sorted(there.keys() & meant):
+                problems.append(
+                    f"{path}: another file has row {name}'s predictions for {', '.join(twice)}, too"
+                )
+            there |= dict.fromkeys(meant, read)
+            first.setdefault(name, path)
+    return found, first
+
+
+def in_order(seeds: SeedsOfRow) -> tuple[Mapping[str, Predictions], ...]:
+    """The predictions of a row's seeds, in the order of their numbers."""
+    return tuple(seeds[seed] for seed in sorted(seeds, key=lambda seed: int(seed or 0)))
 
 
 def name_and_seed(path: Path) -> tuple[str, str]:
@@ -119,9 +146,9 @@ def meant_subsets(benchmark: Benchmark, read: Predictions, subset: str = "") -> 
     for name in meant:
         wanted = benchmark.subsets[name]
         if lost := sorted(wanted.at(~wanted.among(read.places))["id"]):
-            more = f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
+            verb = "has" if len(wanted) == 1 else "have"
             found.append(
-                f"{name}: {len(lost)} of {len(wanted)} items have no prediction: {', '.join(lost[:SHOWN])}{more}"
+                f"{name}: {len(lost):,} of {counted(len(wanted), 'item')} {verb} no prediction: {some_of(lost)}"
             )
     return meant, found
 
@@ -140,35 +167,50 @@ def _files(folder: Path, benchmark: Benchmark, files: str, problems: list[str]) 
             problems.append(f"{path}: no subset has this name; there are {', '.join(benchmark.subsets)}")
 
 
-def _about(path: Path, problems: list[str]) -> dict[str, About]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        return msgspec.convert(content or {}, dict[str, About])
-    except (yaml.YAMLError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        problems.append(
-            f"{path}: wanted NAME: {{confidence: ..., note: ..., reference: true}} for each row: {error}"
-        )
+def read_about(path: Path, problems: list[str]) -> dict[str, About]:
+    """What `rows.yaml` says, by row; none where there is no such file.
+
+    Args:
+        problems: Everything that is wrong with the file is added to them.
+    """
+    if not path.exists():
         return {}
+    try:
+        content = read_yaml(path.read_text(encoding="utf-8-sig"), path)
+    except (OSError, UnicodeDecodeError) as error:
+        problems.append(f"{path}: cannot be read as text in UTF-8: {error}")
+        return {}
+    except UserError as error:
+        problems += error.problems
+        return {}
+    if not isinstance(content or {}, dict):
+        problems.append(f"{path}: {WANTED}, got {type(content).__name__}")
+        return {}
+    found: dict[str, About] = {}
+    for name, said in (content or {}).items():
+        try:
+            found[name] = msgspec.convert(said, About)
+        except msgspec.ValidationError as error:
+            problems.append(f"{path}: row {name}: {error}; {WANTED}")
+    return found
 
 
-def _unfit_names(
-    found: Mapping[str, Mapping[str, Mapping[str, Predictions]]],
-    about: Mapping[str, About],
-    folder: Path,
-    taken: Collection[str],
-) -> Iterator[str]:
-    """Names that are taken, seeds that do not go together, and notes on rows that are not there."""
+def _unfit_names(found: Mapping[str, SeedsOfRow], folder: Path, taken: Collection[str]) -> Iterator[str]:
+    """Names that are taken, and seeds that do not go together."""
     for name, seeds in found.items():
         if not NAME.fullmatch(name):
             yield f"{folder}: {name!r} is no name for a row; wanted letters, digits and _ . + @ = - without blanks"
         if name in taken:
             yield f"{folder}: {name} is the name of a reference; call the file otherwise"
-        if "" in seeds and len(seeds) > 1:
-            yield f"{folder}: row {name} has a file without a seed beside seeds {', '.join(sorted(seeds.keys() - {''}))}"
-        if len({tuple(sorted(subsets)) for subsets in seeds.values()}) > 1:
-            each = "; ".join(
-                f"seed {seed}: {', '.join(sorted(subsets)) or 'none'}" for seed, subsets in seeds.items()
-            )
-            yield f"{folder}: the seeds of row {name} have predictions for different subsets: {each}"
-    if unknown := sorted(about.keys() - found.keys()):
-        yield f"{folder / ABOUT}: no predictions file for {', '.join(unknown)}"
+        yield from unfit_seeds(folder, name, seeds)
+
+
+def unfit_seeds(where: Path, name: str, seeds: SeedsOfRow) -> Iterator[str]:
+    """What keeps the files of a row from being its seeds."""
+    if "" in seeds and len(seeds) > 1:
+        yield f"{where}: row {name} has a file without a seed beside seeds {', '.join(sorted(seeds.keys() - {''}))}"
+    if len({tuple(sorted(subsets)) for subsets in seeds.values()}) > 1:
+        each = "; ".join(
+            f"seed {seed}: {', '.join(sorted(subsets)) or 'none'}" for seed, subsets in seeds.items()
+        )
+        yield f"{where}: the seeds of row {name} have predictions for different subsets: {each}"

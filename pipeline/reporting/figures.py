@@ -138,7 +138,7 @@ def attack_svg(rows: Sequence[AttackRow]) -> Markup:
     def x(field: str) -> alt.X:
         return alt.X(
             f"{field}:Q",
-            title="max(AUROC, 1 - AUROC); 0.5 is chance",
+            title="AUROC, or 1 - AUROC if it is below 0.5",
             scale=alt.Scale(domain=[0.45, 1.0], nice=False, clamp=True),
             axis=alt.Axis(values=[0.5, 0.6, 0.7, 0.8, 0.9, 1.0], format=".1f"),
         )

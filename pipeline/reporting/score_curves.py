@@ -10,7 +10,7 @@ import pandas as pd
 
 from pipeline.scorers import acc_fpr_curve, reliability_table, risk_coverage_curve
 from pipeline.scorers.answered import Answered, Options
-from pipeline.scorers.bootstrap import clusters, draws, interval
+from pipeline.scorers.bootstrap import bootstrap, number_clusters, percentile_intervals
 from pipeline.scorers.by_kind import by_group, few
 from pipeline.scorers.sweep import ranking, share
 
@@ -37,15 +37,20 @@ def acc_band(at: Answered, options: Options) -> list[Row]:
     if not options.bootstrap or at.answerable.all() or not at.answerable.any():
         return []
     by = ranking(*at.columns)
-    count, (place,) = clusters([at.items.clusters.tolist()])
+    count, (place,) = number_clusters([at.items.clusters.tolist()])
     grid = np.linspace(0, 1, GRID)
-    repeated = []
     places, memory = place[by.rows], by.sums()
-    for drawn in draws(count, range(options.bootstrap), options.seed):
-        swept = by.sweep(drawn[places], memory)
-        acc, fpr = share(swept.right, swept.aqs[-1:]), share(swept.uqs, swept.uqs[-1:])
-        repeated.append(np.interp(grid, fpr, acc))
-    bounds = np.array([interval(column) for column in np.array(repeated).T])
+
+    def acc_at_fpr(counts: np.ndarray) -> np.ndarray:
+        repeated = []
+        for row in counts:
+            swept = by.sweep(row[places], memory)
+            acc, fpr = share(swept.right, swept.aqs[-1:]), share(swept.uqs, swept.uqs[-1:])
+            repeated.append(np.interp(grid, fpr, acc))
+        return np.array(repeated)
+
+    repeated = bootstrap(acc_at_fpr, count, options.bootstrap, options.seed, num_rows=len(places))
+    bounds = percentile_intervals(repeated).T
     known = np.isfinite(bounds).all(axis=1)  # of few pictures, draws that lack a label leave no interval
     return _rows(x=grid[known], low=bounds[known, 0], high=bounds[known, 1])
 

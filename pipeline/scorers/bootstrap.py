@@ -12,20 +12,21 @@ statistic, so differences between models are paired.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .answered import Answered, Options
 from .sweep import share
 
 LEVEL = 0.95  # the confidence level of every interval, unless another is asked for
 # An interval is undefined if more than this proportion of the replicates is.
 MAX_UNDEFINED = 0.05
 # Numbers that a statistic holds at once for a batch of replicates: they stay in the processor's cache.
-BATCH = 1 << 16
+BATCH = 1 << 14
+Result = TypeVar("Result")
 Statistic = Callable[[np.ndarray], np.ndarray]  # counts [replicates, clusters] -> [replicates, ...]
 
 
@@ -88,16 +89,42 @@ def bootstrap(
     Returns:
         [replicates, ...].
     """
-    size = max(1, BATCH // max(num_rows, num_clusters, 1))
-    batches = [range(first, min(first + size, replicates)) for first in range(0, replicates, size)]
+    return np.concatenate(
+        bootstrap_batches(statistic, num_clusters, replicates, seed, num_rows=num_rows, threads=threads)
+    )
 
-    def compute(batch: range) -> np.ndarray:
-        return statistic(cluster_counts(num_clusters, batch, seed))
 
+def bootstrap_batches(
+    statistic: Callable[[np.ndarray], Result],
+    num_clusters: int,
+    replicates: int,
+    seed: int,
+    *,
+    num_rows: int = 0,
+    threads: int = 1,
+) -> list[Result]:
+    """What a statistic returns for each batch of replicates, in their order, whatever its type. Arguments as for `bootstrap`."""
+
+    def compute(batch: slice) -> Result:
+        return statistic(cluster_counts(num_clusters, range(batch.start, batch.stop), seed))
+
+    batches = _batches(replicates, max(num_rows, num_clusters))
     if threads == 1:
-        return np.concatenate([*map(compute, batches)])
+        return [*map(compute, batches)]
     with ThreadPoolExecutor(threads) as pool:
-        return np.concatenate([*pool.map(compute, batches)])
+        return [*pool.map(compute, batches)]
+
+
+def apply_in_batches(
+    statistic: Callable[[np.ndarray], Result], counts: np.ndarray, num_rows: int = 0
+) -> list[Result]:
+    """What a statistic returns for each batch of these counts, [replicates, clusters], as `bootstrap_batches` does."""
+    return [statistic(counts[batch]) for batch in _batches(len(counts), max(num_rows, counts.shape[1]))]
+
+
+def _batches(replicates: int, width: int) -> list[slice]:
+    size = max(1, BATCH // max(width, 1))
+    return [slice(first, min(first + size, replicates)) for first in range(0, replicates, size)]
 
 
 def cluster_mean(values: ArrayLike, cluster: np.ndarray) -> Statistic:
@@ -162,17 +189,23 @@ def cluster_auroc(
 
     def auroc(counts: np.ndarray) -> np.ndarray:
         # Sums of integers are exact, in whatever order they are added.
-        weights = counts[:, positive_cluster]
+        weights = gather(counts, positive_cluster)
         sums = np.zeros((len(counts), len(order) + 1), counts.dtype)
-        np.cumsum(counts[:, negative_cluster], axis=1, out=sums[:, 1:])
-        twice = sums[:, below] + (sums[:, to] if tied else sums[:, below])
+        np.cumsum(gather(counts, negative_cluster), axis=1, out=sums[:, 1:])
+        twice = gather(sums, below)
+        twice = twice + gather(sums, to) if tied else 2 * twice
         if not several:
             return share((weights * twice).sum(axis=1) / 2, weights.sum(axis=1) * sums[:, -1])
-        first = sums[:, before]
-        pairs = (weights * (sums[:, end] - first)).sum(axis=1)
+        first = gather(sums, before)
+        pairs = (weights * (gather(sums, end) - first)).sum(axis=1)
         return share((weights * (twice - 2 * first)).sum(axis=1) / 2, pairs)
 
     return auroc
+
+
+def gather(rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """`rows[:, places]`, in a fraction of the time: [r, m] from [r, n] and [m]."""
+    return rows.take(places, axis=1, mode="clip")
 
 
 def percentile_interval(samples: np.ndarray, level: float = LEVEL) -> tuple[float, float]:
@@ -185,11 +218,32 @@ def percentile_interval(samples: np.ndarray, level: float = LEVEL) -> tuple[floa
     Returns:
         Its ends; NaN if more than 5 % of the replicates are undefined.
     """
-    defined = samples[~np.isnan(samples)]
-    if len(defined) < (1 - MAX_UNDEFINED) * max(len(samples), 1):
-        return float("nan"), float("nan")
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    low, high = percentile_intervals(samples, level).tolist()
+    return low, high
+
+
+def percentile_intervals(samples: np.ndarray, level: float = LEVEL) -> np.ndarray:
+    """The percentile interval of each of several statistics, by itself.
+
+    Args:
+        samples: [replicates, ...]; NaN where undefined.
+        level: The confidence level of each.
+
+    Returns:
+        The lower and the upper ends, [2, ...]; NaN for a statistic of which more than 5 % of the replicates are undefined.
+    """
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    undefined = np.isnan(samples).mean(axis=0) if len(samples) else np.ones(samples.shape[1:])
+    usable = undefined <= MAX_UNDEFINED
+    if usable.all() and not undefined.any():
+        return np.quantile(samples, ends, axis=0)
+    found = np.full((2, *samples.shape[1:]), np.nan)
+    for place in (
+        zip(*np.nonzero(np.atleast_1d(usable)), strict=True) if samples.ndim > 1 else [()] * bool(usable)
+    ):
+        column = samples[(slice(None), *place)]
+        found[(slice(None), *place)] = np.quantile(column[~np.isnan(column)], ends)
+    return found
 
 
 def simultaneous_intervals(estimates: ArrayLike, samples: np.ndarray, level: float = LEVEL) -> np.ndarray:
@@ -224,48 +278,3 @@ def simultaneous_intervals(estimates: ArrayLike, samples: np.ndarray, level: flo
     widths = np.where(varies, critical * errors, 0.0)
     found[rows, 0], found[rows, 1] = estimates[rows] - widths, estimates[rows] + widths
     return found
-
-
-# Below: what still goes replicate by replicate, until its callers use the functions above.
-MANY = 100_000  # items of a subset from which on two threads are faster than one
-Scoring = Callable[[np.ndarray], dict[str, float]]  # how often each picture is drawn [pictures] -> scores
-Replicates = dict[str, dict[str, np.ndarray]]  # subset (and "mean") -> score -> [b], the repetitions
-clusters, interval = number_clusters, percentile_interval
-
-
-def replicates(
-    subsets: Mapping[str, Answered],
-    scoring: Callable[[Answered, np.ndarray, Options], Scoring],
-    options: Options,
-) -> Replicates:
-    """Scores of every repetition, [b] each, of every subset and, of several, of their "mean". The same seed draws the
-    same pictures for every model, so that differences are paired."""
-    count, places = clusters([at.items.clusters.tolist() for at in subsets.values()])
-    parted = [*zip(subsets.values(), places, strict=True)]
-
-    def share(first: int) -> list[list[dict[str, float]]]:
-        scores_of = [scoring(answered, place, options) for answered, place in parted]
-        numbers = range(first, options.bootstrap, threads)
-        return [[scores(drawn) for scores in scores_of] for drawn in draws(count, numbers, options.seed)]
-
-    threads = 2 if max(map(len, places)) >= MANY else 1
-    with ThreadPoolExecutor(threads) as pool:  # numpy's loops over many items run beside each other
-        shares = [*pool.map(share, range(threads))]
-    rows = [shares[number % threads][number // threads] for number in range(options.bootstrap)]
-    found = {
-        name: {score: np.array([row[place][score] for row in rows]) for score in rows[0][place]}
-        for place, name in enumerate(subsets)
-    }
-    if len(subsets) > 1:
-        columns = list(found.values())
-        shared = [score for score in columns[0] if all(score in column for column in columns)]
-        found["mean"] = {score: np.mean([column[score] for column in columns], axis=0) for score in shared}
-    return found
-
-
-def draws(count: int, repetitions: Iterable[int], seed: int) -> Iterator[np.ndarray]:
-    """How often each of `count` pictures is drawn, with replacement, in each of these repetitions: [count] whole numbers.
-    What is drawn in a repetition depends on its number and the seed alone."""
-    for repetition in repetitions:
-        generator = np.random.default_rng([seed, repetition])
-        yield np.bincount(generator.integers(0, count, count), minlength=count)

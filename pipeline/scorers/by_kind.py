@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 
 from .answered import Answered, Options, Scores
-from .bootstrap import interval, replicates
+from .bootstrap import percentile_interval
 from .realistic import realistic_scores
-from .resampling import resampled
+from .resampling import replicates, resampled
 
 KINDS = ("category", "difficulty", "edit", "structural", "semantic", "detailed")
 OF_UQS = ("category", "difficulty", "edit")  # of UQs alone: all AQs of the subset stand against each of them
@@ -45,7 +45,7 @@ def by_group(answered: Answered, options: Options) -> Scores:
                     bounds = bounded_mean_interval(scores[score] / most if most else 0.0, len(pictures))
                     intervals[score] = (most * bounds[0], most * bounds[1])
                 elif kind in drawn:
-                    intervals[score] = interval(drawn[kind][score])
+                    intervals[score] = percentile_interval(drawn[kind][score])
             slices.setdefault(name, {})[kind] = row | {"intervals": intervals}
     return slices or {
         "absent": "the benchmark does not say of what kind its items are (a release folder does)"

@@ -1,4 +1,4 @@
-"""Models compared in pairs, on the same draws of pictures."""
+"""Models compared in pairs, on the same resampled images."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 
 from .answer_scores import SCORES as ANSWER_SCORES
 from .answered import Scores
-from .bootstrap import Replicates, interval
+from .bootstrap import simultaneous_intervals
 from .realistic import SCORES as REALISTIC_SCORES
+from .resampling import Replicates
 
 # The scores by which models are compared: their titles, and which of them are better when lower.
 TITLES = {name: score.title for name, score in (REALISTIC_SCORES | ANSWER_SCORES).items()} | {
@@ -30,12 +31,11 @@ LOWER = {name for name, score in REALISTIC_SCORES.items() if score.lower_is_bett
 }
 GROUPS = ("realistic", "pairs", "answers", "selective", "calibration")
 WHOLE = ("realistic", "answers")  # of these groups, all numbers
-LEVEL = 0.95
 
 
 class Change(NamedTuple):
-    """A score of a model minus that of another; with a bootstrap also the paired interval, and the share of
-    repetitions in which the model is better. With more than two models the intervals of all pairs hold together."""
+    """A score of a model minus that of another. With a bootstrap also the interval of the paired difference, which holds together
+    with those of all other pairs, and the proportion of replicates in which the model is better."""
 
     difference: float
     interval: tuple[float, float] | None = None
@@ -108,44 +108,14 @@ def differences(
             if len(drawn) == len(models):
                 each = np.array([drawn[j] - drawn[i] for i, j in pairs])
                 better = each < 0 if lower_is_better(name) else each > 0
+                bounds = simultaneous_intervals([change.difference for change in changes], each).tolist()
                 changes = [
-                    Change(change.difference, bounds, float(share))
-                    for change, bounds, share in zip(
-                        changes, simultaneous(each), better.mean(axis=1), strict=True
-                    )
+                    Change(change.difference, (low, high), float(share))
+                    for change, (low, high), share in zip(changes, bounds, better.mean(axis=1), strict=True)
                 ]
             for row, change in zip(rows, changes, strict=True):
                 row[place][name] = change
     return [Difference(models[j][0], models[i][0], row) for (i, j), row in zip(pairs, rows, strict=True)]
-
-
-def simultaneous(repeated: np.ndarray, level: float = LEVEL) -> list[tuple[float, float]]:
-    """Intervals that hold together: in at least `level` of the repetitions all differences lie within theirs. All cut off
-    the same share of their repetitions at either end (Montiel Olea and Plagborg-Møller, 2019, quantile-based bands); of a single
-    difference it is the percentile interval. NaN where more than 5 % of the repetitions are undefined.
-
-    Args:
-        repeated: [differences, repetitions].
-    """
-    if len(repeated) == 1:
-        return [interval(repeated[0], level)]
-    defined = np.isfinite(repeated)
-    usable = defined.mean(axis=1) >= LEVEL
-    found = [(math.nan, math.nan)] * len(repeated)
-    rows = repeated[usable][:, defined[usable].all(axis=0)]
-    if not rows.size:
-        return found
-    last = rows.shape[1] - 1
-    # How far inside its row each repetition lies: the share of the others that are not beyond it, on the emptier side.
-    depth = [
-        np.minimum(np.searchsorted(ranked, own, "right") - 1, last - np.searchsorted(ranked, own, "left"))
-        for ranked, own in zip(np.sort(rows, axis=1), rows, strict=True)
-    ]
-    cut = np.quantile(np.min(depth, axis=0), 1 - level, method="lower") / max(last, 1)
-    low, high = np.quantile(rows, [cut, 1 - cut], axis=1).tolist()
-    for place, bounds in zip(np.flatnonzero(usable).tolist(), zip(low, high, strict=True), strict=True):
-        found[place] = bounds
-    return found
 
 
 def sentence(difference: Difference, place: str, name: str) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from . import answer_scores, extras, realistic
 from .abstention import abstention_group
 from .answered import FILES, Answered, Options, Predictions, Reading, Scores
-from .bootstrap import Replicates, interval, replicates
+from .bootstrap import percentile_interval
 from .by_kind import by_group
 from .calibration import calibration_group
 from .cautions import cautions
@@ -26,7 +26,7 @@ from .dual_accuracy import pairs_group
 from .harnesses import HARNESSES
 from .items import Benchmark
 from .join import faults, join, split
-from .resampling import resampled
+from .resampling import Replicates, replicates, resampled
 from .selective import selective_group
 from .validation import InputError
 from .version import VERSION
@@ -231,4 +231,4 @@ def _counts(answered: Answered, all_items: int, without_prediction: int) -> Scor
 
 
 def _intervals(repeated: Replicates, place: str) -> Scores:
-    return {score: interval(values) for score, values in repeated.get(place, {}).items()}
+    return {score: percentile_interval(values) for score, values in repeated.get(place, {}).items()}

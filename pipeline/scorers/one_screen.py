@@ -11,9 +11,18 @@ from .answered import Scores
 from .differences import Difference, compared, sentence
 from .harnesses import HARNESSES
 from .model_report import ModelReport, Report
-from .text_table import benchmark_line, cell, group_lines, heading, number, oddities, percent, table
+from .text_table import (
+    benchmark_line,
+    cell,
+    group_lines,
+    heading,
+    number,
+    oddities,
+    percent,
+    table,
+)
 
-WIDTH, NAME = 100, 16  # columns of the screen, and of a name in a table
+WIDTH = 100  # columns of the screen
 MOST = 7  # notes, or pairs of models
 # The scores that are shown, as far as there are any.
 SHOWN = ("auaf", "ff95", "facc", "auroc", "vqa_accuracy", "exact_match", "token_f1", "anls")
@@ -25,8 +34,11 @@ def screen_of(report: Report, further: Collection[str] = ()) -> str:
     lines = [*textwrap.wrap(benchmark_line(report), WIDTH), _what_numbers_are(report.options)]
     lines += [*(textwrap.wrap(report.compared.sentence, WIDTH) if report.compared else ()), ""]
     lines += _single(report.models[0]) if len(report.models) == 1 else _several(report)
-    if notes := [line for model in report.models for line in _notes(model, len(report.models) > 1)]:
-        lines += ["", *(textwrap.shorten(note, WIDTH, placeholder=" ...") for note in notes[:MOST])]
+    notes = [line for model in report.models for line in _notes(model, len(report.models) > 1)]
+    if notes:
+        lines.append("")
+        for note in notes[:MOST]:
+            lines += textwrap.wrap(note, WIDTH, subsequent_indent="  ", break_long_words=False)
         lines += [f"... and {len(notes) - MOST} more: --full"] if len(notes) > MOST else []
     for model in report.models:
         lines += _further(model, further)
@@ -45,7 +57,7 @@ def _single(model: ModelReport) -> Iterator[str]:
     """The scores of each subset; below, what they rest on."""
     names = _names(model)
     rows = [[_named(place, model), *_cells(groups, names)] for place, groups in model.places.items()]
-    yield from table([[_short(model.name), *map(heading, names)], *rows])
+    yield from _labelled([model.name, *map(heading, names)], rows)
     yield from ("", *_basis(model))
 
 
@@ -67,7 +79,7 @@ def _basis(model: ModelReport) -> Iterator[str]:
         head += ["dual accuracy", "at threshold", "which is", "from"]
         for row, groups in zip(rows, groups_of, strict=True):
             row += _paired(groups)
-    yield from table([head, *rows])
+    yield from _labelled(head, rows)
     absent: dict[str, list[str]] = {}
     for place, groups in model.subsets.items():
         if "absent" in groups.get("pairs", {}):
@@ -94,12 +106,11 @@ def _several(report: Report) -> Iterator[str]:
     place, *_ = report.models[0].places
     names = _names(report.models[0])
     head = _named(place, report.models[0])
-    numbered = [f"{number} {_short(model.name)}" for number, model in enumerate(report.models, 1)]
     rows = [
-        [name, *_cells(model.places[place], names)]
-        for name, model in zip(numbered, report.models, strict=True)
+        [f"{number} {model.name}", *_cells(model.places[place], names)]
+        for number, model in enumerate(report.models, 1)
     ]
-    yield from table([[head, *map(heading, names)], *rows])
+    yield from _labelled([head, *map(heading, names)], rows)
     pairs = report.differences[:MOST]
     order = {model.name: str(number) for number, model in enumerate(report.models, 1)}
     rows = [
@@ -132,18 +143,29 @@ def _names(model: ModelReport) -> list[str]:
 
 
 def _named(place: str, model: ModelReport) -> str:
-    return f"mean of {len(model.subsets)}" if place == "mean" else _short(place)
+    return f"mean of {len(model.subsets)}" if place == "mean" else place
 
 
-def _short(name: str) -> str:
-    """A name that leaves room for the scores; both ends tell names apart."""
-    return name if len(name) <= NAME else f"{name[: NAME // 2 - 2]}...{name[-NAME // 2 + 1 :]}"
+def _labelled(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table whose first column are names. A name is never cut: if the table would not fit on the screen, long names stand in a
+    line of their own, above their numbers."""
+    lines = [*table([head, *rows])]
+    if max(map(len, lines)) <= WIDTH:
+        yield from lines
+        return
+    rest = max(map(len, table([["", *head[1:]], *(["", *row[1:]] for row in rows)])))
+    room = max(WIDTH - rest, 4)
+    short = [["" if len(row[0]) > room else row[0], *row[1:]] for row in (head, *rows)]
+    for (name, *_), line in zip((head, *rows), table(short), strict=True):
+        if len(name) > room:
+            yield name
+        yield line
 
 
 def _notes(model: ModelReport, several: bool) -> Iterator[str]:
     """How a log was read, what was not answered as it should be, and warnings, of each kind the first."""
     if model.reading.form in HARNESSES or model.reading.failed or model.reading.declined:
-        yield from (f"{_short(model.name)}: {line}" for line in model.reading.lines())
+        yield from (f"{model.name}: {line}" for line in model.reading.lines())
     where = f"{model.name} on " if several else ""
     for subset, groups in model.subsets.items():
         yield from (f"{where}{subset}: {text}" for text in oddities(groups["counts"]))

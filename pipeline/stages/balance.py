@@ -39,7 +39,7 @@ from pipeline.core.records import (
     Subset,
     Verified,
 )
-from pipeline.core.rows import Joined
+from pipeline.core.rows import Joined, MissingRecord
 
 
 def figures(rows: Sequence[Item], verified: int, left: Sequence[tuple[Verified, str]]) -> dict[str, Any]:
@@ -105,6 +105,9 @@ def main() -> None:
     scores |= {row.candidate_id: row.score for row in folders.rows(EditScore)}
     scores = Joined(f"{folders.file(OwnScore)} and {folders.file(EditScore)}", scores)
     estimates = Joined(folders.file(Estimate), ((row.candidate_id, row) for row in folders.rows(Estimate)))
+    first = next(folders.rows(Verified), None)
+    if first is not None and not estimates:
+        raise MissingRecord(folders.file(Estimate), first.candidate.candidate_id)
     refuted = {check.question_id for check in folders.rows(AqCheck) if check.status == "refuted"}
     questions = asked(folders, part)
     check(folders.rows(Verified), questions, part)

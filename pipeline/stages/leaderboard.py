@@ -1,7 +1,7 @@
-"""Score everybody's predictions on the release: a row each, ranked as far as rows can be told apart.
+"""Score everybody's predictions on the release: a row each, with ranks that hold beyond chance.
 
 Reads   data/release/<data set>/<version>/, predictions/, answer
-Writes  leaderboard.json                    of each row that has all subsets its rank, mean scores, and AUAF by subset
+Writes  leaderboard.json                    of each row that has all subsets its ranks, mean scores, and AUAF by subset
         metrics/ROW.json                    the same, a file for each row, so that `dvc metrics show` is a table of rows
         leaderboard.md                      the board for people, with what it rests on
         leaderboard.csv                     every score of every row, with intervals, by subset and by kind of UQ
@@ -21,7 +21,7 @@ from pipeline.core.paths import Folders
 from pipeline.leaderboard.board import LeaderboardParams, board
 from pipeline.leaderboard.board_curves import CURVES, picture, points, with_lines
 from pipeline.leaderboard.board_rows import benchmark_of, every_row
-from pipeline.leaderboard.board_text import board_frame, board_markdown, board_metrics
+from pipeline.leaderboard.board_text import board_csv, board_markdown, board_metrics
 from pipeline.leaderboard.direction_rows import directions_markdown, directions_rows, judged
 from pipeline.leaderboard.selection_draws import selection_cells
 from pipeline.leaderboard.selection_table import read_thresholds, selection
@@ -42,7 +42,7 @@ def main() -> None:
         "leaderboard.json": metrics,
         **{f"metrics/{name}.json": scores for name, scores in metrics.items()},
         "leaderboard.md": board_markdown(made, folders.predictions, selected),
-        "leaderboard.csv": board_frame(made).to_csv(index=False),
+        "leaderboard.csv": board_csv(made),
         "directions.md": directions_markdown(directions, made.basis.title),
         "directions.json": directions_rows(directions),
     }

@@ -1,11 +1,8 @@
-from itertools import product
-
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import roc_auc_score
 
-from annotation.study.betrayal import Betrayal, betrayals, shown_questions, within, worst
+from annotation.study.betrayal import Betrayal, betrayals, shown_questions, worst
 from pipeline.batching.companions import Offered
 from pipeline.batching.filter_questions import Filter
 from pipeline.batching.tasks import make_tasks, task_of
@@ -44,31 +41,12 @@ def stream(count=400, person="ann", seed=0, filter_text="What is f{}?", filter_f
     return table(*rows)
 
 
-def test_within_is_the_auroc_of_one_person():
-    draw = np.random.default_rng(0)
-    scores, filters = draw.integers(5, size=300).astype(float), draw.random(300) < 0.3
-    got = within(scores, filters, np.zeros(300, int), np.ones(300))
-    assert np.isclose(got, roc_auc_score(filters, scores))
-
-
-def test_within_compares_pairs_of_each_person_and_no_others():
-    draw = np.random.default_rng(1)
-    scores, filters = draw.integers(4, size=60).astype(float), draw.random(60) < 0.4
-    people, weights = draw.integers(3, size=60), draw.integers(3, size=60).astype(float)
-    won = pairs = 0.0
-    for i, j in product(range(60), repeat=2):
-        if filters[i] and not filters[j] and people[i] == people[j]:
-            pairs += weights[i] * weights[j]
-            won += weights[i] * weights[j] * ((scores[i] > scores[j]) + 0.5 * (scores[i] == scores[j]))
-    assert np.isclose(within(scores, filters, people, weights), won / pairs)
-
-
 def test_nothing_tells_filters_that_are_like_candidates():
     assert worst(betrayals(pd.concat([stream(person="ann"), stream(person="ben", seed=1)]))) == []
 
 
 def test_filters_that_come_again_and_again_are_told_by_repetition_alone():
-    found = told(stream(uses=4))  # three of four came before, no candidate did: 0.5 + 0.75 / 2
+    found = told(stream(count=800, uses=4))  # three of four came before, no candidate did: 0.5 + 0.75 / 2
     assert found["repetition"].auroc == pytest.approx(0.875) and found["here"].auroc == pytest.approx(0.875)
     assert {name for name, row in found.items() if row.tells} == {"repetition", "here"}
 

@@ -237,9 +237,3 @@ def test_a_balanced_subset_is_of_one_set(tmp_path):
         subset(tmp_path / f"r/rgqa/{name}.json", name)
     ran = run(tmp_path / "r", "--balance", tmp_path / "out.json")
     assert ran.exit_code == 1 and "--balance takes one set" in ran.stderr
-
-
-@pytest.mark.parametrize("words", [[], ["x.json"], ["x.json", "--page", "p.html"]])
-def test_the_old_command_names_the_new_one(words):
-    ran = CliRunner().invoke(app, ["leaks", *words])
-    assert ran.exit_code == 1 and "rgqa audit" in ran.stderr and len(ran.stderr.strip().splitlines()) == 1

@@ -15,19 +15,30 @@ def test_runs_become_one_table_in_three_forms(a_run, tmp_path, capsys):  # noqa:
     runs = [a_run("a", "rp"), a_run("b", "blind", right=False)]
     compare_runs(runs, out=tmp_path / "board", repetitions=100)
     printed = capsys.readouterr().out
-    assert printed == (tmp_path / "board" / "leaderboard.md").read_text()
     # Every AQ above every UQ and all answers right: AUAF 100 %; with the confidences the other way round 0.
-    assert (
-        "| rp | word | token-probability | 100.0" in printed
-        and "| blind | word | token-probability | 0.0" in printed
-    )
-    assert printed.startswith("small 1.0.0, part test. clip-hard: 3 AQs, 3 UQs on 3 pictures")
+    rows = [line.split("|") for line in printed.splitlines() if line.startswith("|")]
+    assert [(row[3].strip(), row[4].split()[0]) for row in rows[2:4]] == [("rp", "100.0"), ("blind", "0.0")]
+    whole = (tmp_path / "board" / "leaderboard.md").read_text()
+    assert printed.splitlines()[0] == whole.splitlines()[0] == "# Leaderboard of small 1.0.0"
+    assert "|".join(rows[2]) in whole and "## clip-hard" in whole
     assert "<!doctype html>" in (tmp_path / "board" / "leaderboard.html").read_text()
     rows = [*csv.DictReader((tmp_path / "board" / "leaderboard.csv").open())]
-    assert {(row["model"], float(row["value"])) for row in rows if row["score"] == "auaf"} == {
+    assert {(row["row"], float(row["value"])) for row in rows if row["score"] == "auaf"} == {
         ("rp", 1),
         ("blind", 0),
     }
+
+
+def test_a_complete_result_beside_a_limited_one_is_told(a_run, a_file, capsys):  # noqa: F811
+    """Fault 7: a complete run beside one of `--limit` was tabled on the fewer items without a word."""
+    limited = a_run("a", "rp", limit=2)
+    (limited / "answers.jsonl").write_text('{"id": "a1"}\n{"id": "u1"}\n{"id": "p1"}\n')
+    compare_runs([limited, a_run("b", "blind"), a_file("c")], repetitions=100)
+    printed = capsys.readouterr().out
+    # a1 stands in both subsets, u1 and p1 in one each.
+    assert "4 of 12 items" in printed and "rp has 4" in printed
+    compare_runs([a_run("b", "blind"), a_file("c")], repetitions=100)
+    assert "of 12 items" not in capsys.readouterr().out
 
 
 def test_what_a_run_got_no_answer_to_is_wrong_and_a_file_has_to_be_whole(a_run, a_file, release, capsys):  # noqa: F811

@@ -7,8 +7,8 @@ import pytest
 from pipeline.core import rows
 from pipeline.core.errors import UserError
 from pipeline.core.files import write_jsonl
-from pipeline.core.records import Candidate, Judgement, Question, Screened
-from pipeline.core.rows import Groups, InOrder, Kept, Lines, PutAside, Singles, grouped
+from pipeline.core.records import Candidate, Judgement, Question, Screened, Tagged
+from pipeline.core.rows import Groups, InOrder, Joined, Kept, Lines, PutAside, Singles, grouped
 
 ASKED = [
     ("03", "n2"),
@@ -193,3 +193,13 @@ def test_what_was_put_aside_is_found_by_its_key_and_leaves_no_file(tmp_path):
         question("04", "é/1"),
     ]
     assert list((tmp_path / "new").iterdir()) == [] and aside.get("05") is None
+
+
+def test_a_record_that_another_file_names_and_is_not_there_is_told_with_the_file(tmp_path):
+    path = tmp_path / "tags.jsonl"
+    path.write_text('{"text":"a","words":[]}\n')
+    by_text = Singles(path, Tagged, "text")
+    assert by_text.get("b") is None and "b" not in by_text
+    for records in (by_text, Groups(path, Tagged, "text"), Joined(path, {})):
+        with pytest.raises(UserError, match=r"tags\.jsonl.*'b'.*dvc repro"):
+            records["b"]

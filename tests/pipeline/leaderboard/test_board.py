@@ -1,9 +1,7 @@
 import pytest
 
 from pipeline.core.files import write_json
-from pipeline.leaderboard import board as module
 from pipeline.leaderboard.board import LeaderboardParams, basis, board
-from pipeline.releasing.check_release import released
 
 
 @pytest.fixture
@@ -24,10 +22,22 @@ def test_the_board_says_what_it_rests_on(release, benchmark):
     assert rests_on.pictures == 40  # the same in both subsets
 
 
-def test_a_board_of_peoples_verdicts_does_not_say_simulated(release, benchmark, monkeypatch):
-    monkeypatch.setattr(module, "released", lambda folder: iter(()))
+def test_a_leaderboard_of_peoples_verdicts_does_not_say_simulated(release, benchmark):
+    (release / "provenance.jsonl").write_text('{"item": {"item_id": "1", "subset": "pt-hard"}}\n')
     assert not basis(release, benchmark, 100).simulated
-    assert list(released(release))  # there were some
+
+
+def test_a_release_without_a_title_has_the_name_of_its_data_set(tmp_path, benchmark):
+    for path, version, name in (
+        ("birds/1.0.0", "1.0.0", "birds 1.0.0"),
+        ("birds", "1.0.0", "birds 1.0.0"),
+        ("b", "", "b"),
+    ):
+        folder = tmp_path / path
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / "params.json", {"version": version})
+        assert basis(folder, benchmark, 100).title == name
+    assert basis(tmp_path / "birds", benchmark, 100).origin == ""
 
 
 def test_models_come_first_by_their_mean_then_those_that_lack_a_subset_then_references(
@@ -41,20 +51,37 @@ def test_models_come_first_by_their_mean_then_those_that_lack_a_subset_then_refe
     ]
     made = board(release, benchmark, rows, LeaderboardParams(repetitions=100, against="poor"))
     assert [one.row.name for one in made.rows] == ["skilled", "poor", "lacking", "reference"]
-    assert made.ranks["mean"] == {"skilled": 1, "poor": 2}
-    assert made.ranks["pt-hard"]["lacking"] == 1 and "reference" not in made.ranks["pt-hard"]
+    assert made.comparisons["mean"].ranks == {"skilled": (1, 1), "poor": (2, 2)}
+    assert made.comparisons["pt-hard"].ranks == {"lacking": (1, 2), "skilled": (1, 2), "poor": (3, 3)}
+    assert made.models == ["skilled", "poor", "lacking"]
+
+
+def test_the_table_of_a_subset_stands_in_its_own_order(release, benchmark, row):
+    rows = [row("lacking", 2.5, subsets=["pt-hard"]), row("poor", 0.0), row("r", 3.0, kind="reference")]
+    made = board(release, benchmark, rows, LeaderboardParams(repetitions=100))
+    assert [one.row.name for one in made.rows] == ["poor", "lacking", "r"]
+    assert [one.row.name for one in made.rows_at("pt-hard")] == ["lacking", "poor", "r"]
+    assert [one.row.name for one in made.rows_at("clip-hard")] == ["poor", "r"]
+    assert made.rank(rows[0], "pt-hard") == (1, 1) and made.rank(rows[2], "pt-hard") is None
+
+
+def test_rows_can_be_ordered_by_a_score_that_is_better_when_lower(release, benchmark, row):
+    rows = [row("poor", 0.0), row("skilled", 2.0)]
+    made = board(release, benchmark, rows, LeaderboardParams(repetitions=100), by="ff95")
+    assert [one.row.name for one in made.rows] == ["skilled", "poor"]
+    assert made.comparisons["mean"].ranks == {"skilled": (1, 1), "poor": (2, 2)}
 
 
 def test_the_row_compared_with_has_no_difference_to_itself_and_may_be_absent(release, benchmark, row):
     rows = [row("msp", 1.0), row("rp", 2.0)]
     made = board(release, benchmark, rows, LeaderboardParams(repetitions=100))
     rp, msp = made.rows
-    found = made.change(rp, "mean")
+    found = made.change(rp.row, "mean")
     assert found and found.difference == rp.places["mean"]["auaf"].value - msp.places["mean"]["auaf"].value
     assert found.interval and found.interval[0] <= found.difference <= found.interval[1]
-    assert made.change(msp, "mean") is None
+    assert made.change(msp.row, "mean") is None
     without = board(release, benchmark, [row("rp", 2.0)], LeaderboardParams(repetitions=100))
-    assert without.against == "" and without.change(without.rows[0], "mean") is None
+    assert without.against == "" and without.change(without.rows[0].row, "mean") is None
 
 
 def test_the_same_rows_give_the_same_numbers(release, benchmark, row):

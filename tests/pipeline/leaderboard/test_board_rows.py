@@ -65,7 +65,8 @@ def test_a_name_that_is_in_both_folders_is_refused_with_all_other_faults(write, 
         every_row(folders, tmp_path, benchmark)
     told = "\n".join(caught.value.problems)
     assert (
-        "constant is the name of a reference" in told and "rp-seed0.json: cannot stand on the board" in told
+        "constant is the name of a reference" in told
+        and "rp-seed0.json: cannot stand on the leaderboard" in told
     )
 
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from pipeline.leaderboard.comparison import Measured
 from pipeline.leaderboard.direction_rows import (
     difference,
     directions_markdown,
@@ -8,7 +9,7 @@ from pipeline.leaderboard.direction_rows import (
     judged,
 )
 from pipeline.leaderboard.directions import DIRECTIONS, Direction
-from pipeline.leaderboard.paired_scores import Measured, measure
+from pipeline.leaderboard.paired_scores import measure
 from pipeline.scorers.answered import Options
 
 RP = next(one for one in DIRECTIONS if one.claim == "RP above MSP: AUAF, mean")

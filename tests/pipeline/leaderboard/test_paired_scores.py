@@ -3,7 +3,7 @@ import pytest
 
 from pipeline.leaderboard.paired_scores import kinds_of, measure
 from pipeline.scorers.answered import Options
-from pipeline.scorers.bootstrap import interval
+from pipeline.scorers.bootstrap import percentile_interval
 from pipeline.scorers.model_report import score
 
 OPTIONS = Options(bootstrap=200, seed=7)
@@ -28,7 +28,7 @@ def test_all_rows_are_scored_on_the_same_draws_also_those_of_one_subset(benchmar
 def test_the_difference_to_a_twin_is_known_where_its_scores_are_not(benchmark, row):
     """Drawn in pairs, a model that is the same has a difference of 0 for sure; unpaired it would be as wide as both."""
     one, twin = (made.places["mean"]["auaf"] for made in measure(benchmark, [row("m"), row("n")], OPTIONS))
-    assert interval(one.drawn - twin.drawn) == (0.0, 0.0)
+    assert percentile_interval(one.drawn - twin.drawn) == (0.0, 0.0)
     low, high = one.interval
     assert high - low > 0.05
 
@@ -72,3 +72,22 @@ def test_kinds_of_uqs_that_are_rare_have_no_score(benchmark, row):
     assert set(one.kinds["pt-hard"]) == {"missing object"}
     measured = one.kinds["pt-hard"]["missing object"]
     assert len(measured.seeds) == 2 and measured.interval[0] < measured.value < measured.interval[1]
+
+
+def test_a_kind_has_the_score_of_its_uqs_against_all_aqs(benchmark, row):
+    (one,) = measure(benchmark, [row("m")], OPTIONS)
+    items = benchmark.subsets["pt-hard"]
+    which = kinds_of(items)["missing object"]
+    alone = benchmark._replace(subsets={"pt-hard": items.at(which)})
+    (expected,) = measure(alone, [row("m", subsets=["pt-hard"])], OPTIONS)
+    found, auaf = one.kinds["pt-hard"]["missing object"], expected.places["pt-hard"]["auaf"]
+    assert found.value == pytest.approx(auaf.value)
+    np.testing.assert_allclose(found.drawn, auaf.drawn)
+
+
+def test_items_and_missing_predictions_are_counted(benchmark, row, said):
+    whole = said()
+    places = {name: place for name, place in whole.places.items() if name not in ("3", "4")}
+    lacking = row("m")._replace(seeds=(dict.fromkeys(benchmark.subsets, whole._replace(places=places)),))
+    (one,) = measure(benchmark, [lacking], OPTIONS._replace(missing="wrong"))
+    assert one.items == {"clip-hard": 80, "pt-hard": 80} and one.missing == {"clip-hard": 2, "pt-hard": 2}

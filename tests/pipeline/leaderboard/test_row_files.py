@@ -63,13 +63,14 @@ def test_everything_wrong_with_every_file_is_told_in_one_message(write, tmp_path
     (tmp_path / "nan.json").write_text(text)
     (tmp_path / "torn.json").write_text("[{")
     told = "\n".join(faults(tmp_path, benchmark))
-    assert "other.json: cannot stand on the board" in told
+    assert "other.json: cannot stand on the leaderboard" in told
     assert "made for version 0.9.0 of the benchmark, this is 1.0.0" in told
-    assert "1 id is not in the benchmark" in told and "nobody" in told
+    assert "not in the benchmark" in told and "nobody" in told
     assert "clip-hard: 1 of 80 items have no prediction: 3" in told
     assert "pt-hard: 2 of 80 items have no prediction: 3, pt-hard_1" in told
     assert (
-        "nan.json: cannot stand on the board" in told and "confidence is nan, wanted a finite number" in told
+        "nan.json: cannot stand on the leaderboard" in told
+        and "confidence is nan, wanted a finite number" in told
     )
     assert "torn.json: not valid JSON" in told
 
@@ -122,12 +123,52 @@ def test_what_a_row_is_may_be_told_beside_the_files(write, tmp_path, benchmark):
     assert (about.confidence, about.note, about.reference) == ("max sigmoid", "three epochs", True)
     (tmp_path / "rows.yaml").write_text("other: {note: gone}")
     assert any("no predictions file for other" in line for line in faults(tmp_path, benchmark))
-    for faulty in ("m: 3", "m: {reference: maybe}", "m: {rank: 1}"):
+    for faulty in ("m: 3", "m: {reference: maybe}", "m: {rank: 1}", "- m", "3"):
         (tmp_path / "rows.yaml").write_text(faulty)
         assert any(
             "wanted NAME: {confidence: ..., note: ..., reference: true}" in line
             for line in faults(tmp_path, benchmark)
         )
+
+
+@pytest.mark.parametrize(
+    "faulty",
+    [
+        b"m: {note: 2024-13-45}",
+        b"m: {note: 2024-12-24}",
+        b"m: " + b"[" * 5000,
+        b"m: " + b"{a: " * 5000,
+        b"m: {note: 1e999999999999}",
+        b"m: &a {note: *a}",
+        b"? {a: b}\n: {note: x}",
+        b"m: {note: x}\nm: {note: y}",
+        b"m: !!python/object/apply:os.getcwd []",
+        b"m: {note: \xff}",
+        b"m: {note: 'x}",
+        b"\x00",
+        b"1: {note: x}",
+    ],
+)
+def test_rows_yaml_that_cannot_be_read_is_a_fault_that_names_it(faulty, write, tmp_path, benchmark):
+    write("m.json")
+    (tmp_path / "rows.yaml").write_bytes(faulty)
+    assert any("rows.yaml" in line for line in faults(tmp_path, benchmark))
+
+
+def test_a_folder_called_rows_yaml_is_a_fault_and_an_empty_file_is_none(write, tmp_path, benchmark):
+    write("m.json")
+    (tmp_path / "rows.yaml").write_text("# nothing\n")
+    assert [*found_rows(tmp_path, benchmark)] == ["m"]
+    (tmp_path / "rows.yaml").unlink()
+    (tmp_path / "rows.yaml").mkdir()
+    assert any("rows.yaml" in line for line in faults(tmp_path, benchmark))
+
+
+def test_every_row_of_rows_yaml_that_is_wrong_is_told(write, tmp_path, benchmark):
+    write("m.json")
+    (tmp_path / "rows.yaml").write_text("m: 3\nn: {rank: 1}\n")
+    told = faults(tmp_path, benchmark)
+    assert any("row m" in line for line in told) and any("row n" in line for line in told)
 
 
 def test_files_of_another_pattern_the_readme_and_hidden_files_are_no_rows(write, tmp_path, benchmark):

@@ -5,36 +5,74 @@ import json
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.leaderboard.run_results import asked_by_all, part_of, read_results, release_of
+from pipeline.leaderboard.run_results import _run, asked_by_all, part_of, read_results, release_of
 from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.running.run_settings import fingerprint
 
 
-def names(results):
-    return [one.said.name for one in results]
+def names(paths, release=None):
+    return [row.name for row in read_results(paths, release).rows]
+
+
+def runs(*folders):
+    return [_run(folder) for folder in folders]
 
 
 def test_a_run_is_named_by_its_model_and_by_what_differs(a_run, a_file):
-    assert names(read_results([a_run("x", "rp"), a_file("other")])) == ["rp", "other"]
-    results = read_results(
-        [a_run("a", "rp"), a_run("b", "rp", prompt="ask"), a_run("c", "rp", no_picture=True)]
-    )
+    assert names([a_run("x", "rp"), a_file("other")]) == ["rp", "other"]
+    results = [a_run("a", "rp"), a_run("b", "rp", prompt="ask"), a_run("c", "rp", no_picture=True)]
     assert names(results) == ["rp (word)", "rp (ask)", "rp, no picture (word)"]
-    both = read_results([a_run("d", "rp", recipe="verbal"), a_run("e", "rp", prompt="ask", recipe="p-true")])
+    both = [a_run("d", "rp", recipe="verbal"), a_run("e", "rp", prompt="ask", recipe="p-true")]
     assert names(both) == ["rp (word, verbal)", "rp (ask, p-true)"]
 
 
-def test_two_of_one_name_are_told_apart_by_where_they_lie(a_run, a_file, tmp_path):
-    assert names(read_results([a_run("first", "rp"), a_run("second", "rp")])) == ["rp [first]", "rp [second]"]
+def test_two_of_one_name_are_told_apart_by_where_they_lie(a_run, a_file, release, tmp_path):
+    assert names([a_run("first", "rp"), a_run("second", "rp")]) == ["rp [first]", "rp [second]"]
     (tmp_path / "sub").mkdir()
     copy = tmp_path / "sub" / "other.jsonl"
     copy.write_text(a_file("other").read_text())
-    found = names(read_results([tmp_path / "other.jsonl", copy]))
+    found = names([tmp_path / "other.jsonl", copy], release)
     assert found == [f"other [{tmp_path.name}/other.jsonl]", "other [sub/other.jsonl]"]
+    assert names([a_run("third", "other"), copy]) == ["other [third]", "other [sub/other.jsonl]"]
+
+
+def test_files_are_put_together_as_in_the_folder_of_the_stage(a_file, release, tmp_path):
+    """Seeds are one row, files in a subset's folder too, and `rows.yaml` says what is a reference."""
+    paths = [a_file(name) for name in ("m-seed0", "m-seed1", "people")]
+    for subset in ("clip-hard", "pt-hard"):
+        (tmp_path / subset).mkdir()
+        paths.append(tmp_path / subset / "n.jsonl")
+        lines = a_file("whole").read_text().splitlines(keepends=True)
+        other = "p" if subset == "clip-hard" else "u"
+        paths[-1].write_text("".join(line for line in lines if f'"questionId": "{other}' not in line))
+    (tmp_path / "rows.yaml").write_text("people: {reference: true, note: five}\nwhole: {note: not given}\n")
+    rows = {row.name: row for row in read_results(paths, release).rows}
+    assert {name: (row.kind, len(row.seeds), sorted(row.seeds[0])) for name, row in rows.items()} == {
+        "m": ("model", 2, ["clip-hard", "pt-hard"]),
+        "people": ("reference", 1, ["clip-hard", "pt-hard"]),
+        "n": ("model", 1, ["clip-hard", "pt-hard"]),
+    }
+    assert rows["people"].note == "five"
+    with pytest.raises(UserError, match="without a seed beside seeds"):
+        read_results([a_file("m"), *paths[:2]], release)
+
+
+def test_a_file_has_to_have_all_items_of_its_subsets_whatever_runs_were_asked(a_run, a_file):
+    limited = a_run("a", "rp", limit=2)
+    (limited / "answers.jsonl").write_text('{"id": "a1"}\n{"id": "u1"}\n')
+    found = read_results([limited, a_file("whole")])
+    assert {name: len(items) for name, items in found.benchmark.subsets.items()} == {
+        "clip-hard": 2,
+        "pt-hard": 1,
+    }
+    # Three questions, one of them in both subsets; the file has all twelve items.
+    assert {row.name: row.available for row in found.rows} == {"rp": 3, "whole": 12}
+    with pytest.raises(UserError, match="a3"):
+        read_results([limited, a_file("lacking", left_out=("a3",))])
 
 
 def test_two_folders_of_one_name_are_told_apart_by_those_above(a_run):
-    found = names(read_results([a_run("first/run", "rp"), a_run("second/run", "rp"), a_run("third", "rp")]))
+    found = names([a_run("first/run", "rp"), a_run("second/run", "rp"), a_run("third", "rp")])
     assert found == ["rp [first/run]", "rp [second/run]", "rp [third]"]
 
 
@@ -53,7 +91,7 @@ def test_a_run_that_does_not_name_its_release_is_one_message(told, a_run):
 def test_examples_were_not_asked(a_run, release):
     shown = a_run("a", "rp", shots=2)
     (shown / "answers.jsonl").write_text('{"id": "a1"}\n{"id": "u1"}\n')
-    asked = asked_by_all(read_benchmark(release), read_results([shown]))
+    asked = asked_by_all(read_benchmark(release), runs(shown))
     assert sorted(asked.subsets["clip-hard"].ids) == ["a1", "u1"]
 
 
@@ -74,34 +112,34 @@ def test_everything_wrong_with_results_is_said_at_once(a_run, tmp_path):
 
 
 def test_runs_name_their_release_and_it_must_be_the_one_they_asked(a_run, a_file, release):
-    runs = read_results([a_run("a", "rp"), a_run("b", "blind")])
-    assert release_of(runs, None) == release == release_of(runs, release)
+    both = runs(a_run("a", "rp"), a_run("b", "blind"))
+    assert release_of(both, None) == release == release_of(both, release)
     with pytest.raises(UserError, match="say --release"):
-        release_of(read_results([a_file("x")]), None)
+        read_results([a_file("x")])
     other = {"name": "birds", "version": "2.0.0", "sha256": "0" * 64}
     with pytest.raises(UserError, match="results of another release(.|\n)*b: of birds 2.0.0"):
-        release_of(read_results([a_run("a", "rp"), a_run("b", "blind", release=other)]), release)
-    assert fingerprint(release) == runs[0].about["release"]["sha256"]
+        release_of(runs(a_run("a", "rp"), a_run("b", "blind", release=other)), release)
+    assert fingerprint(release) == both[0].about["release"]["sha256"]
 
 
 def test_runs_of_different_parts_are_not_compared(a_run):
-    assert part_of(read_results([a_run("a", "rp"), a_run("b", "rp", part="all")])) == "test"
-    assert part_of(read_results([a_run("a", "rp", part="dev"), a_run("b", "rp", part="all")])) == "dev"
+    assert part_of(runs(a_run("a", "rp"), a_run("b", "rp", part="all"))) == "test"
+    assert part_of(runs(a_run("a", "rp", part="dev"), a_run("b", "rp", part="all"))) == "dev"
     with pytest.raises(UserError, match="runs of different parts"):
-        part_of(read_results([a_run("a", "rp", part="dev"), a_run("b", "rp")]))
+        part_of(runs(a_run("a", "rp", part="dev"), a_run("b", "rp")))
 
 
-def test_models_are_compared_on_what_all_of_them_were_asked(a_run, a_file, release):
+def test_models_are_compared_on_what_all_of_them_were_asked(a_run, release):
     """A run with a limit names one id of each question; the same question of the same picture stands in both subsets."""
     benchmark = read_benchmark(release)
     limited = a_run("a", "rp", limit=3, failures={"u2": "the server is down"})
     (limited / "answers.jsonl").write_text('{"id": "a1"}\n{"id": "u1"}\n')
-    common = asked_by_all(benchmark, read_results([limited, a_run("b", "blind"), a_file("c")]))
+    common = asked_by_all(benchmark, runs(limited, a_run("b", "blind")))
     assert {name: sorted(items.ids) for name, items in common.subsets.items()} == {
         "clip-hard": ["a1", "u1", "u2"],
         "pt-hard": ["a1"],
     }
-    one_subset = read_results([a_run("d", "rp", subsets=["pt-hard"])])
+    one_subset = runs(a_run("d", "rp", subsets=["pt-hard"]))
     assert list(asked_by_all(benchmark, one_subset).subsets) == ["pt-hard"]
 
 

@@ -8,8 +8,9 @@ from pipeline.leaderboard.board import LeaderboardParams
 from pipeline.leaderboard.board_rows import BoardRow
 from pipeline.leaderboard.direction_rows import judged
 from pipeline.leaderboard.directions import DIRECTIONS, LOW_RISK
-from pipeline.leaderboard.selection_draws import costs_of, selection_cells, selective_on_draws
+from pipeline.leaderboard.selection_draws import costs_of, selection_cells, selective_scores
 from pipeline.leaderboard.selection_table import RowThresholds, read_thresholds, thresholds_of
+from pipeline.scorers.bootstrap import cluster_counts
 from pipeline.scorers.selective import coverage_at_risk, effective_reliability, risk_coverage_auc
 
 
@@ -20,17 +21,22 @@ def test_scores_are_those_of_the_scorers_on_repeated_items(decimals, worth):
     picture = np.repeat(np.arange(30), 4)
     confidence = random.normal(size=120).round(decimals)
     accuracy = worth * (random.random(120) < 0.5 + 0.4 * (confidence > 0))
-    drawn = np.array([np.bincount(random.integers(0, 30, 30), minlength=30) for _ in range(20)])
-    found = selective_on_draws(confidence, accuracy, picture, drawn, {100.0: 1.5, 10.0: np.inf})
-    for number, draw in enumerate(drawn):
-        said, right = (np.repeat(column, draw[picture]) for column in (confidence, accuracy))
-        assert found["auc"][number] == pytest.approx(risk_coverage_auc(said, right), abs=1e-12)
-        for risk in (0.01, 0.05):
-            expected = coverage_at_risk(said, right, risk)
-            assert found[f"coverage_at_risk/{risk}"][number] == pytest.approx(expected, abs=1e-12)
-        phi = effective_reliability(said, right, cost=100.0, threshold=1.5)
-        assert found["effective_reliability/100"][number] == pytest.approx(phi, abs=1e-12)
-        assert found["effective_reliability/10"][number] == 0
+    p = LeaderboardParams(repetitions=100, seed=5)
+    found = selective_scores(confidence, accuracy, picture, 30, {100.0: 1.5, 10.0: np.inf}, p)
+    for number, drawn in enumerate([None, *cluster_counts(30, 100, 5)]):
+        again = np.arange(120) if drawn is None else np.repeat(np.arange(120), drawn[picture])
+        said, right = confidence[again], accuracy[again]
+        expected = {
+            "auc": risk_coverage_auc(said, right),
+            **{f"coverage_at_risk/{risk}": coverage_at_risk(said, right, risk) for risk in (0.01, 0.05)},
+            "effective_reliability/100": effective_reliability(said, right, cost=100.0, threshold=1.5),
+            "effective_reliability/10": 0,
+        }
+        own = {
+            name: value if drawn is None else repeated[number - 1]
+            for name, (value, repeated) in found.items()
+        }
+        assert own == pytest.approx(expected, abs=1e-12)
 
 
 def test_cells_are_of_the_three_rows_and_feed_their_directions(benchmark, row):

@@ -1,5 +1,6 @@
 import math
 import tracemalloc
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from pipeline.scorers.bootstrap import (
     cluster_mean,
     number_clusters,
     percentile_interval,
+    percentile_intervals,
     simultaneous_intervals,
 )
 
@@ -82,6 +84,19 @@ def test_within_strata_all_pairs_count_the_same():
     assert auroc(np.array([[1, 1, 1, 0, 0, 0, 1], [2, 0, 1, 0, 1, 1, 1]])).tolist() == [3.5 / 4, 2.5 / 3]
 
 
+def test_within_strata_pairs_of_different_strata_are_not_compared():
+    rng = np.random.default_rng(1)
+    scores, positive = rng.integers(4, size=60), rng.random(60) < 0.4
+    strata, weights = rng.integers(3, size=60), rng.integers(3, size=60)
+    won = pairs = 0.0
+    for i, j in product(range(60), repeat=2):
+        if positive[i] and not positive[j] and strata[i] == strata[j]:
+            pairs += weights[i] * weights[j]
+            won += weights[i] * weights[j] * ((scores[i] > scores[j]) + 0.5 * (scores[i] == scores[j]))
+    (found,) = cluster_auroc(scores, positive, np.arange(60), strata)(weights[None])
+    assert found == pytest.approx(won / pairs)
+
+
 def test_an_auroc_without_pairs_is_undefined():
     one_label = cluster_auroc(np.array([1.0, 2.0]), np.array([True, True]), np.array([0, 1]))
     assert np.isnan(one_label(np.ones((1, 2), int))).all()
@@ -142,3 +157,14 @@ def test_replicates_in_which_one_of_them_is_undefined_are_left_out_of_all():
     holes[0, :40] = math.nan
     expected = simultaneous_intervals([0.0, 0.0], samples[:, 40:])
     np.testing.assert_allclose(simultaneous_intervals([0.0, 0.0], holes), expected)
+
+
+def test_percentile_intervals_of_several_are_those_of_each():
+    samples = np.random.default_rng(0).random((200, 2, 3))
+    samples[:5, 0, 1] = samples[:, 1, 2] = math.nan
+    found = percentile_intervals(samples)
+    for place in np.ndindex(2, 3):
+        expected = percentile_interval(samples[(slice(None), *place)])
+        assert found[(slice(None), *place)].tolist() == pytest.approx(expected, nan_ok=True)
+    assert np.isfinite(found[:, 0, 1]).all() and np.isnan(found[:, 1, 2]).all()
+    assert np.isnan(percentile_intervals(np.empty((0, 2)))).all()

@@ -2,7 +2,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 
 from pipeline.scorers.differences import (
     Change,
@@ -12,36 +11,8 @@ from pipeline.scorers.differences import (
     lower_is_better,
     numbers,
     sentence,
-    simultaneous,
     title_of,
 )
-
-
-def test_a_single_interval_is_the_percentile_interval():
-    repeated = np.random.default_rng(0).normal(size=(1, 999))
-    assert simultaneous(repeated)[0] == pytest.approx(np.quantile(repeated[0], [0.025, 0.975]))
-
-
-def test_intervals_of_several_hold_together_and_are_no_wider_than_that():
-    repeated = np.random.default_rng(0).normal(size=(6, 20_000))
-    (low, high) = np.array(simultaneous(repeated)).T[:, :, None]
-    together = ((repeated >= low - 1e-9) & (repeated <= high + 1e-9)).all(axis=0).mean()
-    # One repetition further in at either end of all six leaves out 12 of 20,000 more.
-    assert 0.95 <= together < 0.951
-    # Independent normal differences: Sidak's, each at 1 - 0.95 ** (1/6).
-    each = norm.ppf(1 - (1 - 0.95 ** (1 / 6)) / 2)
-    assert np.abs(high - each).mean() < 0.06 and np.abs(low + each).mean() < 0.06
-
-
-def test_models_that_never_differ_and_undefined_repetitions_do_not_widen_the_others():
-    one = np.random.default_rng(0).normal(size=(1, 9999))
-    (alone,) = simultaneous(one)
-    with_level = simultaneous(np.vstack([one, np.zeros_like(one)]))
-    # The cut is a whole number of repetitions here, so the two differ by less than one of them.
-    assert with_level[0] == pytest.approx(alone, abs=0.02) and with_level[1] == (0.0, 0.0)
-    undefined = np.full_like(one, np.nan)
-    with_undefined = simultaneous(np.vstack([one, undefined]))
-    assert with_undefined[0] == pytest.approx(alone, abs=0.02) and all(map(math.isnan, with_undefined[1]))
 
 
 def test_every_model_is_compared_with_every_one_before_it_on_the_same_draws():

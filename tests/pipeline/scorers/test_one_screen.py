@@ -80,6 +80,8 @@ def test_one_model_fits_on_a_screen_with_all_that_matters():
 def test_without_dev_the_threshold_is_the_options():
     _, text = screen([("vilt",)], part="all", threshold=0.25)
     assert text.splitlines()[11].endswith("0.25  --threshold")
+    _, text = screen([("vilt",)], part="all")
+    assert text.splitlines()[11].endswith("0.5  the default")
 
 
 def test_without_repetitions_there_are_no_intervals():
@@ -150,14 +152,34 @@ def test_how_a_log_was_read_is_said():
     )
 
 
-def test_long_names_leave_room_for_the_scores():
-    of = benchmark(("a-subset-with-a-very-long-name", "b"))
-    name = "2026-11-22_samples_rgqa_{}_of_a_long_run"
-    _, text = screen([(name.format(i), i) for i in range(2)], of)
-    assert max(map(len, text.splitlines())) <= 100 and "2 2026-1...ong_run" in text
-    assert f"{name.format(0)} " in text  # in words it is whole
-    _, text = screen([(name.format(1), 1)], of)
-    assert max(map(len, text.splitlines())) <= 100 and "a-subs" in text
+@pytest.mark.parametrize("several", [True, False])
+def test_names_are_never_cut_and_leave_room_for_the_scores(several):
+    """Fault of 1.8: names that differ in the middle were shown as the same."""
+    subset = "a-subset-with-a-very-long-name-of-its-own"
+    of = benchmark((subset, "b"))
+    names = [f"2026-11-22_samples_rgqa_{i}_of_a_long_run_of_a_model_with_a_long_name" for i in range(2)]
+    _, text = screen([(name, i) for i, name in enumerate(names[: 1 + several])], of)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 100 and "..." not in text
+    for number, name in enumerate(names[: 1 + several], 1):
+        assert f"{number} {name}" in lines if several else name in lines
+    if not several:
+        # Its numbers stand in the line below, in the columns of the others.
+        below = lines[lines.index(subset) + 1]
+        assert below.startswith("    ") and lines[lines.index(subset) + 2].startswith("b")
+
+
+def test_short_names_stand_beside_their_scores():
+    _, text = screen([("vilt", 0), ("a-name-of-twenty-five-chars", 1)], bootstrap=0)
+    assert any(line.startswith("2 a-name-of-twenty-five-chars  ") for line in text.splitlines())
+
+
+def test_long_warnings_are_wrapped_not_cut():
+    of = benchmark(("x",))
+    model = predicted(dict.fromkeys(of.ids, ("red", 0.5)), "m" * 60)
+    text = screen_of(score(of, [model, said("n", of)], Options(bootstrap=0)))
+    assert "..." not in text and max(map(len, text.splitlines())) <= 100
+    assert "is it the right column?" in " ".join(text.split())
 
 
 def test_parity_has_no_intervals_that_could_hold_together():

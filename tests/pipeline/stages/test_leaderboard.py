@@ -1,11 +1,15 @@
+import csv
 import json
 import shutil
 from pathlib import Path
 
 import pytest
 
+from pipeline.commands.compare_runs import compare_runs
+from pipeline.core import params
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json
+from pipeline.leaderboard.board import LeaderboardParams
 from pipeline.stages import leaderboard
 
 ROOT = Path(__file__).parents[3]
@@ -71,6 +75,30 @@ def test_a_file_that_is_dropped_in_becomes_a_row_and_one_taken_out_goes(project,
     leaderboard.main()
     assert "perfect" not in read_json(board(project) / "leaderboard.json")
     assert not (board(project) / "metrics/perfect.json").exists()
+
+
+def test_the_command_prints_the_numbers_and_verdicts_of_the_stage(project, add, capsys):
+    """Fault 3: the same files got two verdicts."""
+    for number, name in enumerate(("good-seed0", "good-seed1", "other", "people")):
+        add(f"{name}.json", confidence=-float(number))
+    predictions = project / "data/tiny/predictions"
+    (predictions / "rows.yaml").write_text("people: {reference: true}\n")
+    leaderboard.main()
+    p = params.load("leaderboard", LeaderboardParams)
+    files = sorted(predictions.glob("*.json"))
+    release = project / "data/release/tiny/0.1.0"
+    compare_runs(files, release, project / "out", repetitions=p.repetitions, seed=p.seed)
+
+    def rows(folder):
+        with (folder / "leaderboard.csv").open() as file:
+            found = [row for row in csv.DictReader(file) if row["row"] in ("good", "other", "people")]
+        return [{key: row[key] for key in row if not key.startswith("difference")} for row in found]
+
+    assert rows(board(project)) == rows(project / "out") and len(rows(project / "out")) > 3 * 4
+    printed = capsys.readouterr().out.splitlines()
+    for name in ("good", "other"):
+        line = next(line for line in printed if f"| {name} |" in line)
+        assert line.startswith("| 1-2 | a |") and line in (board(project) / "leaderboard.md").read_text()
 
 
 def test_the_same_files_give_the_same_bytes(project, add):
