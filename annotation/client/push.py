@@ -104,7 +104,7 @@ def bring(
         )
     if gone:
         print(
-            f"push: {taken:,} tasks taken out (copies, or of an earlier batch); {len(gone) - taken:,} stay, as somebody judged them"
+            f"push: {counted(taken, 'task')} taken out (copies, or of an earlier batch); {len(gone) - taken:,} stay, as somebody judged them"
         )
     missing = [task.task_id for task in tasks if task.task_id not in counting]
     for start in track(range(0, len(missing), BATCH), "push", unit="batch"):
@@ -112,11 +112,11 @@ def bring(
     expected, count = len(held) - taken + len(missing), server.count(project)
     if count != expected:
         raise UserError(
-            f"project `{wished['title']}` holds {count:,} tasks and should hold {expected:,}; somebody else changes it at the "
+            f"project `{wished['title']}` holds {counted(count, 'task')} and should hold {expected:,}; somebody else changes it at the "
             "same time, or a part was not taken: run the same command again"
         )
     if missing:
-        print(f"push: {len(missing):,} tasks put in")
+        print(f"push: {counted(len(missing), 'task')} put in")
     return project
 
 
@@ -152,7 +152,7 @@ def queue(folders: Folders, params: AnnotateParams, tasks: Sequence[Task], shown
     fallen = said.fallen_tasks(tasks)
     if fallen or said.excluded:
         names = f"; excluded, and asked no more: {', '.join(sorted(said.excluded))}" if said.excluded else ""
-        print(f"push: by the last dvc repro the filters of {len(fallen):,} tasks have fallen{names}")
+        print(f"push: by the last dvc repro the filters of {counted(len(fallen), 'task')} have fallen{names}")
     if not said.simulated and (waiting := waiting_verdicts(folders)):
         print(
             f"push: stage collect has not judged {waiting:,} of the pulled verdicts; dvc repro collect, then push again"
@@ -201,6 +201,6 @@ def tell_yield(folders: Folders, tasks: Sequence[Task]) -> None:
     calibrated = read_json(folders.stage("estimate") / "estimate.json", dict)["fitted"]["calibrated"]
     for many in sorted({min(FIRST, len(sure)), len(sure)}):
         print(
-            f"push: {'' if many == len(sure) else 'the first '}{many:,} tasks should give about {sum(sure[:many]):,.0f} unanswerable"
+            f"push: {'' if many == len(sure) else 'the first '}{counted(many, 'task')} should give about {sum(sure[:many]):,.0f} unanswerable"
             f" questions, less those on which votes differ{'' if calibrated else '; not calibrated here: no scene graphs'}"
         )

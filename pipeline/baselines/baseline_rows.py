@@ -90,7 +90,11 @@ def baselines(wanted: Wanted, say: Callable[[str], None] = print) -> None:
         if fitting:
             fit(work, seed, data, device)
     if not release.exists():
-        done("baselines", f"{len(nets)} nets of {len(wanted.seeds)} seeds; no release at {release} yet", work)
+        done(
+            "baselines",
+            f"{counted(len(nets), 'net')} of {counted(len(wanted.seeds), 'seed')}; no release at {release} yet",
+            work,
+        )
         return
     try:
         asked = asks_of(read_benchmark(release))
@@ -99,7 +103,11 @@ def baselines(wanted: Wanted, say: Callable[[str], None] = print) -> None:
     for seed in wanted.seeds:
         for name, said in answers(work, rows, seed, asked, store, device).items():
             write_json(out / f"{name}-seed{seed}.json", predictions(asked, name, said))
-    done("baselines", f"{len(rows)} rows of {len(wanted.seeds)} seeds, {len(asked.asks):,} asks", out)
+    done(
+        "baselines",
+        f"{counted(len(rows), 'row')} of {counted(len(wanted.seeds), 'seed')}, {counted(len(asked.asks), 'ask')}",
+        out,
+    )
 
 
 def rows_wanted(names: Sequence[str]) -> list[str]:
@@ -136,8 +144,8 @@ def gathered(files: Mapping[str, Path], store: RegionStore, plan: Plan, say: Cal
     all_of_train = train.numbered(words, answers, store, files["train"])
     known = rows_of(all_of_train, np.flatnonzero(all_of_train.answers >= 0))
     say(
-        f"train: {len(known.answers):,} of {len(train):,} questions have one of {len(answers):,} answers; "
-        f"{len(words.known):,} words, {len(train.pictures):,} pictures; val: {len(val):,} questions"
+        f"train: {len(known.answers):,} of {counted(len(train), 'question')} have one of {counted(len(answers), 'answer')}; "
+        f"{counted(len(words.known), 'word')}, {counted(len(train.pictures), 'picture')}; val: {counted(len(val), 'question')}"
     )
     return Data(known, val.numbered(words, answers, store, files["val"]), words, answers, store)
 

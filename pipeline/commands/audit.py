@@ -221,7 +221,7 @@ def show(found: TextAudit, console: Console, *, details: bool) -> None:
         console.print(f"  {counted(count, 'row')} left out: {escape(reason)}")
     if found.repeated or found.contradicted:
         console.print(
-            f"  {found.repeated:,} rows repeat another one; {found.contradicted:,} have both labels for the same text and image"
+            f"  {counted(found.repeated, 'row')} repeat another one; {found.contradicted:,} have both labels for the same text and image"
         )
     if not found.too_small:
         table = Table("AUROC", *(f"folds by {by}" for by in found.attacks))
@@ -258,7 +258,7 @@ def show_balance(report: BalanceReport, console: Console) -> None:
     rows, of = (sum(pair) for pair in zip(report.ones, report.zeros, strict=True))
     images = f", {report.images[0]:,} of {report.images[1]:,} images" if report.images else ""
     console.print(
-        f"[bold]balanced subset[/bold]: {report.rule}. It keeps {rows:,} of {of:,} rows and"
+        f"[bold]balanced subset[/bold]: {report.rule}. It keeps {rows:,} of {counted(of, 'row')} and"
         f" {report.texts[0]:,} of {report.texts[1]:,} texts{images}; left out:"
     )
     for reason, count in report.reasons.items():

@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> None:
     problems = table_problems(parsed.table)
     if parsed.plots and len(parsed.predictions) > COLOURS:
         problems.append(
-            f"--plots: {len(parsed.predictions)} models; wanted {COLOURS} or fewer, which colours tell apart"
+            f"--plots: {counted(len(parsed.predictions), 'model')}; wanted {COLOURS} or fewer, which colours tell apart"
         )
     try:
         benchmark, models, options = command.read(parsed, problems)
@@ -43,4 +43,4 @@ def main(arguments: Sequence[str]) -> None:
         from pipeline.reporting.score_plots import plot
 
         paths = plot(in_common(benchmark, models, options), models, settled(options), parsed.plots)
-        done("score", f"{len(paths)} plots", parsed.plots, sys.stderr)
+        done("score", f"{counted(len(paths), 'plot')}", parsed.plots, sys.stderr)
