@@ -43,7 +43,7 @@ def check_item_counts(folders: Folders) -> None:
         UserError: an item stands there twice, or a subset has another number of items than the report says.
     """
     path = folders.file(Item)
-    found, ids = Counter[tuple[Subset, bool]](), Counter[tuple[Subset, str]]()
+    found, ids = Counter[tuple[str, bool]](), Counter[tuple[str, str]]()
     for item in read_jsonl(path, _Item):
         found[item.subset, item.unanswerable] += 1
         ids[item.subset, item.item_id] += 1

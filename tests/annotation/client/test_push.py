@@ -313,7 +313,7 @@ def test_tasks_that_are_not_ours_stay_and_are_told(study, capsys):
     study.put(study.project(TITLE)["id"], {"text": "made by hand"})
     push()
     assert {"text": "made by hand"} in [task["data"] for task in study.in_project(TITLE)]
-    assert "1 tasks are not ours" in capsys.readouterr().err
+    assert "1 task not made by this command" in capsys.readouterr().err
 
 
 def test_two_projects_of_one_title_are_told(study):
