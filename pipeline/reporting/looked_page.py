@@ -20,7 +20,6 @@ from pipeline.core.progress import done, track
 from pipeline.core.records import Picture
 from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.items import Benchmark, BenchmarkItem
-from pipeline.scorers.validation import InputError
 from pipeline.seeing.grids import Grid, highest
 from pipeline.seeing.item_pairs import ItemAndPartner, drawn_pairs, text_of
 from pipeline.seeing.panels import Marked, Sighting
@@ -75,10 +74,7 @@ def release_of(path: Path) -> Benchmark:
     Raises:
         UserError: it is not there, or faulty.
     """
-    try:
-        return read_benchmark(path)
-    except InputError as error:
-        raise UserError(error.problems) from error
+    return read_benchmark(path)
 
 
 def looked(

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..core.errors import UserError as InputError
+from ..core.errors import UserError
 
 T = TypeVar("T")
 LINES = 1 << 9  # parsed at once
@@ -92,20 +92,20 @@ def read_bytes(path: Path | str) -> bytes:
     """A file's bytes, unpacked if it is packed by gzip.
 
     Raises:
-        InputError: no such file, or it cannot be read, or is a pipe or a device, whose end might never come.
+        UserError: no such file, or it cannot be read, or is a pipe or a device, whose end might never come.
     """
     try:
         mode = Path(path).stat().st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise InputError(f"{path}: a pipe or a device, wanted a file; write it to one first")
+            raise UserError(f"{path}: a pipe or a device, wanted a file; write it to one first")
         data = Path(path).read_bytes()
         return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: not a gzip file, or cut off ({error})") from None
+        raise UserError(f"{path}: not a gzip file, or cut off ({error})") from None
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
+        raise UserError(f"{path}: no such file") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 def number_of(text: str) -> float:
@@ -123,21 +123,21 @@ def parse_json(data: bytes, path: Path | str) -> Any:
     """The JSON of a file.
 
     Raises:
-        InputError: says where it breaks.
+        UserError: says where it breaks.
     """
     try:
         return loads(data)
     except Repeated as error:
-        raise InputError(f"{path}: {error}") from None
+        raise UserError(f"{path}: {error}") from None
     except ValueError as error:
-        raise InputError(f"{path}: not valid JSON ({error}); the file may be cut off") from None
+        raise UserError(f"{path}: not valid JSON ({error}); the file may be cut off") from None
 
 
 def parse_lines(data: bytes, path: Path | str) -> Iterator[tuple[int, Any]]:
     """The numbers, from 1 on, and the values of the lines of a JSON Lines file; empty lines are passed over.
 
     Raises:
-        InputError: a line that is not JSON.
+        UserError: a line that is not JSON.
     """
     lines = data.splitlines()
     for start in range(0, len(lines), LINES):
@@ -155,9 +155,9 @@ def _line(number: int, line: bytes, path: Path | str) -> Any:
     try:
         return loads(line)
     except Repeated as error:
-        raise InputError(f"{path}, line {number}: {error}") from None
+        raise UserError(f"{path}, line {number}: {error}") from None
     except ValueError as error:
-        raise InputError(f"{path}, line {number}: not valid JSON ({error})") from None
+        raise UserError(f"{path}, line {number}: not valid JSON ({error})") from None
 
 
 class Repeated(ValueError):
@@ -202,13 +202,13 @@ def read_mapping(
         wanted: what each of its values must be, and `fits` whether one is.
 
     Raises:
-        InputError: it cannot be read, is no object, or holds something else.
+        UserError: it cannot be read, is no object, or holds something else.
     """
     mapping = parse_json(read_bytes(path), path)
     if not isinstance(mapping, dict):
-        raise InputError(f"{path}: wanted an object by id, got a {type(mapping).__name__}")
+        raise UserError(f"{path}: wanted an object by id, got a {type(mapping).__name__}")
     if wrong := [name for name, value in mapping.items() if not fits(value)]:
-        raise InputError(f"{path}: wanted {wanted}; not so for {', '.join(wrong[:5])}")
+        raise UserError(f"{path}: wanted {wanted}; not so for {', '.join(wrong[:5])}")
     return mapping
 
 
@@ -216,7 +216,7 @@ def read_synonyms(path: Path | str) -> dict[str, str]:
     """Answers and others that count as the same.
 
     Raises:
-        InputError: it cannot be read, or is no object of strings.
+        UserError: it cannot be read, or is no object of strings.
     """
     return read_mapping(path, "a string for each answer", lambda other: isinstance(other, str))
 
@@ -225,7 +225,7 @@ def read_attention(path: Path | str) -> dict[str, Any]:
     """Attention by question id: an object, or GQA's list of {questionId, attention}.
 
     Raises:
-        InputError: it cannot be read, or is neither.
+        UserError: it cannot be read, or is neither.
     """
     value = parse_json(read_bytes(path), path)
     if isinstance(value, list) and all(
@@ -233,7 +233,7 @@ def read_attention(path: Path | str) -> dict[str, Any]:
     ):
         return {str(row["questionId"]): row["attention"] for row in value}
     if not isinstance(value, dict):
-        raise InputError(f"{path}: wanted an object by id, or a list of {{questionId, attention}}")
+        raise UserError(f"{path}: wanted an object by id, or a list of {{questionId, attention}}")
     return value
 
 
@@ -251,12 +251,12 @@ def no_collection() -> Iterator[None]:
 
 
 def each(rows: Iterable[Any], where: str, make: Callable[[Any], T]) -> tuple[list[T], list[str]]:
-    """What `make` makes of each row, and the faults that it raises as InputError: "<where> <number>: <fault>"."""
+    """What `make` makes of each row, and the faults that it raises as UserError: "<where> <number>: <fault>"."""
     made: list[T] = []
     problems: list[str] = []
     for number, row in enumerate(rows, 1):
         try:
             made.append(make(row))
-        except InputError as error:
+        except UserError as error:
             problems += [f"{where} {number}: {problem}" for problem in error.problems]
     return made, problems

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ...core.atomic_files import replacing
-from ..validation import InputError
+from ...core.errors import UserError
 
 _KIND = np.dtype("<f2")
 
@@ -55,7 +55,7 @@ def read_distributions(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
     """The names of the answers, and by item their probabilities, float16 [K].
 
     Raises:
-        InputError: no such file, or not one of these.
+        UserError: no such file, or not one of these.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -63,5 +63,5 @@ def read_distributions(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
         if table.shape != (len(items), len(answers)):
             raise ValueError(f"{table.shape} probabilities of {len(items)} items and {len(answers)} answers")
     except (OSError, ValueError, KeyError, EOFError) as error:
-        raise InputError(f"{path}: no distributions of a run ({error})") from error
+        raise UserError(f"{path}: no distributions of a run ({error})") from error
     return answers.tolist(), dict(zip(items.tolist(), table, strict=True))

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 import transformers
 
-from ..validation import InputError
+from ...core.errors import UserError
 
 ACTIVATIONS = ("sigmoid", "softmax")
 
@@ -97,7 +97,7 @@ def answers_of(settings: NetSettings, config: Any, count: int) -> tuple[str, ...
     """The names of a classifier's answers: of the user's file, else of its configuration.
 
     Raises:
-        InputError: neither has as many names as the model has answers.
+        UserError: neither has as many names as the model has answers.
     """
     if settings.answers:
         names, where = read_answers(Path(settings.answers)), settings.answers
@@ -107,7 +107,7 @@ def answers_of(settings: NetSettings, config: Any, count: int) -> tuple[str, ...
             "its configuration",
         )
     if len(names) != count or (not settings.answers and all(name.startswith("LABEL_") for name in names)):
-        raise InputError(
+        raise UserError(
             f"the model has {count} answers, and {where} does not name them: give answers=FILE, a line for each in their order"
         )
     return names
@@ -117,14 +117,14 @@ def read_answers(path: Path) -> tuple[str, ...]:
     """A line for each answer.
 
     Raises:
-        InputError: no such file, no line, or one twice.
+        UserError: no such file, no line, or one twice.
     """
     try:
         names = tuple(path.read_text(encoding="utf-8").splitlines())
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"answers={path}: cannot be read ({error})") from error
+        raise UserError(f"answers={path}: cannot be read ({error})") from error
     if not names or len(set(names)) != len(names):
-        raise InputError(
+        raise UserError(
             f"answers={path}: {len(names)} lines, {len(set(names))} of them different; wanted each answer once"
         )
     return names

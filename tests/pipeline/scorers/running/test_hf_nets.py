@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipeline.scorers.validation import InputError
+from pipeline.core.errors import UserError
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -37,7 +37,7 @@ def test_a_model_is_put_on_a_gpu_where_there_is_one_unless_told_otherwise(
 def test_answers_are_named_by_the_configuration_in_the_order_of_their_numbers():
     config = SimpleNamespace(id2label={1: "no", 0: "yes", 2: 3})
     assert answers_of(NetSettings(), config, 3) == ("yes", "no", "3")
-    with pytest.raises(InputError, match="4 answers"):
+    with pytest.raises(UserError, match="4 answers"):
         answers_of(NetSettings(), config, 4)
 
 
