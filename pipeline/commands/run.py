@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.core.errors import UserError
 from pipeline.scorers.answered import Options, Predictions
 from pipeline.scorers.items import Benchmark
 from pipeline.scorers.model_report import settled

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from pipeline.core.errors import UserError
 from pipeline.core.progress import done
 from pipeline.reporting.score_frame import score_frame, table_problems, write_frame
 from pipeline.scorers import command

@@ -18,7 +18,7 @@ from pathlib import Path
 import yaml
 
 from pipeline.core import params
-from pipeline.core.errors import Problems, UserError, run
+from pipeline.core.errors import Problems, run
 from pipeline.core.files import read_json, write_json
 from pipeline.core.paths import Folders
 from pipeline.core.records import Picture, Scene
