@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import jinja2
 from markupsafe import Markup
 
-from pipeline.core.errors import UserError
+from pipeline.core.errors import CONTROLS, UserError
 from pipeline.core.output_paths import Output
 from pipeline.core.paths import Folders
 
@@ -63,7 +63,7 @@ def escape_markdown(text: object) -> str:
     """
     if isinstance(text, Markdown):
         return text
-    plain = " ".join(str(text).split())
+    plain = _one_line(text)
     plain = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     plain = re.sub(r"([\\`*_\[\]|~$])", r"\\\1", plain)
     # At the beginning of a line these make headings, lists and rules.
@@ -76,10 +76,15 @@ def code_span(text: object) -> Markdown:
     >>> print(code_span("n1"), code_span("a`b"), code_span(""))
     `n1` `` a`b `` ` `
     """
-    plain = " ".join(str(text).split())
+    plain = _one_line(text)
     fence = "`" * (1 + max(map(len, re.findall("`+", plain)), default=0))
     apart = " " if not plain or "`" in plain else ""
     return Markdown(f"{fence}{apart}{plain}{apart if plain else ''}{fence}")
+
+
+def _one_line(text: object) -> str:
+    """A text without line breaks and control characters, which could steer a terminal that shows it."""
+    return " ".join(CONTROLS.sub(" ", str(text)).split())
 
 
 def svg(chart: altair.TopLevelMixin) -> Markup:
