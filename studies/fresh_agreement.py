@@ -74,10 +74,8 @@ def fresh_page(folders: Sequence[Path]) -> str:
     """
     problems, boards = Problems("leaderboards to compare"), dict[str, dict[str, pd.DataFrame]]()
     for folder in (Path(), *folders):
-        try:
+        with problems.collect():
             boards[dataset(folder / PARAMS_FILE)] = board(folder)
-        except UserError as error:
-            problems.lines += error.problems
     problems.raise_if_any()
     if len(boards) < 2:
         raise UserError("there is one data set; wanted folders of others, as `rgqa sample draw` makes them")

@@ -13,6 +13,7 @@ import numpy as np
 from pipeline.auditing.labelled_rows import LabelledRows
 from pipeline.core.column_names import first_of, known_name
 from pipeline.core.errors import Problems, UserError
+from pipeline.core.table_cells import rows_named
 from pipeline.labelled_sets.set_files import Rows
 from pipeline.labelled_sets.set_formats import FORMATS, RowsRead, format_of, plain
 
@@ -114,8 +115,7 @@ def checked(
 
     def tell(which: list[int], what: str) -> None:
         if which:
-            shown = ", ".join(str(i + 1) for i in which[:5])
-            problems.add(f"row {shown}{' ...' if len(which) > 5 else ''}", f"{what} ({len(which):,} in all)")
+            problems.add(rows_named([i + 1 for i in which]), what)
 
     tell([i for i in places if not has_words(reading.texts[i])], "its text is none, or has no words")
     long = [i for i in places if len(str(reading.texts[i] or "")) > LONGEST]

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..core.errors import UserError
+from ..core.errors import UserError, some_of
 
 T = TypeVar("T")
 LINES = 1 << 9  # parsed at once
@@ -208,7 +208,7 @@ def read_mapping(
     if not isinstance(mapping, dict):
         raise UserError(f"{path}: wanted an object by id, got a {type(mapping).__name__}")
     if wrong := [name for name, value in mapping.items() if not fits(value)]:
-        raise UserError(f"{path}: wanted {wanted}; not so for {', '.join(wrong[:5])}")
+        raise UserError(f"{path}: wanted {wanted}; not so for {some_of(wrong)}")
     return mapping
 
 

@@ -112,7 +112,7 @@ def in_its_place(source: Path) -> str:
 
 
 def _checked(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:
-    try:
+    with problems.collect():
         for where, row in _lines(path) if path.suffix == ".jsonl" else _rows(path):
             try:
                 cells = msgspec.json.decode(row, type=dict[str, Any]) if isinstance(row, bytes) else row
@@ -133,8 +133,6 @@ def _checked(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:
                 yield where, msgspec.convert(cells, TableRow)
             except UNREADABLE as error:
                 problems.add(where, fault(error))
-    except UserError as error:
-        problems.lines += error.problems
 
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:

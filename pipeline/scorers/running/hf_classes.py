@@ -10,9 +10,10 @@ import numpy as np
 import torch
 import transformers
 
+from ...core.atomic_files import sha256_file
 from ...core.errors import UserError
 from ...core.images import WHITE, load_rgb
-from .hf_nets import AnswerNet, NetAnswer, NetSettings, ShownQuestion, answers_of, file_hash
+from .hf_nets import AnswerNet, NetAnswer, NetSettings, ShownQuestion, answers_of
 
 
 class Vilt(AnswerNet):
@@ -50,7 +51,7 @@ class Lxmert(AnswerNet):
         super().__init__(name, settings, config)
         self.tokenizer = transformers.AutoTokenizer.from_pretrained(name, **self.more)
         self.answers = answers_of(settings, config, config.num_qa_labels)
-        self.about |= {"activation": settings.activation, "features": file_hash(Path(settings.features))}
+        self.about |= {"activation": settings.activation, "features": sha256_file(settings.features)}
 
     def say(self, shown: Sequence[ShownQuestion]) -> list[NetAnswer]:
         if missing := sorted({one.picture_id for one in shown} - self._place_of.keys()):

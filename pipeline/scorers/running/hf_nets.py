@@ -15,6 +15,7 @@ import numpy as np
 import torch
 import transformers
 
+from ...core.atomic_files import sha256_file
 from ...core.errors import UserError
 
 ACTIVATIONS = ("sigmoid", "softmax")
@@ -142,13 +143,7 @@ def weights_named(name: str, revision: str) -> str:
 def weights_hash(folder: Path) -> str:
     """SHA-256 over the files with the weights of a folder, in the order of their names; "" where there are none."""
     found = sorted(path for path in folder.glob("*") if path.suffix in (".safetensors", ".bin"))
-    return "sha256:" + hashlib.sha256("".join(map(file_hash, found)).encode()).hexdigest() if found else ""
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return "sha256:" + hashlib.sha256("".join(map(sha256_file, found)).encode()).hexdigest() if found else ""
 
 
 def why_not_loaded(model: str, name: str, error: Exception) -> str:

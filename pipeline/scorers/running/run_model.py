@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...core.errors import UserError, counted
+from ...core.errors import UserError, counted, warn
 from ..answered import warning_of_declined
 from ..harnesses import EMPTY
 from ..version import VERSION
@@ -164,7 +164,7 @@ def _ask(
         folder.write(CLASSES, classes)
     about["warnings"] = [*dict.fromkeys([*about["warnings"], *found.warnings])]
     for line in found.warnings:
-        print(f"warning: {line}", file=sys.stderr)
+        warn(line)
     if not found.at_once:
         task = _task(options, at_once=False)
     total, done = len(task.dataset), {row["id"] for row in folder.rows}
@@ -230,7 +230,7 @@ def _warn_of_declined(rows: Sequence[Mapping[str, Any]], about: dict[str, Any]) 
     declined = [EMPTY for row in answered if not str(row["prediction"] or "").strip()]
     if (warning := warning_of_declined(declined, len(answered))) and warning not in about["warnings"]:
         about["warnings"] = [*about["warnings"], warning]
-        print(f"warning: {warning}", file=sys.stderr)
+        warn(warning)
 
 
 def _session(began: float, seconds: float, replies: int, failed: int) -> dict[str, Any]:
