@@ -17,7 +17,16 @@ from pipeline.core.files import replacing
 SOURCES = Path(__file__).parent.parent / "scorers"
 CORE = Path(__file__).parent.parent / "core"
 # Modules of core that the scorers stand on; they need the standard library, and NumPy, alone (images load Pillow late).
-CORE_MODULES = ("__init__", "atomic_files", "column_names", "errors", "images", "output_paths", "table_cells")
+CORE_MODULES = (
+    "__init__",
+    "alone",
+    "atomic_files",
+    "column_names",
+    "errors",
+    "images",
+    "output_paths",
+    "table_cells",
+)
 # In the wheel, core lies in the package of the scorers, one level nearer than here.
 _IMPORTS_OF_CORE = re.compile(rb"(?m)^(\s*from \.)\.(\.*core[. ])")
 NAME = "rgqa_scorers"

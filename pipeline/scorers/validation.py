@@ -175,8 +175,8 @@ def loads(data: bytes) -> Any:
         # Every key is followed by a colon; where there are as many as keys were read of a list of flat objects, which most
         # files hold, none is there twice. All others are read once more with a look at each object.
         flat = isinstance(value, list) and all(type(row) is dict for row in value)
-        if not flat or sum(map(len, value)) != len(_KEYS.findall(data)):
-            json.loads(data, object_pairs_hook=_once)
+        if (not flat or sum(map(len, value)) != len(_KEYS.findall(data))) and (twice := repeated_keys(data)):
+            raise Repeated(f"an object has the key {', '.join(twice)} twice; keep one")
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
     except RecursionError:
@@ -187,10 +187,26 @@ def loads(data: bytes) -> Any:
 _KEYS = re.compile(rb'"\s*:')
 
 
-def _once(pairs: list[tuple[str, Any]]) -> None:
-    if len(dict(pairs)) < len(pairs):
-        twice = sorted(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise Repeated(f"an object has the key {', '.join(twice)} twice; keep one")
+def repeated_keys(data: bytes) -> list[str]:
+    """Find the keys that an object of a JSON text names more than once; readers of JSON keep the last one silently.
+
+    Returns:
+        The keys of all objects, sorted, each once.
+
+    Raises:
+        ValueError, RecursionError: it is no JSON, or nested too deep.
+
+    >>> repeated_keys(b'[{"b": 1, "a": {"c": 1, "c": 2}, "b": 3}]')
+    ['b', 'c']
+    """
+    found: set[str] = set()
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        if len(dict(pairs)) < len(pairs):
+            found.update(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+
+    json.loads(data, object_pairs_hook=look)
+    return sorted(found)
 
 
 def read_mapping(

@@ -9,13 +9,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ...core.alone import LOCK, take_lock
 from ...core.atomic_files import write_text
 from ...core.errors import UserError
 from ..validation import parse_json, parse_lines, read_bytes
 from .distributions import write_distributions
 
 Row = dict[str, Any]
-LOCK = ".lock"
 CLASSES = "classes.json"  # the names of a classifier's answers
 # What a run writes into its folder. `logs` is left out: a file of inspect_ai replaces no other.
 WRITTEN = (
@@ -61,15 +61,10 @@ class RunFolder:
             _remove_empty(made)
             raise UserError(f"--out {self.path}: cannot be written ({error.strerror})") from None
         with lock:
-            with suppress(ImportError):  # Windows has no such locks
-                import fcntl
-
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    raise UserError(
-                        f"{self.path}: another run is at work in it; wait for it, or name another --out"
-                    ) from None
+            if not take_lock(lock):
+                raise UserError(
+                    f"{self.path}: another run is at work in it; wait for it, or name another --out"
+                )
             try:
                 yield
             finally:
