@@ -10,6 +10,7 @@ import pandas as pd
 
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import copy_file, write_json, write_text
+from pipeline.core.output_paths import Output
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.randomness import generator
@@ -44,6 +45,7 @@ def draw_sheets(out: Path, count: int, seed: int) -> None:
     if (out / "key.json").exists():
         raise UserError(f"{out}: sheets are there already; name another folder")
     folders = Folders()
+    folders.check_outputs(Output("--out", out, "folder"))
     originals = {question.question_id: question.text for question in folders.rows(Question)}
     candidates = sorted((row.candidate for row in folders.rows(Screened)), key=lambda row: row.candidate_id)
     keys: dict[str, list[Edited]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,6 +68,23 @@ def escape_markdown(text: object) -> str:
     plain = re.sub(r"([\\`*_\[\]|~$])", r"\\\1", plain)
     # At the beginning of a line these make headings, lists and rules.
     return re.sub(r"^(\d*)(?=[#+=-]|[.)](?: |$))", r"\1\\", plain)
+
+
+def markdown_table(rows: Sequence[Sequence[str]], num_left: int | None = None) -> str:
+    """Lay out a table in Markdown.
+
+    Args:
+        rows: The head first. Cells are Markdown: texts of the data go through `escape_markdown` before.
+        num_left: How many columns, from the first on, are aligned to the left, the others to the right; None for all.
+
+    >>> print(markdown_table([["row", "score"], ["m", "0.5"]], 1))
+    | row | score |
+    | --- | --: |
+    | m | 0.5 |
+    """
+    head, *body = rows
+    marks = ["---" if num_left is None or column < num_left else "--:" for column in range(len(head))]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, marks, *body])
 
 
 def code_span(text: object) -> Markdown:

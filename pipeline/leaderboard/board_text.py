@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline.core.errors import CONTROLS
-from pipeline.core.pages import escape_markdown, render
+from pipeline.core.pages import escape_markdown, markdown_table, render
 from pipeline.leaderboard.board import Board
 from pipeline.leaderboard.comparison import Measured
 from pipeline.leaderboard.paired_scores import MEAN, SCORES, RowScores
@@ -44,7 +44,7 @@ def board_markdown(
     """
     return render(
         HERE / "leaderboard.md.jinja",
-        {"table": table},
+        {"table": markdown_table},
         board=board,
         basis=board.basis,
         by=heading(board.by),
@@ -158,13 +158,6 @@ def with_span(text: str, bounds: tuple[float, float] | None) -> str:
 def points(share: float, sign: str = "") -> str:
     """In percent, with one decimal, as intervals have it."""
     return f"{100 * share:{sign}z.1f}" if math.isfinite(share) else percent(share)
-
-
-def table(rows: Sequence[Sequence[str]], lefts: int) -> str:
-    """A table in Markdown, its head first; the first columns to the left, the others to the right."""
-    head, *lines = rows
-    marks = ["---" if place < lefts else "--:" for place in range(len(head))]
-    return "\n".join(f"| {' | '.join(row)} |" for row in [head, marks, *lines])
 
 
 def board_csv(board: Board) -> str:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.core.pages import escape_markdown, render
-from pipeline.leaderboard.board_text import points, table, with_span
+from pipeline.core.pages import escape_markdown, markdown_table, render
+from pipeline.leaderboard.board_text import points, with_span
 from pipeline.leaderboard.comparison import Measured
 from pipeline.leaderboard.directions import DIRECTIONS, GAIN, SCORES, Direction, Verdict, judge
 from pipeline.leaderboard.paired_scores import RowScores
@@ -84,7 +84,7 @@ def directions_markdown(found: Sequence[Judged], title: str) -> str:
     head = ["direction", "source", "paper", "here", "seeds", "verdict"]
     return render(
         HERE / "directions.md.jinja",
-        {"table": table},
+        {"table": markdown_table},
         title=title,
         counts=counts,
         gain=f"{100 * GAIN:g}",
