@@ -25,6 +25,7 @@ CORE_MODULES = (
     "errors",
     "images",
     "output_paths",
+    "repeated_keys",
     "table_cells",
 )
 # In the wheel, core lies in the package of the scorers, one level nearer than here.

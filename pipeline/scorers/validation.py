@@ -8,7 +8,6 @@ import json
 import re
 import stat
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..core.errors import UserError, some_of
+from ..core.repeated_keys import repeated_keys
 
 T = TypeVar("T")
 LINES = 1 << 9  # parsed at once
@@ -185,28 +185,6 @@ def loads(data: bytes) -> Any:
 
 
 _KEYS = re.compile(rb'"\s*:')
-
-
-def repeated_keys(data: bytes) -> list[str]:
-    """Find the keys that an object of a JSON text names more than once; readers of JSON keep the last one silently.
-
-    Returns:
-        The keys of all objects, sorted, each once.
-
-    Raises:
-        ValueError, RecursionError: it is no JSON, or nested too deep.
-
-    >>> repeated_keys(b'[{"b": 1, "a": {"c": 1, "c": 2}, "b": 3}]')
-    ['b', 'c']
-    """
-    found: set[str] = set()
-
-    def look(pairs: list[tuple[str, Any]]) -> None:
-        if len(dict(pairs)) < len(pairs):
-            found.update(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-
-    json.loads(data, object_pairs_hook=look)
-    return sorted(found)
 
 
 def read_mapping(

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 
 from pipeline.core.errors import Problems
-from pipeline.scorers.validation import repeated_keys
+from pipeline.core.repeated_keys import repeated_keys
 
 T = TypeVar("T")
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)  # what decoders raise

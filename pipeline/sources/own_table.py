@@ -35,8 +35,8 @@ from pipeline.core.column_names import ALIASES, known_name
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.images import without_suffix
 from pipeline.core.records import Question, Record, Split, Step
+from pipeline.core.repeated_keys import repeated_keys
 from pipeline.core.table_cells import delimited_cells, parquet_cells, sheet_cells, unfit
-from pipeline.scorers.validation import repeated_keys
 from pipeline.sources.json_members import UNREADABLE, fault
 
 FILES = ("questions.jsonl", "questions.csv", "questions.xlsx", "questions.parquet")

@@ -22,7 +22,7 @@ from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, replacing
 from pipeline.core.progress import track
 from pipeline.core.records import Split
-from pipeline.scorers.validation import repeated_keys
+from pipeline.core.repeated_keys import repeated_keys
 from pipeline.sources.gqa_files import ObjectRow, RelationRow, SceneRow, clipped, size_faults
 from pipeline.sources.ingesting import target
 from pipeline.sources.json_members import UNREADABLE, mapped, write_members
