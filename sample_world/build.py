@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 from PIL import Image
 
-from pipeline.core.errors import Problems
+from pipeline.core.errors import Problems, counted
 from pipeline.core.files import replacing
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
@@ -102,7 +102,7 @@ def differs(path: str, wanted: bytes, present: bytes) -> str | None:
         return (
             None
             if present == wanted
-            else f"{len(present):,} bytes here, the code makes {len(wanted):,} others"
+            else f"{len(present):,} bytes here, the code makes {counted(len(wanted), 'other')}"
         )
     try:
         shown, wanted_pixels = (
@@ -158,7 +158,7 @@ def check_sample(all_truth: bool = False) -> None:
     """
     home, files = _made(all_truth)
     check(home, files).raise_if_any()
-    done("build --check", f"{len(files)} files as the code makes them", home)
+    done("build --check", f"{counted(len(files), 'file')} as the code makes them", home)
 
 
 def build_sample(all_truth: bool = False) -> None:
@@ -169,7 +169,7 @@ def build_sample(all_truth: bool = False) -> None:
             file.write(data)
     for path in _strangers(home, files):
         (home / path).unlink()
-    done("build", f"{len(files)} files, {sum(map(len, files.values())) / 1e6:.1f} MB", home)
+    done("build", f"{counted(len(files), 'file')}, {sum(map(len, files.values())) / 1e6:.1f} MB", home)
 
 
 def _made(all_truth: bool) -> tuple[Path, dict[str, bytes]]:

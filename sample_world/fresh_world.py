@@ -21,7 +21,7 @@ from pathlib import Path
 
 import yaml
 
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.files import read_json, replacing, write_json, write_text
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.params import PARAMS_FILE, document
@@ -69,7 +69,9 @@ def draw_world(secret: str, out: Path | None) -> None:
                 _run(stage, home)
             drawn = FreshWorld(dataset=name, seed_sha256=mark, stages=(*drawn.stages, stage))
             write_json(home / STATE, drawn)
-    done("draw", f"a world of {SPLIT_SIZES['testdev']} pictures through {len(stages)} stages", home)
+    done(
+        "draw", f"a world of {SPLIT_SIZES['testdev']} pictures through {counted(len(stages), 'stage')}", home
+    )
 
 
 def _state(home: Path, wanted: FreshWorld) -> FreshWorld:

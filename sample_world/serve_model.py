@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import torch
 
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from sample_world.chat_form import ChatRequest, Refusal, choice, turn_of
 from sample_world.served_nets import ServedNet
 
@@ -67,7 +67,9 @@ class ModelServer(ThreadingHTTPServer):
             while self._starts and now - self._starts[0] >= 1:
                 self._starts.popleft()
             if faults.rate and len(self._starts) >= faults.rate:
-                raise Refusal(429, f"more than {faults.rate} requests a second", {"Retry-After": "1"})
+                raise Refusal(
+                    429, f"more than {counted(faults.rate, 'request')} a second", {"Retry-After": "1"}
+                )
             self._starts.append(now)
         time.sleep(faults.delay)
         if failing:

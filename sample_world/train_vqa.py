@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import structs
 
+from pipeline.core.errors import counted
 from pipeline.core.files import read_json, replacing, write_json
 from pipeline.core.paths import DATA
 from pipeline.core.progress import done, track
@@ -94,7 +95,11 @@ def train_sample_vqa(seed: int, nets: Sequence[str] = (), threads: int = 2) -> N
             told.nets[f"{run.net}-{run.seed}"] = run
             write_json(TARGET / "training.json", told)
     size = sum(path.stat().st_size for path in TARGET.glob("*.safetensors"))
-    done("train-vqa", f"{len(begun)} nets of seed {seed}; {size / 1e6:.1f} MB of weights in all", TARGET)
+    done(
+        "train-vqa",
+        f"{counted(len(begun), 'net')} of seed {seed}; {size / 1e6:.1f} MB of weights in all",
+        TARGET,
+    )
 
 
 def prepare(pool: Pool, own: bool = False) -> Training:

@@ -23,7 +23,7 @@ from pipeline.auditing.attackers import Attack, Folds, attack, by_vectors
 from pipeline.auditing.audit_page import attack_table, reached
 from pipeline.auditing.subset_audit import AuditParams, SubsetAudit, audit_subset
 from pipeline.core.engine import ordered_map, processes
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.files import replacing, sha256_file, write_json, write_jsonl, write_text
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
@@ -109,7 +109,7 @@ def draw_twins(secret: str, pairs: int, name: str = "") -> None:
         shutil.rmtree(folders.home, ignore_errors=True)
         shutil.rmtree(home.parent, ignore_errors=True)
         raise
-    done("twins", f"{pairs:,} questions, each at two pictures that differ in one thing", home)
+    done("twins", f"{counted(pairs, 'question')}, each at two pictures that differ in one thing", home)
 
 
 def _source(folders: Folders, seed: int, count: int) -> tuple[list[Twins], dict[str, Picture]]:
@@ -293,12 +293,12 @@ def card(report: TwinReport, items: Sequence[Item], table: str, marked: str) -> 
 
 ![Of each kind of alteration a question, at the picture where it has an answer and at the one where it has none](card.png)
 
-{report.pairs:,} questions, each asked of two drawn pictures that differ in one thing: at one it has an answer, at the other what it
+{counted(report.pairs, "question")}, each asked of two drawn pictures that differ in one thing: at one it has an answer, at the other what it
 takes for granted is missing. Every text and every picture is once an AQ and once a UQ, so that neither alone tells anything.
 Made to measure other benchmarks: how do they rank models, and how does this one?
 
 > **Pictures, questions and verdicts come from code.** No person has judged these items. That an AQ has an answer and a UQ has
-> none was told by the generator's judge and by a reader of the complete truth that shares no code with it; {report.doubted:,} questions
+> none was told by the generator's judge and by a reader of the complete truth that shares no code with it; {counted(report.doubted, "question")}
 > of which the two did not agree, or the reader could not tell, were left out.
 
 | what a UQ lacks | pairs |
@@ -308,7 +308,7 @@ Made to measure other benchmarks: how do they rank models, and how does this one
 The seed is not told. Its SHA-256 is `{report.seed_sha256}`.
 
     rgqa-run RELEASE --model MODEL          # as of every release; RELEASE is this folder
-    rgqa-score RELEASE PREDICTIONS          # {len(items):,} items; thresholds on part dev, figures on part test
+    rgqa-score RELEASE PREDICTIONS          # {counted(len(items), "item")}; thresholds on part dev, figures on part test
 
 ## What can be told without looking at both
 

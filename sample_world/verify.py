@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pipeline.core.errors import Problems
+from pipeline.core.errors import Problems, counted
 from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
@@ -109,4 +109,8 @@ def verify_sample() -> None:
         problems.add(where, what)
     problems.raise_if_any()
     asked = sum(map(len, entries.values()))
-    done("verify", f"{asked:,} questions with one right answer each, {len(published):,} true graphs", home)
+    done(
+        "verify",
+        f"{counted(asked, 'question')} with one right answer each, {len(published):,} true graphs",
+        home,
+    )

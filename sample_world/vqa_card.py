@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pipeline.core.errors import counted
 from pipeline.core.files import write_text
 from pipeline.core.progress import done
 from pipeline.models.detectors import DETECTORS
@@ -242,4 +243,4 @@ def write_vqa_card() -> None:
     told = training(TARGET)
     size = sum(path.stat().st_size for path in TARGET.glob("*.safetensors")) / 1e6
     write_text(TARGET / "MODEL_CARD.md", card(told, fits(), size))
-    done("vqa-card", f"{len(told.nets)} nets, {size:.1f} MB", TARGET / "MODEL_CARD.md")
+    done("vqa-card", f"{counted(len(told.nets), 'net')}, {size:.1f} MB", TARGET / "MODEL_CARD.md")

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from annotation.study.asking_params import AnnotateParams
-from pipeline.core.params import Params, convert
+from pipeline.core.params import SECTIONS, Params, convert
 from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH, dvc_targets, read_stages
 from tests.closure import BY_MODULE, PACKAGES, ROOT, TABLES_OF, closure, code_deps, modules
 
@@ -30,6 +30,10 @@ def test_there_is_one_module_and_one_test_for_each_stage():
     tests = {path.stem.removeprefix("test_") for path in (ROOT / "tests/pipeline/stages").glob("test_*.py")}
     assert modules == set(DVC)
     assert set(DVC) <= tests
+
+
+def test_params_yaml_may_have_a_section_for_each_stage_and_for_the_annotation():
+    assert sorted(SECTIONS) == sorted([*DVC, "annotate"])
 
 
 def test_the_graph_that_builds_ends_with_the_release_and_needs_nothing_of_the_other():

@@ -15,7 +15,7 @@ ROOMS: dict[str, str] = {
     "pipeline/programs": "words",
     "pipeline/judge": "words programs",
     "pipeline/counting": "words programs judge",
-    "pipeline/sources": "scorers",
+    "pipeline/sources": "",
     "pipeline/paraphrasing": "words programs",
     "pipeline/encoders": "",
     "pipeline/scorers": "",

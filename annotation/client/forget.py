@@ -23,7 +23,7 @@ from annotation.study.exports import PSEUDONYM, PULLED, identity, read_pulled, w
 from annotation.study.private import write_private
 from annotation.study.roster import Annotator, forgotten, read_roster, used_pseudonyms, write_roster
 from pipeline.core.alone import alone
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.files import content_key, read_json, write_json
 from pipeline.core.paths import DATA, Folders
 
@@ -95,7 +95,7 @@ def take_out(folders: Folders, person: Annotator) -> set[str]:
         path.unlink()
     elif theirs:
         write_pulled(path, {key: row for key, row in kept.items() if key not in theirs})
-    print(f"forget: {path}: {len(theirs):,} answers taken out")
+    print(f"forget: {path}: {counted(len(theirs), 'answer')} taken out")
     queue, email = folders.study / "queue.json", person.email.lower()
     if queue.exists():
         content = read_json(queue, dict)
@@ -118,7 +118,7 @@ def tell_made(studies: list[tuple[Folders, Annotator]], verdicts: set[str]) -> N
         print("forget: makes these anew without them (older releases: delete the folder): dvc repro")
     if cached:
         print(
-            f"forget: DVC's cache holds {len(cached)} files with such a pseudonym; after dvc repro this clears"
+            f"forget: DVC's cache holds {counted(len(cached), 'file')} with such a pseudonym; after dvc repro this clears"
         )
         print("forget: them: dvc gc --workspace --force   (where they were pushed, also with --cloud)")
     if not (made or cached):
@@ -146,7 +146,9 @@ def prove(studies: list[tuple[Folders, Annotator]]) -> None:
     left = [str(path) for path, patterns in looked if path.name != "forgotten.json" and holds(path, patterns)]
     what = f'{person.email}, "{person.name}" or {", ".join(own.pseudonym for _, own in studies)}'
     if left:
-        first = f"{len(left)} of {len(looked)} files hold {what} still; look at them and delete them:"
+        first = (
+            f"{len(left)} of {counted(len(looked), 'file')} hold {what} still; look at them and delete them:"
+        )
         raise UserError([first, *left])
     print(f"forget: searched {len(looked)} files: 0 hold {what}")
 

@@ -27,7 +27,7 @@ import msgspec
 from label_studio_sdk.core.api_error import ApiError
 
 from annotation.study.exports import ExportedAnnotation, Person
-from pipeline.core.errors import UserError, warn
+from pipeline.core.errors import UserError, counted, warn
 
 if TYPE_CHECKING:
     from label_studio_sdk import LabelStudio as Sdk
@@ -221,7 +221,7 @@ class LabelStudio:
             )
         if taken != len(tasks):
             again = "run the same command again: it puts what is missing"
-            raise UserError(f"{self.url} took {taken} of {len(tasks)} tasks; {again}")
+            raise UserError(f"{self.url} took {taken} of {counted(len(tasks), 'task')}; {again}")
 
     def delete(self, project: int, numbers: Sequence[int]) -> int:
         """Delete those of some tasks that have no annotation and no draft at that moment; return how many there were."""

@@ -26,7 +26,7 @@ from annotation.study.roster import Annotator, read_roster
 from annotation.study.rounds import waiting_verdicts
 from annotation.study.training import known_tasks
 from pipeline.core.alone import alone
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.files import read_json
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
@@ -56,7 +56,7 @@ def push() -> None:
             server.serve_pictures(project, (folders.source / "images").absolute())
         tell_yield(folders, tasks)
     active = sum(person.active for person in read_roster(folders))
-    done("push", f"{len(tasks):,} tasks for {active} annotators", server.url)
+    done("push", f"{counted(len(tasks), 'task')} for {counted(active, 'annotator')}", server.url)
 
 
 def read_batch(folders: Folders, params: AnnotateParams, own: bool) -> tuple[list[Task], Shown]:
@@ -98,10 +98,10 @@ def bring(
     gone = [task.id for task in ours if task.key not in wanted or counting[task.key] is not task]
     taken = server.delete(project, gone)
     if strange := len(held) - len(ours):
-        print(f"push: {strange} tasks are not ours (made by hand?); they stay", file=sys.stderr)
+        print(f"push: {counted(strange, 'task')} are not ours (made by hand?); they stay", file=sys.stderr)
     if gone:
         print(
-            f"push: {taken:,} tasks taken out (copies, or of an earlier batch); {len(gone) - taken:,} stay, as somebody judged them"
+            f"push: {counted(taken, 'task')} taken out (copies, or of an earlier batch); {len(gone) - taken:,} stay, as somebody judged them"
         )
     missing = [task.task_id for task in tasks if task.task_id not in counting]
     for start in track(range(0, len(missing), BATCH), "push", unit="batch"):
@@ -109,11 +109,11 @@ def bring(
     expected, count = len(held) - taken + len(missing), server.count(project)
     if count != expected:
         raise UserError(
-            f"project `{wished['title']}` holds {count:,} tasks and should hold {expected:,}; somebody else changes it at the "
+            f"project `{wished['title']}` holds {counted(count, 'task')} and should hold {expected:,}; somebody else changes it at the "
             "same time, or a part was not taken: run the same command again"
         )
     if missing:
-        print(f"push: {len(missing):,} tasks put in")
+        print(f"push: {counted(len(missing), 'task')} put in")
     return project
 
 
@@ -149,7 +149,7 @@ def queue(folders: Folders, params: AnnotateParams, tasks: Sequence[Task], shown
     fallen = said.fallen_tasks(tasks)
     if fallen or said.excluded:
         names = f"; excluded, and asked no more: {', '.join(sorted(said.excluded))}" if said.excluded else ""
-        print(f"push: by the last dvc repro the filters of {len(fallen):,} tasks have fallen{names}")
+        print(f"push: by the last dvc repro the filters of {counted(len(fallen), 'task')} have fallen{names}")
     if not said.simulated and (waiting := waiting_verdicts(folders)):
         print(
             f"push: stage collect has not judged {waiting:,} of the pulled verdicts; dvc repro collect, then push again"
@@ -198,6 +198,6 @@ def tell_yield(folders: Folders, tasks: Sequence[Task]) -> None:
     calibrated = read_json(folders.stage("estimate") / "estimate.json", dict)["fitted"]["calibrated"]
     for many in sorted({min(FIRST, len(sure)), len(sure)}):
         print(
-            f"push: {'' if many == len(sure) else 'the first '}{many:,} tasks should give about {sum(sure[:many]):,.0f} unanswerable"
+            f"push: {'' if many == len(sure) else 'the first '}{counted(many, 'task')} should give about {sum(sure[:many]):,.0f} unanswerable"
             f" questions, less those on which votes differ{'' if calibrated else '; not calibrated here: no scene graphs'}"
         )

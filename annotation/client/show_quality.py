@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from annotation.study.quality_figures import Quality
 from annotation.study.quality_page import bounds, percent
 from annotation.study.rounds import waiting_verdicts
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
 
@@ -39,7 +39,7 @@ def lines(quality: Quality) -> Iterator[str]:
         yield "SIMULATED VERDICTS: no person judged anything here"
     if quality.rehearsal:
         yield "A REHEARSAL: what they were simulated from is no truth, but incomplete graphs taken as complete"
-    yield f"{quality.given:,} verdicts by {len(quality.annotators)} people; {quality.counted:,} of {quality.answers:,} answers on candidates count"
+    yield f"{counted(quality.given, 'verdict')} by {len(quality.annotators)} people; {quality.counted:,} of {counted(quality.answers, 'answer')} on candidates count"
     yield from (f"ALARM: {alarm}" for alarm in quality.alarms)
     width = max((len(person.name) for person in quality.annotators), default=0)
     for person in quality.annotators:

@@ -12,7 +12,7 @@ from annotation.study.exports import EARLIEST, PULLED, Kept, keep, read_pulled
 from annotation.study.forecast import NOBODY_YET, asked_so_far, forecast, pace, told
 from annotation.study.importing import remembered
 from annotation.study.roster import read_roster
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 
@@ -45,12 +45,12 @@ def given_so_far(folders: Folders, server: LabelStudio | None = None) -> SoFar:
         when = f", the newest of {newest[0]:%Y-%m-%d %H:%M} UTC" if newest and known else ""
         return SoFar(
             pulled,
-            f"by {len(pulled):,} answers that were pulled{when}; no server tells more: {error.problems[0]}",
+            f"by {counted(len(pulled), 'answer')} that were pulled{when}; no server tells more: {error.problems[0]}",
         )
     new = len(held.keys() - pulled.keys())
     return SoFar(
         pulled | held,
-        f"by {len(pulled | held):,} answers, as {asked.url} holds them now; {new:,} of them are not pulled yet",
+        f"by {counted(len(pulled | held), 'answer')}, as {asked.url} holds them now; {new:,} of them are not pulled yet",
     )
 
 

@@ -16,6 +16,7 @@ from annotation.study.judged import judged_questions
 from annotation.study.roster import Annotator, read_roster
 from annotation.study.weighing import skills
 from pipeline.core.alone import alone
+from pipeline.core.errors import counted
 from pipeline.core.paths import Folders
 from pipeline.core.records import Task
 
@@ -76,7 +77,7 @@ def progress(report: Mapping[str, Any], speeds: Sequence[float]) -> list[str]:
     asked, saved = votes.get("answered", 0), tasks["known"] * tasks["votes"] - tasks["votes_on_known"]
     lines = [
         f"status: {tasks['known']:,} of {tasks['tasks']:,} tasks are known, {tasks['waves_done']:,} of {tasks['waves']:,} waves; "
-        f"{asked:,} votes, {max(saved, 0):,} fewer than with {tasks['votes']} for each"
+        f"{counted(asked, 'vote')}, {max(saved, 0):,} fewer than with {tasks['votes']} for each"
     ]
     if speeds and tasks["wanted"]:
         hours = tasks["wanted"] * len(speeds) / sum(speeds)

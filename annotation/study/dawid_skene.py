@@ -26,6 +26,7 @@ from scipy.special import expit, logit
 
 from annotation.study.exports import CHOICES
 from annotation.study.judged import filters, votes, words
+from pipeline.core.errors import counted
 from pipeline.core.records import SUBSETS, Record, Subset
 from pipeline.scorers.bootstrap import cluster_counts, percentile_intervals
 
@@ -98,7 +99,7 @@ class Votes(NamedTuple):
         equal, without groups there is one."""
         if not len(item) or not len(item) == len(table) == len(response):
             raise ValueError(
-                f"{len(item)} items, {len(table)} tables, {len(response)} responses: wanted as many of each"
+                f"{counted(len(item), 'item')}, {counted(len(table), 'table')}, {len(response)} responses: wanted as many of each"
             )
         shape = int(item.max()) + 1, len(owner) * responses
         cells = item, table * responses + response

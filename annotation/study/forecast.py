@@ -9,7 +9,7 @@ from random import Random
 from annotation.study.asking import SENSITIVITY, SPECIFICITY, Asking
 from annotation.study.asking_params import AnnotateParams, as_asked, estimates, from_collect
 from annotation.study.exports import EXPERT, Kept, verdicts_of
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.paths import Folders
 from pipeline.core.records import Record, Task, Verdict
 
@@ -122,6 +122,6 @@ def told(row: Forecast, judged: int) -> str:
         f" {row.doubtful:,} wait for an expert (rgqa annotate invite NAME --expert)." if row.doubtful else ""
     )
     return (
-        f"{row.tasks:,} tasks want votes.{done} {row.people} people of usual accuracy would give {row.judgements:,} more "
+        f"{counted(row.tasks, 'task')} want votes.{done} {row.people} people of usual accuracy would give {row.judgements:,} more "
         f"judgements: {row.hours:,.1f} hours at {row.seconds:.0f} s each{guess}{cost}.{doubts}"
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import pandas as pd
 
 from annotation.study.judged import CollectRules
+from pipeline.core.errors import counted
 from pipeline.core.records import Record
 
 FEWEST_TASKS = 20  # of fewer nothing is said
@@ -43,6 +44,4 @@ def too_fast(found: Pace, rules: CollectRules) -> str:
     """The figures, if most of their tasks took too short a time; else ""."""
     if found.known < FEWEST_TASKS or found.fast <= rules.max_fast * found.known:
         return ""
-    return (
-        f"{found.fast} of {found.known} tasks in under {rules.fast_seconds:g} s, median {found.median:.1f} s"
-    )
+    return f"{found.fast} of {counted(found.known, 'task')} in under {rules.fast_seconds:g} s, median {found.median:.1f} s"

@@ -22,7 +22,7 @@ from annotation.study.asking import wilson
 from annotation.study.exports import LOCAL, PULLED, verdicts_in
 from annotation.study.judged import judged_questions
 from pipeline.core import params
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems, UserError, counted
 from pipeline.core.files import content_key, read_jsonl, write_json, write_text
 from pipeline.core.params import PARAMS_FILE
 from pipeline.core.paths import DATA, Folders
@@ -139,7 +139,7 @@ def draw(release: Path | None = None, each: int = 50, seed: int = 0) -> None:
         }
         for row in tasks
     ]
-    what = f"{len(tasks):,} tasks of two questions"
+    what = f"{counted(len(tasks), 'task')} of two questions"
     people.finish(
         "batch", what, {"tasks.jsonl": tasks, "label_studio_tasks.json": [{"data": row} for row in browser]}
     )
@@ -170,7 +170,7 @@ def score() -> None:
         rows = judgements[(judgements["subset"] == name) | (name == "all")]
         write_json(home / f"{name}.json", rows[["question_id", "accepted"]].to_dict("records"))
     print(table(judgements))
-    done("study", f"{len(judgements):,} judgements", home)
+    done("study", f"{counted(len(judgements), 'judgement')}", home)
     print(
         f"study: beside a model: rgqa score RELEASE model.json --subset SUBSET --extra human={home}/SUBSET.json"
     )

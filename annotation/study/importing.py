@@ -33,7 +33,7 @@ from annotation.study.exports import (
 from annotation.study.private import salt
 from annotation.study.roster import forgotten, read_roster
 from pipeline.core.alone import alone
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems, UserError, counted
 from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
 from pipeline.core.records import Task, Verdict
@@ -131,7 +131,7 @@ def read_exports(paths: Iterable[Path]) -> list[ExportedTask]:
         try:
             rows = read_json(path, list[ExportedTask])
             if without := sum(not isinstance(row.data.get("task"), str) for row in rows):
-                raise UserError(f"{without} rows have no key `task`")
+                raise UserError(f"{counted(without, 'row')} have no key `task`")
             exported += rows
         except UserError as error:
             wanted = "wanted: Label Studio's export format JSON, with the tasks of push"

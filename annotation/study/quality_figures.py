@@ -18,6 +18,7 @@ from annotation.study.habits import Pace
 from annotation.study.judged import filters, records, votes
 from annotation.study.votes import Status, votes_on
 from annotation.study.weighing import Flag, Skill, Weighed, rate
+from pipeline.core.errors import counted
 from pipeline.core.records import Choice, Record, Subset, Verified
 
 WORST = 20  # items to look at
@@ -212,7 +213,7 @@ def _alarms(quality: Quality) -> list[str]:
     out = sum(bool(row.excluded) for row in quality.annotators)
     if 2 * out > len(quality.annotators):
         alarms.append(
-            f"{out} of {len(quality.annotators)} annotators are excluded: either the filters are wrong, or the guidelines are "
+            f"{out} of {counted(len(quality.annotators), 'annotator')} are excluded: either the filters are wrong, or the guidelines are "
             "not understood, or nobody looked"
         )
     right, answered = (sum(getattr(row, name) for row in quality.filters) for name in ("right", "answered"))

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any
 
 from annotation.study.passing import TRIES
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.files import content_key
 from pipeline.core.randomness import lot
 from pipeline.core.records import Task, TaskQuestion
@@ -39,7 +39,7 @@ def known_tasks(
     offers = _offers(tasks, seed)
     if len(offers) < sum(parts):
         raise UserError(
-            f"training: {sum(parts)} pictures wanted (annotate.training {training}, {TRIES} times annotate.test {test}), but only "
+            f"training: {counted(sum(parts), 'picture')} wanted (annotate.training {training}, {TRIES} times annotate.test {test}), but only "
             f"{len(offers)} have two questions with a known verdict; ask for fewer, or make more tasks first"
         )
     known: list[Known] = []

@@ -26,6 +26,7 @@ from pipeline.auditing.permutation_test import MAX_ROWS, MaxTest, RowsToTest, ma
 from pipeline.auditing.predictive_words import PredictiveWord, predictive_words
 from pipeline.auditing.text_attackers import ATTACKERS, KNOW_THE_SOURCE, UNSIGNED
 from pipeline.core.engine import ordered_map, threads
+from pipeline.core.errors import counted
 from pipeline.core.progress import track
 from pipeline.core.records import Record
 
@@ -223,11 +224,11 @@ def too_small(rows: LabelledRows, folds: int, meaning: tuple[str, str] = ("AQ", 
     rarer = int(counts.argmin())
     if len(rows) < MIN_ROWS or counts[rarer] < MIN_PER_LABEL:
         return (
-            f"{len(rows):,} rows, {counts[rarer]:,} of them {meaning[rarer]};"
+            f"{counted(len(rows), 'row')}, {counts[rarer]:,} of them {meaning[rarer]};"
             f" at least {MIN_ROWS} rows and {MIN_PER_LABEL} of either label are needed"
         )
     if (groups := len(set(_groups(rows, "text").tolist()))) < folds:
-        return f"{groups:,} distinct texts; at least as many as folds ({folds}) are needed"
+        return f"{counted(groups, 'distinct text')}; at least as many as folds ({folds}) are needed"
     return ""
 
 

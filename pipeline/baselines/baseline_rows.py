@@ -12,7 +12,7 @@ import numpy as np
 from pipeline.baselines.baseline_nets import Data, Plan, claim, fit, train_nets
 from pipeline.baselines.question_arrays import Gathered, rows_of
 from pipeline.core import params
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.files import write_json
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.paths import DATA, Folders
@@ -89,13 +89,21 @@ def baselines(wanted: Wanted, say: Callable[[str], None] = print) -> None:
         if fitting:
             fit(work, seed, data, device)
     if not release.exists():
-        done("baselines", f"{len(nets)} nets of {len(wanted.seeds)} seeds; no release at {release} yet", work)
+        done(
+            "baselines",
+            f"{counted(len(nets), 'net')} of {counted(len(wanted.seeds), 'seed')}; no release at {release} yet",
+            work,
+        )
         return
     asked = asks_of(read_benchmark(release))
     for seed in wanted.seeds:
         for name, said in answers(work, rows, seed, asked, store, device).items():
             write_json(out / f"{name}-seed{seed}.json", predictions(asked, name, said))
-    done("baselines", f"{len(rows)} rows of {len(wanted.seeds)} seeds, {len(asked.asks):,} asks", out)
+    done(
+        "baselines",
+        f"{counted(len(rows), 'row')} of {counted(len(wanted.seeds), 'seed')}, {counted(len(asked.asks), 'ask')}",
+        out,
+    )
 
 
 def rows_wanted(names: Sequence[str]) -> list[str]:
@@ -107,7 +115,9 @@ def rows_wanted(names: Sequence[str]) -> list[str]:
     if unknown := sorted(set(names) - ROWS.keys()):
         raise UserError(f"unknown rows: {', '.join(unknown)}; there are {', '.join(POSSIBLE)}")
     if out := [name for name in names if name in LEFT_OUT]:
-        raise UserError([f"{len(out)} rows cannot be made", *(f"{name}: {LEFT_OUT[name]}" for name in out)])
+        raise UserError(
+            [f"{counted(len(out), 'row')} cannot be made", *(f"{name}: {LEFT_OUT[name]}" for name in out)]
+        )
     if not names:
         print("\n  ".join(["baselines: left out", *(f"{name}: {why}" for name, why in LEFT_OUT.items())]))
     return [name for name in POSSIBLE if not names or name in names]
@@ -130,8 +140,8 @@ def gathered(files: Mapping[str, Path], store: RegionStore, plan: Plan, say: Cal
     all_of_train = train.numbered(words, answers, store, files["train"])
     known = rows_of(all_of_train, np.flatnonzero(all_of_train.answers >= 0))
     say(
-        f"train: {len(known.answers):,} of {len(train):,} questions have one of {len(answers):,} answers; "
-        f"{len(words.known):,} words, {len(train.pictures):,} pictures; val: {len(val):,} questions"
+        f"train: {len(known.answers):,} of {counted(len(train), 'question')} have one of {counted(len(answers), 'answer')}; "
+        f"{counted(len(words.known), 'word')}, {counted(len(train.pictures), 'picture')}; val: {counted(len(val), 'question')}"
     )
     return Data(known, val.numbered(words, answers, store, files["val"]), words, answers, store)
 

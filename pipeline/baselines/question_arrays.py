@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.core.errors import Problems
+from pipeline.core.errors import Problems, counted
 from pipeline.models.net_training import QuestionSet
 from pipeline.models.question_texts import PADDING, UNKNOWN, WordTable, words
 from pipeline.models.region_store import RegionStore
@@ -59,7 +59,7 @@ class Gathered:
         if missing := [picture for picture in self.pictures if picture not in store.place_of]:
             asked = np.bincount(np.asarray(self._picture), minlength=len(self.pictures))
             problems = Problems(
-                f"{where}: {len(missing)} of its {len(self.pictures)} pictures have no region features"
+                f"{where}: {len(missing)} of its {counted(len(self.pictures), 'picture')} have no region features"
             )
             for picture in missing:
                 problems.add(f"picture {picture}", f"{asked[self.pictures[picture]]} questions ask about it")

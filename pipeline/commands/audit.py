@@ -16,7 +16,7 @@ from pipeline.auditing.known_questions import KnownQuestions, known_questions
 from pipeline.auditing.text_attackers import ATTACKERS
 from pipeline.auditing.text_audit import AuditSettings, SetDescription, TextAudit, audit_texts
 from pipeline.auditing.text_audit_page import verdict, write_page
-from pipeline.core.errors import UserError, collected_into
+from pipeline.core.errors import UserError, collected_into, counted
 from pipeline.core.files import read_jsonl, sha256_file, write_json
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.paths import Folders
@@ -102,7 +102,7 @@ def audit(options: AuditOptions) -> None:
             about = SetDescription(f"{name}, balanced", rows.format, rows.meaning)
             after = audit_texts(about, rows.at(keep), settings, known)
             show(after, console, details=True)
-            done("audit", f"{len(keep):,} of {len(rows):,} rows", options.balance)
+            done("audit", f"{len(keep):,} of {counted(len(rows), 'row')}", options.balance)
     if options.json is not None:
         write_json(options.json, AuditFigures(sets=found, left_out_by_balancing=report, balanced=after))
         done("audit", "the figures", options.json)
@@ -210,16 +210,16 @@ def outputs_of(options: AuditOptions) -> list[Output | None]:
 
 def show(found: TextAudit, console: Console, *, details: bool) -> None:
     """Print how the set was read, what attackers reach, which words predict the label, the margins, and the finding."""
-    where = "images not known" if found.images is None else f"{found.images:,} images"
+    where = "images not known" if found.images is None else f"{counted(found.images, 'image')}"
     console.print(
         f"[bold]{escape(found.name)}[/bold]: {escape(found.format)}; {found.zeros:,} {escape(found.zero)}, {found.ones:,} "
-        f"{escape(found.one)}; {found.texts:,} texts, {where}"
+        f"{escape(found.one)}; {counted(found.texts, 'text')}, {where}"
     )
     for reason, count in found.left_out.items():
-        console.print(f"  {count:,} rows do not count: {escape(reason)}")
+        console.print(f"  {counted(count, 'row')} do not count: {escape(reason)}")
     if found.repeated or found.contradicted:
         console.print(
-            f"  {found.repeated:,} rows repeat another one; {found.contradicted:,} have both labels for the same text and image"
+            f"  {counted(found.repeated, 'row')} repeat another one; {found.contradicted:,} have both labels for the same text and image"
         )
     if not found.too_small:
         table = Table("AUROC", *(f"folds by {by}" for by in found.attacks))
@@ -256,7 +256,7 @@ def show_balance(report: BalanceReport, console: Console) -> None:
     rows, of = (sum(pair) for pair in zip(report.ones, report.zeros, strict=True))
     images = f", {report.images[0]:,} of {report.images[1]:,} images" if report.images else ""
     console.print(
-        f"[bold]balanced subset[/bold]: {report.rule}. It keeps {rows:,} of {of:,} rows and"
+        f"[bold]balanced subset[/bold]: {report.rule}. It keeps {rows:,} of {counted(of, 'row')} and"
         f" {report.texts[0]:,} of {report.texts[1]:,} texts{images}; left out:"
     )
     for reason, count in report.reasons.items():

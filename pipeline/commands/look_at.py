@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.core import params
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.output_paths import Output
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
@@ -73,7 +73,7 @@ def look(options: LookOptions) -> None:
             for one in pair.items
         }
         write_grids(options.grids, grids)
-        done("look", f"{len(grids)} grids", options.grids)
+        done("look", f"{counted(len(grids), 'grid')}", options.grids)
     if options.out or not options.grids:
         lead = "Pairs of an unanswerable question and the answerable one beside it."
         command = f"rgqa look {' '.join(options.items)} --model {options.model}"
@@ -94,7 +94,7 @@ def _all_grids(benchmark: Benchmark, sight: RowSight, folders: Folders, options:
         seen = model.look(Path(pictures[picture].path), texts, picture)
         grids |= {name: _grid(one.panels, options.method) for name, one in zip(group, seen, strict=True)}
     write_grids(options.grids, grids)
-    done("look", f"{len(grids):,} grids", options.grids)
+    done("look", f"{counted(len(grids), 'grid')}", options.grids)
 
 
 def _grid(panels: Sequence[Panel], method: str) -> Grid:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from pipeline.core.errors import counted
 from pipeline.core.progress import done
 from pipeline.reporting.score_frame import score_frame, table_problems, write_frame
 from pipeline.scorers import command
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str]) -> None:
     problems = table_problems(parsed.table)
     if parsed.plots and len(parsed.predictions) > COLOURS:
         problems.append(
-            f"--plots: {len(parsed.predictions)} models; wanted {COLOURS} or fewer, which colours tell apart"
+            f"--plots: {counted(len(parsed.predictions), 'model')}; wanted {COLOURS} or fewer, which colours tell apart"
         )
     benchmark, models, options = command.read(parsed, problems)
     report = score(benchmark, models, options)
@@ -34,9 +35,9 @@ def main(arguments: Sequence[str]) -> None:
     if parsed.table:
         frame = score_frame(report)
         write_frame(frame, parsed.table)
-        done("score", f"{len(frame):,} rows", parsed.table, sys.stderr)
+        done("score", f"{counted(len(frame), 'row')}", parsed.table, sys.stderr)
     if parsed.plots:
         from pipeline.reporting.score_plots import plot
 
         paths = plot(in_common(benchmark, models, options), models, settled(options), parsed.plots)
-        done("score", f"{len(paths)} plots", parsed.plots, sys.stderr)
+        done("score", f"{counted(len(paths), 'plot')}", parsed.plots, sys.stderr)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.files import read_jsonl
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.paths import Folders
@@ -38,7 +38,7 @@ def write_table(source: str, out: Path) -> None:
         Folders().check_outputs(output)
     table = flat(rows_of(source))
     write_frame(table, out, source)
-    done("table", f"{len(table):,} rows, {len(table.columns)} columns", out)
+    done("table", f"{counted(len(table), 'row')}, {counted(len(table.columns), 'column')}", out)
 
 
 def rows_of(source: str) -> Iterator[dict[str, Any]]:

@@ -32,7 +32,7 @@ SECTIONS = (
         "batch",
         "annotate",
     ),
-    *("collect", "balance", "paper", "comparison", "audit", "release", "answer", "leaderboard"),
+    *("collect", "balance", "audit", "release", "paper", "comparison", "answer", "leaderboard"),
 )
 # Every number has a lower and an upper bound, so that a mistake is reported when the file is read, not after hours.
 MOST = 1_000_000_000

@@ -19,8 +19,10 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from pipeline.core import params
 from pipeline.core.errors import UserError
 from pipeline.core.files import opened, read_jsonl
+from pipeline.core.stage_graph import changed_outputs
 
 K = TypeVar("K")
 R = TypeVar("R")
@@ -120,12 +122,19 @@ class MissingRecord(UserError, KeyError):
     """
 
     def __init__(self, where: object, key: object) -> None:
-        UserError.__init__(
-            self,
-            f"{where}: no record of {key!r}, which a file of another stage names; the files are of different runs, or one was "
-            "emptied or copied over. Run: dvc repro (it makes what does not belong together again; by hand: the stages from the "
-            "first of both on)",
-        )
+        KeyError.__init__(self, where, key)
+        self.where, self.key = where, key
+
+    @property
+    def problems(self) -> list[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The message, made when it is shown: mappings raise and catch many of these."""
+        changed = changed_outputs(params.dataset()) if params.PARAMS_FILE.is_file() else []
+        which = f" Not as DVC recorded them: the files of {', '.join(changed)}." if changed else ""
+        return [
+            f"{self.where}: no record of {self.key!r}, which a file of another stage names; the files are of different runs, "
+            f"or one was emptied or copied over.{which} Run: dvc repro (it makes what does not belong together again; by hand: "
+            f"python -m pipeline.stages.{changed[0] if changed else 'STAGE'}, then the stages after it)"
+        ]
 
     def __str__(self) -> str:
         return "\n".join(self.problems)

@@ -23,6 +23,32 @@ def dvc_targets(root: Path = Path()) -> dict[str, str]:
     }
 
 
+def changed_outputs(dataset: str, root: Path = Path()) -> list[str]:
+    """Name the stages whose files are not those that DVC recorded when they ran, by their number and size alone.
+
+    Args:
+        dataset: the data set in use.
+        root: the project's root.
+
+    Returns:
+        Names of stages in the order in which they run; empty where DVC has recorded nothing that can be read.
+    """
+    home, changed = f"data/{dataset}/interim/", []
+    for lock in LOCKS:
+        try:
+            recorded = read_yaml((root / lock).read_text(encoding="utf-8"), lock)["stages"]
+            outputs = {name: output for name, stage in recorded.items() for output in stage.get("outs", ())}
+            for name, output in outputs.items():
+                if home in output["path"]:
+                    folder = root / output["path"]
+                    files = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
+                    if (len(files), sum(files)) != (output.get("nfiles"), output.get("size")):
+                        changed.append(name)
+        except (OSError, UserError, LookupError, TypeError, AttributeError):
+            continue  # It is a hint beside a message about something else.
+    return changed
+
+
 def read_stages(*graphs: Path, root: Path = Path()) -> dict[str, dict[str, Any]]:
     """Read the stages of graphs, in the order in which they run.
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 import numpy as np
 
 from pipeline.core.engine import networks, ordered_map
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems, UserError, counted
 from pipeline.core.files import content_key, read_json, sha256_file
 from pipeline.core.images import load_rgb
 from pipeline.core.records import Record
@@ -179,7 +179,7 @@ class Encoder:
         if not skip_long:
             problems = Problems(f"texts longer than the model's context of {tokens.shape[1]} tokens")
             for index, needed in too_long.items():
-                what = f"{needed} tokens; shorten it or take a model with a longer context"
+                what = f"{counted(needed, 'token')}; shorten it or take a model with a longer context"
                 problems.add(repr(texts[index]), what)
             problems.raise_if_any()
         order = np.argsort(lengths, kind="stable")

@@ -12,7 +12,7 @@ import numpy as np
 
 from pipeline.auditing.labelled_rows import LabelledRows
 from pipeline.core.column_names import first_of, known_name
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems, UserError, counted
 from pipeline.core.table_cells import rows_named
 from pipeline.labelled_sets.set_files import Rows
 from pipeline.labelled_sets.set_formats import FORMATS, RowsRead, format_of, plain
@@ -131,7 +131,7 @@ def checked(
         missing = reading.meaning[0 if 1 in labels else 1]
         problems.add(
             "labels",
-            f"wanted two kinds, but none of {len(places):,} rows is {missing!r}{label_values(form, source)}",
+            f"wanted two kinds, but none of {counted(len(places), 'row')} is {missing!r}{label_values(form, source)}",
         )
     images = None
     if reading.images is not None:

@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.images import without_suffix
 from pipeline.models.region_store import ArrayStore, HdfStore, RegionStore
 
@@ -78,7 +78,9 @@ class CheckedStore:
         if len(places):
             ids = {place: picture for picture, place in self.place_of.items()}
             named = [f"picture {ids[place]}: {what}" for place in np.unique(places).tolist()]
-            raise UserError([f"{self._where}: features of {len(named)} pictures are of no use", *named])
+            raise UserError(
+                [f"{self._where}: features of {counted(len(named), 'picture')} are of no use", *named]
+            )
 
 
 def open_regions(folder: Path, regions: int = REGIONS) -> CheckedStore:

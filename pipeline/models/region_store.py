@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.files import read_json
 
 
@@ -50,7 +50,7 @@ class ArrayStore:
         wanted = (len(picture_ids), features.shape[1] if features.ndim == 3 else -1)
         if features.ndim != 3 or features.shape[:2] != wanted or boxes.shape != (*wanted, 4):
             raise UserError(
-                f"regions: {len(picture_ids)} ids, features {features.shape} and boxes {boxes.shape} do not fit together; "
+                f"regions: {counted(len(picture_ids), 'id')}, features {features.shape} and boxes {boxes.shape} do not fit together; "
                 "wanted features [n, regions, d] and boxes [n, regions, 4]"
             )
         self.place_of = {picture: place for place, picture in enumerate(picture_ids)}

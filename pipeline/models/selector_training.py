@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from pipeline.core.errors import counted
 from pipeline.models.selector import Graded, Selector, maxprob_logit, selector_confidence
 from pipeline.scorers.selective import risk_coverage_auc
 
@@ -64,7 +65,9 @@ def train_selector(
         ValueError: a picture is in both.
     """
     if both := set(fit.pictures) & set(check.pictures):
-        raise ValueError(f"{len(both)} pictures both to fit on and to check on, for instance {min(both)}")
+        raise ValueError(
+            f"{counted(len(both), 'picture')} both to fit on and to check on, for instance {min(both)}"
+        )
     centre, spread = fit.seen.features.mean(0), fit.seen.features.std(0)
     spread = np.where(spread > 1e-6, spread, 1).astype(np.float32)
     features = torch.from_numpy((fit.seen.features - centre) / spread)

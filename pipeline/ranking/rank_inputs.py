@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from pipeline.core.errors import Problems
+from pipeline.core.errors import Problems, counted
 from pipeline.core.files import read_json
 from pipeline.core.records import Question
 from pipeline.programs.operations import is_existence
@@ -62,7 +62,7 @@ def _read(table: Path, names: Path, problems: Problems) -> tuple[np.ndarray, lis
         problems.add(str(table), f"{type(error).__name__}: {error}")
         return np.zeros(0), ids
     if array.ndim != 2 or array.dtype != np.float32 or len(array) != len(ids):
-        what = f"{array.dtype} {array.shape}, expected float32 with {len(ids)} rows, one for each of {names.name}"
+        what = f"{array.dtype} {array.shape}, expected float32 with {counted(len(ids), 'row')}, one for each of {names.name}"
         problems.add(str(table), what)
         return np.zeros(0), ids
     for start in range(0, len(array), AT_ONCE):

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from annotation.study.weighing import SetAside
-from pipeline.core.errors import Problems, UserError, collected_into, some_of
+from pipeline.core.errors import Problems, UserError, collected_into, counted, some_of
 from pipeline.core.files import opened, read_json, read_jsonl, sha256_file, write_text
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.records import Dropped, Item, Record, Subset, Verdict
@@ -161,7 +161,7 @@ def check_release(folder: Path) -> str:
     _check_scorable(folder, problems)
     problems.raise_if_any()
     return (
-        f"{'a REHEARSAL, no benchmark: ' if rehearsal else ''}{files} files whole, "
+        f"{'a REHEARSAL, no benchmark: ' if rehearsal else ''}{counted(files, 'file')} whole, "
         f"{items.total():,} items agree, {compared} sanity predictions get their scores"
     )
 

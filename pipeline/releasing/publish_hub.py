@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.files import read_json
 from pipeline.releasing.check_release import SUMS, check_release, files_of, released
 
@@ -69,4 +69,4 @@ def publish_on_hub(release: Path, name: str, as_demo: bool = False) -> str:
             f"{where}: the hub refuses, or is out of reach ({reason}); may the token write there, and is HF_ENDPOINT right? "
             "What was uploaded stays; the same command goes on"
         ) from error
-    return f"{kind + ', as a demo: ' if kind else ''}{len(items):,} items as {tag} -> {where}"
+    return f"{kind + ', as a demo: ' if kind else ''}{counted(len(items), 'item')} as {tag} -> {where}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipeline.core.errors import counted
 from pipeline.core.pages import Markdown, code_span
 from pipeline.releasing.release_facts import ReleaseFacts
 from pipeline.releasing.subset_table import COLUMNS
@@ -65,7 +66,7 @@ def limits(f: ReleaseFacts) -> list[str]:
             f"It has {images}: differences in AUAF between two models below {resolved} are likely to be missed."
         )
     if f.faulty:
-        told.append(f"Known to be faulty (ERRATA.md): {f.faulty:,} of its {f.items:,} items.")
+        told.append(f"Known to be faulty (ERRATA.md): {f.faulty:,} of its {counted(f.items, 'item')}.")
     return [*told, *f.p.limits]
 
 

@@ -24,6 +24,7 @@ CORE_MODULES = (
     "column_names",
     "errors",
     "images",
+    "no_answer",
     "output_paths",
     "repeated_keys",
     "table_cells",

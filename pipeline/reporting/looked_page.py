@@ -12,7 +12,7 @@ import numpy as np
 from markupsafe import Markup
 
 from pipeline.core import params
-from pipeline.core.errors import Problems
+from pipeline.core.errors import Problems, counted
 from pipeline.core.files import write_text
 from pipeline.core.pages import data_uri, page_of, render
 from pipeline.core.paths import Folders
@@ -61,7 +61,7 @@ def look_report(name: str, seed: int = 0, out: Path | None = None) -> Path:
     pairs = looked(drawn_pairs(benchmark, PAIRS), sight, folders)
     count = sum(len(pair.items) for pair in pairs)
     lead = (
-        f"{count} items, drawn by lot: of part test of each subset the pairs whose ids hash lowest. Nobody chose them, and other "
+        f"{counted(count, 'item')}, drawn by lot: of part test of each subset the pairs whose ids hash lowest. Nobody chose them, and other "
         "models get the same."
     )
     out = page_of(folders, out, "look.html")
@@ -139,7 +139,7 @@ def write_page(out: Path, pairs: Sequence[LookedPair], sight: RowSight, lead: st
     write_text(out, html)
     done(
         "look",
-        f"{len(html.encode()) / 1e6:.1f} MB, {sight.name}, {sum(len(p.items) for p in pairs)} items",
+        f"{len(html.encode()) / 1e6:.1f} MB, {sight.name}, {counted(sum(len(p.items) for p in pairs), 'item')}",
         out,
     )
     return out

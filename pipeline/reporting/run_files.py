@@ -10,7 +10,7 @@ from annotation.study.weighing import SetAside
 from pipeline.auditing.rule_comparison import read_comparison
 from pipeline.auditing.subset_audit import AuditReport
 from pipeline.core import params
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.files import content_key, read_json, read_jsonl
 from pipeline.core.paths import WRITTEN, Folders
 from pipeline.core.records import (
@@ -118,7 +118,7 @@ def _all_there(folders: Folders, version: str) -> None:
     if missing:
         raise UserError(
             [
-                f"data set {folders.dataset!r}, version {version}: {len(missing)} stages have not run to their end; run: dvc repro",
+                f"data set {folders.dataset!r}, version {version}: {counted(len(missing), 'stage')} have not run to their end; run: dvc repro",
                 *(f"{stage}: no {', '.join(map(str, paths))}" for stage, paths in missing.items()),
             ]
         )

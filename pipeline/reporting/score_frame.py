@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems, UserError, counted
 from pipeline.core.files import replacing
 from pipeline.scorers.differences import GROUPS, numbers
 from pipeline.scorers.model_report import Report
@@ -107,13 +107,13 @@ def _sheet(frame: pd.DataFrame, source: str) -> bytes:
     rows, columns = frame.shape
     if rows >= EXCEL_ROWS or columns > EXCEL_COLUMNS:
         raise UserError(
-            f"{source}: {rows:,} rows and {columns:,} columns do not fit an Excel sheet; write .parquet or .csv"
+            f"{source}: {counted(rows, 'row')} and {counted(columns, 'column')} do not fit an Excel sheet; write .parquet or .csv"
         )
     problems = Problems(f"{source}: cells of Excel hold {EXCEL_TEXT:,} letters; write .csv")
     for name in frame.columns:
         for number, value in enumerate(frame[name], 2):  # as a sheet counts, the head is row 1
             if isinstance(value, str) and len(value) > EXCEL_TEXT:
-                problems.add(f"row {number}, column {name}", f"{len(value):,} letters")
+                problems.add(f"row {number}, column {name}", f"{counted(len(value), 'letter')}")
     problems.raise_if_any()
     frame = frame.replace(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "\ufffd", regex=True)
     with pd.ExcelWriter(file := BytesIO(), engine="openpyxl") as writer:

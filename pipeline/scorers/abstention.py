@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.no_answer import means_no_answer
 from .answered import Answered, Options, Scores
-from .no_answer import means_no_answer
 from .normalize import plain_text
 from .realistic import auaf
 from .reasoning_marks import final_answer

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..core.errors import UserError, collected_into
+from ..core.no_answer import means_no_answer
 from .gqa_questions import question_faults
 from .item_details import PARAMS, PROVENANCE, TYPES, details_of, is_there
 from .items import UNANSWERABLE, Benchmark, Items, full_name
 from .json_parts import in_parts, parse_list
-from .no_answer import means_no_answer
 from .validation import each, parse_json, read_bytes
 
 ColumnsOf = Callable[[Sequence[Any]], dict[str, list[Any]]]  # of rows of a file, by field of BenchmarkItem

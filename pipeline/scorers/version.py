@@ -1,3 +1,3 @@
 """The version of these scorers; every report states it."""
 
-VERSION = "1.4.3"
+VERSION = "1.5.0"

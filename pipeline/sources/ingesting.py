@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems, UserError, counted
+from pipeline.core.no_answer import means_no_answer
 from pipeline.core.params import Params, Seed
 from pipeline.core.paths import Folders
 from pipeline.core.records import Picture, Question, Record, Scene, Split, UnusedQuestion
-from pipeline.scorers.no_answer import means_no_answer
 from pipeline.sources import gqa_files, own_table
 from pipeline.sources.picture_files import inspect, is_id, listing
 
@@ -83,7 +83,9 @@ def faults(question: Question) -> list[str]:
     reasons = [reason for reason, holds in sound.items() if not holds]
     for what, name in (("the id", question.question_id), ("the picture's name", question.picture_id)):
         if len(name) > LONGEST:
-            reasons.append(f"{what} has {len(name)} characters, more than {LONGEST}: {name[:20]}...")
+            reasons.append(
+                f"{what} has {counted(len(name), 'character')}, more than {LONGEST}: {name[:20]}..."
+            )
     for number, step in enumerate(question.program):
         wrong = [needed for needed in step.dependencies if not 0 <= needed < number]
         if wrong:

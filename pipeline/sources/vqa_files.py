@@ -13,7 +13,7 @@ from typing import Annotated
 
 import msgspec
 
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems, UserError, counted
 from pipeline.core.files import read_json, write_jsonl
 from pipeline.core.records import Split
 from pipeline.sources.ingesting import target
@@ -133,6 +133,6 @@ def convert(
     write_jsonl(table, rows)
     pictures = len({row.picture for row in rows})
     return (
-        f"{len(rows):,} questions -> {table}. Put their {pictures:,} pictures ({rows[0].picture}.jpg, ...) into "
+        f"{counted(len(rows), 'question')} -> {table}. Put their {pictures:,} pictures ({rows[0].picture}.jpg, ...) into "
         f"{table.parent / 'images'}, and in params.yaml set `split: {split}` and `question_splits: [{split}]`"
     )

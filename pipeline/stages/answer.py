@@ -18,7 +18,7 @@ from pathlib import Path
 import yaml
 
 from pipeline.core import params
-from pipeline.core.errors import Problems, run
+from pipeline.core.errors import Problems, counted, run
 from pipeline.core.files import read_json, write_json
 from pipeline.core.paths import Folders
 from pipeline.core.records import Picture, Scene
@@ -58,7 +58,7 @@ def main() -> None:
         "rows": [row for row in ROWS if row in written],
         "left_out": missing,
     }
-    what = f"{len(written)} rows, {len(nets)} seeds, {len(asked.asks):,} asks of {len(files)} pictures"
+    what = f"{counted(len(written), 'row')}, {counted(len(nets), 'seed')}, {counted(len(asked.asks), 'ask')} of {counted(len(files), 'picture')}"
     finish(folders, what + summary(missing), report, written)
 
 
@@ -100,7 +100,7 @@ def summary(missing: Mapping[str, Mapping[str, str]]) -> str:
         for row, seeds in missing.items()
     ]
     if len(told) > FEW:
-        return f"; left out: {len(told)} rows of some seeds, answer.json says why"
+        return f"; left out: {counted(len(told), 'row')} of some seeds, answer.json says why"
     return f"; left out: {', '.join(told)}" if told else ""
 
 

@@ -15,7 +15,7 @@ from pipeline.auditing.reliability import estimates_against_truth
 from pipeline.auditing.screen_check import known_truth, screen_against_truth
 from pipeline.auditing.subset_audit import AuditParams, AuditReport, audit_items, image_vectors, warnings
 from pipeline.core import params
-from pipeline.core.errors import run
+from pipeline.core.errors import counted, run
 from pipeline.core.files import read_json, sha256_file
 from pipeline.core.paths import Folders
 from pipeline.core.randomness import generator
@@ -41,7 +41,7 @@ def main() -> None:
         source_questions_sha256=sha256_file(folders.file(Question)),
         table=attack_table(subsets, p.limits),
     )
-    what = f"{len(subsets)} subsets, {len(report.warnings)} warnings"
+    what = f"{counted(len(subsets), 'subset')}, {counted(len(report.warnings), 'warning')}"
     folders.finish("audit", what, {"audit.json": report, "audit.md": audit_markdown(report)})
 
 

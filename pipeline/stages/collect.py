@@ -30,7 +30,7 @@ from annotation.study.judged import judged_questions
 from annotation.study.quality_page import page
 from pipeline.collecting.collected import Collected, CollectParams, collect, report
 from pipeline.collecting.simulated_verdicts import rehearsed, simulated
-from pipeline.core.errors import UserError, run, warn
+from pipeline.core.errors import UserError, counted, run, warn
 from pipeline.core.files import write_jsonl
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
@@ -71,7 +71,7 @@ def verdicts_given(
         screen = folders.stage("batch") / "label_studio_tasks.json"
         raise UserError(
             [
-                f"{len(tasks):,} tasks wait for annotators: there are no verdicts yet",
+                f"{counted(len(tasks), 'task')} wait for annotators: there are no verdicts yet",
                 held + (f" with annotations {counts}" if counts else ""),
                 "have them judged: make annotate (docs/annotation.md), then rgqa annotate pull, then dvc repro",
                 f"or by hand: import {screen} into a project with annotation/client/interface.xml, then rgqa annotate import EXPORT",
@@ -91,7 +91,7 @@ def check_votes(collected: Collected, params: CollectParams) -> None:
         ]
         raise UserError(
             [
-                f"{quality.given:,} verdicts, and no candidate has {wanted} that count (the most is {most}): have more tasks "
+                f"{counted(quality.given, 'verdict')}, and no candidate has {wanted} that count (the most is {most}): have more tasks "
                 "judged, or look at the limits of section collect in params.yaml",
                 *excluded,
                 *quality.alarms,
@@ -129,7 +129,7 @@ def main() -> None:
     pictures = {row.picture_id: row.path for row in folders.rows(Picture)}
     folders.finish(
         "collect",
-        f"{collected.quality.unanswerable:,} of {len(collected.verified):,} candidates unanswerable by {given:,} verdicts",
+        f"{collected.quality.unanswerable:,} of {counted(len(collected.verified), 'candidate')} unanswerable by {counted(given, 'verdict')}",
         {
             "verified.jsonl": collected.verified,
             "set_aside.jsonl": collected.set_aside,

@@ -11,7 +11,7 @@ from pipeline.auditing.known_questions import known_questions
 from pipeline.auditing.rule_comparison import comparison_markdown, comparison_report
 from pipeline.auditing.subset_audit import AuditParams, AuditReport, audit_items, image_vectors
 from pipeline.core import params
-from pipeline.core.errors import run
+from pipeline.core.errors import counted, run
 from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
 from pipeline.core.records import Question
@@ -24,7 +24,11 @@ def main() -> None:
     items = folders.stage("paper") / "items.jsonl"
     paper_rules = audit_items(items, image_vectors(folders), p, known_questions(folders.rows(Question)))
     report = comparison_report(audit_file, paper_rules)
-    what = f"{len(paper_rules)} subsets under the paper's rules" if paper_rules else "nothing to compare"
+    what = (
+        f"{counted(len(paper_rules), 'subset')} under the paper's rules"
+        if paper_rules
+        else "nothing to compare"
+    )
     files = {"comparison.json": report, "comparison.md": comparison_markdown(ours, report)}
     folders.finish("comparison", what, files)
 

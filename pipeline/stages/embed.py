@@ -14,7 +14,7 @@ from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
 
-from pipeline.core.errors import Problems, UserError, run
+from pipeline.core.errors import Problems, UserError, counted, run
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.records import Picture
@@ -31,7 +31,7 @@ def main() -> None:
     texts = sorted(set(asked))
     if not texts:
         raise UserError(
-            f"{folders.stage('ingest')}: {len(pictures)} pictures and no question about any of them; "
+            f"{folders.stage('ingest')}: {counted(len(pictures), 'picture')} and no question about any of them; "
             "check the source and ingest.split"
         )
 
@@ -50,7 +50,7 @@ def main() -> None:
         kept.write(out / "pictures.npy", picture_keys)
         kept.write(out / "texts.npy", text_keys)
     report = EmbedReport(model=model, pictures=len(pictures), questions=len(asked), distinct_texts=len(texts))
-    what = f"{len(pictures):,} pictures and {len(texts):,} texts ({encoded:,} newly encoded)"
+    what = f"{counted(len(pictures), 'picture')} and {len(texts):,} texts ({encoded:,} newly encoded)"
     folders.finish("embed", what, {"picture_ids.json": ids, "texts.json": texts, "embed.json": report})
 
 

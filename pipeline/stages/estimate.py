@@ -19,7 +19,7 @@ from itertools import groupby, islice
 from typing import Any
 
 from pipeline.core.engine import ordered_map, processes
-from pipeline.core.errors import run
+from pipeline.core.errors import counted, run
 from pipeline.core.files import opened, write_jsonl
 from pipeline.core.params import Params, Seed, load
 from pipeline.core.paths import Folders
@@ -149,7 +149,7 @@ def main() -> None:
     write_jsonl(folders.file(Estimate), expected.passing(estimates(folders, weights)))
     subsets = expected.report()
     candidates = sum(figures["candidates"] for figures in subsets.values())
-    what = f"{sum(expected.answerable.values()):,.0f} of {candidates:,} candidates are expected to have an answer"
+    what = f"{sum(expected.answerable.values()):,.0f} of {counted(candidates, 'candidate')} are expected to have an answer"
     what += "" if fitted["calibrated"] else " (not calibrated here: no graphs)"
     folders.finish("estimate", what, {"estimate.json": {"fitted": fitted, "subsets": subsets}})
 

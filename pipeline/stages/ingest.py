@@ -18,7 +18,7 @@ from contextlib import ExitStack
 
 import msgspec
 
-from pipeline.core.errors import UserError, run, some_of, warn
+from pipeline.core.errors import UserError, counted, run, some_of, warn
 from pipeline.core.files import lines, replacing
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
@@ -51,7 +51,7 @@ def main() -> None:
         left_out = source.left_out()
         written.enter_context(replacing(out / "left_out.jsonl")).write(lines(left_out))
     questions = report.counts[params.split]["questions"]
-    what = f"{questions:,} questions on {len(source.wanted):,} pictures of {params.split}"
+    what = f"{counted(questions, 'question')} on {counted(len(source.wanted), 'picture')} of {params.split}"
     what += f", {paraphrased:,} paraphrased" if params.paraphrase else ""
     if left_out:
         examples = some_of([f"{row.question_id} ({row.answer!r})" for row in left_out])

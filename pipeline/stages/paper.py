@@ -26,7 +26,7 @@ from pipeline.batching.filter_questions import existence
 from pipeline.batching.tasks import task_of
 from pipeline.collecting.simulated_verdicts import faultless
 from pipeline.core import records
-from pipeline.core.errors import run
+from pipeline.core.errors import counted, run
 from pipeline.core.files import read_json
 from pipeline.core.params import Count, Params, Seed, load
 from pipeline.core.paths import Folders
@@ -129,7 +129,7 @@ def main() -> None:
         for subset in SUBSETS
         if truth_known
     }
-    what = f"{len(aside):,} items" if truth_known else "no complete truth, so no comparison"
+    what = f"{counted(len(aside), 'item')}" if truth_known else "no complete truth, so no comparison"
     report = {"truth_known": truth_known, "subsets": subsets}
     in_order = (aside[key] for key in sorted(aside))
     folders.finish("paper", what, {"items.jsonl": in_order, "paper.json": report})

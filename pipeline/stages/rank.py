@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pipeline.core.errors import Problems, run
+from pipeline.core.errors import Problems, counted, run
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.records import Question
@@ -49,7 +49,7 @@ def main() -> None:
         "parts.json": part,
         "rank.json": report,
     }
-    folders.finish("rank", f"{len(proposed):,} candidates", files)
+    folders.finish("rank", f"{counted(len(proposed), 'candidate')}", files)
 
 
 if __name__ == "__main__":

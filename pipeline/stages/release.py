@@ -16,8 +16,9 @@ import msgspec
 from annotation.study.quality_figures import Quality
 from annotation.study.quality_page import bounds, page
 from pipeline.core import params
-from pipeline.core.errors import Problems, UserError, run
+from pipeline.core.errors import Problems, UserError, counted, run
 from pipeline.core.files import copy_file, read_json, replacing, write_json, write_jsonl, write_text
+from pipeline.core.no_answer import means_no_answer
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import SUBSETS, Item, Picture, Question, Subset, Verdict, Verified
@@ -37,7 +38,6 @@ from pipeline.releasing.release_facts import PAIRING, ReleaseFacts, VoteCounts, 
 from pipeline.releasing.release_images import release_images
 from pipeline.releasing.subset_files import release_order, write_subset
 from pipeline.releasing.wheel import build_wheel
-from pipeline.scorers.no_answer import means_no_answer
 
 LATER = {"paper", "leaderboard"}  # stages of the evaluation: what they do does not change a release
 
@@ -83,7 +83,7 @@ def main() -> None:
         write_pack(home, items, paths, version, p.pictures)
     write_checksums(home)
     uqs = sum(subset.uqs for subset in facts.subsets)
-    done("release", f"{len(items):,} items, {uqs:,} unanswerable", home)
+    done("release", f"{counted(len(items), 'item')}, {uqs:,} unanswerable", home)
 
 
 def refuse_no_answers(items: Iterable[Item]) -> None:
@@ -143,7 +143,7 @@ def vote_counts(items: Iterable[Item], verified: Iterable[Verified], quality: Qu
     agreed, wrong = quality.agreement[0], quality.wrong
     people = [row for row in quality.annotators if not row.expert]
     told = (
-        f"On {agreed.candidates:,} candidates, sampled at random, that two or more judged, Krippendorff's alpha is {bounds(agreed.alpha)} and Gwet's AC1 "
+        f"On {counted(agreed.candidates, 'candidate')}, sampled at random, that two or more judged, Krippendorff's alpha is {bounds(agreed.alpha)} and Gwet's AC1 "
         f"{bounds(agreed.ac1)}, with 95 % intervals."
     )
     return VoteCounts(

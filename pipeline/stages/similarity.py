@@ -17,7 +17,7 @@ from functools import partial
 
 import msgspec
 
-from pipeline.core.errors import UserError, run, warn
+from pipeline.core.errors import UserError, counted, run, warn
 from pipeline.core.files import read_json, write_json
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
@@ -84,7 +84,7 @@ def main() -> None:
     if too_long:
         first = next(text for text in distinct if key_of[text] in too_long)
         warn(
-            f"{len(too_long):,} edited texts are longer than the model's context of {model.context_length} tokens and "
+            f"{len(too_long):,} edited texts are longer than the model's context of {counted(model.context_length, 'token')} and "
             f"have no CLIP score; the first is {first!r}"
         )
     report = SimilarityReport(

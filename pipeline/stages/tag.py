@@ -12,7 +12,7 @@ from collections import Counter
 from functools import partial
 
 from pipeline.core.engine import ordered_map, processes
-from pipeline.core.errors import run
+from pipeline.core.errors import counted, run
 from pipeline.core.files import lines, replacing
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
@@ -47,7 +47,7 @@ def main() -> None:
             file.write(rows)
             counts.update(words)
     report = {"texts": len(texts), "words": counts}
-    folders.finish("tag", f"{len(texts):,} distinct texts", {"tag.json": report})
+    folders.finish("tag", f"{counted(len(texts), 'distinct text')}", {"tag.json": report})
 
 
 if __name__ == "__main__":

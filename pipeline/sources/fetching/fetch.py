@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rich.filesize import decimal
 
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems, UserError, counted
 from pipeline.core.params import PARAMS_FILE
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
@@ -100,7 +100,7 @@ def fetch(what: str, options: FetchOptions, patience: Patience = PATIENT) -> Non
             shutil.rmtree(cache, ignore_errors=True)
     if not options.dry_run:
         print(
-            f"fetch: {len(job.manifest.files):,} files in {folders.source}, {decimal(web.received)} received in "
+            f"fetch: {counted(len(job.manifest.files), 'file')} in {folders.source}, {decimal(web.received)} received in "
             f"{time.monotonic() - begun:,.0f} s. Set `dataset: {options.data_set}` in {PARAMS_FILE}"
             + (f" and `split: {wanted.split}` in its section `ingest`" if options.split else "")
             + ", and run dvc repro"

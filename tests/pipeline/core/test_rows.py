@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 
 import pytest
+import yaml
 
 from pipeline.core import rows
 from pipeline.core.errors import UserError
@@ -203,3 +205,24 @@ def test_a_record_that_another_file_names_and_is_not_there_is_told_with_the_file
     for records in (by_text, Groups(path, Tagged, "text"), Joined(path, {})):
         with pytest.raises(UserError, match=r"tags\.jsonl.*'b'.*dvc repro"):
             records["b"]
+
+
+def test_a_record_of_another_run_names_the_stages_whose_files_changed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_text("dataset: birds\nversion: '1.0.0'\nbirds: {}\n")
+    for stage, text in (("ingest", "12345"), ("rank", "123")):
+        folder = Path(f"data/birds/interim/{stage}")
+        folder.mkdir(parents=True)
+        (folder / "rows.jsonl").write_text(text)
+    recorded = {
+        stage: {"outs": [{"path": f"data/birds/interim/{stage}", "size": 5, "nfiles": 1}]}
+        for stage in ("ingest", "rank")
+    }
+    Path("dvc.lock").write_text(yaml.safe_dump({"schema": "2.0", "stages": recorded}))
+    with pytest.raises(UserError) as error:
+        Joined("rows.jsonl", {})["12"]
+    (problem,) = error.value.problems
+    assert "rows.jsonl" in problem and "'12'" in problem and "dvc repro" in problem
+    assert "rank" in problem and "ingest" not in problem
+    Path("dvc.lock").write_text("stages: [")
+    assert "dvc repro" in str(error.value)
