@@ -56,9 +56,12 @@ def places(value: float | None, count: int = 2) -> str:
 
 
 def bounds(found: Figure | tuple[float | None, ...], count: int = 2) -> str:
-    """`0.61 (0.55 to 0.67)`; a dash where it is undefined."""
+    """Return `0.61 (0.55 to 0.67)`, the value alone where it has no interval, and a dash where it is undefined."""
     value, low, high = (found.value, found.low, found.high) if isinstance(found, Figure) else found
-    return "–" if None in (value, low, high) else f"{value:.{count}f} ({low:.{count}f} to {high:.{count}f})"
+    if value is None:
+        return "–"
+    interval = f" ({low:.{count}f} to {high:.{count}f})" if None not in (low, high) else ""
+    return f"{value:.{count}f}{interval}"
 
 
 def skill(quality: Quality) -> Markup:

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.core import files
+from pipeline.core import atomic_files
 from pipeline.core.errors import run
 from pipeline.core.stage_graph import read_stages
 from pipeline.encoders import clip
@@ -155,9 +155,9 @@ def put_in_place(patch: pytest.MonkeyPatch, stage: str) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def new_process() -> Iterator[None]:
-    files._remove_scraps.cache_clear()
+    atomic_files._remove_scraps.cache_clear()
     yield
-    files._remove_scraps.cache_clear()
+    atomic_files._remove_scraps.cache_clear()
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -190,7 +190,7 @@ def test_a_killed_stage_leaves_every_file_old_or_new_and_the_next_run_tidies_up(
     assert len(found) > len(expected)  # the file in work was left behind, as by a real kill
     assert all(found[name] in (OLD, expected[name]) for name in expected)
     assert OLD in found.values()
-    files._remove_scraps.cache_clear()  # the next run is another process
+    atomic_files._remove_scraps.cache_clear()  # the next run is another process
     main_of(stage)()
     assert written(stage) == expected
 

@@ -113,7 +113,7 @@ def most_alive(stage: ModuleType, place: ModuleType, name: str, kind: type, patc
     "stage, place, work, kinds",
     [
         (vocabulary, vocabulary_counts, "graph_of", [Question, Reconstructed]),
-        (perturb, perturb, "perturb_and_rank", [Question, Candidate]),
+        (perturb, perturb, "perturb_picture", [Question, Candidate]),
         (screen, screen, "screen_picture", [Question, Candidate]),
     ],
     ids=["vocabulary", "perturb", "screen"],
