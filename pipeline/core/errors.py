@@ -200,11 +200,7 @@ def run(main: Callable[[], object]) -> None:
             "the memory is full; what was finished is kept; close something else, or take a larger machine"
         )
     except OSError as error:
-        if error.errno in (
-            None,
-            errno.EBADF,
-            errno.EFAULT,
-        ):  # A fault of the program, which keeps its traceback.
+        if error.errno in (errno.EBADF, errno.EFAULT):  # A fault of the program, which keeps its traceback.
             raise
         reason = UserError(system_fault(error))
     except UnicodeEncodeError as error:

@@ -87,8 +87,7 @@ def test_each_command_says_what_it_does_and_shows_an_example(command):
 def test_the_units_of_pictures_are_those_of_the_help():
     from sample_world.clip_texts import CHUNK
 
-    shown = " ".join(rgqa("train-clip --help").stdout.replace("│", " ").split())
-    assert "in units of" in shown and f" {CHUNK}. " in shown
+    assert f"units of {CHUNK}." in rgqa("train-clip --help").stdout
 
 
 def test_help_loads_nothing_that_draws_or_trains():
