@@ -23,6 +23,7 @@ import yaml
 
 from pipeline.core.errors import UserError, counted
 from pipeline.core.files import read_json, replacing, write_json, write_text
+from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.params import PARAMS_FILE, document
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
@@ -56,6 +57,7 @@ def draw_world(secret: str, out: Path | None) -> None:
     number, mark = seed_number(secret), seed_hash(secret)
     name = f"drawn-{mark[:8]}"
     home = out or Path(name)
+    check_output_paths([Output("--out", home, "folder")])
     drawn = _state(home, FreshWorld(dataset=name, seed_sha256=mark))
     print(f"draw: the seed's SHA-256 is {mark}; tell it to others before you ask a model", file=sys.stderr)
     stages = list(read_stages())

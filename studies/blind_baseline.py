@@ -22,6 +22,8 @@ from pipeline.auditing.text_audit import AuditSettings, attack_texts, folds_of
 from pipeline.balancing.balance_subset import BalanceParams
 from pipeline.balancing.even_words import even
 from pipeline.core.files import write_json
+from pipeline.core.output_paths import Output
+from pipeline.core.pages import markdown_table
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
@@ -59,6 +61,7 @@ class RuledRows(NamedTuple):
 
 def blind_baseline(folds: int, repetitions: int, seed: int, most: int, out: Path | None) -> str:
     """The table of the data set in use; `out` is a JSON file for the figures. See `baseline` for the numbers."""
+    Folders().check_outputs(Output("--out", out) if out else None)
     questions, known, ruled = ruled_rows(seed)
     baselines: dict[str, dict[Subset, Baseline]] = {
         rules: {
@@ -144,7 +147,6 @@ def balanced(
 def table(baselines: Mapping[str, Mapping[Subset, Baseline]]) -> str:
     """All figures (rules -> subset -> baseline) as a table in Markdown."""
     rows = [["subset", "rules", "pairs", *TEXT_ATTACKERS, "worst", "limit", *REPORT_ONLY_ATTACKERS]]
-    rows += [["---"] * len(rows[0])]
     for subset in SUBSETS:
         for rules, by_subset in baselines.items():
             row = by_subset[subset]
@@ -154,4 +156,4 @@ def table(baselines: Mapping[str, Mapping[Subset, Baseline]]) -> str:
             )
             own_limit = f"{LIMITS[rules]:.2f}" if rules in LIMITS else ""
             rows.append([subset, rules, f"{row.pairs:,}", *held, f"{row.worst:.3f}", own_limit, *apart])
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in rows)
+    return markdown_table(rows)

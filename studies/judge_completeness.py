@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from pipeline.auditing.screen_check import what_is_so
-from pipeline.core.errors import Problems
+from pipeline.core.errors import Problems, counted
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Answerability, Candidate, Judgement, Question, Scene, Split, Tagged
@@ -81,7 +81,7 @@ def judge_completeness(like: Path, split: Split, seed: int, show: int) -> str:
     answered = sum(len(questions) for _, questions in made)
     things = sum(len(scene.objects) for scene, _ in made) / len(made)
     lines = [
-        f"{answered:,} of {len(rows):,} questions have their answer in made-up graphs of {len(made):,} pictures, with"
+        f"{answered:,} of {counted(len(rows), 'question')} have their answer in made-up graphs of {counted(len(made), 'picture')}, with"
         f" {things:.1f} things on average.",
         "",
         "| left out | held to be listed | questions | judged | decided | right | unanswerable | right | answerable | right |",

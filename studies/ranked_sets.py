@@ -17,7 +17,6 @@ from pipeline.core.paths import Folders
 from pipeline.core.records import SUBSETS, Category, Item, Picture
 from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.items import Items
-from pipeline.scorers.validation import InputError
 from studies.net_answers import PosedItem
 
 # Categories as twins may name them, by what was edited in the scene.
@@ -80,10 +79,7 @@ def twins_of(release: Path, part: str = "test") -> RankedSet:
     Raises:
         UserError: no such release, or it has no such subset.
     """
-    try:
-        items = read_benchmark(release, [TWINS]).subsets[TWINS]
-    except InputError as error:
-        raise UserError(error.problems) from error
+    items = read_benchmark(release, [TWINS]).subsets[TWINS]
     if (items["part"] != "").any():
         items = items.at(items["part"] == part)
     if not items.answerable.any() or items.answerable.all():

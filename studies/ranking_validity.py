@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pipeline.core.errors import counted
 from pipeline.core.files import write_json, write_text
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.pages import svg
@@ -95,7 +96,11 @@ def study_validity(
         both = together(rows, others)
         _write_effects(out, points(every, both, ranked(first.scores[ALL])[1], seed))
     print(text)
-    done("validity", f"{found.rows} rows on {len(sets)} sets and {found.twins:,} items of twins", out)
+    done(
+        "validity",
+        f"{counted(found.rows, 'row')} on {len(sets)} sets and {counted(found.twins, 'item')} of twins",
+        out,
+    )
     return found
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.records import Record
 from pipeline.scorers.bootstrap import LEVEL, percentile_interval, percentile_intervals
 
@@ -67,7 +67,7 @@ def ranked(rows: Sequence[SeedScores], least: int = LEAST) -> tuple[list[str], n
     stay = [row for row in rows if not row.reference]
     if len(stay) < least:
         raise UserError(
-            f"{len(stay)} rows to rank, wanted {least} or more: {', '.join(row.name for row in stay) or 'none'}"
+            f"{counted(len(stay), 'row')} to rank, wanted {least} or more: {', '.join(row.name for row in stay) or 'none'}"
         )
     return [row.name for row in stay], np.array([row.seeds.mean(axis=0) for row in stay])
 

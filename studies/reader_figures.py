@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pipeline.core.errors import counted
 from pipeline.scorers.abstention import ABSTAINS, ANSWERS, read
 from studies.replies_read import Part, Reply, replies
 
@@ -67,10 +68,10 @@ def reader_page(part: Part, show: int = 0) -> str:
     said = read([row.question for row in rows], [row.reply for row in rows])
     found = reader_figures(rows, said)
     lines = [
-        f"{len(rows):,} replies of part {part}: {found.refusals:,} refuse, {found.answers:,} answer",
+        f"{counted(len(rows), 'reply', 'replies')} of part {part}: {found.refusals:,} refuse, {found.answers:,} answer",
         f"recall       {100 * found.recall:5.1f} %  {found.found} of {found.refusals} refusals",
         f"precision    {100 * found.precision:5.1f} %  of {found.found + found.taken + found.unclear}, {found.unclear} unclear ones counted as wrong",
-        f"false share  {100 * found.false_share:5.1f} %  {found.taken} of {found.answers} answers read as refusals",
+        f"false share  {100 * found.false_share:5.1f} %  {found.taken} of {counted(found.answers, 'answer')} read as refusals",
         *(
             f"  {style:<20} {100 * right / count:5.1f} %  {right} of {count} right"
             for style, (right, count) in found.right.items()

@@ -21,7 +21,7 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.files import replacing
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import done, track
@@ -137,7 +137,11 @@ def train(vectors: Path | None = None, out: Path = WEIGHTS, seed: int = 0) -> No
     examples = [example(row, places) for row in rows]
     networks = fit(networks, examples, swappable(rows, places), generator, epochs, rate)
     save(out, words, networks)
-    done("reader", f"{len(networks.networks)} networks learned from {len(rows):,} replies", out)
+    done(
+        "reader",
+        f"{len(networks.networks)} networks learned from {counted(len(rows), 'reply', 'replies')}",
+        out,
+    )
 
 
 def known_networks(known: ReplyReader) -> Networks:

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems, UserError, counted
 from pipeline.core.files import copy_file, write_json, write_text
+from pipeline.core.output_paths import Output
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.randomness import generator
@@ -44,6 +45,7 @@ def draw_sheets(out: Path, count: int, seed: int) -> None:
     if (out / "key.json").exists():
         raise UserError(f"{out}: sheets are there already; name another folder")
     folders = Folders()
+    folders.check_outputs(Output("--out", out, "folder"))
     originals = {question.question_id: question.text for question in folders.rows(Question)}
     candidates = sorted((row.candidate for row in folders.rows(Screened)), key=lambda row: row.candidate_id)
     keys: dict[str, list[Edited]] = {}
@@ -93,7 +95,7 @@ def read_sheet(path: Path, drawn: Path, problems: Problems) -> pd.DataFrame:
         problems.add(str(path), "no such file" if isinstance(error, FileNotFoundError) else str(error))
         return blank
     if len(sheet) != len(blank):
-        problems.add(str(path), f"{len(sheet)} rows, the sheet that was drawn has {len(blank)}")
+        problems.add(str(path), f"{counted(len(sheet), 'row')}, the sheet that was drawn has {len(blank)}")
         return blank
     sheet = sheet.reindex(columns=blank.columns, fill_value="").apply(lambda column: column.str.strip())
     sheet.index += 1

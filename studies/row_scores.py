@@ -96,7 +96,7 @@ def scores_of_rows(
         picture: [n] the number of each item's picture. drawn: [1 + r, pictures], as `redrawn` makes them.
 
     Raises:
-        InputError: a row says nothing to any item.
+        UserError: a row says nothing to any item.
     """
     answerable = items.answerable
     names = sorted({*items["category"][~answerable]} - {""})

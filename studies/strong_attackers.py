@@ -14,6 +14,9 @@ from pathlib import Path
 from pipeline.auditing.audit_page import reached
 from pipeline.auditing.text_attackers import TEXT_ATTACKERS
 from pipeline.core.files import write_json
+from pipeline.core.output_paths import Output
+from pipeline.core.pages import markdown_table
+from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Subset
 from studies.blind_baseline import PAPER, Baseline, baseline, ruled_rows
@@ -25,6 +28,7 @@ WITHIN = 0.03  # of the audit's best attacker on the paper's data, or it is too 
 
 def attackers(folds: int, repetitions: int, seed: int, most: int, init: Path | None, out: Path | None) -> str:
     """The table of the data set in use; see `baseline` for the numbers, `transformer` for `init`."""
+    Folders().check_outputs(Output("--out", out) if out else None, inputs=[init])
     questions, known, ruled = ruled_rows(seed)
     found: dict[str, dict[Subset, Baseline]] = {rules: {} for rules in ruled}
     cells: list[tuple[str, Subset]] = [(rules, subset) for rules in ruled for subset in ruled[rules]]
@@ -47,7 +51,7 @@ def attackers(folds: int, repetitions: int, seed: int, most: int, init: Path | N
 
 def table(found: Mapping[str, Mapping[Subset, Baseline]]) -> str:
     """All figures (rules -> subset -> baseline) as a table in Markdown, with the check that the transformer counts."""
-    rows = [["subset", "rules", "pairs", "the audit's best", "", TRANSFORMER, "counts?"], ["---"] * 7]
+    rows = [["subset", "rules", "pairs", "the audit's best", "", TRANSFORMER, "counts?"]]
     for subset in next(iter(found.values())):
         behind = shortfall(found[PAPER][subset])
         verdict = "not known" if behind is None else "yes" if behind <= WITHIN else "no, too weak"
@@ -57,7 +61,7 @@ def table(found: Mapping[str, Mapping[Subset, Baseline]]) -> str:
             shown = (reached(row.attacks[name], 3), name) if name else ("-", "")
             said = f"{verdict}: {-behind:+.3f}" if rules == PAPER and behind is not None else verdict
             rows.append([subset, rules, f"{row.pairs:,}", *shown, reached(row.attacks[TRANSFORMER], 3), said])
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in rows)
+    return markdown_table(rows)
 
 
 def best(row: Baseline) -> str | None:

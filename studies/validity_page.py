@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from pipeline.core.errors import counted
+from pipeline.core.pages import markdown_table
 from pipeline.core.records import SUBSETS
 from studies.ranked_sets import OURS, PAPER, TWINS
 from studies.rankings import Figure, RankAgreement, Within
@@ -28,10 +28,10 @@ def agreements(found: Validity) -> str:
     pairs = found.sets[0].agreement.pairs
     total = found.rows * (found.rows - 1) // 2
     lead = (
-        f"{found.rows} rows ranked by AUAF; tau over the {pairs} of {total} pairs of rows that twins separate; "
+        f"{counted(found.rows, 'row')} ranked by AUAF; tau over the {pairs} of {counted(total, 'pair')} of rows that twins separate; "
         "95 % intervals, pictures of both sides drawn anew."
     )
-    return f"{lead}\n\n{_table(cells)}"
+    return f"{lead}\n\n{markdown_table(cells)}"
 
 
 def mixtures(found: Validity) -> str:
@@ -45,7 +45,7 @@ def mixtures(found: Validity) -> str:
             cells.append([subset, one.rules, shares, *told])
     return (
         "Against twins whose UQs are weighted to the set's own shares of categories (AUAF is a mean over UQs):\n\n"
-        + _table(cells)
+        + markdown_table(cells)
     )
 
 
@@ -68,7 +68,7 @@ def blind(found: Validity) -> str:
     cells.append(["AUROC of the wording alone", *(f"{wording[where]:.3f}" for where in sets)])
     return (
         f"AUAF of rows that see no picture, or read the wording in place of it, and their place beside {found.rows} rows:\n\n"
-        + _table(cells)
+        + markdown_table(cells)
     )
 
 
@@ -78,7 +78,7 @@ def rows(found: Validity) -> str:
     columns = [TWINS, *(name for name in found.auaf[order[0]] if name != TWINS)]
     cells = [["row", *columns]]
     cells += [[row, *(f"{found.auaf[row][name]:.3f}" for name in columns)] for row in order]
-    return "AUAF, means over seeds:\n\n" + _table(cells)
+    return "AUAF, means over seeds:\n\n" + markdown_table(cells)
 
 
 def _told(one: RankAgreement) -> list[str]:
@@ -89,8 +89,3 @@ def _with(value: Figure, interval: Within, sign: str = "") -> str:
     """A figure with its interval, "-" for what is undefined."""
     told, low, high = ("-" if one is None else f"{one:{sign}.3f}" for one in (value, *interval))
     return f"{told} ({low} to {high})"
-
-
-def _table(cells: Sequence[Sequence[str]]) -> str:
-    head, *body = cells
-    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *body])

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, counted
 from pipeline.core.files import write_json
 from pipeline.core.output_paths import Output
 from pipeline.core.paths import Folders
@@ -184,7 +184,7 @@ def table(figures: Mapping[str, Mapping[str, LookFigure]], questions: int, pictu
         return f"{100 * figure.mean:.1f} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
 
     lines = [
-        f"{questions:,} questions of {pictures} pictures, {seeds} seeds",
+        f"{counted(questions, 'question')} of {counted(pictures, 'picture')}, {counted(seeds, 'seed')}",
         "",
         f"| what is shown | pointing, within {100 * TOLERANCE:.0f} % | within the box | weight on them | GQA's grounding |",
         "|---|---|---|---|---|",

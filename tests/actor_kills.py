@@ -20,8 +20,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import psutil
+import typer
 
-from tests.kills import AT_ONCE, Done, arguments, clone, endure, fail, only, repro
+from tests.kills import AT_ONCE, Done, Stages, Times, Tree, clone, endure, fail, only, repro
 
 STAGES = ["vocabulary", "embed", "rank", "tag", "perturb", "screen", "similarity", "answer", "paper", "audit"]
 FIRST, ACTOR = "first", "actor"  # who is killed: the stage's own process, or one of Ray's that works for it
@@ -122,21 +123,27 @@ def nothing_left() -> None:
     print(f"kills: nothing of Ray runs, {time.monotonic() - begun:.0f} s after the last moment", flush=True)
 
 
-def main() -> None:
-    given = arguments(__doc__ or "", 2 * len(STAGES))
-    tree = clone(given.tree)
-    if not (tree / "build/kills.json").exists() and repro(tree).wait():  # by this machine alone
-        fail(tree, "dvc repro fails undisturbed")
-    (tree / AT_ONCE).mkdir(parents=True, exist_ok=True)
-    (tree / AT_ONCE / "sitecustomize.py").write_text(FEW)
+# Each stage's first process and one of its actors.
+TIMES = 2 * len(STAGES)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def main(times: Times = TIMES, tree: Tree = None, stages: Stages = "") -> None:
+    """Kill stages that run under Ray, or one of their actors, and check that they go on to the same bytes."""
+    home = clone(tree)
+    if not (home / "build/kills.json").exists() and repro(home).wait():  # by this machine alone
+        fail(home, "dvc repro fails undisturbed")
+    (home / AT_ONCE).mkdir(parents=True, exist_ok=True)
+    (home / AT_ONCE / "sitecustomize.py").write_text(FEW)
     os.environ["RGQA_ENGINE"] = "ray"
-    names = [f"{stage} {who}" for stage in given.stages or STAGES for who in (FIRST, ACTOR)]
+    names = [f"{stage} {who}" for stage in stages.split() or STAGES for who in (FIRST, ACTOR)]
     try:
-        endure(tree, tree / "build/actor_kills.json", given.times, names, killed)
+        endure(home, home / "build/actor_kills.json", times, names, killed)
     finally:
-        shutil.rmtree(tree / AT_ONCE)
+        shutil.rmtree(home / AT_ONCE)
     nothing_left()
 
 
 if __name__ == "__main__":
-    main()
+    app()

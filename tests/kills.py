@@ -10,8 +10,6 @@ What is done is kept in build/kills.json of the clone and not done again; stoppe
 
 from __future__ import annotations
 
-import argparse
-import hashlib
 import os
 import random
 import signal
@@ -20,10 +18,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import msgspec
+import typer
 
+from pipeline.core.files import read_json, sha256_file, write_json
 from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH, dvc_targets, read_stages
 from tests.closure import ROOT
 
@@ -54,11 +54,7 @@ def moments(stages: list[str], seed: int = SEED) -> Iterator[tuple[str, float]]:
 def sums(tree: Path) -> dict[str, str]:
     """File -> SHA-256 of all that the stages wrote."""
     files = [path.relative_to(tree) for path in sorted((tree / "data").rglob("*")) if path.is_file()]
-    return {
-        name.as_posix(): hashlib.sha256((tree / name).read_bytes()).hexdigest()
-        for name in files
-        if set(name.parts) & set(WRITTEN)
-    }
+    return {name.as_posix(): sha256_file(tree / name) for name in files if set(name.parts) & set(WRITTEN)}
 
 
 def repro(tree: Path, *options: str) -> subprocess.Popen[bytes]:
@@ -136,19 +132,12 @@ def differing(tree: Path, wanted: dict[str, str]) -> list[str]:
     return files + changed.stdout.splitlines()
 
 
-def arguments(description: str, times: int) -> argparse.Namespace:
-    """How many moments, the clone, and which stages."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--times", type=int, default=times)
-    parser.add_argument(
-        "--tree",
-        type=Path,
-        help="a clone in which dvc repro has run; else build/kills, made anew where it is none",
-    )
-    parser.add_argument("--stages", type=str.split, help="names of stages; else all")
-    return parser.parse_args()
+Times = Annotated[int, typer.Option(help="How many moments are tried.")]
+Tree = Annotated[
+    Path | None,
+    typer.Option(help="A clone in which dvc repro has run; else build/kills, which is made if needed."),
+]
+Stages = Annotated[str, typer.Option(help="Names of stages, with blanks between; all if not given.")]
 
 
 def clone(given: Path | None) -> Path:
@@ -167,7 +156,7 @@ def endure(tree: Path, state: Path, times: int, names: list[str], kill: Kill) ->
         names: what `kill` is told to kill, each once before any comes again; a stage, and perhaps more.
         kill: runs a stage and kills it; returns the seconds after which it did.
     """
-    done = msgspec.json.decode(state.read_bytes(), type=Done) if state.exists() else Done()
+    done = read_json(state, Done) if state.exists() else Done()
     if not done.bytes:
         if repro(tree).wait():
             fail(tree, "dvc repro fails undisturbed")
@@ -183,19 +172,22 @@ def endure(tree: Path, state: Path, times: int, names: list[str], kill: Kill) ->
         if wrong := differing(tree, done.bytes):
             fail(tree, f"other bytes after {name} was killed {after:.2f} s from its start: {wrong[:10]}")
         done.moments = number
-        state.write_bytes(msgspec.json.encode(done))
+        write_json(state, done)
         print(
             f"kills: {number} of {times}: {name} after {after:.2f} of {done.seconds[name]:.2f} s", flush=True
         )
     print(f"kills: {done.moments} moments, each time the same {len(done.bytes)} files -> {state}")
 
 
-def main() -> None:
-    given = arguments(__doc__ or "", TIMES)
-    tree = clone(given.tree)
-    stages = given.stages or list(read_stages(root=tree))
-    endure(tree, tree / "build/kills.json", given.times, stages, killed)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def main(times: Times = TIMES, tree: Tree = None, stages: Stages = "") -> None:
+    """Kill stages at random moments and check that they go on to the same bytes."""
+    home = clone(tree)
+    endure(home, home / "build/kills.json", times, stages.split() or list(read_stages(root=home)), killed)
 
 
 if __name__ == "__main__":
-    main()
+    app()

@@ -14,7 +14,6 @@ kept in build/mutants.json, and runs again when the module, or for a survivor a 
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import signal
@@ -24,14 +23,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import libcst as cst
 import msgspec
+import typer
 from libcst import matchers as m
 from libcst.metadata import MetadataWrapper, PositionProvider
 from mutmut.mutation import mutators
 
+from pipeline.core.files import read_json, write_json
 from tests.closure import ROOT, modules
 from tests.mutant_runs import Mutant, other_tests, outcomes, own_tests
 
@@ -162,18 +163,24 @@ def accepted() -> dict[tuple[str, str, str], str]:
     return {(path, was, became): why for path, was, became, why in rows}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--take", type=int, default=TAKE)
-    parser.add_argument("--only", type=Path, nargs="*", help="of these modules alone")
-    parser.add_argument("--processes", type=int, default=min(os.cpu_count() or 1, 8))
-    parser.add_argument("--state", type=Path, default=STATE)
-    arguments = parser.parse_args()
-    files = arguments.only or [p for room in ROOMS for p in modules(Path("pipeline", room))]
-    chosen = drawn([path for path in files if (ROOT / own_tests(path.as_posix())).is_file()], arguments.take)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def main(
+    take: Annotated[int, typer.Option(help="How many mutants are tried.")] = TAKE,
+    only: Annotated[
+        list[Path] | None, typer.Option(help="A module whose mutants are tried; repeatable.")
+    ] = None,
+    processes: Annotated[int, typer.Option(help="How many are tried at once.")] = min(os.cpu_count() or 1, 8),
+    state: Annotated[Path, typer.Option(help="The file that holds what is known of each mutant.")] = STATE,
+) -> None:
+    """Plant faults in the code, one at a time, and list those that no test sees."""
+    files = only or [p for room in ROOMS for p in modules(Path("pipeline", room))]
+    chosen = drawn([path for path in files if (ROOT / own_tests(path.as_posix())).is_file()], take)
     known: dict[str, Result] = {}
-    if arguments.state.exists():
-        known = msgspec.json.decode(arguments.state.read_bytes(), type=dict[str, Result])
+    if state.exists():
+        known = read_json(state, dict[str, Result])
 
     def holds(mutant: Mutant, said: str) -> str:
         tests = [own_tests(mutant.path), *other_tests(mutant.path)] if said == "survived" else []
@@ -190,15 +197,12 @@ def main() -> None:
         holds(mutant, "killed"), holds(mutant, "survived")
     begun = time.monotonic()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that copies and processes go, too
-    arguments.state.parent.mkdir(parents=True, exist_ok=True)
     if todo:
-        for number, (mutant, said, by) in enumerate(outcomes(todo, arguments.processes), 1):
+        for number, (mutant, said, by) in enumerate(outcomes(todo, processes), 1):
             if said == "untested":
                 sys.exit(f"mutants: {by}")
             known[mutant.place] = Result(said, holds(mutant, said), by)
-            new = arguments.state.with_suffix(".new")
-            new.write_bytes(msgspec.json.encode(known))
-            new.replace(arguments.state)
+            write_json(state, known)
             print(
                 f"mutants: {number} of {len(todo)}, {time.monotonic() - begun:.0f} s: {said} {mutant}",
                 flush=True,
@@ -217,4 +221,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    app()

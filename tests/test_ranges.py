@@ -10,10 +10,10 @@ from msgspec.inspect import FloatType, IntType, Type, type_info
 from typer.main import get_command
 
 from pipeline.cli import app
+from pipeline.core.errors import UserError
 from pipeline.core.params import Params
 from pipeline.scorers import options
 from pipeline.scorers.running import run_parser
-from pipeline.scorers.validation import InputError
 from tests.closure import ROOT
 
 
@@ -92,7 +92,7 @@ def test_every_number_of_rgqa_run_is_checked(value):
     assert len(names) > 6
     for name in names:
         option = f"--{name.replace('_', '-')}"
-        with pytest.raises(InputError, match=f"{option} is"):
+        with pytest.raises(UserError, match=f"{option} is"):
             run_parser.options_of(parser.parse_args(["x", "--model", "m", f"{option}={value}"]))
 
 

@@ -15,7 +15,6 @@ What was found out about version 1.23 and is relied on here:
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -28,7 +27,7 @@ import msgspec
 from label_studio_sdk.core.api_error import ApiError
 
 from annotation.study.exports import ExportedAnnotation, Person
-from pipeline.core.errors import UserError, counted
+from pipeline.core.errors import UserError, counted, warn
 
 if TYPE_CHECKING:
     from label_studio_sdk import LabelStudio as Sdk
@@ -88,7 +87,7 @@ class LabelStudio:
             sdk.users.whoami(request_options=READ)
         if release.split(".")[:2] != TESTED.split("."):
             warning = f"this is Label Studio {release}; tested with {TESTED}, others may answer differently"
-            print(f"warning: {warning}", file=sys.stderr)
+            warn(warning)
         return sdk
 
     def people(self) -> dict[int, str]:

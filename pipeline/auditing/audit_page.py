@@ -8,7 +8,7 @@ from pathlib import Path
 from pipeline.auditing.attackers import Attack
 from pipeline.auditing.judge_agreement import Agreement
 from pipeline.auditing.subset_audit import AuditReport, SubsetAudit
-from pipeline.core.pages import render
+from pipeline.core.pages import markdown_table, render
 from pipeline.core.records import Subset
 
 HERE = Path(__file__).parent
@@ -47,7 +47,7 @@ def attack_table(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[Subset, 
         ]
         for subset, audit in subsets.items()
     ]
-    table = "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows))
+    table = markdown_table([head, *rows])
     starred = any(attack.below_half for audit in subsets.values() for attack in audit.attacks.values())
     return table + (f"\n\n\\* {BELOW_HALF}." if starred else "")
 

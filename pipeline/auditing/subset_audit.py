@@ -29,6 +29,7 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import SUBSETS, Item, Record, Subset
+from pipeline.scorers.bootstrap import bootstrap, number_clusters
 from pipeline.scorers.sweep import area, ranking
 
 BINS = 50  # of a histogram
@@ -202,6 +203,7 @@ def audit_subset(
             np.array([not item.unanswerable for item in items]),
             np.array([item.picture_id for item in items]),
             p.repetitions,
+            p.seed,
             rng,
         ),
         categories=dict(sorted(Counter(item.category or "not known" for item in uqs).items())),
@@ -285,7 +287,7 @@ def histograms(aq_scores: Sequence[float], uq_scores: Sequence[float]) -> Histog
 
 
 def smallest_auaf_difference(
-    answerable: np.ndarray, pictures: np.ndarray, repetitions: int, rng: np.random.Generator
+    answerable: np.ndarray, pictures: np.ndarray, repetitions: int, seed: int, rng: np.random.Generator
 ) -> float:
     """The AUAF difference of two models that this subset shows with 80 % power in a two-sided 5 % test.
 
@@ -295,16 +297,21 @@ def smallest_auaf_difference(
     picture are not independent.
 
     Args:
-        answerable: [n] booleans. pictures: [n] ids. repetitions: bootstrap samples.
+        answerable: [n] booleans.
+        pictures: [n] ids.
+        repetitions: Bootstrap replicates.
+        seed: Of the bootstrap.
+        rng: Draws what the two models say.
     """
-    names, group = np.unique(pictures, return_inverse=True)
+    count, (cluster,) = number_clusters([pictures.tolist()])
     models = [
         ranking(rng.normal(answerable.astype(float), 1.0), rng.random(len(answerable)) < 0.6, answerable)
         for _ in range(2)
     ]
-    differences = []
-    for _ in range(repetitions):
-        drawn = np.bincount(rng.integers(0, len(names), len(names)), minlength=len(names))
-        one, other = (area(model.sweep(drawn[group[model.rows]])) for model in models)
-        differences.append(one - other)
+
+    def difference(counts: np.ndarray) -> np.ndarray:
+        one, other = ([area(model.sweep(row[cluster[model.rows]])) for row in counts] for model in models)
+        return np.subtract(one, other)
+
+    differences = bootstrap(difference, count, repetitions, seed, num_rows=len(cluster))
     return round(float(POWER * np.nanstd(differences)), 4)

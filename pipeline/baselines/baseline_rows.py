@@ -25,7 +25,6 @@ from pipeline.models.region_files import open_regions
 from pipeline.models.region_store import RegionStore
 from pipeline.models.row_answers import STEP, ReleaseAsks, asks_of, predictions
 from pipeline.scorers.benchmark import read_benchmark
-from pipeline.scorers.validation import InputError
 from pipeline.sources.asked_questions import asked_questions, files_of
 
 FITTED = {"gaussians", "scaling", "selector"}
@@ -96,10 +95,7 @@ def baselines(wanted: Wanted, say: Callable[[str], None] = print) -> None:
             work,
         )
         return
-    try:
-        asked = asks_of(read_benchmark(release))
-    except InputError as error:
-        raise UserError(error.problems) from error
+    asked = asks_of(read_benchmark(release))
     for seed in wanted.seeds:
         for name, said in answers(work, rows, seed, asked, store, device).items():
             write_json(out / f"{name}-seed{seed}.json", predictions(asked, name, said))

@@ -16,7 +16,7 @@ from pipeline.auditing.known_questions import KnownQuestions, known_questions
 from pipeline.auditing.text_attackers import ATTACKERS
 from pipeline.auditing.text_audit import AuditSettings, SetDescription, TextAudit, audit_texts
 from pipeline.auditing.text_audit_page import verdict, write_page
-from pipeline.core.errors import UserError, counted
+from pipeline.core.errors import UserError, collected_into, counted
 from pipeline.core.files import read_jsonl, sha256_file, write_json
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.paths import Folders
@@ -130,10 +130,8 @@ def read_sets(options: AuditOptions) -> dict[str, LabelledSet]:
     sets: dict[str, LabelledSet] = {}
     problems: list[str] = []
     for file in files:
-        try:
+        with collected_into(problems):
             sets[file.stem] = read_set(open_rows(str(file)), str(file), options.columns)
-        except UserError as error:
-            problems += error.problems
     if problems:
         raise UserError(problems)
     return sets

@@ -13,7 +13,8 @@ from pipeline.core.output_paths import Output
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Picture
-from pipeline.reporting.looked_page import looked, pictures_of, release_of, write_page
+from pipeline.reporting.looked_page import looked, pictures_of, write_page
+from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.items import Benchmark, BenchmarkItem
 from pipeline.seeing.grids import Grid, write_grids
 from pipeline.seeing.item_pairs import pair_of, text_of
@@ -55,7 +56,7 @@ def look(options: LookOptions) -> None:
         Output("--grids", options.grids) if options.grids else None,
         inputs=[options.words, options.of],
     )
-    benchmark = release_of(options.of or folders.release(params.version()))
+    benchmark = read_benchmark(options.of or folders.release(params.version()))
     pairs = [pair_of(benchmark, item) for item in dict.fromkeys(options.items)]
     items = [item for pair in pairs for item in pair.items]
     pictures = pictures_of(items, folders)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.core.errors import UserError
 from pipeline.scorers.answered import Options, Predictions
 from pipeline.scorers.items import Benchmark
 from pipeline.scorers.model_report import settled
 from pipeline.scorers.running.run_command import run_and_score
-from pipeline.scorers.validation import InputError
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -19,10 +17,7 @@ def main(arguments: Sequence[str]) -> None:
     Raises:
         UserError: everything that is wrong, or why the run ended before its end.
     """
-    try:
-        run_and_score(arguments, "rgqa run", _draw)
-    except InputError as error:
-        raise UserError(error.problems) from error
+    run_and_score(arguments, "rgqa run", _draw)
 
 
 def _draw(benchmark: Benchmark, models: list[Predictions], options: Options, folder: Path) -> list[Path]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from pipeline.core.errors import UserError, counted
+from pipeline.core.errors import counted
 from pipeline.core.progress import done
 from pipeline.reporting.score_frame import score_frame, table_problems, write_frame
 from pipeline.scorers import command
 from pipeline.scorers.model_report import in_common, score, settled
 from pipeline.scorers.options import parser
-from pipeline.scorers.validation import InputError, no_collection
+from pipeline.scorers.validation import no_collection
 
 COLOURS = 7  # that plots have for models
 
@@ -29,11 +29,8 @@ def main(arguments: Sequence[str]) -> None:
         problems.append(
             f"--plots: {counted(len(parsed.predictions), 'model')}; wanted {COLOURS} or fewer, which colours tell apart"
         )
-    try:
-        benchmark, models, options = command.read(parsed, problems)
-        report = score(benchmark, models, options)
-    except InputError as error:
-        raise UserError(error.problems) from error
+    benchmark, models, options = command.read(parsed, problems)
+    report = score(benchmark, models, options)
     command.write_report(report, parsed, options)
     if parsed.table:
         frame = score_frame(report)

@@ -31,8 +31,11 @@ def write_table(source: str, out: Path) -> None:
     """
     if problems := table_problems(out):
         raise UserError(problems)
-    inputs = [Path(source)] if source.endswith(".jsonl") else [Folders().stage(""), Folders().source]
-    check_output_paths([Output("--out", out)], inputs)
+    output = Output("--out", out)
+    if source.endswith(".jsonl"):
+        check_output_paths([output], [Path(source)])
+    else:
+        Folders().check_outputs(output)
     table = flat(rows_of(source))
     write_frame(table, out, source)
     done("table", f"{counted(len(table), 'row')}, {counted(len(table.columns), 'column')}", out)

@@ -1,25 +1,50 @@
-"""One command at a time."""
+"""Hold a lock on a folder, so that one process at a time works in it.
+
+This module needs the standard library alone: the wheel of the scorers carries it, too.
+"""
 
 from __future__ import annotations
 
-import fcntl
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
+
+# The file of a folder that carries its lock.
+LOCK = ".lock"
 
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Let one process at a time change what lies in a folder, which is made if it is not there; others wait for it.
+    """Hold an exclusive lock on a folder, creating it if needed. Other processes wait.
 
-    What dies inside lets go, as the system does that for it.
+    The operating system releases the lock if the process dies.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+    with (folder / LOCK).open("w") as file:
+        if not take_lock(file):
             print("waiting for another rgqa annotate to end", file=sys.stderr, flush=True)
-            fcntl.flock(file, fcntl.LOCK_EX)
+            take_lock(file, wait=True)
         yield
+
+
+def take_lock(file: IO[Any], *, wait: bool = False) -> bool:
+    """Lock an open file until it is closed or the process dies.
+
+    Args:
+        file: Any file that is open for writing.
+        wait: Whether to wait for a process that holds the lock.
+
+    Returns:
+        False if another process holds the lock. On Windows, which has no such locks, always True.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    return True

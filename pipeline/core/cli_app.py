@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 import typer
 
-from pipeline.core.errors import UserError, message_of, no_effect
+from pipeline.core.errors import UserError, end_with, no_effect
 
 
 def new_app(help: str | None = None, example: str | None = None) -> typer.Typer:
@@ -43,6 +41,4 @@ def refuse_options(context: typer.Context, names: str, reason: str) -> None:
         and source.name == "COMMANDLINE"
     ]
     if typed:
-        error = UserError(no_effect(" ".join(typed), reason))
-        print(message_of(error), file=sys.stderr)
-        raise typer.Exit(1)
+        end_with(UserError(no_effect(" ".join(typed), reason)))

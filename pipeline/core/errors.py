@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 # Examples that are printed of each kind of problem.
 EXAMPLES_PER_KIND = 5
@@ -151,6 +152,17 @@ def message_of(error: UserError) -> str:
     return printable("\n  ".join([f"error: {first}", *lines]))
 
 
+def warn(text: str) -> None:
+    """Print something that the user should know but that does not end the command."""
+    print(printable(f"warning: {text}"), file=sys.stderr)
+
+
+def end_with(error: UserError) -> NoReturn:
+    """Print the message of an error and end the process with exit code 1."""
+    print(message_of(error), file=sys.stderr)
+    sys.exit(1)
+
+
 def refuse_stripped_docstrings() -> None:
     """Exit with one message where Python strips docstrings, of which the plots' library and the help are made."""
     if sys.flags.optimize >= 2:
@@ -196,5 +208,4 @@ def run(main: Callable[[], object]) -> None:
         reason = UserError(
             f"{error.object[:80]!a}: holds {mark}, half of a character, which no file can hold; write it as one character"
         )
-    print(message_of(reason), file=sys.stderr)
-    sys.exit(1)
+    end_with(reason)

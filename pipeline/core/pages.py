@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jinja2
 from markupsafe import Markup
 
-from pipeline.core.errors import UserError
+from pipeline.core.errors import CONTROLS, UserError
 from pipeline.core.output_paths import Output
 from pipeline.core.paths import Folders
 
@@ -63,11 +63,28 @@ def escape_markdown(text: object) -> str:
     """
     if isinstance(text, Markdown):
         return text
-    plain = " ".join(str(text).split())
+    plain = _one_line(text)
     plain = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     plain = re.sub(r"([\\`*_\[\]|~$])", r"\\\1", plain)
     # At the beginning of a line these make headings, lists and rules.
     return re.sub(r"^(\d*)(?=[#+=-]|[.)](?: |$))", r"\1\\", plain)
+
+
+def markdown_table(rows: Sequence[Sequence[str]], num_left: int | None = None) -> str:
+    """Lay out a table in Markdown.
+
+    Args:
+        rows: The head first. Cells are Markdown: texts of the data go through `escape_markdown` before.
+        num_left: How many columns, from the first on, are aligned to the left, the others to the right; None for all.
+
+    >>> print(markdown_table([["row", "score"], ["m", "0.5"]], 1))
+    | row | score |
+    | --- | --: |
+    | m | 0.5 |
+    """
+    head, *body = rows
+    marks = ["---" if num_left is None or column < num_left else "--:" for column in range(len(head))]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, marks, *body])
 
 
 def code_span(text: object) -> Markdown:
@@ -76,10 +93,15 @@ def code_span(text: object) -> Markdown:
     >>> print(code_span("n1"), code_span("a`b"), code_span(""))
     `n1` `` a`b `` ` `
     """
-    plain = " ".join(str(text).split())
+    plain = _one_line(text)
     fence = "`" * (1 + max(map(len, re.findall("`+", plain)), default=0))
     apart = " " if not plain or "`" in plain else ""
     return Markdown(f"{fence}{apart}{plain}{apart if plain else ''}{fence}")
+
+
+def _one_line(text: object) -> str:
+    """A text without line breaks and control characters, which could steer a terminal that shows it."""
+    return " ".join(CONTROLS.sub(" ", str(text)).split())
 
 
 def svg(chart: altair.TopLevelMixin) -> Markup:

@@ -25,6 +25,7 @@ from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl, 
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import done
 from pipeline.core.records import Question, Record, Vocabulary
+from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH
 
 R = TypeVar("R", bound=Record)
 
@@ -78,7 +79,8 @@ class Folders:
         ]
 
     def check_outputs(self, *outputs: Output | None, inputs: Iterable[Path | None] = ()) -> None:
-        """Refuse outputs that would replace, or lie among, what the data set was given, its stages' files or its releases.
+        """Refuse outputs that would replace, or lie among, what the data set was given, its stages' files, its annotators or its
+        releases, or that would replace the project's parameters or a graph of stages.
 
         Args:
             outputs: what a command will write; None for options that were not given.
@@ -87,7 +89,9 @@ class Folders:
         Raises:
             UserError: everything that is wrong.
         """
-        check_output_paths(outputs, [*self.watched(), self.stage(""), self.release(""), *inputs])
+        project = [params.PARAMS_FILE, BUILD, RESEARCH, *LOCKS]
+        own = [*self.watched(), self.study, self.stage(""), self.release("")]
+        check_output_paths(outputs, [*project, *own, *inputs])
 
     def stage(self, name: str) -> Path:
         """The folder that stage `name` writes."""

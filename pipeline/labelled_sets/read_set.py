@@ -12,7 +12,8 @@ import numpy as np
 
 from pipeline.auditing.labelled_rows import LabelledRows
 from pipeline.core.column_names import first_of, known_name
-from pipeline.core.errors import Problems, UserError, counted, some_of
+from pipeline.core.errors import Problems, UserError, counted
+from pipeline.core.table_cells import rows_named
 from pipeline.labelled_sets.set_files import Rows
 from pipeline.labelled_sets.set_formats import FORMATS, RowsRead, format_of, plain
 
@@ -114,7 +115,7 @@ def checked(
 
     def tell(which: list[int], what: str) -> None:
         if which:
-            problems.add(f"{'row' if len(which) == 1 else 'rows'} {some_of([i + 1 for i in which])}", what)
+            problems.add(rows_named([i + 1 for i in which]), what)
 
     tell([i for i in places if not has_words(reading.texts[i])], "its text is none, or has no words")
     long = [i for i in places if len(str(reading.texts[i] or "")) > LONGEST]

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from pipeline.core.errors import OUTSIDE, UserError, counted
+from pipeline.core.errors import OUTSIDE, UserError, counted, some_of
 from pipeline.core.files import opened, replacing
 from pipeline.core.hub import hub_or_cache
 from pipeline.core.table_cells import DELIMITERS, decoded_table, named_rows, parsed_cells, sheet_cells
@@ -297,7 +297,7 @@ class JoinedRows:
             repeated = len(told) - len(place) + len(asked) - len(set(asked))
             raise UserError(
                 f"{questions} and {annotations}: {counted(len(missing), 'question')} without an annotation"
-                f" (the first: {', '.join(missing[:3])}), {repeated:,} repeated question_ids; each wants one of either"
+                f"{f' ({some_of(missing)})' if missing else ''}, {counted(repeated, 'repeated question_id')}; each wants one of either"
             )
         self._places = [place[key] for key in asked]
         self.columns = list(dict.fromkeys(name for part in self._parts for name in part.columns))

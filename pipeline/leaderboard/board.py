@@ -107,14 +107,12 @@ class Board(NamedTuple):
 
 
 class _ReleaseTexts(Record, forbid_unknown_fields=False):
-    title: str = ""
     origin: str = ""
 
 
 class _ReleaseRecord(Record, forbid_unknown_fields=False):
     """What a release's params.json says of it."""
 
-    version: str = ""
     release: _ReleaseTexts = _ReleaseTexts()
 
 
@@ -163,7 +161,7 @@ def basis(release: Path, benchmark: Benchmark, repetitions: int) -> Basis:
     scored = benchmark.subsets
     parts = {part for items in scored.values() for part in items["part"]}
     return Basis(
-        title=release_title(release, record.release.title, record.version),
+        title=benchmark.full_name,
         origin=record.release.origin,
         simulated=any(one.simulated for one in verdicts),
         rehearsal=any(one.rehearsal for one in verdicts),
@@ -172,17 +170,6 @@ def basis(release: Path, benchmark: Benchmark, repetitions: int) -> Basis:
         pictures=len({picture for items in scored.values() for picture in items.clusters.tolist()}),
         repetitions=repetitions,
     )
-
-
-def release_title(release: Path, title: str, version: str) -> str:
-    """The name and version of a release: its title, or, if it has none, the name of its data set's folder.
-
-    >>> release_title(Path("data/release/birds/1.0.0"), "", "1.0.0")
-    'birds 1.0.0'
-    """
-    folder = release.resolve()
-    name = title or (folder.parent.name if folder.name == version else folder.name)
-    return f"{name} {version}".strip()
 
 
 def counted(items: Items) -> PlaceCounts:

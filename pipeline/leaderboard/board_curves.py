@@ -14,9 +14,9 @@ from pipeline.leaderboard.paired_scores import answered
 from pipeline.scorers import acc_fpr_curve, risk_coverage_curve
 from pipeline.scorers.answered import Answered, Options
 from pipeline.scorers.items import Benchmark
+from pipeline.scorers.selective import FEW_ANSWERS, has_enough_answers
 
 GRID = np.linspace(0, 1, 101)
-FIRST = 20  # answers; before, risk is noise
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])  # the next seven rows' lines, and so on
 GREY, DOTTED = ("#8a8a8a", "#b5b5b5", "#5a5a5a"), ([1, 3], [5, 3])  # references
 OURS = ("msp", "frcnn", "rp", "ens")  # of our nets' rows those that have a line: two dozen would be a thicket
@@ -42,9 +42,9 @@ def acc_at_fpr(at: Answered) -> np.ndarray:
 
 
 def risk_at_coverage(at: Answered) -> np.ndarray:
-    """The risk at each coverage of the grid; NaN where fewer than 20 are answered."""
+    """The risk at each coverage of the grid; NaN where too few are answered."""
     coverage, risk, _ = risk_coverage_curve(at.confidence, at.correct)
-    return np.where(GRID * len(at.items) >= FIRST, np.interp(GRID, coverage, risk), np.nan)
+    return np.where(has_enough_answers(GRID, len(at.items)), np.interp(GRID, coverage, risk), np.nan)
 
 
 CURVES = (
@@ -55,7 +55,7 @@ CURVES = (
     Curve(
         *(
             "risk-coverage",
-            "Risk over coverage, from 20 answers on",
+            f"Risk over coverage, from {FEW_ANSWERS} answers on",
             "coverage",
             "coverage: share of questions answered",
         ),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, collected_into
 from pipeline.core.paths import Folders
 from pipeline.leaderboard.row_files import FoundRow, found_rows
 from pipeline.scorers.answered import Options, Predictions
@@ -83,15 +83,14 @@ def every_row(folders: Folders, release: Path, benchmark: Benchmark) -> list[Boa
     rows: list[BoardRow] = []
     nets = folders.stage("answer")
     for folder, files in ((folders.predictions, "*"), (nets, NETS)):
-        try:
+        found: Mapping[str, FoundRow] = {}
+        with collected_into(problems):
             found = found_rows(folder, benchmark, files, REFERENCES)
-        except UserError as error:
-            problems += error.problems
-            continue
-        for name in sorted(found.keys() & {row.name for row in rows}):
-            problems.append(
-                f"{folders.predictions}: {name} is the name of a row in {nets}, too; call the file otherwise"
-            )
+        twice = sorted(found.keys() & {row.name for row in rows})
+        problems += [
+            f"{folders.predictions}: {name} is the name of a row in {nets}, too; call the file otherwise"
+            for name in twice
+        ]
         rows += [row_of_files(name, one, folder == nets) for name, one in found.items()]
     if problems:
         raise UserError(problems)

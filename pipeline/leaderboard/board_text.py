@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.core.errors import CONTROLS
-from pipeline.core.pages import render
+from pipeline.core.errors import CONTROLS, counted
+from pipeline.core.pages import escape_markdown, markdown_table, render
 from pipeline.leaderboard.board import Board
 from pipeline.leaderboard.comparison import Measured
 from pipeline.leaderboard.paired_scores import MEAN, SCORES, RowScores
@@ -46,7 +44,7 @@ def board_markdown(
     """
     return render(
         HERE / "leaderboard.md.jinja",
-        {"plain": plain, "table": table},
+        {"table": markdown_table},
         board=board,
         basis=board.basis,
         by=heading(board.by),
@@ -57,9 +55,9 @@ def board_markdown(
         ],
         by_subset=[] if whole or len(board.places) == 1 else subset_table(board),
         kinds={subset: kind_table(board, subset) for subset in board.basis.counts},
-        notes=[plain(note) for note in notes(board)],
+        notes=[escape_markdown(note) for note in notes(board)],
         selection=selection,
-        selected=[[plain(name), *cells] for name, *cells in selection.table] if selection else [],
+        selected=[[escape_markdown(name), *cells] for name, *cells in selection.table] if selection else [],
     )
 
 
@@ -72,7 +70,7 @@ def score_table(board: Board, place: str) -> list[Cells]:
     head = ["rank", *["letters"] * several, "row", *map(heading, SCORES)]
     difference = head.index(heading(board.by)) + 1
     if against:
-        head.insert(difference, f"{heading(board.by)} minus {plain(board.against)}")
+        head.insert(difference, f"{heading(board.by)} minus {escape_markdown(board.against)}")
     lines = []
     for one in rows:
         cells = [cell(one.places[place][score]) for score in SCORES]
@@ -99,13 +97,13 @@ def subset_table(board: Board) -> list[Cells]:
         ]
         for one in board.rows
     ]
-    return [["row", *map(plain, subsets)], *lines]
+    return [["row", *map(escape_markdown, subsets)], *lines]
 
 
 def kind_table(board: Board, subset: str) -> list[Cells]:
     """AUAF against each kind of UQ of a subset, of all rows that stand there; nothing where no kind has enough."""
     rows, kinds = board.rows_at(subset), board.basis.counts[subset].kinds
-    head = ["row", *(f"{plain(kind)} ({count:,})" for kind, count in kinds.items())]
+    head = ["row", *(f"{escape_markdown(kind)} ({count:,})" for kind, count in kinds.items())]
     lines = [[named(one), *(cell(one.kinds[subset][kind]) for kind in kinds)] for one in rows]
     return [head, *lines] if kinds else []
 
@@ -126,7 +124,7 @@ def notes(board: Board) -> Iterator[str]:
     for one in board.rows:
         if missing := sum(one.missing.values()):
             yield (
-                f"{one.row.name}: {missing:,} of {sum(one.items.values()):,} items without an answer, counted as answered wrong."
+                f"{one.row.name}: {missing:,} of {counted(sum(one.items.values()), 'item')} without an answer, counted as answered wrong."
             )
 
 
@@ -138,7 +136,11 @@ def rank_of(board: Board, one: RowScores, place: str) -> str:
 
 def named(one: RowScores) -> str:
     """A row's name; references are set apart."""
-    return f"*{plain(one.row.name)} (reference)*" if one.row.kind == "reference" else plain(one.row.name)
+    return (
+        f"*{escape_markdown(one.row.name)} (reference)*"
+        if one.row.kind == "reference"
+        else escape_markdown(one.row.name)
+    )
 
 
 def cell(score: Measured) -> str:
@@ -156,19 +158,6 @@ def with_span(text: str, bounds: tuple[float, float] | None) -> str:
 def points(share: float, sign: str = "") -> str:
     """In percent, with one decimal, as intervals have it."""
     return f"{100 * share:{sign}z.1f}" if math.isfinite(share) else percent(share)
-
-
-def plain(text: str) -> str:
-    """Any text as it is, in Markdown on one line: no mark in it is read as one, and no control character is left."""
-    one_line = re.sub(r"[\x00-\x1f\x7f-\x9f\s]+", " ", text)
-    return re.sub(r"([\\`*_\[\]|~#])", r"\\\1", html.escape(one_line, quote=False))
-
-
-def table(rows: Sequence[Sequence[str]], lefts: int) -> str:
-    """A table in Markdown, its head first; the first columns to the left, the others to the right."""
-    head, *lines = rows
-    marks = ["---" if place < lefts else "--:" for place in range(len(head))]
-    return "\n".join(f"| {' | '.join(row)} |" for row in [head, marks, *lines])
 
 
 def board_csv(board: Board) -> str:

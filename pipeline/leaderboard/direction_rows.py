@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.core.pages import render
-from pipeline.leaderboard.board_text import plain, points, table, with_span
+from pipeline.core.pages import escape_markdown, markdown_table, render
+from pipeline.leaderboard.board_text import points, with_span
 from pipeline.leaderboard.comparison import Measured
 from pipeline.leaderboard.directions import DIRECTIONS, GAIN, SCORES, Direction, Verdict, judge
 from pipeline.leaderboard.paired_scores import RowScores
@@ -84,7 +84,7 @@ def directions_markdown(found: Sequence[Judged], title: str) -> str:
     head = ["direction", "source", "paper", "here", "seeds", "verdict"]
     return render(
         HERE / "directions.md.jinja",
-        {"plain": plain, "table": table},
+        {"table": markdown_table},
         title=title,
         counts=counts,
         gain=f"{100 * GAIN:g}",
@@ -106,11 +106,11 @@ def _line(one: Judged, notes: Mapping[str, int]) -> list[str]:
     seeds = (
         f"{points(found.seeds.min(), '+')} to {points(found.seeds.max(), '+')}" if found and several else "-"
     )
-    why = f", because {plain(one.why)}" if one.why else ""
+    why = f", because {escape_markdown(one.why)}" if one.why else ""
     verdict = f"**{one.verdict}**{why}" if one.verdict == "shown" else one.verdict + why
     return [
-        plain(direction.claim) + margin + note,
-        plain(direction.source),
+        escape_markdown(direction.claim) + margin + note,
+        escape_markdown(direction.source),
         papers or "-",
         here,
         seeds,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -175,14 +175,12 @@ def read_about(path: Path, problems: list[str]) -> dict[str, About]:
     """
     if not path.exists():
         return {}
+    content: Any = None
     try:
-        content = read_yaml(path.read_text(encoding="utf-8-sig"), path)
+        with collected_into(problems):
+            content = read_yaml(path.read_text(encoding="utf-8-sig"), path)
     except (OSError, UnicodeDecodeError) as error:
         problems.append(f"{path}: cannot be read as text in UTF-8: {error}")
-        return {}
-    except UserError as error:
-        problems += error.problems
-        return {}
     if not isinstance(content or {}, dict):
         problems.append(f"{path}: {WANTED}, got {type(content).__name__}")
         return {}

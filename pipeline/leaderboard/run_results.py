@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from pipeline.core.errors import UserError, collected_into
 from pipeline.leaderboard.board_rows import BoardRow, benchmark_of, row_of_files
 from pipeline.leaderboard.row_files import (
@@ -257,14 +259,27 @@ def part_of(runs: Sequence[RunResult]) -> Literal["dev", "test"]:
 
 
 def asked_by_all(benchmark: Benchmark, runs: Sequence[RunResult]) -> Benchmark:
-    """The benchmark with the items that every run asked, and without subsets that some run did not."""
+    """Keep the items that every run was asked.
+
+    Args:
+        benchmark: All items of the part that is scored.
+        runs: Of a run with `--limit`, whole pairs count alone: an AQ that several subsets share may have been asked without its
+            UQ of another subset.
+
+    Returns:
+        The benchmark with these items, without subsets that some run was not asked.
+    """
     every = [item for items in benchmark.subsets.values() for item in items]
     question_of = {item.id: (item.picture, item.asked) for item in every}
-    subsets = dict(benchmark.subsets)
-    for asked in filter(None, (one.asked for one in runs)):
-        questions = {question_of[item] for item in asked if item in question_of}
+    there = {name: np.ones(len(items), bool) for name, items in benchmark.subsets.items()}
+    for run in runs:
+        if run.asked is None:
+            continue
+        questions = {question_of[item] for item in run.asked if item in question_of}
         ids = {item for item, question in question_of.items() if question in questions}
-        subsets = {name: items.at(items.among(ids)) for name, items in subsets.items()}
+        for name, items in benchmark.subsets.items():
+            there[name] &= items.in_whole_pairs(ids) if run.about.get("limit") else items.among(ids)
+    subsets = {name: items.at(there[name]) for name, items in benchmark.subsets.items()}
     for wanted in (set(one.about["subsets"]) for one in runs if one.about.get("subsets")):
         subsets = {name: items for name, items in subsets.items() if name in wanted}
     return benchmark._replace(subsets={name: items for name, items in subsets.items() if len(items)})

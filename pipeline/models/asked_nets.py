@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline.core.engine import ordered_map, threads
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems
 from pipeline.core.progress import track
 from pipeline.core.records import Scene
 from pipeline.models.asked_regions import AskedRegions, asked_regions
@@ -77,10 +77,8 @@ def check_files(folder: Path, nets: Mapping[int, Mapping[str, Path]]) -> None:
         *(partial(fitted_of, folder, seed) for seed in nets),
     ]
     for load in loading:
-        try:
+        with problems.collect():
             load()
-        except UserError as error:
-            problems.lines += error.problems
     problems.raise_if_any()
 
 

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from annotation.study.weighing import SetAside
-from pipeline.core.errors import Problems, UserError, counted, some_of
+from pipeline.core.errors import Problems, UserError, collected_into, counted, some_of
 from pipeline.core.files import opened, read_json, read_jsonl, sha256_file, write_text
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.records import Dropped, Item, Record, Subset, Verdict
@@ -201,11 +201,9 @@ def _check_description(folder: Path, problems: Problems) -> None:
 
 def _check_scorable(folder: Path, problems: Problems) -> None:
     """Read the release as `rgqa score` does, so that what it refuses is a problem here, too."""
-    try:
-        benchmark = read_benchmark(folder)
-        found = list(unfit(benchmark, Options()))
-    except UserError as error:
-        found = error.problems
+    found: list[str] = []
+    with collected_into(found):
+        found += unfit(read_benchmark(folder), Options())
     for line in found:
         if line not in problems.lines:
             problems.lines.append(f"cannot be scored: {line}")

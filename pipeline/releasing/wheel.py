@@ -19,12 +19,14 @@ CORE = Path(__file__).parent.parent / "core"
 # Modules of core that the scorers stand on; they need the standard library, and NumPy, alone (images load Pillow late).
 CORE_MODULES = (
     "__init__",
+    "alone",
     "atomic_files",
     "column_names",
     "errors",
     "images",
     "no_answer",
     "output_paths",
+    "repeated_keys",
     "table_cells",
 )
 # In the wheel, core lies in the package of the scorers, one level nearer than here.

@@ -12,15 +12,14 @@ import numpy as np
 from markupsafe import Markup
 
 from pipeline.core import params
-from pipeline.core.errors import Problems, UserError, counted
+from pipeline.core.errors import Problems, counted
 from pipeline.core.files import write_text
 from pipeline.core.pages import data_uri, page_of, render
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Picture
 from pipeline.scorers.benchmark import read_benchmark
-from pipeline.scorers.items import Benchmark, BenchmarkItem
-from pipeline.scorers.validation import InputError
+from pipeline.scorers.items import BenchmarkItem
 from pipeline.seeing.grids import Grid, highest
 from pipeline.seeing.item_pairs import ItemAndPartner, drawn_pairs, text_of
 from pipeline.seeing.panels import Marked, Sighting
@@ -57,7 +56,7 @@ def look_report(name: str, seed: int = 0, out: Path | None = None) -> Path:
         UserError: there is no release, no such row, or nothing that it looked at.
     """
     folders = Folders()
-    benchmark = release_of(folders.release(params.version()))
+    benchmark = read_benchmark(folders.release(params.version()))
     sight = row_sight(folders, name, seed)
     pairs = looked(drawn_pairs(benchmark, PAIRS), sight, folders)
     count = sum(len(pair.items) for pair in pairs)
@@ -67,18 +66,6 @@ def look_report(name: str, seed: int = 0, out: Path | None = None) -> Path:
     )
     out = page_of(folders, out, "look.html")
     return write_page(out, pairs, sight, lead, f"rgqa report --look {name}")
-
-
-def release_of(path: Path) -> Benchmark:
-    """A release, or a file of questions.
-
-    Raises:
-        UserError: it is not there, or faulty.
-    """
-    try:
-        return read_benchmark(path)
-    except InputError as error:
-        raise UserError(error.problems) from error
 
 
 def looked(

@@ -12,11 +12,11 @@ from pipeline.scorers import acc_fpr_curve, reliability_table, risk_coverage_cur
 from pipeline.scorers.answered import Answered, Options
 from pipeline.scorers.bootstrap import bootstrap, number_clusters, percentile_intervals
 from pipeline.scorers.by_kind import by_group, few
+from pipeline.scorers.selective import has_enough_answers
 from pipeline.scorers.sweep import ranking, share
 
 POINTS = 500  # of a curve, evenly thinned, first and last kept: more cannot be seen
 GRID = 101  # places of FPR at which a band is drawn
-FIRST = 20  # answers
 BINS = 30  # of a histogram
 RELIABILITY_BINS = 15
 
@@ -56,9 +56,9 @@ def acc_band(at: Answered, options: Options) -> list[Row]:
 
 
 def risk_coverage(at: Answered, options: Options) -> list[Row]:
-    """Risk over coverage: x, y, and `place` along it, from `FIRST` answers on: before, it is noise."""
+    """Risk over coverage: x, y, and `place` along it, from `FEW_ANSWERS` on: before, it is noise."""
     coverage, risk, _ = risk_coverage_curve(at.confidence, at.correct)
-    enough = coverage * len(at.items) >= min(FIRST, len(at.items)) - 0.5
+    enough = has_enough_answers(coverage, len(at.items))
     return _line(coverage[enough], risk[enough])
 
 

@@ -14,6 +14,7 @@ from pipeline.reporting.score_curves import Row
 from pipeline.scorers.answered import Answered, Options, Predictions
 from pipeline.scorers.items import Benchmark
 from pipeline.scorers.join import join
+from pipeline.scorers.selective import FEW_ANSWERS
 
 if TYPE_CHECKING:
     import altair
@@ -85,7 +86,7 @@ def _risk_coverage(rows: Rows, subset: str) -> Any:
     return (
         _lines(rows)
         .encode(x, y)
-        .properties(title=_title("Risk over coverage", f"{subset}; from {score_curves.FIRST} answers on"))
+        .properties(title=_title("Risk over coverage", f"{subset}; from {FEW_ANSWERS} answers on"))
     )
 
 

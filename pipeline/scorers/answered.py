@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ..core.errors import counted
 from .items import UNANSWERABLE, Items
 
 SHOWN = 5  # failures that are named
@@ -75,7 +76,7 @@ def warning_of_declined(declined: Collection[str], total: int) -> str:
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(Counter(declined).items()))
     have = "has" if len(declined) == 1 else "have"
     return (
-        f"{len(declined):,} of {total:,} replies {have} no text ({kinds}): they count as abstaining; look in the server's or the "
+        f"{len(declined):,} of {counted(total, 'reply', 'replies')} {have} no text ({kinds}): they count as abstaining; look in the server's or the "
         "harness's log whether the model had nothing to say, a filter withheld its answer, or the request failed"
     )
 

@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..core.errors import collected_into, counted
+from ..core.errors import UserError, collected_into, counted
 from ..core.no_answer import means_no_answer
 from .gqa_questions import question_faults
 from .item_details import PARAMS, PROVENANCE, TYPES, details_of, is_there
 from .items import UNANSWERABLE, Benchmark, Items, full_name
 from .json_parts import in_parts, parse_list
-from .validation import InputError, each, parse_json, read_bytes
+from .validation import each, parse_json, read_bytes
 
 ColumnsOf = Callable[[Sequence[Any]], dict[str, list[Any]]]  # of rows of a file, by field of BenchmarkItem
 
@@ -25,12 +25,12 @@ def read_benchmark(path: Path | str, subsets: Collection[str] = ()) -> Benchmark
     """Read a benchmark, cut to `subsets` if any are named.
 
     Raises:
-        InputError: missing, not JSON, of no known form, without a named subset, or faulty rows: all are listed.
+        UserError: missing, not JSON, of no known form, without a named subset, or faulty rows: all are listed.
     """
     path = Path(path)
     whole = _release(path) if path.is_dir() else _single_file(path)
     if unknown := [name for name in subsets if name not in whole.subsets]:
-        raise InputError(f"{path}: no subset {', '.join(unknown)}; there are {', '.join(whole.subsets)}")
+        raise UserError(f"{path}: no subset {', '.join(unknown)}; there are {', '.join(whole.subsets)}")
     chosen = {name: items for name, items in whole.subsets.items() if not subsets or name in subsets}
     return whole._replace(subsets=chosen)
 
@@ -59,12 +59,12 @@ def release_name(folder: Path) -> ReleaseName:
         The title is `release.title`, or else `dataset`, or else the name of the folder.
 
     Raises:
-        InputError: params.json cannot be read, is no object, or its title or version is no text.
+        UserError: params.json cannot be read, is no object, or its title or version is no text.
     """
     path = folder / PARAMS
     params = parse_json(read_bytes(path), path) if is_there(path) else {}
     if not isinstance(params, dict):
-        raise InputError(f'{path}: wanted an object whose version is a text like "1.0.0"')
+        raise UserError(f'{path}: wanted an object whose version is a text like "1.0.0"')
     release = params.get("release")
     given = {
         "release.title": release.get("title", "") if isinstance(release, dict) else "",
@@ -72,7 +72,7 @@ def release_name(folder: Path) -> ReleaseName:
         "version": params.get("version", ""),
     }
     if wrong := [name for name, value in given.items() if not isinstance(value, str)]:
-        raise InputError([f"{path}: {name} is {given[name]!r:.80}, wanted a text" for name in wrong])
+        raise UserError([f"{path}: {name} is {given[name]!r:.80}, wanted a text" for name in wrong])
     # A lone surrogate can be written in JSON, but not printed or written to a file.
     title, dataset, version = (
         " ".join(text.encode("utf-8", "replace").decode().split()) for text in given.values()
@@ -96,7 +96,7 @@ def _single_file(path: Path) -> Benchmark:
     ):
         kind, items = "gqa", _gqa_items(value, path)
     else:
-        raise InputError(
+        raise UserError(
             f"{path}: wanted RGQA's list of questions, VQA's object with `annotations` or GQA's object of questions with `answer`"
         )
     return Benchmark(kind, path.stem, "", {path.name: _sha256(data)}, {path.stem: items}, items.ids)
@@ -105,7 +105,7 @@ def _single_file(path: Path) -> Benchmark:
 def _release(folder: Path) -> Benchmark:
     files = sorted((folder / "rgqa").glob("*.json"))
     if not files:
-        raise InputError(f"{folder}: no rgqa/*.json in it; wanted a release's folder or a file")
+        raise UserError(f"{folder}: no rgqa/*.json in it; wanted a release's folder or a file")
     provenance = folder / PROVENANCE
     name, problems = ReleaseName("", ""), []
     sums: dict[str, str] = {}
@@ -124,14 +124,14 @@ def _release(folder: Path) -> Benchmark:
             data, subset = read_bytes(file), file.stem
             sums[f"rgqa/{file.name}"] = _sha256(data)
             if parse_list(data, file) is None:
-                raise InputError(f"{file}: wanted a list of questions")
+                raise UserError(f"{file}: wanted a list of questions")
             items = _items(partial(_values, data, file), file, "question", columns_of)
             known = details.get(subset, {})
             lost = [item for item in items["id"] if item not in known] if known else []
             problems += [f"{PROVENANCE}: has nothing on {subset}'s item {item}" for item in lost]
             subsets[subset] = _detailed(items, known)
     if problems:
-        raise InputError(problems)
+        raise UserError(problems)
     ids = frozenset().union(*(items.ids for items in subsets.values()))
     return Benchmark("rgqa", name.title, name.version, sums, subsets, ids)
 
@@ -153,9 +153,9 @@ def _items(rows: Callable[[], Iterable[Any]], path: Path, noun: str, columns_of:
     """The items of a file's rows, which are gone through again one by one where something is wrong with any.
 
     Raises:
-        InputError: lists every row of which none can be made, and every id that stands there twice.
+        UserError: lists every row of which none can be made, and every id that stands there twice.
     """
-    with suppress(InputError):
+    with suppress(UserError):
         columns: dict[str, list[Any]] = defaultdict(list)
         for part in in_parts(rows()):
             for name, values in columns_of(part).items():
@@ -169,11 +169,11 @@ def _items(rows: Callable[[], Iterable[Any]], path: Path, noun: str, columns_of:
     def check(row: Any) -> None:
         (name,) = columns_of([row])["id"]
         if name in seen:
-            raise InputError(f"id {name} stands there twice")
+            raise UserError(f"id {name} stands there twice")
         seen.add(name)
 
     _, problems = each(rows(), f"{path.name}, {noun}", check)
-    raise InputError([f"{path}: {counted(len(problems), 'fault')}", *problems])
+    raise UserError([f"{path}: {counted(len(problems), 'fault')}", *problems])
 
 
 class _RgqaColumns:
@@ -190,7 +190,7 @@ class _RgqaColumns:
             pictures = _texts([row.get("img_id", "") for row in rows])
             asked = _texts([row.get("sent", "") for row in rows])
         except (KeyError, TypeError, AttributeError):
-            raise InputError("wanted an object with question_id and label") from None
+            raise UserError("wanted an object with question_id and label") from None
         asked = [*map(self.texts.setdefault, asked, asked)]
         try:  # without a loop, where all labels are known
             answers = [*map(self.labels.__getitem__, map(tuple, map(dict.items, labels)))]
@@ -211,18 +211,18 @@ def _answers(name: str, label: Any) -> dict[str, float]:
     """The right answers by a label. A text other than "UQ" that says "there is no answer" is a fault."""
     worths = label.values() if isinstance(label, dict) else []
     if not all(isinstance(worth, int | float) and 0 <= worth <= 1 for worth in worths) or not any(worths):
-        raise InputError(
+        raise UserError(
             f'{name}: label is {label!r}, wanted {{answer: 1.0}} (each worth 0 to 1, one more than 0) or {{"UQ": 1.0}}'
         )
     if not all(map(str.strip, label)):
-        raise InputError(f"{name}: label {label!r} has an empty answer")
+        raise UserError(f"{name}: label {label!r} has an empty answer")
     if any(answer != UNANSWERABLE and means_no_answer(answer) for answer in label):
-        raise InputError(
+        raise UserError(
             f"{name}: label {label!r} says that there is no answer, which readers of replies take for an abstention. "
             'Write {"UQ": 1.0} if the question is unanswerable, else leave it out'
         )
     if UNANSWERABLE in label and len(label) > 1:
-        raise InputError(f"{name}: label {label!r} is both UQ and an answer")
+        raise UserError(f"{name}: label {label!r} is both UQ and an answer")
     return {} if UNANSWERABLE in label else label
 
 
@@ -231,9 +231,9 @@ def _vqa_columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
         names = [str(row["question_id"]) for row in rows]
         people = [tuple(str(answer["answer"]) for answer in row["answers"]) for row in rows]
     except (KeyError, TypeError) as error:
-        raise InputError(f"wanted question_id and answers ({error!r})") from None
+        raise UserError(f"wanted question_id and answers ({error!r})") from None
     if lacking := [name for name, answers in zip(names, people, strict=True) if not answers]:
-        raise InputError(f"id {lacking[0]} has no answers")
+        raise UserError(f"id {lacking[0]} has no answers")
     return {
         "id": names,
         "picture": [str(row.get("image_id", "")) for row in rows],
@@ -245,7 +245,7 @@ def _vqa_columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
 
 def _gqa_items(questions: Mapping[str, dict[str, Any]], path: Path) -> Items:
     if problems := [*question_faults(questions)]:
-        raise InputError([f"{path}: {counted(len(problems), 'fault')}", *problems])
+        raise UserError([f"{path}: {counted(len(problems), 'fault')}", *problems])
     types = [question.get("types") or {} for question in questions.values()]
     columns = {
         "id": questions,

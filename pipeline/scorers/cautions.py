@@ -58,7 +58,7 @@ def _of_confidences(answered: Answered) -> Iterator[str]:
     if ((given == 0) | (given == 1)).all():
         yield "confidences are 0 and 1 alone: the curve has one point between its ends; are there scores before the decision?"
     if outside := np.count_nonzero((given < 0) | (given > 1)):
-        yield f"{outside:,} confidences lie outside [0, 1]: are they logits? Ranks are scored as they are, calibration is not"
+        yield f"{counted(outside, 'confidence')} lie outside [0, 1]: are they logits? Ranks are scored as they are, calibration is not"
     swept = sweep(*answered.columns)
     auroc = float(area(swept, of_all=True))
     if auroc < 0.5:
@@ -79,7 +79,7 @@ def _of_matching(answered: Answered, options: Options) -> Iterator[str]:
             examples = ", ".join(
                 f"{at.said[i]!r} for {next(iter(answers[i]))!r}" for i in changed[:SHOWN].tolist()
             )
-            yield f"--match {form} would call {len(changed):,} more answers right: {examples}"
+            yield f"--match {form} would call {counted(len(changed), 'more answer')} right: {examples}"
             return
     spaced = {text: f" {FORMS['vqa'](text)} " for text in {*at.said}.union(*answers)}
     wordy = [
@@ -90,6 +90,6 @@ def _of_matching(answered: Answered, options: Options) -> Iterator[str]:
     if len(wordy) > LOOSER * answered.answerable.sum():
         examples = ", ".join(f"{at.said[i]!r} for {next(iter(answers[i]))!r}" for i in wordy[:SHOWN])
         yield (
-            f"{len(wordy):,} answers that count as wrong hold the label among other words: {examples}; "
+            f"{counted(len(wordy), 'answer')} that count as wrong hold the label among other words: {examples}; "
             "ask the model for a word or a phrase"
         )

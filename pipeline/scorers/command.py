@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..core.atomic_files import write_text
-from ..core.errors import collected_into, printable, run
+from ..core.errors import UserError, collected_into, counted, printable, run
 from .answered import Options, Predictions
 from .benchmark import read_benchmark
 from .extras import read_extras, served
@@ -23,7 +23,7 @@ from .options import options_of, parser, without_effect
 from .outputs import WRITTEN, check_outputs
 from .predictions import read_predictions
 from .text_table import kinds_of, text_of
-from .validation import InputError, no_collection, read_synonyms
+from .validation import no_collection, read_synonyms
 from .without_errata import without_errata
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ def read(
     """Everything that scoring needs, from a command line's files and options.
 
     Raises:
-        InputError: everything that is wrong with any of them, after the problems that were found before.
+        UserError: everything that is wrong with any of them, after the problems that were found before.
     """
     given = vars(arguments)
     problems = [*problems]
@@ -57,7 +57,7 @@ def read(
     for name in ("dev", "judge"):
         if 0 < len(given[name]) != len(models):
             problems.append(
-                f"--{name} is given {len(given[name])} times for {len(models)} files of predictions; one for each"
+                f"--{name} is given {len(given[name])} times for {counted(len(models), 'file')} of predictions; one for each"
             )
     if len(arguments.judge) == len(models):
         pairs = zip(models, arguments.judge, strict=True)
@@ -67,7 +67,7 @@ def read(
     if given.get("synonyms"):
         files["synonyms"] = attempt(read_synonyms, given["synonyms"])
     if problems or options is None or benchmark is None:
-        raise InputError([*problems, *(fault for model in models if model for fault in model.faults)])
+        raise UserError([*problems, *(fault for model in models if model for fault in model.faults)])
     read_models = [model for model in models if model]
     if devs:
         pairs = zip(read_models, devs, strict=True)
@@ -85,7 +85,7 @@ def read(
         options.part == "test" and options.mode != "parity" and _has_dev(benchmark, read_models)
     )
     if vain := without_effect(given, options, benchmark, groups, has_dev):
-        raise InputError(vain)
+        raise UserError(vain)
     return benchmark, read_models, options
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .validation import InputError, arrays, each, loads, read_bytes
+from ..core.errors import UserError
+from .validation import arrays, each, loads, read_bytes
 
 PERCENTILES = (50, 90, 95, 99)
 KEYS = ("seconds", "items", "start", "memory_bytes")  # of a line of a run's log
@@ -48,11 +49,11 @@ def read_run_log(path: Path | str) -> dict[str, float]:
     `memory_bytes`.
 
     Raises:
-        InputError: lists every line that is not so.
+        UserError: lists every line that is not so.
     """
     rows, problems = each(read_bytes(path).splitlines(), "line", _numbers)
     if problems or not rows:
-        raise InputError([f"{path}: not a run log", *(problems or ["no lines"])])
+        raise UserError([f"{path}: not a run log", *(problems or ["no lines"])])
     columns = {key: [row[key] for row in rows if key in row] for key in KEYS}
     ends = [row["start"] + row["seconds"] for row in rows if "start" in row]
     return efficiency(
@@ -72,5 +73,5 @@ def _numbers(line: bytes) -> dict[str, float]:
         if not all(map(np.isfinite, numbers.values())) or numbers["seconds"] < 0:
             raise ValueError("wanted finite numbers, seconds not negative")
     except (ValueError, KeyError, TypeError, OverflowError) as error:
-        raise InputError(f"wanted an object with `seconds` ({error})") from None
+        raise UserError(f"wanted an object with `seconds` ({error})") from None
     return numbers

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..core.errors import collected_into
+from ..core.errors import UserError, collected_into
 from .answered import Answered, Options, Scores
 from .gqa_questions import has_answer, offers
 from .items import Benchmark
-from .validation import InputError, read_attention, read_mapping
+from .validation import read_attention, read_mapping
 
 
 class Extra(NamedTuple):
@@ -81,7 +81,7 @@ def read_extras(given: Sequence[str], benchmark: Benchmark | None) -> dict[str, 
     """What the files named by `NAME=FILE` hold, by the field of `Options` that it fills.
 
     Raises:
-        InputError: everything that is wrong with any of them.
+        UserError: everything that is wrong with any of them.
     """
     problems: list[str] = []
     found: dict[str, Any] = {}
@@ -96,7 +96,7 @@ def read_extras(given: Sequence[str], benchmark: Benchmark | None) -> dict[str, 
             with collected_into(problems):
                 found[field] = EXTRAS[name].read(path, benchmark.words() if benchmark else set())
     if problems:
-        raise InputError(problems)
+        raise UserError(problems)
     return found
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..core.errors import UserError, counted
 from .answered import Answered, Options
-from .validation import InputError
 
 Questions = Mapping[str, Mapping[str, Any]]  # also choices and scene graphs: an object of GQA's for each id
 Answers = Mapping[str, str]
@@ -44,12 +44,12 @@ def gqa_diagnostics(
     are fractions, higher is better). What each is: GQA's eval.py.
 
     Raises:
-        InputError: a balanced question has no prediction, or attention is not as it should be: all that is wrong.
+        UserError: a balanced question has no prediction, or attention is not as it should be: all that is wrong.
     """
     everything = {**(all_questions or {}), **questions}
     questions = {name: question for name, question in questions.items() if question.get("isBalanced", True)}
     if lost := [name for name in questions if name not in predictions]:
-        raise InputError(f"{len(lost)} questions have no prediction: {', '.join(lost[:20])}")
+        raise UserError(f"{counted(len(lost), 'question')} have no prediction: {', '.join(lost[:20])}")
     right = {name: predictions[name] == question["answer"] for name, question in questions.items()}
     types = {name: question.get("types") or {} for name, question in questions.items()}
     structural = {name: kinds.get("structural") or "none" for name, kinds in types.items()}
@@ -126,7 +126,7 @@ def _allowed(questions: Questions, said: Answers, choices: Questions | None, whi
         return {"absent": absent}
     if lost := sum(which not in choices.get(name, {}) for name in questions):
         return {
-            "absent": f"the file of choices has nothing `{which}` for {lost} of {len(questions)} questions"
+            "absent": f"the file of choices has nothing `{which}` for {lost} of {counted(len(questions), 'question')}"
         }
     marks = []
     for name, question in questions.items():
@@ -165,7 +165,9 @@ def _grounding(questions: Questions, scenes: Questions | None, attention: Any) -
         return {"absent": "needs scene graphs, which GQA gives for train and val only (--extra scenes=FILE)"}
     lost = sum(name not in attention or q["imageId"] not in scenes for name, q in questions.items())
     if lost:
-        return {"absent": f"{lost} of {len(questions)} questions have no attention or no scene graph"}
+        return {
+            "absent": f"{lost} of {counted(len(questions), 'question')} have no attention or no scene graph"
+        }
     scores, faults = [], []
     for name, question in questions.items():
         try:
@@ -174,8 +176,8 @@ def _grounding(questions: Questions, scenes: Questions | None, attention: Any) -
         except ValueError as error:
             faults.append(f"question {name}: {error}")
     if faults:
-        raise InputError(
-            [f"attention: {len(faults)} of {len(questions)} questions cannot be scored", *faults]
+        raise UserError(
+            [f"attention: {len(faults)} of {counted(len(questions), 'question')} cannot be scored", *faults]
         )
     return _mean(scores)
 

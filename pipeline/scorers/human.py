@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.column_names import ITEM_ID, first_value
+from ..core.errors import UserError
 from .answered import Answered, Options, Scores
 from .realistic import fpr_at_tpr
 from .sweep import mean_defined
-from .validation import InputError, arrays, each, parse_json, read_bytes
+from .validation import arrays, each, parse_json, read_bytes
 
 
 def human_rejection(accepted: ArrayLike, answerable: ArrayLike) -> dict[str, float]:
@@ -52,13 +53,13 @@ def read_judgements(path: Path | str) -> dict[str, list[bool]]:
     """A human study: a list of {"item_id", "accepted"}, one for each judgement; whether it was accepted, by item.
 
     Raises:
-        InputError: lists every judgement that is not so.
+        UserError: lists every judgement that is not so.
     """
     rows = parse_json(read_bytes(path), path)
     rows = rows if isinstance(rows, list) else [rows]
     judgements, problems = each(rows, "human study, judgement", _judgement)
     if problems:
-        raise InputError(problems)
+        raise UserError(problems)
     study: dict[str, list[bool]] = {}
     for item, accepted in judgements:
         study.setdefault(item, []).append(accepted)
@@ -68,7 +69,7 @@ def read_judgements(path: Path | str) -> dict[str, list[bool]]:
 def _judgement(row: Any) -> tuple[str, bool]:
     item = first_value(row, ITEM_ID) if isinstance(row, dict) else None
     if item is None or not isinstance(row.get("accepted"), bool):
-        raise InputError("wanted an object with item_id (or question_id) and accepted (true or false)")
+        raise UserError("wanted an object with item_id (or question_id) and accepted (true or false)")
     return str(item), row["accepted"]
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import counted
-from .validation import InputError, parse_lines
+from ..core.errors import UserError, counted
+from .validation import parse_lines
 
 TYPES = ("structural", "semantic", "detailed")  # of questions, as GQA names them
 TEXTS = (*TYPES, "part", "category", "difficulty", "pair_id")
@@ -25,7 +25,7 @@ def details_of(data: bytes, path: Path) -> dict[str, dict[str, Mapping[str, Any]
     """What provenance.jsonl says of each item, by subset and id.
 
     Raises:
-        InputError: lists every line that is not an item's provenance, and every item that stands there twice.
+        UserError: lists every line that is not an item's provenance, and every item that stands there twice.
     """
     details: dict[str, dict[str, Mapping[str, Any]]] = {}
     problems: list[str] = []
@@ -39,7 +39,7 @@ def details_of(data: bytes, path: Path) -> dict[str, dict[str, Mapping[str, Any]
         problems += [f"line {number} ({item['subset']}'s item {name}): {fault}" for fault in faults]
         known[name] = item
     if problems:
-        raise InputError([f"{path}: {counted(len(problems), 'fault')}", *problems])
+        raise UserError([f"{path}: {counted(len(problems), 'fault')}", *problems])
     return details
 
 

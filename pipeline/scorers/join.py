@@ -8,13 +8,12 @@ from itertools import repeat
 
 import numpy as np
 
-from ..core.errors import counted, some_of
+from ..core.errors import UserError, counted, some_of
 from .abstention import read
 from .answered import Answered, Options, Predictions
 from .items import Benchmark, Items
 from .labels import unlabelled
 from .matching import verdicts
-from .validation import InputError
 
 # Ids that are named of many.
 SHOWN = 5
@@ -142,7 +141,7 @@ def _missing(benchmark: Benchmark, predictions: Predictions, options: Options) -
         )
         why = "".join(f"; {count:,}: {reason}" for reason, count in reasons.most_common(5))
         yield (
-            f"{len(lost):,} of {len(wanted):,} items {have} no prediction{why} (--missing wrong counts them as accepted with a "
+            f"{len(lost):,} of {counted(len(wanted), 'item')} {have} no prediction{why} (--missing wrong counts them as accepted with a "
             f"wrong answer, --missing drop leaves them out){meant}: {_some(lost)}"
         )
 
@@ -164,7 +163,7 @@ def join(items: Items, model: Predictions, options: Options) -> Answered:
     """Join one subset with the predictions: the items that are scored, with those of dev beside them.
 
     Raises:
-        InputError: no item that is to be scored has a prediction.
+        UserError: no item that is to be scored has a prediction.
     """
     scored, dev = split(items, model, options)
     source = model.dev or model
@@ -181,7 +180,7 @@ def _join(items: Items, model: Predictions, options: Options) -> Answered:
     places = np.fromiter(found, int, len(ids))
     missing = places < 0
     if missing.all():
-        raise InputError(f"{model.name}: no item of the subset has a prediction")
+        raise UserError(f"{model.name}: no item of the subset has a prediction")
     said: list[str] = np.array([*model.said, ""], object)[places].tolist()  # place -1 is the last one, ""
     if options.free_text:
         confidence = _read(items, said, model)

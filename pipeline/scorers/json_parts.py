@@ -11,7 +11,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .validation import InputError, Repeated, loads, parse_json, parse_lines
+from ..core.errors import UserError
+from .validation import Repeated, loads, parse_json, parse_lines
 
 ROWS = 1 << 9  # rows that are looked at together
 PART, TRIES = 1 << 15, 8  # bytes that are parsed at once: their objects fit the cache; gaps tried
@@ -25,7 +26,7 @@ def parse_list(data: bytes, path: Path | str) -> Iterator[Any] | None:
     """The values of a file's JSON list, parsed part by part, so that never all of them need be held; None if it is no list.
 
     Raises:
-        InputError: says where it breaks, once that is reached.
+        UserError: says where it breaks, once that is reached.
     """
     data = as_utf8(data)
     opening = _OPENING.match(data)
@@ -40,7 +41,7 @@ def parse_documents(data: bytes, path: Path | str, always: bool = False) -> Iter
         always: read one value, too, and none, as a file of lines.
 
     Raises:
-        InputError: says in which line it breaks, once that is reached.
+        UserError: says in which line it breaks, once that is reached.
     """
     data = as_utf8(data)
     first, _, rest = data.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")
@@ -63,12 +64,12 @@ def documents_as_written(data: bytes, path: Path | str) -> Iterator[tuple[int, s
     """The JSON values that stand one after the other, as they are written, each with the line in which it begins.
 
     Raises:
-        InputError: says in which line it breaks, once that is reached.
+        UserError: says in which line it breaks, once that is reached.
     """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from None
+        raise UserError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from None
     decoder, place, line = json.JSONDecoder(), 0, 1
     while True:
         start = _SPACE.match(text, place).end()  # pyright: ignore[reportOptionalMemberAccess]
@@ -78,9 +79,9 @@ def documents_as_written(data: bytes, path: Path | str) -> Iterator[tuple[int, s
         try:
             _, place = decoder.raw_decode(text, start)
         except RecursionError:
-            raise InputError(f"{path}, line {line}: not valid JSON (nested too deep)") from None
+            raise UserError(f"{path}, line {line}: not valid JSON (nested too deep)") from None
         except json.JSONDecodeError as error:
-            raise InputError(f"{path}, line {error.lineno}: not valid JSON ({error.msg})") from None
+            raise UserError(f"{path}, line {error.lineno}: not valid JSON ({error.msg})") from None
         yield line, text[start:place]
         line += text.count("\n", start, place)
 
@@ -90,9 +91,9 @@ def _documents(data: bytes, path: Path | str) -> Iterator[Any]:
         try:
             value = loads(text.encode("utf-8", "surrogatepass"))
         except Repeated as error:
-            raise InputError(f"{path}, line {line}: {error}") from None
+            raise UserError(f"{path}, line {line}: {error}") from None
         except ValueError as error:
-            raise InputError(f"{path}, line {line}: not valid JSON ({error})") from None
+            raise UserError(f"{path}, line {line}: not valid JSON ({error})") from None
         yield value
 
 

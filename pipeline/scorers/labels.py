@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..core.column_names import ALIASES, ITEM_ID, first_value
-from ..core.errors import counted, some_of
+from ..core.errors import UserError, counted, some_of
 from .answered import Predictions
 from .tables import as_text as knows_no_numbers
 from .tables import rows_of
-from .validation import InputError, number_of, read_bytes
+from .validation import number_of, read_bytes
 
 COLUMNS = ALIASES["abstention"]  # where a row has both, the first counts
 ABSTAINED = {"true": 0.0, "false": 1.0, "1": 0.0, "0": 1.0, "yes": 0.0, "no": 1.0}
@@ -46,7 +46,7 @@ def judged(model: Predictions, path: Path, free_text: bool = True) -> Prediction
     """The predictions with the labels of an outside judge, which count before those of their own file.
 
     Raises:
-        InputError: the judge's file cannot be read, has no labels, wrong ones, or some of other items; or nobody would
+        UserError: the judge's file cannot be read, has no labels, wrong ones, or some of other items; or nobody would
             ask it.
     """
     rows, _ = rows_of(path, read_bytes(path))
@@ -64,7 +64,7 @@ def judged(model: Predictions, path: Path, free_text: bool = True) -> Prediction
     if model.reading.confidence and not free_text:
         faults.append(f"{model.name} has confidences, which count; leave out --judge, or add --free-text")
     if faults:
-        raise InputError([f"{path}: {counted(len(faults), 'fault')}", *faults])
+        raise UserError([f"{path}: {counted(len(faults), 'fault')}", *faults])
     if not model.reading.confidence:  # what there is was made from the file's own labels
         model = model._replace(confidence=None)
     return with_labels(model, {**model.labels, **labels})

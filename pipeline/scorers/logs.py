@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ..core.column_names import ITEM_ID, PREDICTION, first_of
-from ..core.errors import some_of
+from ..core.errors import UserError, counted, some_of
 from .answered import Reading
 from .harnesses import CONFIDENCES, EMPTY, FILTERED, HARNESSES, TRUNCATED, Row, Sample, find, mapping
 from .normalize import has_text
 from .reasoning_marks import final_answer
-from .validation import InputError, no_collection
+from .validation import no_collection
 
 TAKEN_ALONG = ("p_answerable", "abstained")  # as they are, for whoever knows them
 
@@ -29,7 +29,7 @@ def recognised(
         as_written: leave reasoning and marks of chat templates in the answers.
 
     Raises:
-        InputError: a log has a row that is no object.
+        UserError: a log has a row that is no object.
     """
     left = iter(rows)
     first = next(left, None)
@@ -53,11 +53,11 @@ def samples_of(value: Any, path: Path) -> list[Any] | None:
     """The samples of a log that is one JSON object, as inspect_ai writes it; None if the value is none.
 
     Raises:
-        InputError: it is what lmms-eval writes beside its log.
+        UserError: it is what lmms-eval writes beside its log.
     """
     keys = value.keys() if isinstance(value, dict) else set()
     if {"results", "configs"} <= keys:
-        raise InputError(
+        raise UserError(
             f"{path}: lmms-eval's results, without the responses; wanted the file *_samples_*.jsonl beside it, which "
             "lmms-eval writes with --log_samples"
         )
@@ -68,7 +68,7 @@ def _samples(sample_of: Callable[[Row], Sample], rows: Iterable[Any], path: Path
     """What the rows say of each item: where one was asked for several that are alike, the same of all of them."""
     for row in rows:
         if not isinstance(row, dict):
-            raise InputError(f"{path}: wanted a log's rows to be objects, one is {row!r:.60}")
+            raise UserError(f"{path}: wanted a log's rows to be objects, one is {row!r:.60}")
         sample = sample_of(row)
         for item in sample.alike or [sample.id[1]]:
             yield sample._replace(id=(sample.id[0], item))
@@ -119,6 +119,6 @@ def _final(sample: Sample, as_written: bool) -> Sample:
 
 def _notes(samples: Sequence[Sample]) -> Iterator[str]:
     if (most := max(sample.answers for sample in samples)) > 1:
-        yield f"the first of up to {most} responses to an item"
+        yield f"the first of up to {counted(most, 'response')} to an item"
     if (most := max(sample.epoch for sample in samples)) > 1:
-        yield f"the first answer of {most} epochs"
+        yield f"the first answer of {counted(most, 'epoch')}"

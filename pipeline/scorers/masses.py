@@ -12,10 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
+from ..core.errors import UserError, counted
 from .answered import Answered, Options, Scores
 from .normalize import fold
 from .sweep import mean_defined
-from .validation import InputError, TextLists, Texts, number_of, strings
+from .validation import TextLists, Texts, number_of, strings
 
 THRESHOLDS = (0.7, 0.9)
 _GROUP = "\0group"  # the common name of answers that merge; no answer of a person is written so
@@ -120,7 +121,7 @@ def vectors_of(name: str, words: Collection[str]) -> dict[str, np.ndarray]:
     """The vectors of these words, from a text file or from an installed spaCy model.
 
     Raises:
-        InputError: there is neither, or it has no vectors.
+        UserError: there is neither, or it has no vectors.
     """
     return read_vectors(name, words) if Path(name).is_file() else spacy_vectors(name, words)
 
@@ -130,7 +131,7 @@ def read_vectors(path: Path | str, words: Collection[str]) -> dict[str, np.ndarr
     many, how long) is skipped.
 
     Raises:
-        InputError: a line with another number of numbers than the first, or with one that is not finite, or no vectors at all.
+        UserError: a line with another number of numbers than the first, or with one that is not finite, or no vectors at all.
     """
     vectors: dict[str, np.ndarray] = {}
     length = 0
@@ -144,13 +145,17 @@ def read_vectors(path: Path | str, words: Collection[str]) -> dict[str, np.ndarr
                 try:
                     vectors[word] = np.array([*map(number_of, rest.split()[-length:])], np.float32)
                 except ValueError:
-                    raise InputError(f"{path}, line {number}: not a word and {length} numbers") from None
+                    raise UserError(
+                        f"{path}, line {number}: not a word and {counted(length, 'number')}"
+                    ) from None
                 if (count := len(vectors[word])) != length:
-                    raise InputError(f"{path}, line {number}: {count} numbers, the first line has {length}")
+                    raise UserError(
+                        f"{path}, line {number}: {counted(count, 'number')}, the first line has {length}"
+                    )
                 if not np.isfinite(vectors[word]).all():
-                    raise InputError(f"{path}, line {number}: a number that is none (NaN) or infinite")
+                    raise UserError(f"{path}, line {number}: a number that is none (NaN) or infinite")
     if not length:
-        raise InputError(f"{path}: holds no vectors; wanted a word and its numbers on each line")
+        raise UserError(f"{path}: holds no vectors; wanted a word and its numbers on each line")
     return vectors
 
 
@@ -158,7 +163,7 @@ def spacy_vectors(model: str, words: Collection[str]) -> dict[str, np.ndarray]:
     """The static vectors that an installed spaCy model has of these words (the small models have none).
 
     Raises:
-        InputError: spaCy or the model is not installed, or it has no vectors.
+        UserError: spaCy or the model is not installed, or it has no vectors.
     """
     try:
         import spacy
@@ -167,11 +172,11 @@ def spacy_vectors(model: str, words: Collection[str]) -> dict[str, np.ndarray]:
         parts = ["tagger", "parser", "ner", "lemmatizer", "attribute_ruler"]
         vocabulary = spacy.load(model, exclude=parts).vocab
     except ImportError:
-        raise InputError(
+        raise UserError(
             "vectors of a spaCy model need spacy, which is not installed: pip install spacy"
         ) from None
     except OSError:
-        raise InputError(f"{model}: no such spaCy model is installed") from None
+        raise UserError(f"{model}: no such spaCy model is installed") from None
     if not vocabulary.vectors_length or not len(vocabulary.vectors):
-        raise InputError(f"{model}: this spaCy model has no word vectors; take a medium or large one")
+        raise UserError(f"{model}: this spaCy model has no word vectors; take a medium or large one")
     return {word: np.asarray(vocabulary.get_vector(word)) for word in words if vocabulary.has_vector(word)}

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.errors import UserError
 from . import answer_scores, extras, realistic
 from .abstention import abstention_group
 from .answered import FILES, Answered, Options, Predictions, Reading, Scores
@@ -28,7 +29,6 @@ from .items import Benchmark
 from .join import faults, join, split
 from .resampling import Replicates, replicates, resampled
 from .selective import selective_group
-from .validation import InputError
 from .version import VERSION
 
 UQS, ANSWERS = {"rgqa"}, {"gqa", "vqa"}  # the kinds of benchmarks: with unanswerable questions, and without
@@ -96,7 +96,7 @@ def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options)
     """Score models on a benchmark.
 
     Raises:
-        InputError: everything that is wrong with the benchmark or any predictions file.
+        UserError: everything that is wrong with the benchmark or any predictions file.
     """
     options = settled(options)
     problems = list(unfit(benchmark, options))
@@ -112,7 +112,7 @@ def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options)
     if len({frozenset(model.dev.places) if model.dev else None for model in models}) > 1:
         problems.append("the files of --dev put aside different items; models are compared on the same")
     if problems:
-        raise InputError(["cannot score", *problems])
+        raise UserError(["cannot score", *problems])
     common = in_common(benchmark, models, options)
     scored = [_scored(benchmark, common, model, options) for model in models]
     return Report(

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..core.errors import counted
 from .answered import Scores
 from .differences import Difference, compared, sentence
 from .harnesses import HARNESSES
@@ -123,7 +124,7 @@ def _several(report: Report) -> Iterator[str]:
     if left := len(report.differences) - len(pairs):
         yield f"{left} more pairs: --full"
     if len(pairs) > 1 and pairs[0].scores[place][names[0]].interval:
-        yield f"The intervals of all {len(report.differences)} pairs hold together: in 95 % of samples none of them misses."
+        yield f"The intervals of all {counted(len(report.differences), 'pair')} hold together: in 95 % of samples none of them misses."
 
 
 def _changes(pair: Difference, place: str, names: Sequence[str]) -> list[str]:

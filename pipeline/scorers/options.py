@@ -9,13 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..core.errors import no_effect
+from ..core.errors import UserError, no_effect
 from .answered import FILES, Options
 from .by_kind import KINDS
 from .extras import EXTRAS
 from .items import Benchmark
 from .model_report import EFFICIENCY, GROUPS, NAMES
-from .validation import InputError
 from .version import VERSION
 
 
@@ -207,7 +206,7 @@ def options_of(arguments: Mapping[str, Any]) -> Options:
     """The options among a command line's arguments, but for the files.
 
     Raises:
-        InputError: lists all of them that cannot be.
+        UserError: lists all of them that cannot be.
     """
     given = {name: arguments[name] for name in Options._fields if name in arguments and name not in FILES}
     for name in ("scores", "by"):
@@ -225,5 +224,5 @@ def options_of(arguments: Mapping[str, Any]) -> Options:
         if wrong or (asked == () and name in given):
             problems.append(f"--{name}: no {', '.join(wrong) or 'name given'}; there are {', '.join(there)}")
     if problems:
-        raise InputError(problems)
+        raise UserError(problems)
     return options

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core.column_names import ITEM_ID, PREDICTION, first_of, first_value
-from ..core.errors import counted
+from ..core.errors import UserError, counted
 from ..core.table_cells import rows_named
 from .answered import Predictions, Reading
 from .harnesses import EMPTY, TRUNCATED
@@ -24,7 +24,7 @@ from .logs import recognised
 from .normalize import has_text
 from .reasoning_marks import final_answer
 from .tables import VERSION, WANTED, as_text, rows_of
-from .validation import InputError, number_of, read_bytes
+from .validation import number_of, read_bytes
 
 # Where one of these stands beside `answer`, nobody knows which of the two the model said.
 RIVALS = frozenset(
@@ -74,7 +74,7 @@ def read_predictions(path: Path | str, as_written: bool = False) -> Predictions:
         `reading.failed` says why. A reply without text abstains: `reading.declined`.
 
     Raises:
-        InputError: the file cannot be read, or holds no list of rows.
+        UserError: the file cannot be read, or holds no list of rows.
     """
     path = Path(path)
     data = read_bytes(path)
@@ -86,7 +86,7 @@ def read_predictions(path: Path | str, as_written: bool = False) -> Predictions:
     read.faults += faults
     for part in in_parts(rows):
         if not all(isinstance(row, dict) for row in part):
-            raise InputError(f"{path}: {WANTED}")
+            raise UserError(f"{path}: {WANTED}")
         read.add(part)
     return read.predictions(path, sha256, reading)
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.errors import counted
 from .validation import arrays, fractions
 
 
@@ -40,7 +41,7 @@ def published_selective_scores(
     """
     confidence, accuracy = _columns(confidence, accuracy)
     if len(confidence) < 2:
-        raise ValueError(f"{len(confidence)} items, wanted 2 or more")
+        raise ValueError(f"{counted(len(confidence), 'item')}, wanted 2 or more")
     by_accuracy = np.argsort(-_rounded(accuracy), kind="stable")
     by_confidence = by_accuracy[np.argsort(-confidence[by_accuracy], kind="stable")]
     coverage = np.arange(1, len(confidence) + 1) / len(confidence)

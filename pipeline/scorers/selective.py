@@ -20,6 +20,8 @@ from .sweep import BLOCK, SLACK, Ranking, Sweep, ranking, ratio
 from .validation import arrays, fractions
 
 Columns = tuple[np.ndarray, np.ndarray]  # confidence and accuracy of some items
+# Of fewer answers than these the risk is noise, and no plot shows it.
+FEW_ANSWERS = 20
 
 
 def risk_coverage_curve(
@@ -35,6 +37,22 @@ def risk_coverage_curve(
     by = _ranked(confidence, accuracy)
     swept = by.sweep()
     return swept.aqs[1:] / max(len(by.rows), 1), (swept.aqs - swept.right)[1:] / swept.aqs[1:], by.thresholds
+
+
+def has_enough_answers(coverage: np.ndarray, count: int) -> np.ndarray:
+    """Find the part of a risk-coverage curve that is worth showing.
+
+    Args:
+        coverage: [m], in [0, 1].
+        count: How many items there are.
+
+    Returns:
+        [m] booleans: where at least `FEW_ANSWERS` items are answered, or all of fewer items.
+
+    >>> has_enough_answers(np.array([0.1, 0.2, 1.0]), 100), has_enough_answers(np.array([0.5, 1.0]), 6)
+    (array([False,  True,  True]), array([False,  True]))
+    """
+    return np.round(coverage * count, 6) >= min(FEW_ANSWERS, count)
 
 
 def _ranked(confidence: ArrayLike, accuracy: ArrayLike) -> Ranking:

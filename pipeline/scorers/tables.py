@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.column_names import ALIASES, ITEM_ID, PREDICTION, first_of, first_value
-from ..core.errors import counted
+from ..core.errors import UserError, counted
 from ..core.table_cells import (
     DELIMITERS,
     Cells,
@@ -21,7 +21,7 @@ from ..core.table_cells import (
 from .harnesses import HARNESSES
 from .json_parts import list_key, parse_documents, parse_list
 from .logs import samples_of
-from .validation import InputError, parse_json
+from .validation import parse_json
 
 VERSION = ALIASES["version"]
 WANTED = "wanted a list of objects with questionId, prediction and confidence"
@@ -39,7 +39,7 @@ def rows_of(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
     Empty cells of tables are None, since such a table cannot say whether a text is empty or missing.
 
     Raises:
-        InputError: the file is of no format that is read, or damaged.
+        UserError: the file is of no format that is read, or damaged.
     """
     kind = Path(path.name.removesuffix(".gz")).suffix.lower()
     if kind in DELIMITERS:
@@ -53,7 +53,7 @@ def rows_of(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
 
         return eval_samples(path, data), ""
     if kind in REFUSED:
-        raise InputError(f"{path}: {kind} is not read{REFUSED[kind]}; wanted {READ}")
+        raise UserError(f"{path}: {kind} is not read{REFUSED[kind]}; wanted {READ}")
     value = json_values(data, path, kind)
     if not isinstance(value, dict):
         return value, ""
@@ -64,7 +64,7 @@ def rows_of(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
     ):
         return [value], ""  # JSON Lines of one line
     if (key := list_key(value, NAMES_OF_RESULTS)) is None:
-        raise InputError(f"{path}: {WANTED}")
+        raise UserError(f"{path}: {WANTED}")
     return value[key], str(first_value(value, VERSION) or "")
 
 
@@ -75,7 +75,7 @@ def json_values(data: bytes, path: Path, kind: str = "") -> Iterable[Any] | dict
     followed by another is the first of JSON Lines.
 
     Raises:
-        InputError: says where it breaks.
+        UserError: says where it breaks.
     """
     if (parts := parse_list(data, path)) is not None and not (kind in JSON_LINES and _is_line(data)):
         return parts
@@ -98,7 +98,7 @@ def _sheet_rows(path: Path, data: bytes) -> Iterator[dict[str, Any]]:
     """Rows of a workbook, as texts but for confidences: a spreadsheet makes numbers of ids and answers.
 
     Raises:
-        InputError: at the end: cells that the spreadsheet turned into something else than text or a number.
+        UserError: at the end: cells that the spreadsheet turned into something else than text or a number.
     """
     texts = {*ALIASES["item id"], *ALIASES["prediction"], "index"}
     numbers, faults = {*ALIASES["confidence"]}, []
@@ -108,7 +108,7 @@ def _sheet_rows(path: Path, data: bytes) -> Iterator[dict[str, Any]]:
                 faults.append(f"row {number}: {name} is {what}")
         yield {name: cell if name in numbers else _as_text(cell) for name, cell in row.items()}
     if faults:
-        raise InputError(
+        raise UserError(
             [
                 f"{path}: {counted(len(faults), 'cell')} that the spreadsheet has changed. Format the columns as text before "
                 "you fill them, or write .csv or .json",

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..core.errors import counted
 from .answered import Scores
 from .by_kind import SHOWN as OF_KINDS
 from .by_kind import few
@@ -47,7 +48,9 @@ def benchmark_line(report: Report) -> str:
     compared = f", answers compared by {report.options['match']}" if bench["kind"] == "rgqa" else ""
     part = f", part {report.options['part']}" if bench["parts"] else ""
     gone = bench.get("errata")
-    errata = "" if gone is None else f", WITHOUT {len(gone):,} items by errata (their pairs included)"
+    errata = (
+        "" if gone is None else f", WITHOUT {counted(len(gone), 'item')} by errata (their pairs included)"
+    )
     return f"benchmark {full_name(bench['name'], bench['version'])}{part}, mode {report.options['mode']}{compared}{errata}"
 
 
@@ -56,7 +59,7 @@ def headline(model: str, subset: str, counts: Scores) -> str:
     kinds = ("aqs", "AQs"), ("uqs", "UQs"), ("pictures", "pictures")
     text = f"{model} on {subset}: " + ", ".join(f"{counts[key]:,} {kind}" for key, kind in kinds)
     if counts["dev"]:
-        text += f"; thresholds from {counts['dev']:,} others"
+        text += f"; thresholds from {counted(counts['dev'], 'other')}"
     return "; ".join([text, *oddities(counts)])
 
 
@@ -76,7 +79,7 @@ def _model(model: ModelReport) -> Iterator[str]:
     if model.reading.form:
         yield from (f"{model.name}: {line}" for line in model.reading.lines())
     if model.mean:
-        yield from ("", f"{model.name}: mean of {len(model.subsets)} subsets")
+        yield from ("", f"{model.name}: mean of {counted(len(model.subsets), 'subset')}")
         for group, values in model.mean.items():
             if group != "intervals":
                 yield from group_lines(group, values, model.mean["intervals"])

@@ -8,7 +8,6 @@ import json
 import re
 import stat
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +15,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..core.errors import UserError as InputError
+from ..core.errors import UserError, counted, some_of
+from ..core.repeated_keys import repeated_keys
 
 T = TypeVar("T")
 LINES = 1 << 9  # parsed at once
@@ -32,7 +32,9 @@ def arrays(**named: object) -> list[np.ndarray]:
     """
     values = {name: np.asarray(value) for name, value in named.items()}
     faults = [
-        f"{name} has {value.ndim} dimensions, wanted 1" for name, value in values.items() if value.ndim != 1
+        f"{name} has {counted(value.ndim, 'dimension')}, wanted 1"
+        for name, value in values.items()
+        if value.ndim != 1
     ]
     if not faults and len({len(value) for value in values.values()}) > 1:
         faults.append(
@@ -60,7 +62,7 @@ def fractions(**named: object) -> list[np.ndarray]:
     values = arrays(**named)
     for name, value in zip(named, values, strict=True):
         if outside := np.count_nonzero((value < 0) | (value > 1)):
-            raise ValueError(f"{name} has {outside} values outside [0, 1]")
+            raise ValueError(f"{name} has {counted(outside, 'value')} outside [0, 1]")
     return [value.astype(float) for value in values]
 
 
@@ -78,9 +80,9 @@ def strings(predictions: Texts, answers: TextLists) -> tuple[list[str], list[lis
     if len(predictions) != len(answers):
         faults.append(f"lengths differ: predictions {len(predictions)}, answers {len(answers)}")
     if wrong := sum(not isinstance(text, str) for text in predictions):
-        faults.append(f"predictions has {wrong} values that are no strings")
+        faults.append(f"predictions has {counted(wrong, 'value')} that are no strings")
     if wrong := sum(not isinstance(text, str) for row in answers for text in row):
-        faults.append(f"answers has {wrong} values that are no strings")
+        faults.append(f"answers has {counted(wrong, 'value')} that are no strings")
     if wrong := sum(not row for row in answers):
         faults.append(f"answers has {wrong} empty lists")
     if faults:
@@ -92,20 +94,20 @@ def read_bytes(path: Path | str) -> bytes:
     """A file's bytes, unpacked if it is packed by gzip.
 
     Raises:
-        InputError: no such file, or it cannot be read, or is a pipe or a device, whose end might never come.
+        UserError: no such file, or it cannot be read, or is a pipe or a device, whose end might never come.
     """
     try:
         mode = Path(path).stat().st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise InputError(f"{path}: a pipe or a device, wanted a file; write it to one first")
+            raise UserError(f"{path}: a pipe or a device, wanted a file; write it to one first")
         data = Path(path).read_bytes()
         return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: not a gzip file, or cut off ({error})") from None
+        raise UserError(f"{path}: not a gzip file, or cut off ({error})") from None
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
+        raise UserError(f"{path}: no such file") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 def number_of(text: str) -> float:
@@ -123,21 +125,21 @@ def parse_json(data: bytes, path: Path | str) -> Any:
     """The JSON of a file.
 
     Raises:
-        InputError: says where it breaks.
+        UserError: says where it breaks.
     """
     try:
         return loads(data)
     except Repeated as error:
-        raise InputError(f"{path}: {error}") from None
+        raise UserError(f"{path}: {error}") from None
     except ValueError as error:
-        raise InputError(f"{path}: not valid JSON ({error}); the file may be cut off") from None
+        raise UserError(f"{path}: not valid JSON ({error}); the file may be cut off") from None
 
 
 def parse_lines(data: bytes, path: Path | str) -> Iterator[tuple[int, Any]]:
     """The numbers, from 1 on, and the values of the lines of a JSON Lines file; empty lines are passed over.
 
     Raises:
-        InputError: a line that is not JSON.
+        UserError: a line that is not JSON.
     """
     lines = data.splitlines()
     for start in range(0, len(lines), LINES):
@@ -155,9 +157,9 @@ def _line(number: int, line: bytes, path: Path | str) -> Any:
     try:
         return loads(line)
     except Repeated as error:
-        raise InputError(f"{path}, line {number}: {error}") from None
+        raise UserError(f"{path}, line {number}: {error}") from None
     except ValueError as error:
-        raise InputError(f"{path}, line {number}: not valid JSON ({error})") from None
+        raise UserError(f"{path}, line {number}: not valid JSON ({error})") from None
 
 
 class Repeated(ValueError):
@@ -175,8 +177,8 @@ def loads(data: bytes) -> Any:
         # Every key is followed by a colon; where there are as many as keys were read of a list of flat objects, which most
         # files hold, none is there twice. All others are read once more with a look at each object.
         flat = isinstance(value, list) and all(type(row) is dict for row in value)
-        if not flat or sum(map(len, value)) != len(_KEYS.findall(data)):
-            json.loads(data, object_pairs_hook=_once)
+        if (not flat or sum(map(len, value)) != len(_KEYS.findall(data))) and (twice := repeated_keys(data)):
+            raise Repeated(f"an object has the key {', '.join(twice)} twice; keep one")
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
     except RecursionError:
@@ -185,12 +187,6 @@ def loads(data: bytes) -> Any:
 
 
 _KEYS = re.compile(rb'"\s*:')
-
-
-def _once(pairs: list[tuple[str, Any]]) -> None:
-    if len(dict(pairs)) < len(pairs):
-        twice = sorted(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise Repeated(f"an object has the key {', '.join(twice)} twice; keep one")
 
 
 def read_mapping(
@@ -202,13 +198,13 @@ def read_mapping(
         wanted: what each of its values must be, and `fits` whether one is.
 
     Raises:
-        InputError: it cannot be read, is no object, or holds something else.
+        UserError: it cannot be read, is no object, or holds something else.
     """
     mapping = parse_json(read_bytes(path), path)
     if not isinstance(mapping, dict):
-        raise InputError(f"{path}: wanted an object by id, got a {type(mapping).__name__}")
+        raise UserError(f"{path}: wanted an object by id, got a {type(mapping).__name__}")
     if wrong := [name for name, value in mapping.items() if not fits(value)]:
-        raise InputError(f"{path}: wanted {wanted}; not so for {', '.join(wrong[:5])}")
+        raise UserError(f"{path}: wanted {wanted}; not so for {some_of(wrong)}")
     return mapping
 
 
@@ -216,7 +212,7 @@ def read_synonyms(path: Path | str) -> dict[str, str]:
     """Answers and others that count as the same.
 
     Raises:
-        InputError: it cannot be read, or is no object of strings.
+        UserError: it cannot be read, or is no object of strings.
     """
     return read_mapping(path, "a string for each answer", lambda other: isinstance(other, str))
 
@@ -225,7 +221,7 @@ def read_attention(path: Path | str) -> dict[str, Any]:
     """Attention by question id: an object, or GQA's list of {questionId, attention}.
 
     Raises:
-        InputError: it cannot be read, or is neither.
+        UserError: it cannot be read, or is neither.
     """
     value = parse_json(read_bytes(path), path)
     if isinstance(value, list) and all(
@@ -233,7 +229,7 @@ def read_attention(path: Path | str) -> dict[str, Any]:
     ):
         return {str(row["questionId"]): row["attention"] for row in value}
     if not isinstance(value, dict):
-        raise InputError(f"{path}: wanted an object by id, or a list of {{questionId, attention}}")
+        raise UserError(f"{path}: wanted an object by id, or a list of {{questionId, attention}}")
     return value
 
 
@@ -251,12 +247,12 @@ def no_collection() -> Iterator[None]:
 
 
 def each(rows: Iterable[Any], where: str, make: Callable[[Any], T]) -> tuple[list[T], list[str]]:
-    """What `make` makes of each row, and the faults that it raises as InputError: "<where> <number>: <fault>"."""
+    """What `make` makes of each row, and the faults that it raises as UserError: "<where> <number>: <fault>"."""
     made: list[T] = []
     problems: list[str] = []
     for number, row in enumerate(rows, 1):
         try:
             made.append(make(row))
-        except InputError as error:
+        except UserError as error:
             problems += [f"{where} {number}: {problem}" for problem in error.problems]
     return made, problems

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ..core.errors import UserError
 from .items import Benchmark, Items
-from .validation import InputError, parse_json, read_bytes
+from .validation import parse_json, read_bytes
 
 FILE, OWN = "errata.json", "auto"  # a release's list, and what names it
 
@@ -20,7 +21,7 @@ def without_errata(benchmark: Benchmark, release: Path, given: str) -> Benchmark
         release: where the benchmark was read from. given: a file, or "auto" for the release's own list.
 
     Raises:
-        InputError: there is no such list, or it is none.
+        UserError: there is no such list, or it is none.
     """
     ids = _read(release / FILE if given == OWN else Path(given), given)
     kept = {name: items.at(~_faulty(items, ids)) for name, items in benchmark.subsets.items()}
@@ -37,10 +38,10 @@ def _faulty(items: Items, ids: set[str]) -> np.ndarray:
 
 def _read(path: Path, given: str) -> set[str]:
     if given == OWN and not path.is_file():
-        raise InputError(
+        raise UserError(
             f"--without-errata {OWN}: no {path}; name a file instead (data/<data set>/errata/{FILE}, or that of a newer version)"
         )
     rows = parse_json(read_bytes(path), path)
     if not isinstance(rows, list) or not all(isinstance(row, dict) and "item_id" in row for row in rows):
-        raise InputError(f"{path}: wanted a list of {{item_id, reason}}, as {FILE} of a release")
+        raise UserError(f"{path}: wanted a list of {{item_id, reason}}, as {FILE} of a release")
     return {str(row["item_id"]) for row in rows}

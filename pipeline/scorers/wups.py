@@ -10,10 +10,11 @@ from typing import Literal
 
 import numpy as np
 
+from ..core.errors import UserError
 from .answered import Answered, Options, Scores
 from .normalize import fold
 from .sweep import mean_defined
-from .validation import InputError, TextLists, Texts, read_bytes, strings
+from .validation import TextLists, Texts, read_bytes, strings
 
 DOWN_WEIGHT = 0.1  # what is left of a similarity below the threshold, as in the authors' script
 
@@ -69,12 +70,12 @@ def read_wordnet(folder: Path | str) -> Taxonomy:
     """The nouns of WordNet 3 from its `dict` folder: `data.noun`, or its parts `data.noun1`, `data.noun2`.
 
     Raises:
-        InputError: no such folder or file, or a line that is not WordNet's.
+        UserError: no such folder or file, or a line that is not WordNet's.
     """
     folder = Path(folder)
     files = sorted(folder.glob("data.noun")) or sorted(folder.glob("data.noun[0-9]"))
     if not files:
-        raise InputError(
+        raise UserError(
             f"{folder}: no data.noun in it; wanted WordNet's folder `dict` (docs/scores.md says where to get one)"
         )
     senses: dict[str, list[str]] = {}
@@ -95,7 +96,7 @@ def read_wordnet(folder: Path | str) -> Taxonomy:
                     if pointers[i] in ("@", "@i")
                 )
             except (IndexError, ValueError) as error:
-                raise InputError(f"{file}, line {number}: not a line of WordNet's ({error})") from None
+                raise UserError(f"{file}, line {number}: not a line of WordNet's ({error})") from None
     return Taxonomy({word: tuple(ids) for word, ids in senses.items()}, parents)
 
 

@@ -9,8 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ..core.errors import UserError
 from ..core.table_cells import checked_archive
-from .validation import InputError, parse_json
+from .validation import parse_json
 
 BROKEN = (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError, zlib.error)
 ZSTANDARD = 93  # as the ZIP format counts methods; Python's own zipfile knows it from 3.14 on
@@ -20,18 +21,18 @@ def eval_samples(path: Path, data: bytes) -> list[Any]:
     """The samples of an inspect_ai log.
 
     Raises:
-        InputError: it is none, is cut off or too large, or nothing that unpacks it is installed.
+        UserError: it is none, is cut off or too large, or nothing that unpacks it is installed.
     """
     with checked_archive(path, data) as archive:
         members = [info for info in archive.infolist() if info.filename.startswith("samples/")]
         if not members and "header.json" not in archive.namelist():
-            raise InputError(f"{path}: holds neither samples nor header.json, so it is no log of inspect_ai")
+            raise UserError(f"{path}: holds neither samples nor header.json, so it is no log of inspect_ai")
         samples = []
         for info in members:
             try:
                 samples.append(parse_json(_unpacked(archive, info, path), f"{path}, {info.filename}"))
             except BROKEN as error:
-                raise InputError(f"{path}, {info.filename}: cannot be unpacked ({error})") from None
+                raise UserError(f"{path}, {info.filename}: cannot be unpacked ({error})") from None
         return samples
 
 
@@ -60,7 +61,7 @@ def _zstandard(packed: bytes, path: Path) -> Any:
         import zstandard  # pyright: ignore[reportMissingImports]
 
         return zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
-    raise InputError(
+    raise UserError(
         f"{path}: reading .eval needs pyarrow or zstandard, which are not installed: pip install zstandard; or "
         f"write it as JSON: inspect log dump {path.name} > {path.stem}.json"
     )

@@ -12,7 +12,6 @@ import torch
 
 from pipeline.core.errors import UserError
 from pipeline.scorers.running.hf_nets import AnswerNet, ShownQuestion
-from pipeline.scorers.validation import InputError
 from pipeline.seeing.cross_attention import of_words, words_on_regions
 from pipeline.seeing.grids import grid_of, spread
 from pipeline.seeing.panels import METHODS, Marked, Panel, Sighting
@@ -35,10 +34,7 @@ class TransformersSight:
     def __init__(self, model: str, settings: dict[str, str]) -> None:
         from pipeline.scorers.running.classifiers import load_net
 
-        try:
-            self.net: AnswerNet = load_net(model.removeprefix(PREFIX), dict(settings))
-        except InputError as error:
-            raise UserError(error.problems) from error
+        self.net: AnswerNet = load_net(model.removeprefix(PREFIX), dict(settings))
         self.kind = self.net.config.model_type
 
     def look(self, picture: Path, texts: Sequence[str], picture_id: str = "") -> list[Sighting]:

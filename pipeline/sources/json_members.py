@@ -7,7 +7,6 @@ So memory is an index of a few hundred bytes a member, whatever the members' siz
 from __future__ import annotations
 
 import errno
-import json
 import mmap
 import re
 from collections import Counter
@@ -18,6 +17,7 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 
 from pipeline.core.errors import Problems
+from pipeline.core.repeated_keys import repeated_keys
 
 T = TypeVar("T")
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)  # what decoders raise
@@ -50,22 +50,6 @@ def fault(error: Exception) -> str:
     if re.search(r"`\$\.(answer|question|fullAnswer|full_answer)`", message):
         return message + '; a text is wanted, "2" not 2'
     return message + "; ids are strings, a number loses its leading zeros"
-
-
-def repeated(raw: bytes | msgspec.Raw) -> list[str]:
-    """The keys that an object in a JSON text names more than once, sorted; decoders keep the last one silently.
-
-    Raises:
-        ValueError, RecursionError: it is no JSON, or nested too deeply.
-    """
-    found: set[str] = set()
-
-    def look(pairs: list[tuple[str, Any]]) -> None:
-        if len(dict(pairs)) < len(pairs):
-            found.update(_more_than_once(key for key, _ in pairs))
-
-    json.loads(bytes(raw), object_pairs_hook=look)
-    return sorted(found)
 
 
 def members(path: Path, name: str, problems: Problems) -> dict[str, msgspec.Raw]:
@@ -121,7 +105,7 @@ def records(
         before = key, name
         try:
             record = decoder.decode(raw)
-            twice = repeated(raw)
+            twice = repeated_keys(bytes(raw))
         except UNREADABLE as error:
             problems.add(where, fault(error))
             continue

@@ -35,8 +35,9 @@ from pipeline.core.column_names import ALIASES, known_name
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.images import without_suffix
 from pipeline.core.records import Question, Record, Split, Step
+from pipeline.core.repeated_keys import repeated_keys
 from pipeline.core.table_cells import delimited_cells, parquet_cells, sheet_cells, unfit
-from pipeline.sources.json_members import UNREADABLE, fault, repeated
+from pipeline.sources.json_members import UNREADABLE, fault
 
 FILES = ("questions.jsonl", "questions.csv", "questions.xlsx", "questions.parquet")
 BEYOND = "(beyond the header)"
@@ -112,11 +113,11 @@ def in_its_place(source: Path) -> str:
 
 
 def _checked(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:
-    try:
+    with problems.collect():
         for where, row in _lines(path) if path.suffix == ".jsonl" else _rows(path):
             try:
                 cells = msgspec.json.decode(row, type=dict[str, Any]) if isinstance(row, bytes) else row
-                twice = repeated(row) if isinstance(row, bytes) else []
+                twice = repeated_keys(row) if isinstance(row, bytes) else []
                 cells = dict(zip(_names(cells), cells.values(), strict=True))
                 cells = {name: cell for name, cell in cells.items() if cell is not None and cell == cell}
                 if changed := [f"{name} is {what}" for name, cell in cells.items() if (what := unfit(cell))]:
@@ -127,14 +128,12 @@ def _checked(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:
                 if isinstance(cells.get("program"), str):
                     text = cells["program"]
                     cells["program"] = msgspec.json.decode(text)
-                    twice += repeated(text.encode())
+                    twice += repeated_keys(text.encode())
                 for key in twice:
                     problems.add(where, f"the key {key} occurs more than once")
                 yield where, msgspec.convert(cells, TableRow)
             except UNREADABLE as error:
                 problems.add(where, fault(error))
-    except UserError as error:
-        problems.lines += error.problems
 
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:

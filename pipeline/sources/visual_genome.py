@@ -22,9 +22,10 @@ from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, replacing
 from pipeline.core.progress import track
 from pipeline.core.records import Split
+from pipeline.core.repeated_keys import repeated_keys
 from pipeline.sources.gqa_files import ObjectRow, RelationRow, SceneRow, clipped, size_faults
 from pipeline.sources.ingesting import target
-from pipeline.sources.json_members import UNREADABLE, mapped, repeated, write_members
+from pipeline.sources.json_members import UNREADABLE, mapped, write_members
 
 T = TypeVar("T")
 R = TypeVar("R", "_Picture", "_Attributes")
@@ -97,7 +98,7 @@ def scenes(
             graph = graphs.decode(raw)
             own = described[graph.image_id].attributes if graph.image_id in described else b"[]"
             extra = attributes.decode(own)
-            twice = sorted({*repeated(raw), *repeated(own)})
+            twice = sorted({*repeated_keys(bytes(raw)), *repeated_keys(bytes(own))})
         except UNREADABLE as error:
             problems.add(where, str(error))
             continue

@@ -18,7 +18,7 @@ from pathlib import Path
 import yaml
 
 from pipeline.core import params
-from pipeline.core.errors import Problems, UserError, counted, run
+from pipeline.core.errors import Problems, counted, run
 from pipeline.core.files import read_json, write_json
 from pipeline.core.paths import Folders
 from pipeline.core.records import Picture, Scene
@@ -27,7 +27,6 @@ from pipeline.models.net_folder import nets_of
 from pipeline.models.net_rows import ROWS
 from pipeline.models.row_answers import ReleaseAsks, about, asks_of, predictions
 from pipeline.scorers.benchmark import read_benchmark
-from pipeline.scorers.validation import InputError
 from pipeline.sources import gqa_files
 
 THRESHOLDS = "thresholds.json"
@@ -41,10 +40,7 @@ def main() -> None:
         report = {"asks": 0, "items": 0, "pictures": 0, "seeds": [], "rows": [], "left_out": {}}
         finish(folders, f"no nets in {folders.vqa}, so no rows", report, {})
         return
-    try:
-        asked = asks_of(read_benchmark(folders.release(version)))
-    except InputError as error:
-        raise UserError(error.problems) from error
+    asked = asks_of(read_benchmark(folders.release(version)))
     plan = plan_rows(folders.vqa, any(folders.truth.glob("*_sceneGraphs.json")))
     files, scenes = shown(folders, asked, plan)
     regions = regions_for(plan, folders.clip, files, scenes)

@@ -17,7 +17,6 @@ Writes  tasks.jsonl                Task: everything about each task, the filter 
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -35,7 +34,7 @@ from pipeline.batching.companions import Offered
 from pipeline.batching.filter_questions import Naming, foreign, in_style_of, of_the_picture, templates
 from pipeline.batching.tasks import make_tasks, shown
 from pipeline.core.engine import ordered_map, processes
-from pipeline.core.errors import UserError, run
+from pipeline.core.errors import UserError, run, warn
 from pipeline.core.files import write_json_list, write_jsonl
 from pipeline.core.params import Params, Seed, load
 from pipeline.core.paths import Folders
@@ -99,19 +98,17 @@ def report(tasks: Iterable[Task], betrayals: Sequence[Betrayal]) -> dict[str, An
     }
 
 
-def warn(figures: Mapping[str, Any]) -> None:
+def warn_of_cues(figures: Mapping[str, Any]) -> None:
     """Say what would let annotators pass without looking."""
     for row in worst(figures["filters_told_by"]):
-        print(
-            f"warning: filters are told from candidates by this: {row.cue} (AUROC {row.auroc}, up to {row.high} by its interval, "
-            f"more than {MOST_TOLD}); annotators may learn it",
-            file=sys.stderr,
+        warn(
+            f"filters are told from candidates by this: {row.cue} (AUROC {row.auroc}, up to {row.high} by its interval, "
+            f"more than {MOST_TOLD}); annotators may learn it"
         )
     if figures["tasks"] and not figures["filters_invalid"]:
-        print(
-            "warning: no filter question is known to be unanswerable, as nothing is known of these pictures: who calls every "
-            "question valid passes all of them; give programs or scene graphs, or end a first round (rgqa annotate round)",
-            file=sys.stderr,
+        warn(
+            "no filter question is known to be unanswerable, as nothing is known of these pictures: who calls every "
+            "question valid passes all of them; give programs or scene graphs, or end a first round (rgqa annotate round)"
         )
 
 
@@ -167,7 +164,7 @@ def main() -> None:
     seen = (shown(task, picture[task.picture_id]) for task in folders.rows(Task))
     write_json_list(out / "label_studio_tasks.json", seen)
     figures = report(folders.rows(Task), betrayed(folders.rows(Task), folders.rows(Estimate), p.seed))
-    warn(figures)
+    warn_of_cues(figures)
     folders.finish("batch", f"{len(candidates):,} annotation tasks", {"batch.json": figures})
 
 

@@ -30,7 +30,7 @@ from annotation.study.judged import judged_questions
 from annotation.study.quality_page import page
 from pipeline.collecting.collected import Collected, CollectParams, collect, report
 from pipeline.collecting.simulated_verdicts import rehearsed, simulated
-from pipeline.core.errors import UserError, counted, run
+from pipeline.core.errors import UserError, counted, run, warn
 from pipeline.core.files import write_jsonl
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
@@ -57,10 +57,9 @@ def verdicts_given(
             ]
         )
     if params.simulate == "rehearsal":
-        print(
-            "warning: this is a REHEARSAL: the verdicts are simulated, and the truth they are simulated from is "
-            f"incomplete graphs taken as complete ({folders.dataset}.collect.simulate: rehearsal)",
-            file=sys.stderr,
+        warn(
+            "this is a REHEARSAL: the verdicts are simulated, and the truth they are simulated from is "
+            f"incomplete graphs taken as complete ({folders.dataset}.collect.simulate: rehearsal)"
         )
         verdicts = rehearsed(folders, tasks.values(), params.votes, params.seed)
     elif params.simulate:

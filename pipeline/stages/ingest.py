@@ -14,12 +14,11 @@ All are sorted by id. Nothing is written unless everything is right.
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import ExitStack
 
 import msgspec
 
-from pipeline.core.errors import UserError, counted, run
+from pipeline.core.errors import UserError, counted, run, some_of, warn
 from pipeline.core.files import lines, replacing
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
@@ -35,7 +34,7 @@ def main() -> None:
     if os.environ.get("DVC_STAGE"):
         check_folders(folders)
         if warning := check_fields():
-            print(f"warning: {warning}", file=sys.stderr)
+            warn(warning)
     source, out = SourceFolder(folders.source, params), folders.stage("ingest")
     encode, paraphrased = msgspec.json.Encoder().encode, 0
     with ExitStack() as written:  # the files take their places together, when all is right
@@ -55,13 +54,11 @@ def main() -> None:
     what = f"{counted(questions, 'question')} on {counted(len(source.wanted), 'picture')} of {params.split}"
     what += f", {paraphrased:,} paraphrased" if params.paraphrase else ""
     if left_out:
-        first = ", ".join(f"{row.question_id} ({row.answer!r})" for row in left_out[:5])
-        more = f" and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
+        examples = some_of([f"{row.question_id} ({row.answer!r})" for row in left_out])
         noun = "question whose answer says" if len(left_out) == 1 else "questions whose answers say"
-        print(
-            f"warning: left out {len(left_out):,} {noun} that there is none: {first}{more}; all are in "
-            f"{out / 'left_out.jsonl'}",
-            file=sys.stderr,
+        warn(
+            f"left out {len(left_out):,} {noun} that there is none: {examples}; all are in "
+            f"{out / 'left_out.jsonl'}"
         )
     folders.finish("ingest", what, {"ingest.json": report})
 

@@ -11,14 +11,13 @@ longer than the model's context: it then has no vector, and its score is not kno
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 
 import msgspec
 
-from pipeline.core.errors import UserError, counted, run
+from pipeline.core.errors import UserError, counted, run, warn
 from pipeline.core.files import read_json, write_json
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
@@ -84,10 +83,9 @@ def main() -> None:
     scores = edit_scores(candidates, read_vectors(embed, out))
     if too_long:
         first = next(text for text in distinct if key_of[text] in too_long)
-        print(
-            f"warning: {len(too_long):,} edited texts are longer than the model's context of {counted(model.context_length, 'token')} and "
-            f"have no CLIP score; the first is {first!r}",
-            file=sys.stderr,
+        warn(
+            f"{len(too_long):,} edited texts are longer than the model's context of {counted(model.context_length, 'token')} and "
+            f"have no CLIP score; the first is {first!r}"
         )
     report = SimilarityReport(
         model=model,

@@ -13,12 +13,11 @@ questions take for granted.
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 
 import msgspec
 
-from pipeline.core.errors import run
+from pipeline.core.errors import run, warn
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.records import Question, Scene
@@ -40,19 +39,17 @@ def main() -> None:
     listed = share_listed(folders.rows(Scene), asked, lexicon, at_most)
     vocabulary = msgspec.structs.replace(vocabulary, listed=listed)
     if not vocabulary.objects:
-        print(
-            "warning: neither scene graphs nor programs of questions: no names of objects and attributes are known, so"
-            " pt-easy stays empty and pt-hard has relations alone; graphs of other pictures will do (data/README.md)",
-            file=sys.stderr,
+        warn(
+            "neither scene graphs nor programs of questions: no names of objects and attributes are known, so"
+            " pt-easy stays empty and pt-hard has relations alone; graphs of other pictures will do (data/README.md)"
         )
     elif (seldom := sum(entry.count < OFTEN for entry in vocabulary.objects.values())) * 2 > len(
         vocabulary.objects
     ):
-        print(
-            f"warning: a thin vocabulary: {seldom:,} of {len(vocabulary.objects):,} names are seen fewer than {OFTEN} times, so what "
+        warn(
+            f"a thin vocabulary: {seldom:,} of {len(vocabulary.objects):,} names are seen fewer than {OFTEN} times, so what "
             "fits with what is hardly known: edits are drawn almost blindly and few candidates are screened; more scene "
-            "graphs, also of other pictures, or questions with programs will do (data/README.md)",
-            file=sys.stderr,
+            "graphs, also of other pictures, or questions with programs will do (data/README.md)"
         )
     kinds = ("objects", "attributes", "relations", "categories")
     what = ", ".join(f"{len(getattr(vocabulary, name)):,} {name}" for name in kinds)

@@ -52,3 +52,18 @@ def test_the_blind_baseline_is_told_of_a_run(tiny_run, monkeypatch, tmp_path):
     told = run("blind-baseline", "--repetitions", "5", "--folds", "2", "--out", str(tmp_path / "blind.json"))
     assert told.exit_code == 0, told.output
     assert told.output.count("| pt-easy |") == 3 and (tmp_path / "blind.json").is_file()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["blind-baseline", "--out", "params.yaml"],
+        ["attackers", "--out", "data/tiny/interim/balance/balance.json"],
+        ["reading", "draw", "--out", "data/tiny/source"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_an_output_replaces_nothing_that_is_read(command, tiny_run, monkeypatch):
+    monkeypatch.chdir(tiny_run)
+    told = run(*command)
+    assert told.exit_code == 1 and told.output.startswith(f"error: --out {command[-1]}: "), told.output

@@ -21,7 +21,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from ..validation import InputError
+from ...core.errors import UserError, counted
 from .batched import Batches, picture_bytes
 from .distributions import packed
 from .hf_nets import ACTIVATIONS, AnswerNet, NetAnswer, NetSettings, ShownQuestion, why_not_loaded
@@ -38,7 +38,7 @@ class HfVqa(ModelAPI):
         answers, about: see `AnswerNet`.
 
     Raises:
-        InputError: no such model, or not one of these; settings that it does not have.
+        UserError: no such model, or not one of these; settings that it does not have.
     """
 
     def __init__(
@@ -96,16 +96,16 @@ def load_net(name: str, settings: dict[str, Any]) -> AnswerNet:
     """A model of the hub or of a folder.
 
     Raises:
-        InputError: no such model, or not one of these; settings that it does not have.
+        UserError: no such model, or not one of these; settings that it does not have.
     """
     known = [field.name for field in fields(NetSettings)]
     if wrong := sorted(settings.keys() - set(known)):
-        raise InputError(
+        raise UserError(
             f"hf-vqa does not know {', '.join(wrong)}; its settings: batch_size, {', '.join(known)}"
         )
     made = NetSettings(**{key: str(value) for key, value in settings.items()})
     if made.activation not in ACTIVATIONS:
-        raise InputError(f"activation {made.activation!r}; there are {', '.join(ACTIVATIONS)}")
+        raise UserError(f"activation {made.activation!r}; there are {', '.join(ACTIVATIONS)}")
     from transformers import AutoConfig
 
     from .hf_blip import Blip
@@ -115,13 +115,13 @@ def load_net(name: str, settings: dict[str, Any]) -> AnswerNet:
     try:
         config = AutoConfig.from_pretrained(name, revision=made.revision or None)
         if config.model_type not in kinds:
-            raise InputError(
+            raise UserError(
                 f"{name} is a model of the kind {config.model_type}; hf-vqa knows {', '.join(kinds)}. "
                 f"A model that chats: hf-vlm/{name}"
             )
         return kinds[config.model_type](name, made, config)
     except (OSError, ValueError) as error:
-        raise InputError(why_not_loaded(f"hf-vqa/{name}", name, error)) from error
+        raise UserError(why_not_loaded(f"hf-vqa/{name}", name, error)) from error
 
 
 def shown_of(messages: list[ChatMessage]) -> ShownQuestion:
@@ -136,7 +136,7 @@ def shown_of(messages: list[ChatMessage]) -> ShownQuestion:
         raise ValueError(ONE_QUESTION)
     pictures = [part.image for part in parts if isinstance(part, ContentImage)]
     if len(pictures) != 1:
-        raise ValueError(f"{len(pictures)} pictures; {ONE_QUESTION}")
+        raise ValueError(f"{counted(len(pictures), 'picture')}; {ONE_QUESTION}")
     return ShownQuestion(
         said[0].text.strip(), picture_bytes(pictures[0]), str((said[0].metadata or {}).get("picture", ""))
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ...core.atomic_files import replacing
-from ..validation import InputError
+from ...core.errors import UserError, counted
 
 _KIND = np.dtype("<f2")
 
@@ -43,7 +43,9 @@ def write_distributions(path: Path, answers: Sequence[str], by_item: Mapping[str
     """
     rows = {item: unpacked(text) for item, text in by_item.items()}
     if wrong := [item for item, row in rows.items() if len(row) != len(answers)]:
-        raise ValueError(f"{len(answers)} answers, but {len(rows[wrong[0]])} probabilities of {wrong[0]}")
+        raise ValueError(
+            f"{counted(len(answers), 'answer')}, but {counted(len(rows[wrong[0]]), 'probability', 'probabilities')} of {wrong[0]}"
+        )
     table = np.array(list(rows.values()), _KIND).reshape(len(rows), len(answers))
     with replacing(path) as file:
         np.savez_compressed(
@@ -55,13 +57,15 @@ def read_distributions(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
     """The names of the answers, and by item their probabilities, float16 [K].
 
     Raises:
-        InputError: no such file, or not one of these.
+        UserError: no such file, or not one of these.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
             answers, items, table = (file[name] for name in ("answers", "items", "probabilities"))
         if table.shape != (len(items), len(answers)):
-            raise ValueError(f"{table.shape} probabilities of {len(items)} items and {len(answers)} answers")
+            raise ValueError(
+                f"{table.shape} probabilities of {counted(len(items), 'item')} and {counted(len(answers), 'answer')}"
+            )
     except (OSError, ValueError, KeyError, EOFError) as error:
-        raise InputError(f"{path}: no distributions of a run ({error})") from error
+        raise UserError(f"{path}: no distributions of a run ({error})") from error
     return answers.tolist(), dict(zip(items.tolist(), table, strict=True))

@@ -10,9 +10,10 @@ import numpy as np
 import torch
 import transformers
 
+from ...core.atomic_files import sha256_file
+from ...core.errors import UserError
 from ...core.images import WHITE, load_rgb
-from ..validation import InputError
-from .hf_nets import AnswerNet, NetAnswer, NetSettings, ShownQuestion, answers_of, file_hash
+from .hf_nets import AnswerNet, NetAnswer, NetSettings, ShownQuestion, answers_of
 
 
 class Vilt(AnswerNet):
@@ -42,7 +43,7 @@ class Lxmert(AnswerNet):
 
     def __init__(self, name: str, settings: NetSettings, config: Any) -> None:
         if not settings.features:
-            raise InputError(
+            raise UserError(
                 "LXMERT sees regions of a Faster R-CNN that transformers does not have: bring them as features=FILE.npz with "
                 "ids [n] (the release's picture ids), features [n, 36, 2048] and boxes [n, 36, 4] (left, top, right, bottom, 0 to 1)"
             )
@@ -50,7 +51,7 @@ class Lxmert(AnswerNet):
         super().__init__(name, settings, config)
         self.tokenizer = transformers.AutoTokenizer.from_pretrained(name, **self.more)
         self.answers = answers_of(settings, config, config.num_qa_labels)
-        self.about |= {"activation": settings.activation, "features": file_hash(Path(settings.features))}
+        self.about |= {"activation": settings.activation, "features": sha256_file(settings.features)}
 
     def say(self, shown: Sequence[ShownQuestion]) -> list[NetAnswer]:
         if missing := sorted({one.picture_id for one in shown} - self._place_of.keys()):
@@ -69,20 +70,20 @@ def _regions(path: Path) -> tuple[dict[str, int], np.ndarray, np.ndarray]:
     """The place of each picture, features [n, regions, d], boxes [n, regions, 4].
 
     Raises:
-        InputError: the file is not like this.
+        UserError: the file is not like this.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
             ids, features, boxes = (file[name] for name in ("ids", "features", "boxes"))
     except (OSError, ValueError, KeyError, EOFError) as error:
-        raise InputError(f"features={path}: wanted an .npz with ids, features and boxes ({error})") from error
+        raise UserError(f"features={path}: wanted an .npz with ids, features and boxes ({error})") from error
     if features.ndim != 3 or boxes.shape != (*features.shape[:2], 4) or features.shape[:1] != ids.shape:
-        raise InputError(
+        raise UserError(
             f"features={path}: ids {ids.shape}, features {features.shape} and boxes {boxes.shape} do not fit together; "
             "wanted [n], [n, regions, d] and [n, regions, 4]"
         )
     if boxes.size and not (boxes.min() >= 0 and boxes.max() <= 1):
-        raise InputError(
+        raise UserError(
             f"features={path}: boxes from {boxes.min()} to {boxes.max()}; wanted shares of the picture, 0 to 1"
         )
     return {str(picture): place for place, picture in enumerate(ids.tolist())}, features, boxes

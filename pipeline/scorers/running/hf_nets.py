@@ -15,7 +15,8 @@ import numpy as np
 import torch
 import transformers
 
-from ..validation import InputError
+from ...core.atomic_files import sha256_file
+from ...core.errors import UserError, counted
 
 ACTIVATIONS = ("sigmoid", "softmax")
 
@@ -97,7 +98,7 @@ def answers_of(settings: NetSettings, config: Any, count: int) -> tuple[str, ...
     """The names of a classifier's answers: of the user's file, else of its configuration.
 
     Raises:
-        InputError: neither has as many names as the model has answers.
+        UserError: neither has as many names as the model has answers.
     """
     if settings.answers:
         names, where = read_answers(Path(settings.answers)), settings.answers
@@ -107,8 +108,8 @@ def answers_of(settings: NetSettings, config: Any, count: int) -> tuple[str, ...
             "its configuration",
         )
     if len(names) != count or (not settings.answers and all(name.startswith("LABEL_") for name in names)):
-        raise InputError(
-            f"the model has {count} answers, and {where} does not name them: give answers=FILE, a line for each in their order"
+        raise UserError(
+            f"the model has {counted(count, 'answer')}, and {where} does not name them: give answers=FILE, a line for each in their order"
         )
     return names
 
@@ -117,15 +118,15 @@ def read_answers(path: Path) -> tuple[str, ...]:
     """A line for each answer.
 
     Raises:
-        InputError: no such file, no line, or one twice.
+        UserError: no such file, no line, or one twice.
     """
     try:
         names = tuple(path.read_text(encoding="utf-8").splitlines())
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"answers={path}: cannot be read ({error})") from error
+        raise UserError(f"answers={path}: cannot be read ({error})") from error
     if not names or len(set(names)) != len(names):
-        raise InputError(
-            f"answers={path}: {len(names)} lines, {len(set(names))} of them different; wanted each answer once"
+        raise UserError(
+            f"answers={path}: {counted(len(names), 'line')}, {len(set(names))} of them different; wanted each answer once"
         )
     return names
 
@@ -142,13 +143,7 @@ def weights_named(name: str, revision: str) -> str:
 def weights_hash(folder: Path) -> str:
     """SHA-256 over the files with the weights of a folder, in the order of their names; "" where there are none."""
     found = sorted(path for path in folder.glob("*") if path.suffix in (".safetensors", ".bin"))
-    return "sha256:" + hashlib.sha256("".join(map(file_hash, found)).encode()).hexdigest() if found else ""
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return "sha256:" + hashlib.sha256("".join(map(sha256_file, found)).encode()).hexdigest() if found else ""
 
 
 def why_not_loaded(model: str, name: str, error: Exception) -> str:

@@ -27,8 +27,8 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
+from ...core.errors import UserError
 from ...core.images import WHITE, load_rgb
-from ..validation import InputError
 from .batched import Batches, picture_bytes
 from .hf_nets import weights_named, why_not_loaded
 
@@ -51,7 +51,7 @@ class HfVlm(ModelAPI):
         about: what a result has to name: class, revision or the weights' hash, device, type of the weights.
 
     Raises:
-        InputError: no such model, or one that does not chat.
+        UserError: no such model, or one that does not chat.
     """
 
     answers: tuple[str, ...] = ()  # it writes its answers
@@ -74,9 +74,9 @@ class HfVlm(ModelAPI):
             kind: Any = transformers.AutoModelForImageTextToText
             self._model: Any = kind.from_pretrained(model_name, dtype=dtype, **more).eval().to(self._device)
         except (OSError, ValueError) as error:
-            raise InputError(why_not_loaded(f"hf-vlm/{model_name}", model_name, error)) from error
+            raise UserError(why_not_loaded(f"hf-vlm/{model_name}", model_name, error)) from error
         if not getattr(self._processor, "chat_template", None):
-            raise InputError(f"hf-vlm/{model_name} has no chat template, so it is not known how to ask it")
+            raise UserError(f"hf-vlm/{model_name} has no chat template, so it is not known how to ask it")
         self.about = {
             "class": type(self._model).__name__,
             "revision": weights_named(model_name, revision),

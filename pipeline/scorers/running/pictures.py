@@ -8,9 +8,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from ...core.errors import counted, some_of
+from ...core.errors import UserError, counted, some_of
 from ...core.images import WHITE, encode_image, image_files
-from ..validation import InputError
 
 AT_ONCE = 64  # rows of a table that are in memory together
 
@@ -28,7 +27,7 @@ class ReleasePictures:
             pixels: of the longer side, at most; 0: as they are.
 
         Raises:
-            InputError: a picture is not there, or nothing is installed that reads the tables or images.
+            UserError: a picture is not there, or nothing is installed that reads the tables or images.
         """
         self.pixels = pixels
         self._wanted = frozenset(wanted)
@@ -47,7 +46,7 @@ class ReleasePictures:
         if missing := sorted(self._wanted - there):
             where = folder or f"the tables of {release}"
             hint = "" if folder else "; name the folder that has them"
-            raise InputError(f"{where}: {counted(len(missing), 'image')} not found: {some_of(missing)}{hint}")
+            raise UserError(f"{where}: {counted(len(missing), 'image')} not found: {some_of(missing)}{hint}")
 
     def data_uri(self, picture: str) -> str:
         """A picture, upright and in sRGB, as a URI that holds it; made smaller where it is larger than `pixels`.
@@ -95,7 +94,7 @@ def _tables(release: Path) -> Iterator[tuple[Any, list[str]]]:
     try:
         import pyarrow.parquet as parquet
     except ImportError:
-        raise InputError(
+        raise UserError(
             f"{release}: reading its pictures needs pyarrow, which is not installed: pip install pyarrow; or name a "
             "folder of pictures"
         ) from None
@@ -109,4 +108,4 @@ def _check_pillow() -> None:
     try:
         import PIL  # noqa: F401
     except ImportError:
-        raise InputError("showing images needs Pillow, which is not installed: pip install pillow") from None
+        raise UserError("showing images needs Pillow, which is not installed: pip install pillow") from None

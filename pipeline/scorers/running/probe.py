@@ -10,8 +10,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ...core.errors import UserError, counted
 from ..reasoning_marks import final_answer
-from ..validation import InputError
 from .error_words import address_of, hide_keys, no_reply, one_line, said, status_of
 from .recipes import RECIPES, TEMPERATURE, TRUNCATED, ConfidenceRecipe, recipe_named
 from .run_settings import RunOptions
@@ -38,7 +38,7 @@ def probed(options: RunOptions) -> tuple[Any, Found]:
     """The model, and what it can do.
 
     Raises:
-        InputError: there is no such model, it does not answer, or cannot give what the recipe needs.
+        UserError: there is no such model, it does not answer, or cannot give what the recipe needs.
     """
     import anyio
 
@@ -71,19 +71,19 @@ def _opened(options: RunOptions) -> Any:
         return model
     except ModuleNotFoundError as error:
         extra = "rgqa-scorers[hf]" if not options.remote else str(error.name)
-        raise InputError(
+        raise UserError(
             f'--model {options.model}: {error.name} is not installed: pip install "{extra}"'
         ) from None
     except Exception as error:  # of many kinds: no such provider, no key, no package, no such folder
         words = one_line(str(error), 400).removeprefix("ERROR: ")
-        raise InputError(f"--model {options.model}: {words}") from None
+        raise UserError(f"--model {options.model}: {words}") from None
 
 
 async def probe(model: Any, recipe: ConfidenceRecipe, most: int = 64, blind: bool = False) -> Found:
     """Ask a model of inspect_ai for the colour of two squares, as the recipe will ask it, in `most` tokens.
 
     Raises:
-        InputError: No reply, or one that is cut off before its answer, or the server cannot give what the recipe needs.
+        UserError: No reply, or one that is cut off before its answer, or the server cannot give what the recipe needs.
     """
     replies, truncated, at_once = [], [], True
     for place, colour in enumerate((RED, BLUE)):
@@ -94,7 +94,7 @@ async def probe(model: Any, recipe: ConfidenceRecipe, most: int = 64, blind: boo
             at_once = False
             reply = await _ask(model, colour, _config(recipe, most))
         if not reply.choices:
-            raise InputError(
+            raise UserError(
                 f"{model}: the server sends replies without an answer ({reply.error or 'no choices'}); it is asked at "
                 f"{address_of(model)}"
             )
@@ -105,7 +105,7 @@ async def probe(model: Any, recipe: ConfidenceRecipe, most: int = 64, blind: boo
             at_once &= len(reply.choices) > 1
         replies.append(final_answer(reply.choices[0].message.text).text.strip().lower())
     if all(truncated):
-        raise InputError(await _too_few_tokens(model, recipe, most))
+        raise UserError(await _too_few_tokens(model, recipe, most))
     return Found(at_once or not recipe.several, tuple(_warnings(model, replies, truncated, most, blind)))
 
 
@@ -114,7 +114,7 @@ def _warnings(
 ) -> Iterator[str]:
     if any(truncated):
         yield (
-            f"{model}: one of two replies was cut off after {most} tokens; if many are, take a larger --max-tokens"
+            f"{model}: one of two replies was cut off after {counted(most, 'token')}; if many are, take a larger --max-tokens"
         )
     elif not any(replies):
         yield f"{model} replies with no words when asked for the color of a square: every question may count as refused"
@@ -152,7 +152,7 @@ async def _too_few_tokens(model: Any, recipe: ConfidenceRecipe, most: int) -> st
         return f"{what}; take --max-tokens {roomy}. Nothing was asked"
     thinks = "; it is a reasoning model" if _thought(choice.message) else ""
     if _is_truncated(reply):
-        return f"{what}, and one of {roomy} tokens was, too{thinks}; take --max-tokens {4 * roomy}, or switch its reasoning off. Nothing was asked"
+        return f"{what}, and one of {counted(roomy, 'token')} was, too{thinks}; take --max-tokens {4 * roomy}, or switch its reasoning off. Nothing was asked"
     used = reply.usage.output_tokens if reply.usage else 0
     told = f"; with more it took {used:,}" if used else ""
     return f"{what}{told}{thinks}; take --max-tokens {max(roomy, 4 * used)}. Nothing was asked"
@@ -186,25 +186,25 @@ async def _without(model: Any, recipe: ConfidenceRecipe, most: int, error: Excep
     """Is it what the recipe asks for that the server refuses?
 
     Raises:
-        InputError: says what is wrong.
+        UserError: says what is wrong.
     """
     if not (recipe.logprobs or recipe.several) or status_of(error) not in (400, 422, 500, 501):
-        raise InputError(no_reply(model, error)) from None
+        raise UserError(no_reply(model, error)) from None
     try:
         await _ask(model, RED, _config(RECIPES["refusal"], most))
     except Exception as other:
-        raise InputError(no_reply(model, other)) from None
+        raise UserError(no_reply(model, other)) from None
     if recipe.logprobs:
-        raise InputError(_lacking(model, recipe, f"refuses to give log probabilities ({said(error)})"))
+        raise UserError(_lacking(model, recipe, f"refuses to give log probabilities ({said(error)})"))
 
 
 def _check(model: Any, recipe: ConfidenceRecipe, reply: Any) -> None:
     given = reply.choices[0].logprobs if reply.choices else None
     tokens = given.content if given else []
     if recipe.logprobs and not tokens:
-        raise InputError(_lacking(model, recipe, "gives no log probabilities"))
+        raise UserError(_lacking(model, recipe, "gives no log probabilities"))
     if recipe.top_logprobs and not any(len(token.top_logprobs or ()) > 1 for token in tokens):
-        raise InputError(_lacking(model, recipe, "gives the log probability of the chosen token alone"))
+        raise UserError(_lacking(model, recipe, "gives the log probability of the chosen token alone"))
 
 
 def _lacking(model: Any, recipe: ConfidenceRecipe, what: str) -> str:

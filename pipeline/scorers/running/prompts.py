@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
+from ...core.errors import UserError
 from ..items import BenchmarkItem
-from ..validation import InputError
 
 UNANSWERABLE = "unanswerable"  # what a model is told to say where there is no answer
 
@@ -79,10 +79,10 @@ PROMPTS = {
 def prompt_named(name: str) -> Prompt:
     """
     Raises:
-        InputError: there is none of this name.
+        UserError: there is none of this name.
     """
     if name not in PROMPTS:
-        raise InputError(f"no prompt {name!r}; there are {', '.join(PROMPTS)}")
+        raise UserError(f"no prompt {name!r}; there are {', '.join(PROMPTS)}")
     return PROMPTS[name]
 
 
@@ -90,7 +90,7 @@ def examples_of(items: Sequence[BenchmarkItem], count: int, seed: int) -> list[B
     """Examples drawn from part dev, as many unanswerable as answerable, by turns.
 
     Raises:
-        InputError: the count is odd, or dev has too few of a kind.
+        UserError: the count is odd, or dev has too few of a kind.
     """
     if not count:
         return []
@@ -98,7 +98,7 @@ def examples_of(items: Sequence[BenchmarkItem], count: int, seed: int) -> list[B
     kinds = [[item for item in dev if not item.answers], [item for item in dev if item.answers]]
     most = 2 * min(map(len, kinds))
     if count < 0 or count % 2 or count > most:
-        raise InputError(
+        raise UserError(
             f"{count} examples: wanted an even number from 0 to {most}, half of them unanswerable"
         )
     draw = Random(seed)

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from ...core.errors import UserError
 from ..abstention import ANSWERS
-from ..validation import InputError
 from .how_sure import Tokens, agreement, p_true, refusal, says_yes, token_probability, verbal
 from .prompts import hash_of
 
@@ -110,8 +110,8 @@ def recipe_named(name: str) -> ConfidenceRecipe:
     """A recipe; "p_true" is "p-true", too.
 
     Raises:
-        InputError: there is none of this name.
+        UserError: there is none of this name.
     """
     if (hyphened := name.replace("_", "-")) not in RECIPES:
-        raise InputError(f"no recipe {name!r}; there are {', '.join(RECIPES)}")
+        raise UserError(f"no recipe {name!r}; there are {', '.join(RECIPES)}")
     return RECIPES[hyphened]

@@ -16,7 +16,7 @@ from inspect_ai._util.registry import RegistryInfo, registry_add, registry_tag
 from inspect_ai.model import modelapi
 from rich.markup import escape
 
-from ..validation import InputError
+from ...core.errors import UserError
 from .release_tasks import release_task
 
 TASKS: dict[str, Callable[..., Task]] = {
@@ -35,7 +35,7 @@ def checked(make: Callable[..., Task]) -> Callable[..., Task]:
     def made(*args: object, **named: object) -> Task:
         try:
             return make(*args, **named)
-        except InputError as error:
+        except UserError as error:
             raise PrerequisiteError(escape("\n".join(error.problems))) from None
 
     return made

@@ -19,11 +19,11 @@ from inspect_ai.model import GenerateConfig
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import TaskState
 
+from ...core.errors import UserError, counted
 from ..benchmark import read_benchmark
 from ..items import Benchmark, BenchmarkItem
 from ..matching import verdicts
 from ..realistic import realistic_scores
-from ..validation import InputError
 from .interview import Interview, ask
 from .pictures import ReleasePictures
 from .prompts import UNANSWERABLE, examples_of, prompt_named
@@ -59,7 +59,7 @@ def release_task(
         blind: without the picture. limit: the first pairs, as long as they have no more questions than this; 0: all.
 
     Raises:
-        InputError: the release cannot be read, or has no such subset, part or pictures; no such prompt or recipe; a single
+        UserError: the release cannot be read, or has no such subset, part or pictures; no such prompt or recipe; a single
             pair has more questions than `limit`.
     """
     release = Path(release).resolve()
@@ -122,14 +122,14 @@ def _of_part(rows: Sequence[AskedOnce], part: str, examples: Collection[str]) ->
     """Those that are asked.
 
     Raises:
-        InputError: none is, or there is no such part.
+        UserError: none is, or there is no such part.
     """
     if part not in PARTS:
-        raise InputError(f"part is {part!r}, wanted {', '.join(PARTS)}")
+        raise UserError(f"part is {part!r}, wanted {', '.join(PARTS)}")
     left = [row for row in rows if row.item.id not in examples]
     if asked := [row for row in left if part == "all" or row.item.part in (part, "")]:
         return asked
-    raise InputError(f"no items of part {part}")
+    raise UserError(f"no items of part {part}")
 
 
 def _distinct(benchmark: Benchmark) -> list[AskedOnce]:
@@ -165,7 +165,7 @@ def _pair_by_pair(
         itself, but not counted.
 
     Raises:
-        InputError: A pair has more questions than `limit`.
+        UserError: A pair has more questions than `limit`.
     """
     there = {row.item.id for row in rows}
     broken = {pair for row in every if row.item.id not in there for pair in row.pairs}
@@ -179,8 +179,8 @@ def _pair_by_pair(
         new = {row.item.id: row for row in groups[pair] if row.item.id not in chosen}
         if limit and len(chosen) + len(new) > limit:
             if not chosen:
-                raise InputError(
-                    f"limit is {limit}, but a pair (a UQ with its AQ) has {len(new)} questions; take {len(new)} or more"
+                raise UserError(
+                    f"limit is {limit}, but a pair (a UQ with its AQ) has {counted(len(new), 'question')}; take {len(new)} or more"
                 )
             break
         chosen |= new

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ...core.atomic_files import write_text
-from ...core.errors import counted
+from ...core.errors import UserError, counted
 from ...core.errors import run as exit_on_error
 from .. import command
 from ..answered import Options, Predictions
@@ -16,7 +16,7 @@ from ..items import Benchmark
 from ..join import split
 from ..model_report import score
 from ..options import parser as score_parser
-from ..validation import InputError, parse_json, read_bytes
+from ..validation import parse_json, read_bytes
 from ..version import VERSION
 from .forecast_run import duration
 from .prompts import hash_of
@@ -35,23 +35,23 @@ def run_and_score(arguments: Sequence[str] | None, program: str, draw: Draw | No
         draw: draws the plots of some predictions into a folder; None: there are none.
 
     Raises:
-        InputError: everything that is wrong, or why the run ended before its end.
+        UserError: everything that is wrong, or why the run ended before its end.
     """
     options = options_of(parser(program, plots=draw is not None).parse_args(arguments))
     done = run(options)
     print(f"run: {_summary(done)} -> {done.folder.path}", file=sys.stderr)
     if done.stopped:
         kept = f"{done.about['counts']['replies']:,} of {done.about['counts']['samples']:,} replies are kept"
-        raise InputError(f"stopped: {done.stopped}; {kept}, the same command goes on")
+        raise UserError(f"stopped: {done.stopped}; {kept}, the same command goes on")
     if not done.about["counts"]["answered"]:
-        raise InputError(["there is no answer to score", *_reasons(done)])
+        raise UserError(["there is no answer to score", *_reasons(done)])
     _score(done, options, draw)
 
 
 def _summary(done: ModelRun) -> str:
     counts, tokens = done.about["counts"], done.about["tokens"]
     parts = [
-        f"{counts['answered']:,} of {counts['items']:,} items answered",
+        f"{counts['answered']:,} of {counted(counts['items'], 'item')} answered",
         f"{counts['refused']:,} of them refused",
     ]
     parts += [
@@ -106,10 +106,14 @@ def _score(done: ModelRun, options: RunOptions, draw: Draw | None) -> None:
     benchmark = benchmark._replace(subsets=both)
     try:
         command.write_report(score(benchmark, models, how), parsed, how)
-    except InputError as error:
-        raise InputError([*error.problems, *_reasons(done)]) from None
+    except UserError as error:
+        raise UserError([*error.problems, *_reasons(done)]) from None
     if unanswered := done.about["counts"]["items"] - done.about["counts"]["answered"]:
-        print(f"{unanswered:,} items without an answer count as answered wrong:", *_reasons(done), sep="\n  ")
+        print(
+            f"{counted(unanswered, 'item')} without an answer count as answered wrong:",
+            *_reasons(done),
+            sep="\n  ",
+        )
     if draw and options.plots:
         _draw_if_new(draw, benchmark, models, how, folder)
 

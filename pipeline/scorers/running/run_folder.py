@@ -9,12 +9,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ...core.alone import LOCK, take_lock
 from ...core.atomic_files import write_text
-from ..validation import InputError, parse_json, parse_lines, read_bytes
+from ...core.errors import UserError
+from ..validation import parse_json, parse_lines, read_bytes
 from .distributions import write_distributions
 
 Row = dict[str, Any]
-LOCK = ".lock"
 CLASSES = "classes.json"  # the names of a classifier's answers
 # What a run writes into its folder. `logs` is left out: a file of inspect_ai replaces no other.
 WRITTEN = (
@@ -49,7 +50,7 @@ class RunFolder:
         before stay as they are.
 
         Raises:
-            InputError: Another run holds the folder, it lies in a release, or it cannot be made or written.
+            UserError: Another run holds the folder, it lies in a release, or it cannot be made or written.
         """
         made = _make_folders(self.path)
         lock_path = self.path / LOCK
@@ -58,17 +59,12 @@ class RunFolder:
             lock = lock_path.open("a")
         except OSError as error:
             _remove_empty(made)
-            raise InputError(f"--out {self.path}: cannot be written ({error.strerror})") from None
+            raise UserError(f"--out {self.path}: cannot be written ({error.strerror})") from None
         with lock:
-            with suppress(ImportError):  # Windows has no such locks
-                import fcntl
-
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    raise InputError(
-                        f"{self.path}: another run is at work in it; wait for it, or name another --out"
-                    ) from None
+            if not take_lock(lock):
+                raise UserError(
+                    f"{self.path}: another run is at work in it; wait for it, or name another --out"
+                )
             try:
                 yield
             finally:
@@ -84,13 +80,13 @@ class RunFolder:
             Its run.json, {} if there is none or no question was answered.
 
         Raises:
-            InputError: The folder has replies to a run with other settings, or files that `rgqa run` did not write and
+            UserError: The folder has replies to a run with other settings, or files that `rgqa run` did not write and
                 would replace.
         """
         known = self.path / "run.json"
         before = _own_record(known)
         if not before and (foreign := self._written()):
-            raise InputError(
+            raise UserError(
                 f"--out {self.path}: has {', '.join(foreign)}, which `rgqa run` would replace but did not write; "
                 "name another folder"
             )
@@ -99,7 +95,7 @@ class RunFolder:
             first = (
                 f"{self.path}: has a run with other settings; name another --out, or take its own to go on"
             )
-            raise InputError([first, *differing])
+            raise UserError([first, *differing])
         return before if self.rows else {}
 
     def add(self, row: Row) -> None:
@@ -169,7 +165,7 @@ class RunFolder:
             os.truncate(path, whole)
         rows = [row for _, row in parse_lines(data[:whole], path)]
         if any(not (isinstance(row, dict) and {"id", "item_ids", "failure"} <= row.keys()) for row in rows):
-            raise InputError(f"{path}: not a journal of `rgqa run`; name another --out")
+            raise UserError(f"{path}: not a journal of `rgqa run`; name another --out")
         return rows
 
 
@@ -185,10 +181,10 @@ def _make_folders(path: Path) -> list[Path]:
             raise NotADirectoryError
     except (FileExistsError, NotADirectoryError):
         _remove_empty(made)
-        raise InputError(f"--out {path}: wanted a folder, there is a file") from None
+        raise UserError(f"--out {path}: wanted a folder, there is a file") from None
     except OSError as error:
         _remove_empty(made)
-        raise InputError(f"--out {path}: cannot be made ({error.strerror})") from None
+        raise UserError(f"--out {path}: cannot be made ({error.strerror})") from None
     return made
 
 
@@ -203,7 +199,7 @@ def _own_record(path: Path) -> dict[str, Any]:
     """The run.json of `rgqa run`; {} if there is none, or if it is something else."""
     value = None
     if path.is_file():
-        with suppress(InputError):
+        with suppress(UserError):
             value = parse_json(read_bytes(path), path)
     return value if isinstance(value, dict) and {"model", "recipe"} <= value.keys() else {}
 

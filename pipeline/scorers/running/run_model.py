@@ -13,10 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...core.errors import counted
+from ...core.errors import UserError, counted, warn
 from ..answered import warning_of_declined
 from ..harnesses import EMPTY
-from ..validation import InputError
 from ..version import VERSION
 from .error_words import reason_of
 from .forecast_run import Prices
@@ -51,7 +50,7 @@ def run(options: RunOptions) -> ModelRun:
     """Ask what has no reply yet; write run.json and predictions.jsonl.
 
     Raises:
-        InputError: everything that keeps it from beginning.
+        UserError: everything that keeps it from beginning.
     """
     options = options.chosen
     settings, order = settings_of(options)
@@ -127,7 +126,7 @@ def _task(options: RunOptions, at_once: bool = True) -> Any:
     try:
         from .release_tasks import release_task
     except ModuleNotFoundError as error:
-        raise InputError(MISSING if error.name == "inspect_ai" else str(error)) from None
+        raise UserError(MISSING if error.name == "inspect_ai" else str(error)) from None
     return release_task(
         options.release,
         subsets=options.subsets,
@@ -157,7 +156,7 @@ def _ask(
         weights = weights | {"answers": hash_of(*classes)}
     for what in ("revision", "answers") if folder.rows else ():
         if (known := about["weights"].get(what)) != (now := weights.get(what)):
-            raise InputError(
+            raise UserError(
                 f"{folder.path}: its replies are of {what} {known}, now {now}; name another --out"
             )
     about["weights"] = weights
@@ -165,7 +164,7 @@ def _ask(
         folder.write(CLASSES, classes)
     about["warnings"] = [*dict.fromkeys([*about["warnings"], *found.warnings])]
     for line in found.warnings:
-        print(f"warning: {line}", file=sys.stderr)
+        warn(line)
     if not found.at_once:
         task = _task(options, at_once=False)
     total, done = len(task.dataset), {row["id"] for row in folder.rows}
@@ -231,7 +230,7 @@ def _warn_of_declined(rows: Sequence[Mapping[str, Any]], about: dict[str, Any]) 
     declined = [EMPTY for row in answered if not str(row["prediction"] or "").strip()]
     if (warning := warning_of_declined(declined, len(answered))) and warning not in about["warnings"]:
         about["warnings"] = [*about["warnings"], warning]
-        print(f"warning: {warning}", file=sys.stderr)
+        warn(warning)
 
 
 def _session(began: float, seconds: float, replies: int, failed: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..validation import InputError
+from ...core.errors import UserError
 from ..version import VERSION
 from .forecast_run import Prices
 from .prompts import PROMPTS
@@ -104,7 +104,7 @@ def options_of(given: argparse.Namespace) -> RunOptions:
     """The options, checked.
 
     Raises:
-        InputError: lists all that cannot be.
+        UserError: lists all that cannot be.
     """
     problems = [
         f"--{name.replace('_', '-')} is {getattr(given, name)}, wanted {least} to {most:,}"
@@ -134,7 +134,7 @@ def options_of(given: argparse.Namespace) -> RunOptions:
     if server and "base_url" in (name for name, *_ in pairs):
         problems.append("--model-arg base_url: --server names the address")
     if problems:
-        raise InputError(problems)
+        raise UserError(problems)
     prices = Prices(given.price_in, given.price_out)
     arguments = tuple((name, value) for name, _, value in pairs)
     same = {name: value for name, value in vars(given).items() if name in RunOptions._fields}

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from ...core.atomic_files import sha256_file
-from ...core.errors import no_effect
+from ...core.errors import UserError, collected_into, no_effect
 from ...core.output_paths import Output, check_output_paths
 from ..benchmark import read_benchmark
-from ..validation import InputError, read_bytes
+from ..validation import read_bytes
 from .error_words import LOCAL
 from .forecast_run import Prices
 from .prompts import prompt_named
@@ -86,16 +86,14 @@ def settings_of(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
     """What two runs must share to be one; and the ids of the release's items, in its order, each once.
 
     Raises:
-        InputError: all that is wrong: no such release, prompt or recipe, settings without effect, or a release that is not
+        UserError: all that is wrong: no such release, prompt or recipe, settings without effect, or a release that is not
             as it was published.
     """
     options, problems = options.chosen, list[str]()
 
     def attempt(reader: Callable[..., T], *values: Any) -> T | None:
-        try:
+        with collected_into(problems):
             return reader(*values)
-        except InputError as error:
-            problems.extend(error.problems)
 
     prompt, recipe = attempt(prompt_named, options.prompt), attempt(recipe_named, options.recipe)
     if prompt and recipe:
@@ -103,7 +101,7 @@ def settings_of(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
     attempt(check_output_paths, [Output("--out", options.folder, "folder")], [options.release])
     if not options.release.is_dir():
         problems.append(f"{options.release}: no such folder; wanted a release's")
-        raise InputError(problems)
+        raise UserError(problems)
     benchmark, sha256 = (
         attempt(read_benchmark, options.release, options.subsets),
         attempt(fingerprint, options.release),
@@ -115,7 +113,7 @@ def settings_of(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
     ):
         problems.append(no_effect("--part", "the benchmark has no parts"))
     if problems or not (prompt and recipe and benchmark and sha256):
-        raise InputError(problems)
+        raise UserError(problems)
     return {
         "release": {"name": benchmark.name, "version": benchmark.version, "sha256": sha256},
         "model": options.model,
@@ -162,11 +160,11 @@ def fingerprint(release: Path) -> str:
     """SHA-256 of the release's list of sums, once its questions and pictures agree with it.
 
     Raises:
-        InputError: lists every file that does not.
+        UserError: lists every file that does not.
     """
     sums = release / "CHECKSUMS.sha256"
     if not sums.is_file():
-        raise InputError(f"{release}: no CHECKSUMS.sha256 in it; wanted a release's folder")
+        raise UserError(f"{release}: no CHECKSUMS.sha256 in it; wanted a release's folder")
     data = read_bytes(sums)
     problems = []
     for line in data.decode("utf-8", "replace").splitlines():
@@ -178,5 +176,5 @@ def fingerprint(release: Path) -> str:
             if sha256_file(path) != wanted:
                 problems.append(f"{line[66:]}: its bytes have changed")
     if problems:
-        raise InputError([f"{release}: the release is not as it was published; get it again", *problems])
+        raise UserError([f"{release}: the release is not as it was published; get it again", *problems])
     return hashlib.sha256(data).hexdigest()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from ...core.errors import counted
 from .error_words import reason_of
 from .forecast_run import Prices, Usage, duration, forecast, replies_before_forecast
 from .run_folder import RunFolder
@@ -107,7 +108,7 @@ class Watch:
         self.failed[name] = reason
         self.in_a_row += 1
         if self.in_a_row >= MOST_FAILED:
-            self.stop(f"{self.in_a_row} requests in a row failed, the last with: {reason}")
+            self.stop(f"{counted(self.in_a_row, 'request')} in a row failed, the last with: {reason}")
 
     async def _tell(self) -> None:
         import anyio

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.filesize import decimal
 
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems, UserError, collected_into
 from pipeline.sources.fetching.byte_ranges import LocalFile, RemoteFile
 from pipeline.sources.fetching.manifest import Manifest, SeenRemote, WantedFile
 from pipeline.sources.fetching.web_files import Web
@@ -128,11 +128,8 @@ class Official:
         files: list[WantedFile] = []
         faults: list[str] = []
         for name in names:
-            try:
+            with collected_into(faults):
                 info = archive.find(name)
-            except UserError as error:
-                faults += error.problems
-            else:
                 receive = archive.missing(info)
                 files.append(WantedFile(f"{folder}/{name}", origin, receive, info.file_size, info.CRC))
         if faults:

@@ -164,7 +164,11 @@ def test_four_times_the_pictures_resolve_half_the_difference():
         return np.mean(
             [
                 smallest_auaf_difference(
-                    np.arange(pictures * 4) % 2 == 0, np.arange(pictures * 4) // 4, 200, generator(0, str(i))
+                    np.arange(pictures * 4) % 2 == 0,
+                    np.arange(pictures * 4) // 4,
+                    200,
+                    i,
+                    generator(0, str(i)),
                 )
                 for i in range(3)
             ]

@@ -11,7 +11,7 @@ from pipeline.commands.look_at import LookOptions, look
 from pipeline.core import params
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
-from pipeline.reporting.looked_page import release_of
+from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.gqa_diagnostics import gqa_diagnostics
 from pipeline.scorers.validation import read_attention
 from pipeline.seeing.item_pairs import drawn_pairs
@@ -27,7 +27,7 @@ def made(tiny_run, tmp_path_factory):
 @pytest.fixture
 def pair(made, monkeypatch):
     monkeypatch.chdir(made)
-    return drawn_pairs(release_of(Folders().release(params.version())), 1)[0]
+    return drawn_pairs(read_benchmark(Folders().release(params.version())), 1)[0]
 
 
 def refused(**told):

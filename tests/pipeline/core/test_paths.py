@@ -6,6 +6,7 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, write_jsonl
+from pipeline.core.output_paths import Output
 from pipeline.core.paths import WRITTEN, Folders
 from pipeline.core.records import OwnScore, Question
 from tests.closure import ROOT
@@ -59,3 +60,28 @@ def test_a_stage_ends_with_its_files_by_their_endings_and_one_line(tmp_path, mon
     assert (home / "s.jsonl").read_text() == '{"question_id":"01","score":0.5}\n'
     assert (read_json(home / "r.json"), (home / "r.md").read_text()) == ({"n": 1}, "One.\n")
     assert capsys.readouterr().out == "rank: 1 score -> data/birds/interim/rank\n"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "params.yaml",
+        "./data/../params.yaml",
+        "dvc.yaml",
+        "research/dvc.lock",
+        "data/birds/source/questions.csv",
+        "data/birds/study/people.json",
+        "data/birds/interim/rank/rank.json",
+        "data/release/birds/1.0.0/README.md",
+    ],
+)
+def test_an_output_replaces_nothing_of_the_project_or_the_data_set(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_text("dataset: birds\nbirds: {}\n")
+    Path("data").mkdir()
+    with pytest.raises(UserError, match="--json") as error:
+        Folders().check_outputs(Output("--json", Path(place)))
+    assert len(error.value.problems) == 1
+    Folders().check_outputs(
+        Output("--json", Path("data/birds/figures.json")), Output("--out", Path("plots"), "folder")
+    )

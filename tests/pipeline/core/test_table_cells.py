@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.core.table_cells import column_names, delimiter_of, named_rows
-from pipeline.scorers.validation import InputError
 
 FILE = Path("m.csv")
 
@@ -31,7 +31,7 @@ def test_known_columns_are_known_however_they_are_written(written, read):
 
 
 def test_a_column_that_is_there_twice_is_refused_however_it_is_written():
-    with pytest.raises(InputError, match="the header names confidence more than once"):
+    with pytest.raises(UserError, match="the header names confidence more than once"):
         column_names(["id", "confidence", "Confidence"], FILE)
 
 
@@ -57,5 +57,5 @@ def test_empty_rows_are_passed_over_and_surplus_cells_told_by_their_rows():
         (4, {"a": "3", "b": None}),
         (5, {"a": "4", "b": "5"}),
     ]
-    with pytest.raises(InputError, match="1 row has more cells than the header has names.* row 5"):
+    with pytest.raises(UserError, match="1 row has more cells than the header has names.* row 5"):
         next(rows)

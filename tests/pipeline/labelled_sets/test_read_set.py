@@ -84,8 +84,8 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path):
         read_set(source(tmp_path / "s", given), "s")
     assert error.value.problems == [
         "s: 4 problems",
-        "row 1: its text is none, or has no words (1 in all)",
-        "row 1, 2: its id is not its alone (2 in all)",
+        "row 1: its text is none, or has no words",
+        "rows 1, 2: its id is not its alone",
         "labels: wanted two kinds, but none of 3 rows is 'no'; label holds \"yes\" (3); "
         "for other values give --text NAME --label NAME --positive VALUE",
         "images: all rows have the same one; name another column: --group NAME",

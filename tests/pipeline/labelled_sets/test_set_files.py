@@ -104,7 +104,7 @@ def test_questions_and_annotations_are_joined_by_id_in_whatever_order_and_writte
         row["question_id"] for row in json.loads((tmp_path / "out/a.json").read_text())["annotations"]
     ] == [7, 5]
     written(annotations, json.dumps({"annotations": told["annotations"][:2]}))
-    with pytest.raises(UserError, match="1 questions without an annotation .the first: 6., 0 repeated"):
+    with pytest.raises(UserError, match="1 question without an annotation .6., 0 repeated"):
         JoinedRows(questions, annotations)
 
 

@@ -103,7 +103,7 @@ def release(tmp_path):
             for name in names
         ]
     (folder / "provenance.jsonl").write_text("\n".join(map(json.dumps, items)))
-    (folder / "params.json").write_text('{"version": "1.0.0"}')
+    (folder / "params.json").write_text('{"dataset": "small", "version": "1.0.0"}')
     (folder / "CHECKSUMS.sha256").write_text("")
     return folder
 

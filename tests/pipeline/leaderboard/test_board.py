@@ -16,7 +16,7 @@ def release(tmp_path, tiny_run):
 
 def test_the_board_says_what_it_rests_on(release, benchmark):
     rests_on = basis(release, benchmark, 100)
-    assert (rests_on.title, rests_on.origin, rests_on.part) == ("B 1.0.0", "Drawn.", "test")
+    assert (rests_on.title, rests_on.origin, rests_on.part) == (benchmark.full_name, "Drawn.", "test")
     assert rests_on.simulated and not rests_on.rehearsal
     assert rests_on.counts["pt-hard"] == (40, 40, 40, {"missing object": 30})
     assert rests_on.pictures == 40  # the same in both subsets
@@ -27,17 +27,9 @@ def test_a_leaderboard_of_peoples_verdicts_does_not_say_simulated(release, bench
     assert not basis(release, benchmark, 100).simulated
 
 
-def test_a_release_without_a_title_has_the_name_of_its_data_set(tmp_path, benchmark):
-    for path, version, name in (
-        ("birds/1.0.0", "1.0.0", "birds 1.0.0"),
-        ("birds", "1.0.0", "birds 1.0.0"),
-        ("b", "", "b"),
-    ):
-        folder = tmp_path / path
-        folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / "params.json", {"version": version})
-        assert basis(folder, benchmark, 100).title == name
-    assert basis(tmp_path / "birds", benchmark, 100).origin == ""
+def test_a_release_that_does_not_say_how_it_was_made_has_no_origin(tmp_path, benchmark):
+    write_json(tmp_path / "params.json", {"version": "1.0.0"})
+    assert basis(tmp_path, benchmark, 100).origin == ""
 
 
 def test_models_come_first_by_their_mean_then_those_that_lack_a_subset_then_references(

@@ -61,12 +61,9 @@ def test_a_file_has_to_have_all_items_of_its_subsets_whatever_runs_were_asked(a_
     limited = a_run("a", "rp", limit=2)
     (limited / "answers.jsonl").write_text('{"id": "a1"}\n{"id": "u1"}\n')
     found = read_results([limited, a_file("whole")])
-    assert {name: len(items) for name, items in found.benchmark.subsets.items()} == {
-        "clip-hard": 2,
-        "pt-hard": 1,
-    }
-    # Three questions, one of them in both subsets; the file has all twelve items.
-    assert {row.name: row.available for row in found.rows} == {"rp": 3, "whole": 12}
+    assert {name: len(items) for name, items in found.benchmark.subsets.items()} == {"clip-hard": 2}
+    # Two questions, one of them in both subsets, but there without its UQ; the file has all twelve items.
+    assert {row.name: row.available for row in found.rows} == {"rp": 2, "whole": 12}
     with pytest.raises(UserError, match="a3"):
         read_results([limited, a_file("lacking", left_out=("a3",))])
 
@@ -130,15 +127,25 @@ def test_runs_of_different_parts_are_not_compared(a_run):
 
 
 def test_models_are_compared_on_what_all_of_them_were_asked(a_run, release):
-    """A run with a limit names one id of each question; the same question of the same picture stands in both subsets."""
+    """A run with a limit names one id of each question; the same question of the same picture stands in both subsets. Questions
+    whose partner was not asked do not count: u2 without a2, and in the other subset a1 without p1."""
     benchmark = read_benchmark(release)
-    limited = a_run("a", "rp", limit=3, failures={"u2": "the server is down"})
-    (limited / "answers.jsonl").write_text('{"id": "a1"}\n{"id": "u1"}\n')
+    limited = a_run("a", "rp", limit=5, failures={"u2": "the server is down"})
+    asked = ("a1", "u1", "a3", "u3", "p3")
+    (limited / "answers.jsonl").write_text("".join(f'{{"id": "{name}"}}\n' for name in asked))
     common = asked_by_all(benchmark, runs(limited, a_run("b", "blind")))
     assert {name: sorted(items.ids) for name, items in common.subsets.items()} == {
-        "clip-hard": ["a1", "u1", "u2"],
-        "pt-hard": ["a1"],
+        "clip-hard": ["a1", "a3", "u1", "u3"],
+        "pt-hard": ["a3", "p3"],
     }
+    shown = a_run("c", "rp", shots=1)
+    (shown / "answers.jsonl").write_text("".join(f'{{"id": "{name}"}}\n' for name in (*asked, "u2", "a2")))
+    assert sorted(asked_by_all(benchmark, runs(limited, shown)).subsets["clip-hard"].ids) == [
+        "a1",
+        "a3",
+        "u1",
+        "u3",
+    ]
     one_subset = runs(a_run("d", "rp", subsets=["pt-hard"]))
     assert list(asked_by_all(benchmark, one_subset).subsets) == ["pt-hard"]
 

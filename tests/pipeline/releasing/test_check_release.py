@@ -16,7 +16,6 @@ from pipeline.core.files import read_jsonl, write_jsonl
 from pipeline.releasing.check_release import check_checksums, check_release, publish, write_checksums
 from pipeline.releasing.provenance import Provenance
 from pipeline.scorers.benchmark import read_benchmark
-from pipeline.scorers.validation import InputError
 
 
 def test_the_release_passes_its_check_and_a_changed_one_does_not(release, tmp_path):
@@ -307,7 +306,7 @@ def test_what_score_refuses_check_refuses(copy):
         )(t),
     )
     write_checksums(copy)
-    with pytest.raises(InputError, match="says that there is no answer"):
+    with pytest.raises(UserError, match="says that there is no answer"):
         read_benchmark(copy)
     with pytest.raises(UserError, match=r"cannot be scored: .*says that there is no answer") as caught:
         check_release(copy)

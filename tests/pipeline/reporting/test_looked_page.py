@@ -13,7 +13,8 @@ from PIL import Image
 from pipeline.core import params
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
-from pipeline.reporting.looked_page import look_report, looked, release_of, rings, shade, write_page
+from pipeline.reporting.looked_page import look_report, looked, rings, shade, write_page
+from pipeline.scorers.benchmark import read_benchmark
 from pipeline.seeing.item_pairs import drawn_pairs, pair_of
 from pipeline.seeing.panels import Marked, Panel, Sighting
 from pipeline.seeing.row_sight import RowSight
@@ -34,7 +35,7 @@ def project(made, monkeypatch):
 
 @pytest.fixture
 def release(project):
-    return release_of(Folders().release(params.version()))
+    return read_benchmark(Folders().release(params.version()))
 
 
 class Told:
@@ -133,7 +134,7 @@ def test_the_veil_is_clear_where_most_counts_and_dark_where_nothing_does():
 def test_pictures_that_are_missing_or_unknown_are_all_told(made, tmp_path, monkeypatch):
     shutil.copytree(made, tmp_path / "run", symlinks=True)
     monkeypatch.chdir(tmp_path / "run")
-    benchmark = release_of(Folders().release(params.version()))
+    benchmark = read_benchmark(Folders().release(params.version()))
     first, second = drawn_pairs(benchmark, 99)[:2]
     Path(f"data/tiny/source/images/{first.aq.picture}.jpg").unlink()
     second = second._replace(aq=second.aq._replace(picture="n999"))
@@ -145,6 +146,6 @@ def test_pictures_that_are_missing_or_unknown_are_all_told(made, tmp_path, monke
 
 def test_a_folder_without_a_release_is_told(project, tmp_path):
     with pytest.raises(UserError, match="no rgqa"):
-        release_of(tmp_path)
-    benchmark = release_of(Folders().release(params.version()))
+        read_benchmark(tmp_path)
+    benchmark = read_benchmark(Folders().release(params.version()))
     assert pair_of(benchmark, next(iter(benchmark.ids))).items

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from pipeline.reporting.score_curves import (
-    FIRST,
     acc_band,
     acc_fpr,
     by_category,
@@ -12,6 +11,7 @@ from pipeline.reporting.score_curves import (
 )
 from pipeline.scorers.answered import Options
 from pipeline.scorers.items import BenchmarkItem, Items
+from pipeline.scorers.selective import FEW_ANSWERS
 from tests.pipeline.scorers.conftest import ROWS, answered, join, model
 
 # By confidence: a1 right, a2 wrong, u2, a3 right, u1, u3; a picture for each pair.
@@ -42,7 +42,7 @@ def test_risk_begins_where_there_are_answers_enough():
     # The first 20 by confidence are wrong, all others right.
     at = join(items, model({str(i): ("red" if i < 80 else "blue", i / 100) for i in range(100)}), Options())
     rows = risk_coverage(at, Options())
-    assert (rows[0]["x"], rows[0]["y"]) == (FIRST / 100, 1.0) and (rows[-1]["x"], rows[-1]["y"]) == (
+    assert (rows[0]["x"], rows[0]["y"]) == (FEW_ANSWERS / 100, 1.0) and (rows[-1]["x"], rows[-1]["y"]) == (
         1.0,
         pytest.approx(0.2),
     )

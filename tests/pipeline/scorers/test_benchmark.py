@@ -3,8 +3,8 @@ import json
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.benchmark import read_benchmark, release_name
-from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import predictions, scored, write
 
 
@@ -24,22 +24,22 @@ def test_a_benchmark_is_cut_to_the_subsets_named_and_knows_the_ids_of_all(releas
     write(release / "rgqa/clip-hard.json", [{"img_id": "n", "question_id": "other", "label": {"UQ": 1.0}}])
     benchmark = read_benchmark(release, ["pt-hard"])
     assert list(benchmark.subsets) == ["pt-hard"] and "other" in benchmark.ids
-    with pytest.raises(InputError, match="no subset x, y; there are clip-easy, clip-hard, pt-hard"):
+    with pytest.raises(UserError, match="no subset x, y; there are clip-easy, clip-hard, pt-hard"):
         read_benchmark(release, ["x", "pt-hard", "y"])
 
 
 def test_items_without_provenance_are_named(release):
     lines = (release / "provenance.jsonl").read_text().splitlines()
     (release / "provenance.jsonl").write_text("\n".join(lines[1:]))
-    with pytest.raises(InputError, match="has nothing on clip-easy's item a1"):
+    with pytest.raises(UserError, match="has nothing on clip-easy's item a1"):
         read_benchmark(release)
     (release / "provenance.jsonl").write_text('{"item": {"subset": "clip-easy"}}')
-    with pytest.raises(InputError, match="line 1: not an item's provenance"):
+    with pytest.raises(UserError, match="line 1: not an item's provenance"):
         read_benchmark(release)
 
 
 def test_a_folder_without_subsets_is_refused(tmp_path):
-    with pytest.raises(InputError, match="no rgqa/"):
+    with pytest.raises(UserError, match="no rgqa/"):
         read_benchmark(tmp_path)
 
 
@@ -71,7 +71,7 @@ def test_faulty_labels_are_refused(tmp_path, labels, expected):
     rows = [
         {"img_id": "n", "question_id": str(i), "sent": "?", "label": label} for i, label in enumerate(labels)
     ]
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(UserError) as caught:
         read_benchmark(write(tmp_path / "b.json", rows))
     assert caught.value.problems[0].endswith("b.json: 1 faults") and expected in caught.value.problems[1]
 
@@ -83,7 +83,7 @@ def test_an_answer_may_be_worth_from_nothing_to_one(tmp_path):
     assert [item.answers for item in subset] == [label, {}]
     for worth in (-0.1, 1.1):
         rows[0]["label"] = {"red": worth}
-        with pytest.raises(InputError, match="each worth 0 to 1"):
+        with pytest.raises(UserError, match="each worth 0 to 1"):
             read_benchmark(write(tmp_path / "b.json", rows))
 
 
@@ -94,7 +94,7 @@ def test_every_faulty_row_is_listed(tmp_path):
         3,
         {"label": {}},
     ]
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(UserError) as caught:
         read_benchmark(write(tmp_path / "b.json", rows))
     assert caught.value.problems[1:] == [
         "b.json, question 2: id 1 stands there twice",
@@ -119,7 +119,7 @@ def test_vqas_own_file_keeps_every_persons_answer(tmp_path):
     assert (benchmark.kind, item.id, item.picture, item.structural) == ("vqa", "7", "3", "other")
     assert item.people == ("red", "blue", "red") and item.answers == {"red": 1.0, "blue": 1.0}
     faulty = [*rows, *rows, {"question_id": 8, "answers": []}, {"answers": answers}]
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(UserError) as caught:
         read_benchmark(write(tmp_path / "v.json", {"annotations": faulty}))
     assert [line.partition(": ")[2] for line in caught.value.problems[1:]] == [
         "id 7 stands there twice",
@@ -130,13 +130,13 @@ def test_vqas_own_file_keeps_every_persons_answer(tmp_path):
 
 @pytest.mark.parametrize("value", [3, {}, {"a": 1}, {"annotations": 3}])
 def test_other_files_are_refused(tmp_path, value):
-    with pytest.raises(InputError, match="wanted RGQA's list of questions"):
+    with pytest.raises(UserError, match="wanted RGQA's list of questions"):
         read_benchmark(write(tmp_path / "b.json", value))
 
 
 def test_a_file_that_is_cut_off_is_refused(tmp_path):
     (tmp_path / "b.json").write_text(json.dumps([{"question_id": "1"}])[:-3])
-    with pytest.raises(InputError, match="the file may be cut off"):
+    with pytest.raises(UserError, match="the file may be cut off"):
         read_benchmark(tmp_path / "b.json")
 
 
@@ -173,7 +173,7 @@ def test_a_title_is_one_printable_line(release):
     ],
 )
 def test_a_name_that_is_no_text_is_refused(release, params, key):
-    with pytest.raises(InputError, match=f"params.json: {key} is"):
+    with pytest.raises(UserError, match=f"params.json: {key} is"):
         named(release, **params)
 
 

@@ -3,8 +3,8 @@ import math
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.efficiency import efficiency, read_run_log
-from pipeline.scorers.validation import InputError
 
 
 def test_efficiency_is_worked_out_by_hand(tmp_path):
@@ -30,7 +30,7 @@ def test_percentiles_of_the_seconds_are_named_and_straight_between_measured_ones
 def test_a_broken_run_log_is_refused_line_by_line(tmp_path):
     rows = [{"seconds": 1}, {"second": 1}, {"seconds": -1}, {"seconds": 10**400}, {"seconds": "1_0"}, 3, []]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(UserError) as caught:
         read_run_log(tmp_path / "log.jsonl")
     assert [problem.split(":")[0] for problem in caught.value.problems[1:]] == [
         f"line {number}" for number in range(2, 8)

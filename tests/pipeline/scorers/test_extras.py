@@ -2,10 +2,10 @@ import json
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.answered import FILES, Options
 from pipeline.scorers.extras import EXTRAS, read_extras, served
 from pipeline.scorers.model_report import NAMES
-from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import write
 
 
@@ -29,7 +29,7 @@ def test_files_are_read_into_their_options(tmp_path):
 
 
 def test_everything_wrong_is_said_at_once(tmp_path):
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(UserError) as caught:
         read_extras(["weather=x", "human", f"choices={tmp_path / 'none'}", f"choices={tmp_path}"], None)
     names = "vectors, wordnet, all-questions, choices, scenes, attention, human, run-log"
     assert caught.value.problems == [

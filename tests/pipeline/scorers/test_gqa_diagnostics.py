@@ -1,10 +1,10 @@
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.answered import Options
 from pipeline.scorers.gqa_diagnostics import gqa_diagnostics, gqa_group, steps
 from pipeline.scorers.items import BenchmarkItem, Items
 from pipeline.scorers.join import join
-from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import answered, model
 
 
@@ -156,7 +156,7 @@ def test_a_question_that_points_nowhere_is_not_grounded():
     ],
 )
 def test_attention_that_is_none_is_refused(attention, message):
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(UserError, match=message):
         grounding({"a": attention}, question={"3": "1"})
 
 
@@ -181,7 +181,7 @@ def test_what_a_split_has_no_files_for_is_said_and_not_zero():
 
 
 def test_a_question_without_prediction_is_refused():
-    with pytest.raises(InputError, match="1 questions have no prediction: a"):
+    with pytest.raises(UserError, match="1 questions have no prediction: a"):
         gqa_diagnostics({"a": question("red")}, {})
 
 

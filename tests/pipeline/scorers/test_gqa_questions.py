@@ -2,9 +2,9 @@
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.extras import read_extras
-from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import write
 
 GOOD = {
@@ -35,7 +35,7 @@ GOOD = {
 )
 def test_all_questions_that_are_not_so_are_told(tmp_path, field, value, wanted):
     path = write(tmp_path / "q.json", {"1": GOOD, "2": GOOD | {field: value}, "3": GOOD | {field: value}})
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(UserError) as caught:
         read_benchmark(path)
     assert caught.value.problems == [
         f"{path}: 2 faults",
@@ -63,5 +63,5 @@ def test_other_files_of_gqas_are_told(tmp_path, name, value, wanted):
     path = write(
         tmp_path / "x.json", {"1": {"answer": "red"} if name != "choices" else {"valid": []}, "7": value}
     )
-    with pytest.raises(InputError, match=f"x.json: wanted for each question {wanted}; not so for 7$"):
+    with pytest.raises(UserError, match=f"x.json: wanted for each question {wanted}; not so for 7$"):
         read_extras([f"{name}={path}"], None)

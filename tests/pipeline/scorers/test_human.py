@@ -2,9 +2,9 @@ import math
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.answered import Options
 from pipeline.scorers.human import human_group, human_rejection, read_judgements, rejection_at_tpr
-from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import answered, predictions, scored, write
 
 
@@ -59,7 +59,7 @@ def test_without_judgements_there_is_nothing_to_compare():
 def test_judgements_are_gathered_by_item_and_every_faulty_one_is_listed(tmp_path):
     rows = [{"question_id": 7, "accepted": True}, {"question_id": "7", "accepted": False}]
     assert read_judgements(write(tmp_path / "h.json", rows)) == {"7": [True, False]}
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(UserError) as caught:
         read_judgements(
             write(tmp_path / "h.json", [*rows, 3, {"accepted": True}, {"question_id": "8", "accepted": 1}])
         )

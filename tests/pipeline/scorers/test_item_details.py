@@ -5,9 +5,9 @@ import os
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.item_details import details_of
-from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import predictions, refused, write
 
 ITEM = {"subset": "s", "item_id": "a", "part": "test", "pair_id": "p", "edits": [{"kind": "object"}]}
@@ -32,7 +32,7 @@ def lines(*rows):
     ],
 )
 def test_what_is_no_such_field_is_told_with_line_and_item(tmp_path, fields, fault):
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(UserError) as caught:
         details_of(lines({"item": ITEM | {"item_id": "b"}}, {"item": ITEM | fields}), tmp_path / "p.jsonl")
     first, problem = caught.value.problems
     assert first == f"{tmp_path / 'p.jsonl'}: 1 faults"
@@ -42,7 +42,7 @@ def test_what_is_no_such_field_is_told_with_line_and_item(tmp_path, fields, faul
 def test_all_lines_are_told_at_once(tmp_path):
     rows = [3, {"item": ITEM}, {"item": None}, {"item": {"subset": "s", "item_id": 7}}]
     rows += [{"item": ITEM | {"part": "dev"}}, {"item": ITEM | {"subset": "t"}}]
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(UserError) as caught:
         details_of(lines(*rows), tmp_path / "p.jsonl")
     none = "not an item's provenance, wanted item with subset and item_id"
     assert caught.value.problems[1:] == [
@@ -68,14 +68,14 @@ def test_a_file_may_be_missing_but_be_nothing_else(release, name, what):
         os.mkfifo(path)
     else:
         path.symlink_to("nothing")
-    with pytest.raises(InputError, match=f"{name}: (cannot be read|no such file|a pipe)"):
+    with pytest.raises(UserError, match=f"{name}: (cannot be read|no such file|a pipe)"):
         read_benchmark(release)
 
 
 def test_a_pipe_for_a_subset_is_told(release):
     (release / "rgqa/pt-hard.json").unlink()
     os.mkfifo(release / "rgqa/pt-hard.json")
-    with pytest.raises(InputError, match=r"pt-hard.json: a pipe or a device, wanted a file"):
+    with pytest.raises(UserError, match=r"pt-hard.json: a pipe or a device, wanted a file"):
         read_benchmark(release)
 
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.answered import Options
 from pipeline.scorers.items import Benchmark, BenchmarkItem, Items
 from pipeline.scorers.join import faults, join
-from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import ROWS, answered, model, predictions, refused, scored, write
 
 ITEMS = Items.of([BenchmarkItem("a", "n", {"dog": 1.0, "Big  dog": 0.5}), BenchmarkItem("u", "n", {})])
@@ -62,7 +62,7 @@ def test_without_confidences_all_items_are_alike_and_free_text_reads_them_from_t
 
 
 def test_a_subset_without_any_prediction_is_refused():
-    with pytest.raises(InputError, match="m: no item of the subset has a prediction"):
+    with pytest.raises(UserError, match="m: no item of the subset has a prediction"):
         join(ITEMS, model({"zz": ("red", 1.0)}), Options())
 
 

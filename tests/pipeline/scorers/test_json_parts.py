@@ -2,8 +2,8 @@ import json
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.json_parts import PART, parse_list
-from pipeline.scorers.validation import InputError
 
 
 def values_of(text):
@@ -37,7 +37,7 @@ def test_a_list_that_breaks_says_where_as_json_does(broken):
     text = "[" + '{"id": 0}, ' * PART + broken
     with pytest.raises(json.JSONDecodeError) as theirs:
         json.loads(text)
-    with pytest.raises(InputError) as ours:
+    with pytest.raises(UserError) as ours:
         values_of(text)
     assert ours.value.problems == [f"x.json: not valid JSON ({theirs.value}); the file may be cut off"]
 

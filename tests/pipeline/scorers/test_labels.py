@@ -1,11 +1,11 @@
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.answered import Options
 from pipeline.scorers.items import BenchmarkItem, Items
 from pipeline.scorers.join import join
 from pipeline.scorers.labels import judged, labels_of
 from pipeline.scorers.predictions import read_predictions
-from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import ROWS, refused, run, scored, write
 
 
@@ -75,14 +75,14 @@ def test_a_judges_file_with_faults_lists_them_all(tmp_path):
     model = said(tmp_path, {}, {})
     rows = [{"id": "7", "abstained": True}, {"id": "1", "abstained": "maybe"}, {"id": "0", "abstained": True}]
     rows.append({"id": "0", "abstained": False})
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(UserError) as caught:
         judged(model, write(tmp_path / "judge.json", rows))
     assert caught.value.problems[1:] == [
         "1: abstained is 'maybe', wanted true or false",
         "0: stands there 2 times",
         "1 id has no prediction in m: 7",
     ]
-    with pytest.raises(InputError, match="no row has item_id and p_answerable or abstained"):
+    with pytest.raises(UserError, match="no row has item_id and p_answerable or abstained"):
         judged(model, write(tmp_path / "judge.json", [{"id": "1"}]))
 
 

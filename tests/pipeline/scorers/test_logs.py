@@ -10,9 +10,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.logs import recognised, samples_of
 from pipeline.scorers.predictions import read_predictions
-from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import ROWS, numbers, predictions, refused, scored, write
 
 LOGS = Path(__file__).parent / "logs"
@@ -303,7 +303,7 @@ def test_samples_of_odd_shapes_are_told_without_a_traceback(tmp_path):
     ]
     for rows in odd[:-1]:
         assert read_predictions(write(tmp_path / "log.json", rows)).faults
-    with pytest.raises(InputError, match="wanted a log's rows to be objects|wanted a list of objects"):
+    with pytest.raises(UserError, match="wanted a log's rows to be objects|wanted a list of objects"):
         read_predictions(write(tmp_path / "log.json", odd[-1]))
 
 
@@ -315,5 +315,5 @@ def test_an_inspect_log_that_was_cut_to_its_header_has_no_rows(tmp_path):
 
 
 def test_lmms_evals_results_are_not_taken_for_its_log(tmp_path):
-    with pytest.raises(InputError, match=r"wanted the file \*_samples_\*.jsonl beside it"):
+    with pytest.raises(UserError, match=r"wanted the file \*_samples_\*.jsonl beside it"):
         read_predictions(write(tmp_path / "results.json", {"results": {}, "configs": {}, "versions": {}}))

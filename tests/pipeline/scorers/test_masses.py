@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import wasserstein_distance
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.answered import Options
 from pipeline.scorers.masses import (
     majority,
@@ -13,7 +14,6 @@ from pipeline.scorers.masses import (
     subjectivity,
     vectors_of,
 )
-from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import answered, vqa_answered
 
 # MaSSeS, Table 2: frequencies, those that SeS groups, prediction, MA, S, SeS, MaSSeS. The paper cuts off some values
@@ -182,14 +182,14 @@ def test_word_vectors_are_read_with_and_without_word2vecs_first_line(tmp_path):
 )
 def test_broken_vector_files_are_refused(tmp_path, text, expected):
     (tmp_path / "v.txt").write_text(text)
-    with pytest.raises(InputError, match=expected):
+    with pytest.raises(UserError, match=expected):
         read_vectors(tmp_path / "v.txt", {"cat", "dog"})
 
 
 def test_vectors_are_a_file_or_a_model_of_spacy(tmp_path):
     (tmp_path / "v.txt").write_text("cat 1 0\ndog 0 1\n")
     assert list(vectors_of(str(tmp_path / "v.txt"), {"cat", "cow"})) == ["cat"]
-    with pytest.raises(InputError, match=r"no-such-model: no such spaCy model|needs spacy"):
+    with pytest.raises(UserError, match=r"no-such-model: no such spaCy model|needs spacy"):
         vectors_of("no-such-model", set())
 
 
@@ -201,5 +201,5 @@ def test_of_a_spacy_model_the_words_with_a_vector_are_taken(tmp_path):
     vectors = vectors_of(str(tmp_path / "model"), {"cat", "dog"})
     assert {word: vector.tolist() for word, vector in vectors.items()} == {"cat": [1.0, 0.0]}
     spacy.blank("en").to_disk(tmp_path / "bare")
-    with pytest.raises(InputError, match="this spaCy model has no word vectors"):
+    with pytest.raises(UserError, match="this spaCy model has no word vectors"):
         spacy_vectors(str(tmp_path / "bare"), {"cat"})

@@ -3,10 +3,10 @@ import math
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.answered import Options, Reading
 from pipeline.scorers.items import Benchmark, BenchmarkItem, Items
 from pipeline.scorers.model_report import GROUPS, ModelReport, score
-from pipeline.scorers.validation import InputError
 from pipeline.scorers.version import VERSION
 from tests.pipeline.scorers.conftest import ROWS, model, predictions, refused, run, scored, write
 
@@ -167,7 +167,7 @@ def test_of_a_log_that_names_no_item_of_the_benchmark_what_to_do_is_told(ids, to
     log = model(dict.fromkeys(ids, ("red", 0.5)))._replace(
         reading=Reading("VLMEvalKit", "index", "prediction")
     )
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(UserError) as caught:
         score(benchmark, [log], Options(bootstrap=0))
     assert (
         "m: read as VLMEvalKit: id from index, answer from prediction, no confidence" in caught.value.problems
@@ -253,7 +253,7 @@ def test_every_group_is_in_the_documentation():
 
 
 def test_a_report_is_plain_json_but_for_what_is_undefined(release, tmp_path):
-    with pytest.raises(InputError):  # no model's file is whole
+    with pytest.raises(UserError):  # no model's file is whole
         score(Benchmark("rgqa", "b", "", {}, {"x": Items.of([])}, frozenset()), [], Options())
     run(release, write(tmp_path / "m.json", predictions()), "--json", tmp_path / "s.json", "--bootstrap", 0)
     assert not any(

@@ -3,9 +3,9 @@ import re
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.answered import FILES, Options
 from pipeline.scorers.options import OPTIONS, WANTED, options_of, parser
-from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import predictions, refused, run, write
 
 EVERY = [option for group in OPTIONS.values() for option in group]
@@ -61,7 +61,7 @@ def test_what_is_not_given_is_as_the_options_have_it():
     ],
 )
 def test_what_cannot_be_is_refused(words, expected):
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(UserError) as caught:
         options_of(words)
     (problem,) = caught.value.problems
     assert problem.startswith(expected)

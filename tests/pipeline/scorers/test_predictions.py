@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.predictions import read_predictions
-from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import ROWS, predictions, scored, write
 
 
@@ -109,7 +109,7 @@ def test_an_empty_file_is_a_fault(tmp_path):
 )
 def test_files_that_hold_no_rows_are_refused(tmp_path, name, data, expected):
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(InputError, match=expected):
+    with pytest.raises(UserError, match=expected):
         read_predictions(tmp_path / name)
 
 
@@ -154,7 +154,7 @@ def test_a_number_that_no_float_holds_is_refused(tmp_path):
 )
 def test_files_of_other_forms_are_refused_with_the_reason(tmp_path, name, data, expected):
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(InputError, match=re.escape(expected)):
+    with pytest.raises(UserError, match=re.escape(expected)):
         read_predictions(tmp_path / name)
 
 

@@ -8,6 +8,7 @@ import openpyxl
 import pandas as pd
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.abstention import ABSTAINS, UNCLEAR, read
 from pipeline.scorers.answered import Options
 from pipeline.scorers.items import Benchmark, BenchmarkItem, Items
@@ -15,7 +16,6 @@ from pipeline.scorers.join import faults
 from pipeline.scorers.matching import verdicts
 from pipeline.scorers.normalize import normalize_answer
 from pipeline.scorers.predictions import read_predictions
-from pipeline.scorers.validation import InputError
 from tests.pipeline.scorers.conftest import ROWS, predictions, refused, scored, write
 
 
@@ -239,7 +239,7 @@ def test_what_a_spreadsheet_made_of_a_text_is_refused(tmp_path, cell, what, colu
     row: list = ["a1", "red", 0.5]
     row[column] = cell
     path = workbook(tmp_path / "m.xlsx", ["item_id", "prediction", "confidence"], row, ["u1", "blue", 0.5])
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(UserError) as caught:
         read_predictions(path)
     first, *others = caught.value.problems
     assert "1 cell" in first and len(others) == 1
@@ -268,7 +268,7 @@ def test_of_several_sheets_the_table_is_read_or_the_choice_asked_for(tmp_path):
     for place, name in enumerate(("id", "answer"), 1):
         book["notes"].cell(1, place, name)
     book.save(path)
-    with pytest.raises(InputError, match="notes"):
+    with pytest.raises(UserError, match="notes"):
         read_predictions(path)
 
 
@@ -304,7 +304,7 @@ def test_json_lines_of_one_line_are_read(tmp_path):
 
 def test_a_line_that_is_cut_off_is_named_whatever_the_suffix(tmp_path):
     (tmp_path / "m.json").write_text("\n".join(LINES)[:-5])
-    with pytest.raises(InputError, match="line 6"):
+    with pytest.raises(UserError, match="line 6"):
         read_predictions(tmp_path / "m.json")
 
 

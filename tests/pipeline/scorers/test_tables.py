@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.core.table_cells import DELIMITERS
 from pipeline.scorers.tables import rows_of
-from pipeline.scorers.validation import InputError
 
 ROWS = [{"id": "a", "prediction": "red, or so"}, {"id": "b", "prediction": 'a "sign"'}]
 
@@ -51,5 +51,5 @@ def test_the_version_may_stand_beside_the_rows(tmp_path):
     [("m.pkl", "runs whatever code is in it; wanted .json"), ("m.npz", "is not read; wanted .json")],
 )
 def test_forms_that_are_not_read(tmp_path, name, why):
-    with pytest.raises(InputError, match=why):
+    with pytest.raises(UserError, match=why):
         rows_of(tmp_path / name, b"")

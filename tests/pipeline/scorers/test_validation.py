@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.scorers import vqa_accuracy
 from pipeline.scorers.validation import (
-    InputError,
+    UserError,
     arrays,
     each,
     fractions,
@@ -51,7 +51,7 @@ def test_fractions_lie_between_0_and_1():
 def test_rows_are_made_one_by_one_and_every_fault_says_where():
     def make(row):
         if row < 0:
-            raise InputError(["below 0", "no good"])
+            raise UserError(["below 0", "no good"])
         return 2 * row
 
     assert each([1, 2], "row", make) == ([2, 4], [])
@@ -75,23 +75,23 @@ def test_wrong_answers_are_refused(predictions, answers, expected):
 
 
 def test_an_error_of_the_input_keeps_its_lines_apart():
-    assert InputError("one").problems == ["one"]
-    assert InputError(line for line in "ab").problems == ["a", "b"] and str(InputError(["a", "b"])) == "a\nb"
+    assert UserError("one").problems == ["one"]
+    assert UserError(line for line in "ab").problems == ["a", "b"] and str(UserError(["a", "b"])) == "a\nb"
 
 
 def test_what_cannot_be_read_is_said_in_one_line(tmp_path):
-    with pytest.raises(InputError, match=r"none\.json: no such file$"):
+    with pytest.raises(UserError, match=r"none\.json: no such file$"):
         read_bytes(tmp_path / "none.json")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(UserError, match="cannot be read"):
         read_bytes(tmp_path)
-    with pytest.raises(InputError, match=r"x\.json: not valid JSON .* the file may be cut off"):
+    with pytest.raises(UserError, match=r"x\.json: not valid JSON .* the file may be cut off"):
         parse_json(b'{"a": ', "x.json")
     assert parse_json(b'{"a": [1]}', "x.json") == {"a": [1]}
 
 
 def test_lines_are_numbered_and_empty_ones_passed_over():
     assert list(parse_lines(b'1\n\n{"a": 2}\r\n  \n', "x.jsonl")) == [(1, 1), (3, {"a": 2})]
-    with pytest.raises(InputError, match=r"x\.jsonl, line 2: not valid JSON"):
+    with pytest.raises(UserError, match=r"x\.jsonl, line 2: not valid JSON"):
         list(parse_lines(b"1\n{", "x.jsonl"))
 
 
@@ -99,15 +99,15 @@ def test_lines_are_numbered_and_empty_ones_passed_over():
     "text", ['{"a": 1, "b": 2, "a": 1}', '[{"a": 1, "a": 2}]', '{"x": [{"a": {}, "a": 3}]}']
 )
 def test_a_key_that_stands_twice_in_an_object_is_refused(text):
-    with pytest.raises(InputError, match=r"^x\.json: an object has the key a twice; keep one$"):
+    with pytest.raises(UserError, match=r"^x\.json: an object has the key a twice; keep one$"):
         parse_json(text.encode(), "x.json")
-    with pytest.raises(InputError, match=r"^x\.jsonl, line 2: an object has the key a twice; keep one$"):
+    with pytest.raises(UserError, match=r"^x\.jsonl, line 2: an object has the key a twice; keep one$"):
         list(parse_lines(f'{{"a": ["a", {{"a": 1}}]}}\n{text}'.encode(), "x.jsonl"))
 
 
 def test_a_file_that_should_map_ids_and_does_not_is_refused(tmp_path):
     (tmp_path / "choices.json").write_text("[1]")
-    with pytest.raises(InputError, match="choices.json: wanted an object by id, got a list"):
+    with pytest.raises(UserError, match="choices.json: wanted an object by id, got a list"):
         read_mapping(tmp_path / "choices.json")
 
 
@@ -115,7 +115,7 @@ def test_of_many_lines_the_broken_one_is_named():
     lines = ['{"a": 1}'] * 2000
     assert len(list(parse_lines("\n".join(lines).encode(), "x"))) == 2000
     for broken in ('{"a": 1}, {"a": 1}', "[1", '{"a": 1'):
-        with pytest.raises(InputError, match="x, line 1501: not valid JSON"):
+        with pytest.raises(UserError, match="x, line 1501: not valid JSON"):
             list(parse_lines("\n".join([*lines[:1500], broken, *lines]).encode(), "x"))
 
 

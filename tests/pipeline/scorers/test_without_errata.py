@@ -2,8 +2,8 @@ from math import isclose
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.benchmark import read_benchmark
-from pipeline.scorers.validation import InputError
 from pipeline.scorers.without_errata import without_errata
 from tests.pipeline.scorers.conftest import predictions, refused, run, scored, write
 
@@ -49,7 +49,7 @@ def test_where_items_name_no_pair_they_go_alone(release, tmp_path):
 @pytest.mark.parametrize("content", [{"u2": "why"}, ["u2"], [{"id": "u2"}]])
 def test_a_file_of_another_form_is_refused(release, tmp_path, content):
     path = write(tmp_path / "e.json", content)
-    with pytest.raises(InputError, match="wanted a list of"):
+    with pytest.raises(UserError, match="wanted a list of"):
         without_errata(read_benchmark(release), release, str(path))
 
 

@@ -1,7 +1,7 @@
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.answered import Options
-from pipeline.scorers.validation import InputError
 from pipeline.scorers.wups import Taxonomy, read_wordnet, wups, wups_group
 from tests.pipeline.scorers.conftest import vqa_answered
 
@@ -69,10 +69,10 @@ def test_wordnet_may_come_in_two_parts(tmp_path):
 
 
 def test_a_folder_without_wordnet_is_refused(tmp_path):
-    with pytest.raises(InputError, match="no data.noun in it"):
+    with pytest.raises(UserError, match="no data.noun in it"):
         read_wordnet(tmp_path)
     (tmp_path / "data.noun").write_text("not wordnet\n")
-    with pytest.raises(InputError, match="line 1: not a line of WordNet's"):
+    with pytest.raises(UserError, match="line 1: not a line of WordNet's"):
         read_wordnet(tmp_path)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.core import table_cells
+from pipeline.core.errors import UserError
 from pipeline.scorers.tables import rows_of
-from pipeline.scorers.validation import InputError
 from pipeline.scorers.zipped import eval_samples
 
 LOG = (
@@ -26,7 +26,7 @@ def packed(members, method=zipfile.ZIP_DEFLATED):
 
 
 def refusal(data, name="log.eval"):
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(UserError) as caught:
         [*rows_of(Path(name), data)[0]]
     (problem,) = caught.value.problems
     return problem

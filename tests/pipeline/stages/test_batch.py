@@ -13,7 +13,7 @@ from pipeline.core.files import read_json, read_jsonl, write_jsonl
 from pipeline.core.records import Estimate, Screened, Task, TaskQuestion, Verified
 from pipeline.sources import gqa_files
 from pipeline.stages import batch
-from pipeline.stages.batch import report, warn
+from pipeline.stages.batch import report, warn_of_cues
 from simulation.sight import obstacle
 from simulation.word_senses import WordSenses
 
@@ -173,12 +173,12 @@ def test_filters_are_counted_by_source_and_verdict(capsys):
     assert (figures["filters_valid"], figures["filters_invalid"], figures["candidate_first"]) == (2, 1, 1)
     assert figures["repeats"] == 0
     hidden = Betrayal(cue="position in the task", auroc=0.58, low=0.56, high=0.6)  # no more than is tolerated
-    warn(figures | {"filters_told_by": [hidden]})
+    warn_of_cues(figures | {"filters_told_by": [hidden]})
     assert capsys.readouterr().err == ""
 
 
 def test_tasks_whose_filters_are_all_valid_are_warned_about(capsys):
-    warn(report([asked(1, "valid", "own question", True)], []))
+    warn_of_cues(report([asked(1, "valid", "own question", True)], []))
     assert "no filter question is known to be unanswerable" in capsys.readouterr().err
 
 

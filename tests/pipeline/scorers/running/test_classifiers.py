@@ -11,8 +11,8 @@ import sys
 import numpy as np
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.running.distributions import unpacked
-from pipeline.scorers.validation import InputError
 
 pytest.importorskip("transformers")
 inspect_ai = pytest.importorskip("inspect_ai")
@@ -114,20 +114,20 @@ def test_the_pictures_id_comes_with_its_message(tmp_path):
     ],
 )
 def test_wrong_settings_are_one_message(vilt, settings, words):
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(UserError, match=words):
         get_model(f"hf-vqa/{vilt}", **settings)
 
 
 def test_a_list_of_answers_has_each_once(vilt, tmp_path):
     (tmp_path / "twice.txt").write_text("a\nb\na\nd\ne\n")
-    with pytest.raises(InputError, match="5 lines, 4 of them different"):
+    with pytest.raises(UserError, match="5 lines, 4 of them different"):
         load_net(str(vilt), {"answers": str(tmp_path / "twice.txt")})
 
 
 def test_other_models_are_told_where_to_go(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "llava"}))
     with pytest.raises(
-        InputError, match=f"of the kind llava; hf-vqa knows vilt, blip, lxmert.*hf-vlm/{tmp_path}"
+        UserError, match=f"of the kind llava; hf-vqa knows vilt, blip, lxmert.*hf-vlm/{tmp_path}"
     ):
         load_net(str(tmp_path), {})
 
@@ -144,10 +144,10 @@ def test_offline_a_model_that_is_not_here_is_one_message_and_the_revision_asked_
     (kept / "refs/first").write_text(older.name)
     code = (
         "from pipeline.scorers.running.classifiers import load_net\n"
-        "from pipeline.scorers.validation import InputError\n"
+        "from pipeline.core.errors import UserError\n"
         "for name, more in ('nosuch', {}), ('kept', {}), ('kept', {'revision': 'first'}):\n"
         "    try: print(load_net(f'nobody/{name}', more).about['revision'])\n"
-        "    except InputError as error: print(error)"
+        "    except UserError as error: print(error)"
     )
     told = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120,

@@ -5,8 +5,8 @@ import hashlib
 import numpy as np
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.running.distributions import packed, read_distributions, unpacked, write_distributions
-from pipeline.scorers.validation import InputError
 
 ROWS = {"q1": np.array([0.5, 1 / 3, 0.0]), "q2": np.array([1.0, 1e-7, 0.25])}
 
@@ -41,5 +41,5 @@ def test_what_does_not_fit_is_refused(tmp_path):
     (tmp_path / "e.npz").write_bytes(b"no")
     np.savez(tmp_path / "f.npz", answers=["a"], items=["q"], probabilities=np.zeros((2, 1)))
     for name in ("nosuch.npz", "e.npz", "f.npz"):
-        with pytest.raises(InputError, match=f"{name}: no distributions of a run"):
+        with pytest.raises(UserError, match=f"{name}: no distributions of a run"):
             read_distributions(tmp_path / name)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipeline.scorers.validation import InputError
+from pipeline.core.errors import UserError
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -80,7 +80,7 @@ def test_or_the_softmax_where_that_is_configured(vilt, shown):
     (reply,) = load_net(str(vilt), {"activation": "softmax", "device": "cpu"}).say(shown[:1])
     weights = np.exp(vilt_by_hand(vilt, shown[0]))
     assert reply.distribution == pytest.approx(weights / weights.sum(), abs=1e-5)
-    with pytest.raises(InputError, match="activation 'relu'; there are sigmoid, softmax"):
+    with pytest.raises(UserError, match="activation 'relu'; there are sigmoid, softmax"):
         load_net(str(vilt), {"activation": "relu"})
 
 
@@ -116,11 +116,11 @@ def test_a_question_that_is_too_long_is_cut_and_said_to_be(vilt, shown):
 def test_a_model_that_does_not_name_its_answers_needs_a_file_that_does(tmp_path, shown):
     folder = str(tiny_vilt(tmp_path / "vilt", named=False))
     with pytest.raises(
-        InputError, match="5 answers, and its configuration does not name them: give answers=FILE"
+        UserError, match="5 answers, and its configuration does not name them: give answers=FILE"
     ):
         load_net(folder, {})
     (tmp_path / "four.txt").write_text("yes\nno\nred\nblue\n")
-    with pytest.raises(InputError, match=r"5 answers, and .*four.txt does not name them"):
+    with pytest.raises(UserError, match=r"5 answers, and .*four.txt does not name them"):
         load_net(folder, {"answers": str(tmp_path / "four.txt")})
     (tmp_path / "names.txt").write_text("a\nb\nc\nd\ne\n")
     net = load_net(folder, {"answers": str(tmp_path / "names.txt")})
@@ -159,7 +159,7 @@ def test_lxmert_sees_the_regions_that_were_brought(lxmert, shown, regions, tmp_p
 
 def test_without_regions_lxmert_says_what_is_missing(lxmert, regions):
     with pytest.raises(
-        InputError, match=r"Faster R-CNN that transformers does not have: bring them as features=FILE.npz"
+        UserError, match=r"Faster R-CNN that transformers does not have: bring them as features=FILE.npz"
     ):
         load_net(str(lxmert), {})
     for changed, words in (
@@ -168,7 +168,7 @@ def test_without_regions_lxmert_says_what_is_missing(lxmert, regions):
         ({"ids": np.array(["n0"])}, r"ids \(1,\)"),
         ({"ids": np.array([{}], object)}, "wanted an .npz"),
     ):
-        with pytest.raises(InputError, match=words):
+        with pytest.raises(UserError, match=words):
             load_net(str(lxmert), {"features": regions(**changed)[0]})
 
 

@@ -8,7 +8,7 @@ import math
 import pytest
 from PIL import Image
 
-from pipeline.scorers.validation import InputError
+from pipeline.core.errors import UserError
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -122,8 +122,8 @@ def test_it_is_put_on_a_gpu_where_there_is_one_unless_told_otherwise(
 
 
 def test_what_cannot_be_asked_is_one_message(tmp_path):
-    with pytest.raises(InputError, match="has no chat template"):
+    with pytest.raises(UserError, match="has no chat template"):
         get_model(f"hf-vlm/{tiny_llava(tmp_path / 'mute', template=None)}", device="cpu")
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(InputError, match=f"hf-vlm/{tmp_path} cannot be loaded: "):
+    with pytest.raises(UserError, match=f"hf-vlm/{tmp_path} cannot be loaded: "):
         get_model(f"hf-vlm/{tmp_path}")

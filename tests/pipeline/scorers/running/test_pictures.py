@@ -8,8 +8,8 @@ import pyarrow.parquet as parquet
 import pytest
 from PIL import Image
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.running.pictures import AT_ONCE, ReleasePictures
-from pipeline.scorers.validation import InputError
 from tests.odd_images import exif, quarters, saved, swapped_profile
 
 from .conftest import png
@@ -95,16 +95,16 @@ def test_what_shines_through_is_laid_on_white(tmp_path):
 
 def test_missing_pictures_are_said_at_once(tables, tmp_path):
     with pytest.raises(
-        InputError, match="1 pictures are not in the tables of .*, n9 among them; name the folder"
+        UserError, match="1 pictures are not in the tables of .*, n9 among them; name the folder"
     ):
         ReleasePictures(tables.folder, ["n1", "n9"])
-    with pytest.raises(InputError, match="2 pictures are not in .*, n8 among them$"):
+    with pytest.raises(UserError, match="2 pictures are not in .*, n8 among them$"):
         ReleasePictures(tables.folder, ["n8", "n9"], folder=tmp_path)
 
 
 def test_tables_without_pictures_have_none(tmp_path):
     write_table(tmp_path, "a.parquet", [("n1", b"")])
-    with pytest.raises(InputError, match="1 pictures are not in the tables"):
+    with pytest.raises(UserError, match="1 pictures are not in the tables"):
         ReleasePictures(tmp_path, ["n1"])
 
 
@@ -113,7 +113,7 @@ def test_tables_without_pictures_have_none(tmp_path):
 )
 def test_what_is_not_installed_is_named(tables, monkeypatch, lost, message):
     monkeypatch.setitem(__import__("sys").modules, lost, None)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(UserError, match=message):
         ReleasePictures(tables.folder, ["n1"], pixels=9)
 
 

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 from PIL import Image
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.running.probe import BLUE, RED, probe, probed, square
 from pipeline.scorers.running.recipes import RECIPES
 from pipeline.scorers.running.run_settings import RunOptions
-from pipeline.scorers.validation import InputError
 
 pytest.importorskip("inspect_ai")
 
@@ -62,7 +62,7 @@ def found(model, recipe, **how):
 
 
 def problem(model, recipe):
-    with pytest.raises(InputError) as error:
+    with pytest.raises(UserError) as error:
         found(model, recipe)
     (line,) = error.value.problems
     return line
@@ -156,7 +156,7 @@ def test_a_package_that_is_missing_is_named(model, missing, words, monkeypatch):
         )
 
     monkeypatch.setattr("inspect_ai.model.get_model", get_model)
-    with pytest.raises(InputError) as error:
+    with pytest.raises(UserError) as error:
         probed(RunOptions(Path("release"), model).chosen)
     assert error.value.problems == [words]
 

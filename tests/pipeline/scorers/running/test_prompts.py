@@ -2,8 +2,8 @@ import hashlib
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.running.prompts import PROMPTS, prompt_named
-from pipeline.scorers.validation import InputError
 
 
 def test_the_question_stands_in_each_prompt_as_it_is():
@@ -28,5 +28,5 @@ def test_the_hash_is_of_all_texts_and_of_nothing_else():
 
 
 def test_an_unknown_prompt_is_refused_with_the_names_there_are():
-    with pytest.raises(InputError, match="no prompt 'short'; there are word, refuse, ask, bare"):
+    with pytest.raises(UserError, match="no prompt 'short'; there are word, refuse, ask, bare"):
         prompt_named("short")

@@ -1,8 +1,8 @@
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.abstention import read
 from pipeline.scorers.running.recipes import RECIPES, Heard, recipe_named
-from pipeline.scorers.validation import InputError
 
 from .conftest import first_word, tokens
 
@@ -31,5 +31,5 @@ def test_a_refusal_in_words_is_what_free_text_makes_of_it():
 def test_a_recipe_has_a_hash_of_what_it_asks():
     assert len({recipe.hash for recipe in RECIPES.values()}) == 3  # p-true, verbal, and those without a turn
     assert recipe_named("p_true") is RECIPES["p-true"]
-    with pytest.raises(InputError, match="no recipe 'logits'; there are token-probability, p-true, verbal"):
+    with pytest.raises(UserError, match="no recipe 'logits'; there are token-probability, p-true, verbal"):
         recipe_named("logits")

@@ -2,11 +2,11 @@ import json
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.command import main
 from pipeline.scorers.running.prompts import prompt_named
 from pipeline.scorers.running.recipes import recipe_named
 from pipeline.scorers.running.release_tasks import release_task
-from pipeline.scorers.validation import InputError
 
 from .conftest import said
 
@@ -61,7 +61,7 @@ def test_a_limit_draws_whole_pairs(pictured, limit, questions, pairs):
 
 
 def test_a_limit_below_a_pair_is_refused(pictured):
-    with pytest.raises(InputError, match="limit is 1, .* take 2 or more"):
+    with pytest.raises(UserError, match="limit is 1, .* take 2 or more"):
         release_task(**folder(pictured), limit=1)
 
 
@@ -94,7 +94,7 @@ def test_part_and_subset_choose(pictured):
     ],
 )
 def test_what_is_not_there_is_refused(pictured, options, message):
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(UserError, match=message):
         release_task(**(folder(pictured) | {"part": "all"} | options))
 
 

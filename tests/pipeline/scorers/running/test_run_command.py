@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers import command
 from pipeline.scorers.running import run_command
 from pipeline.scorers.running.run_command import main, run_and_score
 from pipeline.scorers.running.run_folder import RunFolder
 from pipeline.scorers.running.run_model import ModelRun
-from pipeline.scorers.validation import InputError
 
 from .small_server import make_release, small_server
 
@@ -114,7 +114,7 @@ def test_of_many_reasons_five_are_told_each_once(monkeypatch, tmp_path):
     about = {"counts": counts, "tokens": {"input": 0, "output": 0}, "cost": None, "failures": failures}
     done = ModelRun(RunFolder(tmp_path / "run"), frozenset(failures), about)
     monkeypatch.setattr(run_command, "run", lambda options: done)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(UserError) as caught:
         run_and_score(["release", "--model", "net"], "rgqa run")
     assert caught.value.problems == ["there is no answer to score", *(f"reason {i}" for i in range(5))]
 
@@ -145,7 +145,7 @@ def test_plots_are_drawn_into_the_run_s_folder(line, capsys):
         (OSError(errno.ENOSPC, "No space left", "x"), "the disk is full (x)"),
         (OSError(errno.EACCES, "Permission denied", "x"), "no permission"),
         (KeyboardInterrupt(), "stopped by Ctrl-C"),
-        (InputError(["one", "two"]), "one\n  two"),
+        (UserError(["one", "two"]), "one\n  two"),
     ],
 )
 def test_what_ends_a_run_is_one_message_without_a_traceback(monkeypatch, capsys, raised, told):

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.running.distributions import packed, read_distributions
 from pipeline.scorers.running.run_folder import CLASSES, RunFolder
-from pipeline.scorers.validation import InputError
 
 SETTINGS = {"model": "net", "recipe": {"name": "verbal", "hash": "1"}, "limit": 0}
 
@@ -69,7 +69,7 @@ def test_a_distribution_is_written_from_the_journal(folder):
 
 def test_a_journal_of_something_else_is_one_message(folder):
     (folder.path / "answers.jsonl").write_text('{"a": 1}\n')
-    with pytest.raises(InputError, match="not a journal"):
+    with pytest.raises(UserError, match="not a journal"):
         opened(folder)
 
 
@@ -85,7 +85,7 @@ def test_a_line_that_was_cut_off_is_dropped_and_the_next_row_is_whole(folder):
 
 def test_other_settings_are_refused_with_what_differs(folder):
     folder.add(row("a"))
-    with pytest.raises(InputError) as error:
+    with pytest.raises(UserError) as error:
         opened(folder, SETTINGS | {"limit": 5, "recipe": {"name": "verbal", "hash": "2"}})
     assert error.value.problems[1:] == ['recipe hash was "1", now "2"', "limit was 0, now 5"]
 
@@ -113,8 +113,8 @@ def test_another_process_may_not_run_in_it(folder):
 
 
 def failed_start(path):
-    with pytest.raises(InputError, match="no server"), RunFolder(path).alone():
-        raise InputError("no server")
+    with pytest.raises(UserError, match="no server"), RunFolder(path).alone():
+        raise UserError("no server")
 
 
 def test_folders_that_a_failed_start_made_are_removed(tmp_path):
@@ -144,7 +144,7 @@ def test_a_folder_of_the_user_is_left_as_it_was(tmp_path, linked):
 def test_files_that_a_run_did_not_write_are_not_replaced(tmp_path, name, text):
     run = RunFolder(tmp_path)
     (tmp_path / name).write_text(text)
-    with pytest.raises(InputError, match=name), run.alone():
+    with pytest.raises(UserError, match=name), run.alone():
         run.open(SETTINGS)
     assert (tmp_path / name).read_text() == text and [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -153,7 +153,7 @@ def test_files_that_a_run_did_not_write_are_not_replaced(tmp_path, name, text):
 def test_a_place_where_no_folder_can_be_is_one_message(tmp_path, monkeypatch, place):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="--out") as error, RunFolder(Path(place)).alone():
+    with pytest.raises(UserError, match="--out") as error, RunFolder(Path(place)).alone():
         pass
     assert len(error.value.problems) == 1 and [path.name for path in tmp_path.iterdir()] == ["file"]
 
@@ -161,7 +161,7 @@ def test_a_place_where_no_folder_can_be_is_one_message(tmp_path, monkeypatch, pl
 def test_a_file_in_its_place_is_one_message(tmp_path):
     (tmp_path / "run").write_text("")
     with (
-        pytest.raises(InputError, match="wanted a folder, there is a file"),
+        pytest.raises(UserError, match="wanted a folder, there is a file"),
         RunFolder(tmp_path / "run").alone(),
     ):
         pass

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.running.forecast_run import Prices
 from pipeline.scorers.running.run_model import _warn_of_declined, run
 from pipeline.scorers.running.run_settings import RunOptions
-from pipeline.scorers.validation import InputError
 from pipeline.scorers.version import VERSION
 
 from .small_server import KEY, make_release, small_server
@@ -145,7 +145,7 @@ def test_what_is_no_reply_is_no_answer(fault, options):
 
 @pytest.mark.parametrize("fault", ["web_page", "half_json", "other_json", "null_choices", "error_in_200"])
 def test_an_address_of_something_else_is_named_before_the_first_question(fault, options):
-    with small_server(dead_after=1, fault=fault) as server, pytest.raises(InputError) as error:
+    with small_server(dead_after=1, fault=fault) as server, pytest.raises(UserError) as error:
         run(options(server))
     (problem,) = error.value.problems
     assert server.url in problem and "is it the right address" in problem and not options(server).out.exists()
@@ -164,7 +164,7 @@ THOUGHTS = {"role": "assistant", "content": None, "reasoning_content": "It looks
 )
 def test_a_reasoning_model_that_runs_out_of_tokens_is_asked_nothing(options, message):
     how = {"message": message, "finish_reason": "length"}
-    with small_server(spoilt_probe=how) as server, pytest.raises(InputError) as error:
+    with small_server(spoilt_probe=how) as server, pytest.raises(UserError) as error:
         run(options(server, recipe="refusal"))
     (problem,) = error.value.problems
     assert "--max-tokens 64" in problem and "--max-tokens 8192" in problem
@@ -228,7 +228,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(how, options, undistu
 
 
 def test_a_server_without_log_probabilities_is_asked_nothing_and_others_are_proposed(options):
-    with small_server(logprobs=False) as server, pytest.raises(InputError) as error:
+    with small_server(logprobs=False) as server, pytest.raises(UserError) as error:
         run(options(server))
     assert not server.asked and not options(server).out.exists()
     (problem,) = error.value.problems
@@ -262,7 +262,7 @@ def test_the_key_comes_from_the_environment_and_stands_in_no_file(options, monke
     with small_server(key=KEY, failing=range(20, 24), status=400) as server:
         done = run(options(server))
         server.key = "another"
-        with pytest.raises(InputError) as error:  # the server repeats the key in its words
+        with pytest.raises(UserError) as error:  # the server repeats the key in its words
             run(options(server, out=Path("other")))
     assert done.about["counts"]["answered"] == 56
     assert "refuses the key" in str(error.value) and "set SERVER_API_KEY" in str(error.value)
@@ -328,7 +328,7 @@ def test_rate_limits_are_waited_for(options, undisturbed):
     ],
 )
 def test_what_keeps_a_run_from_beginning_is_one_message(change, message, options):
-    with small_server() as server, pytest.raises(InputError) as error:
+    with small_server() as server, pytest.raises(UserError) as error:
         run(options(server)._replace(**change))
     assert message in "\n".join(error.value.problems)
     assert not server.asked and not options(server).out.exists()
@@ -417,7 +417,7 @@ def test_other_weights_under_the_same_name_are_refused(options):
         run(options(server, limit=4))
         about = json.loads(Path("run/run.json").read_text())
         Path("run/run.json").write_text(json.dumps(about | {"weights": {"revision": "1a"}, "limit": 6}))
-        with pytest.raises(InputError, match="its replies are of revision 1a, now None; name another --out"):
+        with pytest.raises(UserError, match="its replies are of revision 1a, now None; name another --out"):
             run(options(server, limit=6))
 
 

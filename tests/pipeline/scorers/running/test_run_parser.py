@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers.running.prompts import PROMPTS
 from pipeline.scorers.running.recipes import RECIPES
 from pipeline.scorers.running.run_parser import options_of, parser
 from pipeline.scorers.running.run_settings import RunOptions
-from pipeline.scorers.validation import InputError
 
 
 def options(*words):
@@ -19,24 +19,24 @@ def test_options_that_are_not_given_are_the_defaults_of_a_run():
 
 @pytest.mark.parametrize("address", ["http://[::1", "http://h:99999", "http://h?key=sk", "http://h#a"])
 def test_an_address_that_is_none_is_one_message(address):
-    with pytest.raises(InputError, match="--server"):
+    with pytest.raises(UserError, match="--server"):
         options("--server", address)
 
 
 def test_a_setting_that_the_server_s_address_makes_void_is_refused():
-    with pytest.raises(InputError) as error:
+    with pytest.raises(UserError) as error:
         options("--server", "http://h", "--model-arg", "base_url=http://other")
     assert error.value.problems == ["--model-arg base_url: --server names the address"]
 
 
 @pytest.mark.parametrize("name", ["token", "hf_token", "password"])
 def test_no_secret_is_a_setting(name):
-    with pytest.raises(InputError, match="from the environment alone"):
+    with pytest.raises(UserError, match="from the environment alone"):
         options("--model-arg", f"{name}=x")
 
 
 def test_all_options_that_cannot_be_are_told_at_once():
-    with pytest.raises(InputError) as error:
+    with pytest.raises(UserError) as error:
         options(
             *[
                 "--limit",
@@ -76,7 +76,7 @@ def test_addresses_may_be_short(given, address):
 
 
 def test_a_key_in_an_address_is_refused():
-    with pytest.raises(InputError, match="put it in SERVER_API_KEY"):
+    with pytest.raises(UserError, match="put it in SERVER_API_KEY"):
         options("--server", "http://user:pass@host/v1")
 
 

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.core.errors import no_effect
+from pipeline.core.errors import UserError, no_effect
 from pipeline.scorers.running.forecast_run import Prices
 from pipeline.scorers.running.prompts import prompt_named
 from pipeline.scorers.running.recipes import recipe_named
 from pipeline.scorers.running.run_settings import RunOptions, fingerprint, settings_of
-from pipeline.scorers.validation import InputError
 
 from .small_server import make_release
 
@@ -65,7 +64,7 @@ def test_what_changes_answers_is_one(change, released):
 
 
 def test_what_would_change_nothing_is_refused(released):
-    with pytest.raises(InputError) as error:
+    with pytest.raises(UserError) as error:
         settings_of(RunOptions(released / "none", "hf-vqa/x", prompt="word", recipe="verbal", samples=4))
     assert error.value.problems == [
         no_effect("--samples", "recipe verbal asks once; it is for recipe agreement"),
@@ -84,21 +83,21 @@ def test_what_would_change_nothing_is_refused(released):
     ],
 )
 def test_an_option_without_effect_is_refused(released, change, option):
-    with pytest.raises(InputError) as error:
+    with pytest.raises(UserError) as error:
         settings_of(RunOptions(released, "net")._replace(**change))
     (problem,) = error.value.problems
     assert problem.startswith(f"{option}has no effect: ")
 
 
 def test_a_model_that_takes_no_images_is_refused_unless_it_gets_none(released):
-    with pytest.raises(InputError, match="hf-vlm/x"):
+    with pytest.raises(UserError, match="hf-vlm/x"):
         settings_of(RunOptions(released, "hf/x"))
     settings_of(RunOptions(released, "hf/x", no_picture=True))
 
 
 @pytest.mark.parametrize("place", ["", "runs/net", "data"])
 def test_a_run_does_not_go_into_the_release(released, place):
-    with pytest.raises(InputError, match="--out .*(release|replace)"):
+    with pytest.raises(UserError, match="--out .*(release|replace)"):
         settings_of(RunOptions(released, "net", out=released / place))
 
 
@@ -121,7 +120,7 @@ def test_how_many_replies_counts_where_they_are_counted(released):
 def test_a_changed_release_is_told_by_file(released):
     (released / "rgqa/pt-hard.json").write_text("[]")
     (released / "rgqa/clip-easy.json").unlink()
-    with pytest.raises(InputError) as error:
+    with pytest.raises(UserError) as error:
         fingerprint(released)
     assert error.value.problems[1:] == [
         "rgqa/clip-easy.json: missing",
@@ -131,9 +130,9 @@ def test_a_changed_release_is_told_by_file(released):
 
 def test_a_folder_that_is_no_release_is_told(tmp_path, released):
     (released / "CHECKSUMS.sha256").unlink()
-    with pytest.raises(InputError, match="no CHECKSUMS.sha256 in it"):
+    with pytest.raises(UserError, match="no CHECKSUMS.sha256 in it"):
         settings_of(RunOptions(released, "net"))
-    with pytest.raises(InputError, match="nowhere: no such folder"):
+    with pytest.raises(UserError, match="nowhere: no such folder"):
         settings_of(RunOptions(Path("nowhere"), "net"))
 
 
