@@ -96,7 +96,7 @@ def _is_pictograph(one: str) -> bool:
 
 
 def has_text(reply: str) -> bool:
-    """Is there anything to be seen in the reply?
+    r"""Is there anything to be seen in the reply?
 
     >>> has_text(" red"), has_text(" \n"), has_text("\ufeff\u200b")
     (True, False, False)
