@@ -131,7 +131,7 @@ def read_exports(paths: Iterable[Path]) -> list[ExportedTask]:
         try:
             rows = read_json(path, list[ExportedTask])
             if without := sum(not isinstance(row.data.get("task"), str) for row in rows):
-                raise UserError(f"{counted(without, 'row')} have no key `task`")
+                raise UserError(f"{counted(without, 'row')} without the key `task`")
             exported += rows
         except UserError as error:
             wanted = "wanted: Label Studio's export format JSON, with the tasks of push"

@@ -131,7 +131,7 @@ def checked(
         missing = reading.meaning[0 if 1 in labels else 1]
         problems.add(
             "labels",
-            f"wanted two kinds, but none of {counted(len(source), 'row')} is {missing!r}{label_values(form, source)}",
+            f"wanted two kinds, but none of {counted(len(places) or len(source), 'row')} is {missing!r}{label_values(form, source)}",
         )
     images = None
     if reading.images is not None:

@@ -49,7 +49,7 @@ def gqa_diagnostics(
     everything = {**(all_questions or {}), **questions}
     questions = {name: question for name, question in questions.items() if question.get("isBalanced", True)}
     if lost := [name for name in questions if name not in predictions]:
-        raise UserError(f"{counted(len(lost), 'question')} have no prediction: {', '.join(lost[:20])}")
+        raise UserError(f"{counted(len(lost), 'question')} without a prediction: {', '.join(lost[:20])}")
     right = {name: predictions[name] == question["answer"] for name, question in questions.items()}
     types = {name: question.get("types") or {} for name, question in questions.items()}
     structural = {name: kinds.get("structural") or "none" for name, kinds in types.items()}

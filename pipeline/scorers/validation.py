@@ -80,9 +80,9 @@ def strings(predictions: Texts, answers: TextLists) -> tuple[list[str], list[lis
     if len(predictions) != len(answers):
         faults.append(f"lengths differ: predictions {len(predictions)}, answers {len(answers)}")
     if wrong := sum(not isinstance(text, str) for text in predictions):
-        faults.append(f"predictions has {counted(wrong, 'value')} that are no strings")
+        faults.append(f"predictions has {counted(wrong, 'value')} of another type than text")
     if wrong := sum(not isinstance(text, str) for row in answers for text in row):
-        faults.append(f"answers has {counted(wrong, 'value')} that are no strings")
+        faults.append(f"answers has {counted(wrong, 'value')} of another type than text")
     if wrong := sum(not row for row in answers):
         faults.append(f"answers has {wrong} empty lists")
     if faults:

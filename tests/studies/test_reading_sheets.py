@@ -166,4 +166,4 @@ def test_a_sheet_that_was_sorted_is_told(tmp_path):
 
 
 def test_a_sheet_with_too_few_rows_is_told(tmp_path):
-    assert filled(tmp_path, "1,A?,B?,y,y,n\n")[0] == [": 1 rows, the sheet that was drawn has 2"]
+    assert filled(tmp_path, "1,A?,B?,y,y,n\n")[0] == [": 1 row, the sheet that was drawn has 2"]

@@ -168,7 +168,7 @@ def test_the_study_of_a_data_set_tells_every_way_of_every_net(project):
     written = json.loads((project / "looking.json").read_text())
     assert {"middle", "even", "rp: attention"} < written["figures"].keys()
     assert "| vanilla: hires-cam, of another question | " in said
-    assert said.startswith(f"{written['questions']:,} questions of {written['pictures']} pictures, 1 seeds")
+    assert said.startswith(f"{written['questions']:,} questions of {written['pictures']} pictures, 1 seed")
     for row in written["figures"].values():
         for figure in row.values():
             assert figure["low"] <= figure["mean"] <= figure["high"]

@@ -147,7 +147,7 @@ def test_what_was_made_of_the_answers_is_named_with_what_clears_it(pulled, capsy
     assert "made of their answers: data/tiny/interim/collect/verdicts.jsonl" in said
     assert "made of their answers: data/release/tiny/0.1.0/provenance.jsonl" in said
     assert "card.md" not in said
-    assert "DVC's cache holds 1 files" in said and "dvc gc --workspace --force" in said
+    assert "DVC's cache holds 1 file" in said and "dvc gc --workspace --force" in said
 
 
 def test_where_nothing_was_made_that_is_said(pulled, capsys):
@@ -202,7 +202,7 @@ def test_whoever_was_imported_is_forgotten_by_the_pseudonym(pulled, capsys):
     write_json(path, [*rows, {"data": {"task": "t0030"}, "annotations": [row]}])
     forget("annotator-1a2b3c4d")
     said = capsys.readouterr().out
-    assert "in no roster" in said and "1 answers taken out" in said and "0 hold annotator-1a2b3c4d" in said
+    assert "in no roster" in said and "1 answer taken out" in said and "0 hold annotator-1a2b3c4d" in said
     assert "annotator-1a2b3c4d" not in by_whom() and len(by_whom()) == 3
     assert names() == ["ann", "ben", "cyd"] and list(forgotten(Folders())) == ["annotator-1a2b3c4d"]
     with pytest.raises(UserError, match="not in the roster: annotator-01"):  # ann, who is called by name

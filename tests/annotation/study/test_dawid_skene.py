@@ -183,7 +183,7 @@ def test_few_votes_never_make_certainty():
 def test_no_votes_or_arrays_of_different_lengths_are_refused():
     with pytest.raises(ValueError, match="0 items"):
         Votes.of(np.array([], int), np.array([], int), np.array([], int), np.arange(1))
-    with pytest.raises(ValueError, match="1 items, 2 tables"):
+    with pytest.raises(ValueError, match="1 item, 2 tables"):
         Votes.of(np.array([0]), np.array([0, 1]), np.array([1, 1]), np.arange(2))
 
 

@@ -78,7 +78,7 @@ def test_who_was_pulled_before_is_the_same_in_an_export_that_knows_a_number_alon
         ("", "the file is empty or cut off"),
         ('[{"data": ' + '{"a": ' * 100_000, "nested too deeply"),
         ([{"task": "t1", "image": "x", "first": "valid"}], "Object missing required field `data`"),
-        ([{"data": {"text": "x"}, "annotations": []}], "1 rows have no key `task`"),
+        ([{"data": {"text": "x"}, "annotations": []}], "1 row without the key `task`"),
         ({"data": {}}, "Expected `array`, got `object`"),
         ([exported("t1", annotation(1, 1, first="maybe"))], "say `first`: 'maybe', `second`: 'invalid'"),
         ([exported("old", annotation(1, 1))], "none of the 1 annotations is of a task of this batch"),

@@ -97,7 +97,7 @@ def test_more_rows_than_a_sheet_has_are_refused(tmp_path, monkeypatch):
     source = tmp_path / "rows.jsonl"
     source.write_text('{"a": 1}\n' * 3)
     code, output = table(source, "--out", tmp_path / "rows.xlsx")
-    assert code == 1 and "3 rows and 1 columns do not fit" in output and not (tmp_path / "rows.xlsx").exists()
+    assert code == 1 and "3 rows and 1 column do not fit" in output and not (tmp_path / "rows.xlsx").exists()
 
 
 def test_a_column_of_numbers_and_texts_is_refused_for_parquet_and_a_missing_list_stays_empty(tmp_path):

@@ -42,7 +42,7 @@ def test_vectors_that_do_not_fit_are_all_named(embedded):
     with pytest.raises(UserError, match="pictures.npy"):
         read_vectors(embedded)
     (embedded / "texts.json").write_text(json.dumps(["a"]))
-    with pytest.raises(UserError, match="expected float32 with 1 rows"):
+    with pytest.raises(UserError, match="expected float32 with 1 row"):
         read_vectors(embedded)
 
 

@@ -73,7 +73,7 @@ def test_faulty_labels_are_refused(tmp_path, labels, expected):
     ]
     with pytest.raises(UserError) as caught:
         read_benchmark(write(tmp_path / "b.json", rows))
-    assert caught.value.problems[0].endswith("b.json: 1 faults") and expected in caught.value.problems[1]
+    assert caught.value.problems[0].endswith("b.json: 1 fault") and expected in caught.value.problems[1]
 
 
 def test_an_answer_may_be_worth_from_nothing_to_one(tmp_path):

@@ -58,7 +58,7 @@ def test_no_items_have_no_ece():
 
 
 def test_a_logit_is_no_probability():
-    with pytest.raises(ValueError, match="confidence has 1 values outside"):
+    with pytest.raises(ValueError, match="confidence has 1 value outside"):
         expected_calibration_error([1.5, 0.2], [1, 0])
 
 

@@ -181,7 +181,7 @@ def test_what_a_split_has_no_files_for_is_said_and_not_zero():
 
 
 def test_a_question_without_prediction_is_refused():
-    with pytest.raises(UserError, match="1 questions have no prediction: a"):
+    with pytest.raises(UserError, match="1 question without a prediction: a"):
         gqa_diagnostics({"a": question("red")}, {})
 
 
@@ -205,5 +205,5 @@ def test_what_is_absent_says_which_file_it_needs():
         "absent": "needs scene graphs, which GQA gives for train and val only (--extra scenes=FILE)"
     }
     assert grounding_of(attention={}, scenes={}) == {
-        "absent": "1 of 1 questions have no attention or no scene graph"
+        "absent": "1 of 1 question have no attention or no scene graph"
     }

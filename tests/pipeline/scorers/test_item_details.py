@@ -35,7 +35,7 @@ def test_what_is_no_such_field_is_told_with_line_and_item(tmp_path, fields, faul
     with pytest.raises(UserError) as caught:
         details_of(lines({"item": ITEM | {"item_id": "b"}}, {"item": ITEM | fields}), tmp_path / "p.jsonl")
     first, problem = caught.value.problems
-    assert first == f"{tmp_path / 'p.jsonl'}: 1 faults"
+    assert first == f"{tmp_path / 'p.jsonl'}: 1 fault"
     assert problem.startswith("line 2 (s's item a): ") and fault in problem
 
 

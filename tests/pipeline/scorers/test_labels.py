@@ -93,7 +93,7 @@ def test_the_command_takes_a_judge_for_each_model(release, tmp_path, capsys):
     judge = write(tmp_path / "judge.json", labels)
     found = scored(tmp_path, release, model, "--judge", judge, "--bootstrap", 0, "--part", "all")
     assert found["models"][0]["subsets"]["clip-easy"]["realistic"]["auroc"] == 1.0
-    assert "--judge is given 2 times for 1 files of predictions; one for each" in refused(
+    assert "--judge is given 2 times for 1 file of predictions; one for each" in refused(
         capsys, release, model, "--judge", judge, "--judge", judge
     )
 

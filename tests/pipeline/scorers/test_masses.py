@@ -172,7 +172,7 @@ def test_word_vectors_are_read_with_and_without_word2vecs_first_line(tmp_path):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("cat 1 2\ndog 1\n", "line 2: 1 numbers"),
+        ("cat 1 2\ndog 1\n", "line 2: 1 number"),
         ("", "holds no vectors"),
         ("cat 1 x\n", "line 1: not a word"),
         ("cat 1 1_0\n", "line 1: not a word"),

@@ -112,7 +112,7 @@ def test_degenerate_inputs(confidence, accuracy, auc, at_10_percent):
 
 
 def test_accuracies_outside_0_and_1_are_refused():
-    with pytest.raises(ValueError, match="accuracy has 1 values outside"):
+    with pytest.raises(ValueError, match="accuracy has 1 value outside"):
         risk_coverage_curve([0.5, 0.4], [1, 30])
 
 

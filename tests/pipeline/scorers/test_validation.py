@@ -63,8 +63,8 @@ def test_rows_are_made_one_by_one_and_every_fault_says_where():
     [
         (["a"], ["a"], "^answers holds a string, wanted a list of answers for each prediction$"),
         (["a"], [[]], "1 empty lists"),
-        ([1], [["a"]], "no strings"),
-        (["a"], [["a", 2]], "answers has 1 values that are no strings"),
+        ([1], [["a"]], "another type"),
+        (["a"], [["a", 2]], "answers has 1 value of another type"),
         (["a", "b"], [["a"]], "lengths differ"),
     ],
 )

@@ -137,7 +137,7 @@ def test_what_rests_on_an_experts_word_is_counted_apart_and_experts_are_no_annot
     ]
     found = release_stage.vote_counts(uqs, result.verified, result.quality)
     assert (found.annotators, found.by_expert, found.votes, found.single) == (2, 1, {2: 1}, 0)
-    assert found.agreement.startswith("On 1 candidates, sampled at random, that two or more judged")
+    assert found.agreement.startswith("On 1 candidate, sampled at random, that two or more judged")
     assert "2<small>0 excluded; and 1 expert<" in page(result.quality)
 
 

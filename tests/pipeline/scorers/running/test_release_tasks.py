@@ -90,7 +90,7 @@ def test_part_and_subset_choose(pictured):
         ({"prompt": "polite"}, "no prompt 'polite'"),
         ({"recipe": "guess"}, "no recipe 'guess'"),
         ({"shots": 4}, "4 examples: wanted an even number from 0 to 2"),
-        ({"pictures": ""}, "3 pictures are not in the tables"),
+        ({"pictures": ""}, "the tables of .*: 3 images not found"),
     ],
 )
 def test_what_is_not_there_is_refused(pictured, options, message):

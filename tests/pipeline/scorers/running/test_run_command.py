@@ -173,7 +173,7 @@ def test_too_few_questions_for_a_score_are_no_mistake(line, released, tmp_path, 
     with small_server() as server:
         main(["unpaired", *line(server, "--limit", "1")[1:]])
     shown = capsys.readouterr()
-    assert "run: 1 of 1 items answered" in shown.err and "run: no scores of clip-easy, pt-hard" in shown.err
+    assert "run: 1 of 1 item answered" in shown.err and "run: no scores of clip-easy, pt-hard" in shown.err
     assert shown.out == "" and not Path("run/scores.json").exists()
 
 
