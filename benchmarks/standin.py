@@ -21,8 +21,9 @@ import numpy as np
 import yaml
 from PIL import Image
 
+from pipeline.core.atomic_files import replacing, write_text
 from pipeline.core.errors import Problems
-from pipeline.core.files import read_json, replacing, write_text
+from pipeline.core.files import read_json
 from pipeline.core.progress import track
 from pipeline.core.records import Question, Split
 from pipeline.core.rows import grouped

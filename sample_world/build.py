@@ -20,8 +20,8 @@ import msgspec
 import numpy as np
 from PIL import Image
 
+from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import Problems, counted
-from pipeline.core.files import replacing
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Scene

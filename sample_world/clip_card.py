@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pipeline.core.atomic_files import sha256_file, write_text
 from pipeline.core.errors import Problems
-from pipeline.core.files import read_json, sha256_file, write_text
+from pipeline.core.files import read_json
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Question, Vocabulary

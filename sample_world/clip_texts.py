@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from pipeline.core.files import replacing
+from pipeline.core.atomic_files import replacing
 from pipeline.core.paths import DATA
 from pipeline.core.records import Record, Scene, SceneObject
 from sample_world.ontology import BY_NAME

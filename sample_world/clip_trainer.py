@@ -15,7 +15,8 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pipeline.core.files import replacing, write_json
+from pipeline.core.atomic_files import replacing
+from pipeline.core.files import write_json
 from sample_world.clip_texts import CHUNK, SEED, SIZE, DrawnPicture, Texts
 from sample_world.world import HEIGHT, WIDTH
 

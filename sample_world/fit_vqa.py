@@ -15,8 +15,9 @@ import time
 from multiprocessing import get_context
 from typing import Any
 
+from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, sha256_file, write_json
+from pipeline.core.files import read_json, write_json
 from pipeline.core.progress import done, track
 from pipeline.core.records import Record
 from pipeline.models.fitted import write_fitted

@@ -21,8 +21,9 @@ from pathlib import Path
 
 import yaml
 
+from pipeline.core.atomic_files import replacing, write_text
 from pipeline.core.errors import UserError, counted
-from pipeline.core.files import read_json, replacing, write_json, write_text
+from pipeline.core.files import read_json, write_json
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.params import PARAMS_FILE, document
 from pipeline.core.paths import Folders

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 import numpy as np
 
+from pipeline.core.atomic_files import replacing
 from pipeline.core.engine import ordered_map, threads
-from pipeline.core.files import replacing
 from pipeline.core.progress import track
 from sample_world import train_vqa, vqa_worlds
 from sample_world.vqa_regions import CLIP

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.core.files import read_json, replacing, write_json
+from pipeline.core.atomic_files import replacing
+from pipeline.core.files import read_json, write_json
 from pipeline.core.paths import DATA
 from pipeline.core.progress import done, track
 from sample_world.clip_texts import CHUNK, SEED, SIZE, WORK, draw_chunk, load

@@ -23,8 +23,9 @@ from pathlib import Path
 import numpy as np
 from msgspec import structs
 
+from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import counted
-from pipeline.core.files import read_json, replacing, write_json
+from pipeline.core.files import read_json, write_json
 from pipeline.core.paths import DATA
 from pipeline.core.progress import done, track
 from pipeline.core.records import Record

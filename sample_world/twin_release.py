@@ -22,9 +22,10 @@ import numpy as np
 from pipeline.auditing.attackers import Attack, Folds, attack, by_vectors
 from pipeline.auditing.audit_page import attack_table, reached
 from pipeline.auditing.subset_audit import AuditParams, SubsetAudit, audit_subset
+from pipeline.core.atomic_files import replacing, sha256_file, write_text
 from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import UserError, counted
-from pipeline.core.files import replacing, sha256_file, write_json, write_jsonl, write_text
+from pipeline.core.files import write_json, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.randomness import lot

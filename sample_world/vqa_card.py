@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import counted
-from pipeline.core.files import write_text
 from pipeline.core.progress import done
 from pipeline.models.detectors import DETECTORS
 from pipeline.models.net_plans import NETS

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import field
 
-from pipeline.core.files import replacing, write_json
+from pipeline.core.atomic_files import replacing
+from pipeline.core.files import write_json
 from pipeline.core.paths import DATA
 from pipeline.core.records import Record
 from sample_world.vqa_worlds import CHUNK, SERIES, WORK, Part, worlds_of

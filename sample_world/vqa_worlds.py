@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from pipeline.core.files import replacing
+from pipeline.core.atomic_files import replacing
 from pipeline.core.paths import DATA
 from pipeline.core.records import Record, Scene, Split
 from sample_world.questions import SampleQuestion

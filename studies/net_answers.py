@@ -20,8 +20,9 @@ from typing import NamedTuple
 import msgspec
 import yaml
 
+from pipeline.core.atomic_files import sha256_file, write_text
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import read_json, sha256_file, write_json, write_text
+from pipeline.core.files import read_json, write_json
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Scene

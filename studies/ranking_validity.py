@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import counted
-from pipeline.core.files import write_json, write_text
+from pipeline.core.files import write_json
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.pages import svg
 from pipeline.core.paths import Folders

@@ -21,8 +21,8 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import UserError, counted
-from pipeline.core.files import replacing
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import done, track
 from pipeline.scorers.reply_reader import PADDING, UNKNOWN, WEIGHTS, ReplyReader, reader

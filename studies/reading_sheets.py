@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import Problems, UserError, counted
-from pipeline.core.files import copy_file, write_json, write_text
+from pipeline.core.files import copy_file, write_json
 from pipeline.core.output_paths import Output
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done

@@ -23,7 +23,8 @@ from typing import Annotated, NoReturn
 import msgspec
 import typer
 
-from pipeline.core.files import read_json, sha256_file, write_json
+from pipeline.core.atomic_files import sha256_file
+from pipeline.core.files import read_json, write_json
 from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH, dvc_targets, read_stages
 from tests.closure import ROOT
 

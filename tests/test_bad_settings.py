@@ -13,8 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from pipeline.cli import app
-from pipeline.core import files
-from pipeline.core.errors import run
+from pipeline.core.atomic_files import write_text
+from pipeline.core.errors import UserError, run
+from pipeline.core.files import read_json
 from pipeline.stages import embed, ingest
 from tests.bad_inputs import told
 from tests.closure import ROOT
@@ -170,13 +171,13 @@ def test_init_on_a_full_disk_leaves_params_yaml_whole(tmp_path, monkeypatch):
 )
 def test_what_the_machine_refuses_is_told_and_the_old_file_stays(tmp_path, monkeypatch, capsys, number, said):
     monkeypatch.chdir(tmp_path)
-    files.write_text("x.json", "old")
+    write_text("x.json", "old")
 
     def full(_: int) -> None:
         raise OSError(number, os.strerror(number))  # as the kernel: without the file's name
 
     monkeypatch.setattr(os, "fsync", full)
-    assert said in told(capsys, lambda: files.write_text("x.json", "new"))
+    assert said in told(capsys, lambda: write_text("x.json", "new"))
     assert Path("x.json").read_text() == "old" and [path.name for path in tmp_path.iterdir()] == ["x.json"]
 
 
@@ -195,7 +196,7 @@ def test_what_no_file_may_replace_is_named_and_left(tmp_path, capsys, name, make
     place = tmp_path / name
     make(place)
     before = place.lstat() if name[0] != "/" and place.exists() else None
-    message = told(capsys, lambda: files.write_text(place, "x"))
+    message = told(capsys, lambda: write_text(place, "x"))
     assert said in message and (place if place.parent.is_dir() else place.parent).name in message
     assert before is None or place.lstat().st_ino == before.st_ino
 
@@ -207,20 +208,20 @@ def test_a_lack_of_memory_and_a_steering_name_are_told_in_plain_words(capsys):
     assert "the memory is full" in told(capsys, hungry)
 
     def steering() -> None:
-        raise files.UserError("\x1b[2Jname\x07: no such file")
+        raise UserError("\x1b[2Jname\x07: no such file")
 
     assert told(capsys, steering) == "error: ?[2Jname?: no such file\n"
 
 
 def test_a_link_that_leads_nowhere_and_a_long_name_end_in_a_message(tmp_path, capsys):
     assert "a name is longer than a file's can be" in told(
-        capsys, lambda: files.write_text(tmp_path / ("x" * 300), "")
+        capsys, lambda: write_text(tmp_path / ("x" * 300), "")
     )
     os.mkfifo(tmp_path / "pipe")
-    assert "a pipe where a file was expected" in told(capsys, lambda: files.read_json(tmp_path / "pipe"))
+    assert "a pipe where a file was expected" in told(capsys, lambda: read_json(tmp_path / "pipe"))
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
-    assert "links that lead to each other" in told(capsys, lambda: files.read_json(tmp_path / "a"))
+    assert "links that lead to each other" in told(capsys, lambda: read_json(tmp_path / "a"))
 
 
 # --- embed's model, and folders that are not there

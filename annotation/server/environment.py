@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from annotation.client.credentials import HOME
+from pipeline.core.atomic_files import sha256_file, write_text
 from pipeline.core.errors import UserError
-from pipeline.core.files import sha256_file, write_text
 from pipeline.core.paths import DATA
 
 ENVIRONMENT = Path(".venv-label-studio")

@@ -22,8 +22,9 @@ from annotation.study.asking import wilson
 from annotation.study.exports import LOCAL, PULLED, verdicts_in
 from annotation.study.judged import judged_questions
 from pipeline.core import params
+from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import Problems, UserError, counted
-from pipeline.core.files import content_key, read_jsonl, write_json, write_text
+from pipeline.core.files import content_key, read_jsonl, write_json
 from pipeline.core.params import PARAMS_FILE
 from pipeline.core.paths import DATA, Folders
 from pipeline.core.progress import done

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from pipeline.auditing.audit_page import attack_table
 from pipeline.auditing.subset_audit import SubsetAudit
-from pipeline.core.files import read_json, sha256_file
+from pipeline.core.atomic_files import sha256_file
+from pipeline.core.files import read_json
 from pipeline.core.pages import render
 from pipeline.core.paths import Folders
 from pipeline.core.records import Record, Subset

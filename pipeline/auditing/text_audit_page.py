@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.auditing.attackers import Attack
 from pipeline.auditing.audit_page import BELOW_HALF, p_shown, percent, reached
 from pipeline.auditing.text_audit import SIGNIFICANCE, TextAudit
-from pipeline.core.files import write_text
+from pipeline.core.atomic_files import write_text
 from pipeline.core.pages import render
 
 TEMPLATE = Path(__file__).with_name("text_audit.html.jinja")

@@ -16,8 +16,9 @@ from pipeline.auditing.known_questions import KnownQuestions, known_questions
 from pipeline.auditing.text_attackers import ATTACKERS
 from pipeline.auditing.text_audit import AuditSettings, SetDescription, TextAudit, audit_texts
 from pipeline.auditing.text_audit_page import verdict, write_page
+from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import UserError, collected_into, counted
-from pipeline.core.files import read_jsonl, sha256_file, write_json
+from pipeline.core.files import read_jsonl, write_json
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import UserError, counted
-from pipeline.core.files import write_text
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import done
 from pipeline.leaderboard.board import BY, LeaderboardParams, board

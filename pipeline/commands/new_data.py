@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import UserError
-from pipeline.core.files import write_text
 from pipeline.core.params import PARAMS_FILE, text_of
 from pipeline.core.paths import DATA, Folders
 from pipeline.core.release_params import ReleaseParams

@@ -13,11 +13,7 @@ from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
-from pipeline.core.atomic_files import kind_of as kind_of
-from pipeline.core.atomic_files import opened as opened
-from pipeline.core.atomic_files import replacing as replacing
-from pipeline.core.atomic_files import sha256_file as sha256_file
-from pipeline.core.atomic_files import write_text as write_text
+from pipeline.core.atomic_files import opened, replacing
 from pipeline.core.errors import UserError
 
 T = TypeVar("T")

@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, dataclass_transfo
 
 import msgspec
 
+from pipeline.core.atomic_files import opened
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import opened
 from pipeline.core.yaml_text import read_yaml
 
 PARAMS_FILE = Path("params.yaml")

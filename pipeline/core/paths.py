@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from pipeline.core import params, records
-from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl, write_text
+from pipeline.core.atomic_files import write_text
+from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import done
 from pipeline.core.records import Question, Record, Vocabulary

@@ -20,8 +20,9 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from pipeline.core import params
+from pipeline.core.atomic_files import opened
 from pipeline.core.errors import UserError
-from pipeline.core.files import opened, read_jsonl
+from pipeline.core.files import read_jsonl
 from pipeline.core.stage_graph import changed_outputs
 
 K = TypeVar("K")

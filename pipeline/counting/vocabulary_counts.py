@@ -11,9 +11,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from pipeline.core.atomic_files import replacing
 from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import UserError
-from pipeline.core.files import lines, read_jsonl, replacing
+from pipeline.core.files import lines, read_jsonl
 from pipeline.core.params import Count, Params
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 
+from pipeline.core.atomic_files import sha256_file
 from pipeline.core.engine import networks, ordered_map
 from pipeline.core.errors import Problems, UserError, counted
-from pipeline.core.files import content_key, read_json, sha256_file
+from pipeline.core.files import content_key, read_json
 from pipeline.core.images import load_rgb
 from pipeline.core.records import Record
 from pipeline.encoders.weights import CONFIG, LOCAL, local_weights, tokenizer_of, weighted

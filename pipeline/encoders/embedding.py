@@ -19,8 +19,9 @@ from typing import Annotated, Literal
 import msgspec
 import numpy as np
 
+from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, replacing
+from pipeline.core.files import read_json
 from pipeline.core.params import Params
 from pipeline.core.paths import DATA, Folders
 from pipeline.core.progress import track

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import msgspec
 
+from pipeline.core.atomic_files import opened, replacing
 from pipeline.core.errors import OUTSIDE, UserError, counted, some_of
-from pipeline.core.files import opened, replacing
 from pipeline.core.hub import hub_or_cache
 from pipeline.core.table_cells import DELIMITERS, decoded_table, named_rows, parsed_cells, sheet_cells
 from pipeline.scorers.json_parts import as_utf8, documents_as_written

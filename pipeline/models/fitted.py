@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pipeline.core.atomic_files import opened, replacing
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import opened, replacing
 from pipeline.models.class_gaussians import ClassGaussians
 from pipeline.models.selection import VectorScaling
 from pipeline.models.selector import Selector

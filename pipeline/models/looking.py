@@ -18,8 +18,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch.nn import functional
 
+from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import replacing
 from pipeline.models.match_net import MatchNet, NetShape, Output
 from pipeline.models.protocol import Ask, Seen
 from pipeline.models.question_texts import WordTable, cut

@@ -20,8 +20,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import UserError
-from pipeline.core.files import replacing
 from pipeline.core.randomness import generator
 from pipeline.models.match_net import MatchNet
 from pipeline.models.net_losses import item_losses, pointing_loss, target_of

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from pipeline.core.atomic_files import opened, replacing
 from pipeline.core.errors import Problems, UserError, counted
-from pipeline.core.files import opened, replacing
 
 EXTRA, STEPPED = "extra.", "stepped."
 # Logits of further heads: higher is "answerable", but for `k_plus_1`, which is the logit of the answer "unanswerable".

@@ -21,8 +21,8 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 from torch.nn import functional
 
+from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import UserError
-from pipeline.core.files import replacing
 from pipeline.core.images import load_rgb
 from pipeline.models.towers import ClipTower, OwnTower, Tower
 

@@ -14,8 +14,9 @@ import msgspec
 import numpy as np
 
 from annotation.study.weighing import SetAside
+from pipeline.core.atomic_files import opened, sha256_file, write_text
 from pipeline.core.errors import Problems, UserError, collected_into, counted, some_of
-from pipeline.core.files import opened, read_json, read_jsonl, sha256_file, write_text
+from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.records import Dropped, Item, Record, Subset, Verdict
 from pipeline.core.release_params import ReleaseRecord

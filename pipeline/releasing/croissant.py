@@ -7,7 +7,7 @@ from datetime import datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.core.files import sha256_file
+from pipeline.core.atomic_files import sha256_file
 from pipeline.releasing.licences import NOT_STATED, licences_of
 from pipeline.releasing.provenance import REHEARSAL, SIMULATED
 from pipeline.releasing.release_facts import ReleaseFacts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from pipeline.core.files import write_text
+from pipeline.core.atomic_files import write_text
 from pipeline.core.records import Item
 from pipeline.core.rows import Kept
 from pipeline.releasing.harness_tasks import write_tasks

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pipeline.core.files import copy_file, write_text
+from pipeline.core.atomic_files import write_text
+from pipeline.core.files import copy_file
 from pipeline.releasing import rgqa_tasks
 from pipeline.scorers.running.prompts import PROMPTS
 

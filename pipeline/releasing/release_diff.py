@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from pipeline.core.atomic_files import opened
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import opened, read_json, read_jsonl
+from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.records import SUBSETS, Subset
 from pipeline.core.release_params import ReleaseRecord
 from pipeline.releasing.errata import FILE as ERRATA

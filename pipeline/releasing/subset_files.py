@@ -11,7 +11,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from pipeline.core.files import replacing, write_json
+from pipeline.core.atomic_files import replacing
+from pipeline.core.files import write_json
 from pipeline.core.records import Item, Picture, Record, Subset
 from pipeline.core.release_params import ReleaseParams
 from pipeline.releasing.subset_table import write_subset_table

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import OUTSIDE, UserError
-from pipeline.core.files import replacing
 from pipeline.core.records import Item, Picture
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from pipeline.core.files import replacing
+from pipeline.core.atomic_files import replacing
 from pipeline.core.records import Item
 from pipeline.scorers.running.prompts import PROMPTS
 

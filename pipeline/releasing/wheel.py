@@ -12,7 +12,7 @@ import re
 import zipfile
 from pathlib import Path
 
-from pipeline.core.files import replacing
+from pipeline.core.atomic_files import replacing
 
 SOURCES = Path(__file__).parent.parent / "scorers"
 CORE = Path(__file__).parent.parent / "core"

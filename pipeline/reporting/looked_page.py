@@ -12,8 +12,8 @@ import numpy as np
 from markupsafe import Markup
 
 from pipeline.core import params
+from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import Problems, counted
-from pipeline.core.files import write_text
 from pipeline.core.pages import data_uri, page_of, render
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track

@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 from pipeline.auditing.subset_audit import AuditParams, Histograms, histograms
 from pipeline.core import params
+from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import UserError
-from pipeline.core.files import write_text
 from pipeline.core.pages import page_of, render
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done

@@ -7,8 +7,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import Problems, UserError, counted
-from pipeline.core.files import replacing
 from pipeline.scorers.differences import GROUPS, numbers
 from pipeline.scorers.model_report import Report
 

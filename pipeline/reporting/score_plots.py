@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.core.files import replacing
+from pipeline.core.atomic_files import replacing
 from pipeline.core.pages import COLOURS, svg
 from pipeline.reporting import score_curves
 from pipeline.reporting.score_curves import Row

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import Problems
-from pipeline.core.files import sha256_file
 from pipeline.core.images import image_files, load_rgb
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -18,8 +18,9 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
+from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import read_json, replacing
+from pipeline.core.files import read_json
 from pipeline.core.progress import track
 from pipeline.core.records import Split
 from pipeline.core.repeated_keys import repeated_keys

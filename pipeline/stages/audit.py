@@ -15,8 +15,9 @@ from pipeline.auditing.reliability import estimates_against_truth
 from pipeline.auditing.screen_check import known_truth, screen_against_truth
 from pipeline.auditing.subset_audit import AuditParams, AuditReport, audit_items, image_vectors, warnings
 from pipeline.core import params
+from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import counted, run
-from pipeline.core.files import read_json, sha256_file
+from pipeline.core.files import read_json
 from pipeline.core.item_counts import check_item_counts
 from pipeline.core.paths import Folders
 from pipeline.core.randomness import generator

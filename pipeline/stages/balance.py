@@ -23,8 +23,9 @@ import msgspec
 from pipeline.auditing.margins import margin
 from pipeline.balancing.balance_subset import BalanceParams, balance
 from pipeline.balancing.item_rows import items
+from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import Problems, run
-from pipeline.core.files import lines, read_json, replacing
+from pipeline.core.files import lines, read_json
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.records import (

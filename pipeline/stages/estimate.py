@@ -18,9 +18,10 @@ from functools import partial
 from itertools import groupby, islice
 from typing import Any
 
+from pipeline.core.atomic_files import opened
 from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import counted, run
-from pipeline.core.files import opened, write_jsonl
+from pipeline.core.files import write_jsonl
 from pipeline.core.params import Params, Seed, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track

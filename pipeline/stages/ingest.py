@@ -18,8 +18,9 @@ from contextlib import ExitStack
 
 import msgspec
 
+from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import UserError, counted, run, some_of, warn
-from pipeline.core.files import lines, replacing
+from pipeline.core.files import lines
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track

@@ -16,8 +16,9 @@ import msgspec
 from annotation.study.quality_figures import Quality
 from annotation.study.quality_page import bounds, page
 from pipeline.core import params
+from pipeline.core.atomic_files import replacing, write_text
 from pipeline.core.errors import Problems, UserError, counted, run
-from pipeline.core.files import copy_file, read_json, replacing, write_json, write_jsonl, write_text
+from pipeline.core.files import copy_file, read_json, write_json, write_jsonl
 from pipeline.core.item_counts import check_item_counts
 from pipeline.core.no_answer import means_no_answer
 from pipeline.core.paths import Folders

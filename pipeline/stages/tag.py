@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 
+from pipeline.core.atomic_files import replacing
 from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import counted, run
-from pipeline.core.files import lines, replacing
+from pipeline.core.files import lines
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Picture

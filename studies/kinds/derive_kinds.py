@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
+from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import Problems
-from pipeline.core.files import write_text
 from pipeline.words.lexicon import TABLE, NameEntry
 from pipeline.words.nouns import PLURAL_ONLY, singular
 from studies.kinds import derivation_choices

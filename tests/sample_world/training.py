@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipeline.core.files import sha256_file
+from pipeline.core.atomic_files import sha256_file
 from sample_world import clip_texts, clip_trainer, train_clip
 
 

@@ -11,8 +11,9 @@ from typing import BinaryIO
 
 from rich.filesize import decimal
 
+from pipeline.core.atomic_files import opened
 from pipeline.core.errors import UserError
-from pipeline.core.files import opened, read_json, write_json
+from pipeline.core.files import read_json, write_json
 from pipeline.sources.fetching.web_files import Again, FileVersion, Web
 
 

@@ -20,8 +20,9 @@ from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
 from huggingface_hub.hf_api import RepoFile, RepoFolder
 from huggingface_hub.utils import build_hf_headers
 
+from pipeline.core.atomic_files import replacing, sha256_file
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import read_json, replacing, sha256_file, write_json
+from pipeline.core.files import read_json, write_json
 from pipeline.core.progress import track
 from pipeline.sources.fetching.byte_ranges import RemoteFile
 from pipeline.sources.fetching.hub_parquet import questions, rows

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import read_json, sha256_file, write_json
+from pipeline.core.files import read_json, write_json
 from pipeline.core.params import PARAMS_FILE, convert, document
 from pipeline.core.records import Record, Split
 from pipeline.sources.ingesting import IngestParams

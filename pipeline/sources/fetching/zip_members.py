@@ -15,8 +15,8 @@ import zlib
 from collections import defaultdict
 from pathlib import Path, PurePosixPath
 
+from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import UserError
-from pipeline.core.files import replacing
 from pipeline.sources.fetching.byte_ranges import LocalFile, RemoteFile
 
 CHUNK = 1 << 20  # bytes unpacked at a time

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pipeline.cli import app
-from pipeline.core.files import sha256_file
+from pipeline.core.atomic_files import sha256_file
 from tests.pipeline.labelled_sets.made_sets import planted
 
 

@@ -4,18 +4,16 @@ import subprocess
 
 import pytest
 
+from pipeline.core.atomic_files import replacing, sha256_file, write_text
 from pipeline.core.errors import UserError
 from pipeline.core.files import (
     content_key,
     copy_file,
     read_json,
     read_jsonl,
-    replacing,
-    sha256_file,
     write_json,
     write_json_list,
     write_jsonl,
-    write_text,
 )
 from pipeline.core.records import Picture
 

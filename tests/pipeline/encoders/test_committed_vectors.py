@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from pipeline.core.files import sha256_file
+from pipeline.core.atomic_files import sha256_file
 from pipeline.encoders import clip
 from pipeline.encoders.embedding import keys, read_seed
 from tests.closure import ROOT

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import UserError
-from pipeline.core.files import sha256_file, write_jsonl
+from pipeline.core.files import write_jsonl
 from pipeline.core.records import Picture, Question
 from pipeline.encoders import clip, embedding
 from pipeline.stages import embed

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import run
-from pipeline.core.files import read_jsonl, sha256_file, write_jsonl
+from pipeline.core.files import read_jsonl, write_jsonl
 from pipeline.core.records import (
     Candidate,
     Edit,
