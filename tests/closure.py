@@ -22,6 +22,15 @@ BY_MODULE = (Path("pipeline/words"),)
 TABLES_OF = {Path("pipeline/words/lexicon.py"): Path("pipeline/words/kinds.tsv")}
 
 
+def dvc_targets(root: Path = ROOT) -> dict[str, str]:
+    """How `dvc repro`, run in the project's root, names each stage: `rank`, but `research/dvc.yaml:answer`."""
+    return {
+        name: name if graph == BUILD else f"{graph}:{name}"
+        for graph in (BUILD, RESEARCH)
+        for name in read_stages(graph, root=root)
+    }
+
+
 def file_of(module: str) -> Path | None:
     """The file of a dotted name, relative to the project's root; None if it is not a module of ours."""
     base = ROOT / Path(*module.split("."))

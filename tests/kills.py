@@ -25,8 +25,8 @@ import typer
 
 from pipeline.core.atomic_files import sha256_file
 from pipeline.core.files import read_json, write_json
-from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH, dvc_targets, read_stages
-from tests.closure import ROOT
+from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH, read_stages
+from tests.closure import ROOT, dvc_targets
 
 TIMES, SEED = 60, 1
 WRITTEN = ("interim", "release")  # folders below data/ whose bytes must stay

@@ -11,8 +11,8 @@ import yaml
 
 from annotation.study.asking_params import AnnotateParams
 from pipeline.core.params import SECTIONS, Params, convert
-from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH, dvc_targets, read_stages
-from tests.closure import BY_MODULE, PACKAGES, ROOT, TABLES_OF, closure, code_deps, modules
+from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH, read_stages
+from tests.closure import BY_MODULE, PACKAGES, ROOT, TABLES_OF, closure, code_deps, dvc_targets, modules
 
 DVC = read_stages(root=ROOT)
 PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text())
@@ -46,7 +46,7 @@ def test_the_graph_that_builds_ends_with_the_release_and_needs_nothing_of_the_ot
 
 def test_both_graphs_run_in_the_projects_root_and_a_stage_is_named_by_its_graph():
     assert {stage for stage in DVC if DVC[stage].get("wdir") == ".."} == {*read_stages(RESEARCH, root=ROOT)}
-    targets = dvc_targets(ROOT)
+    targets = dvc_targets()
     assert (targets["rank"], targets["answer"]) == ("rank", "research/dvc.yaml:answer")
     assert [lock.as_posix() for lock in LOCKS] == ["dvc.lock", "research/dvc.lock"]
 

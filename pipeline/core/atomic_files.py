@@ -106,6 +106,6 @@ def _is_running(process: int) -> bool:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except PermissionError:  # It runs for somebody else.
-        return True
+    except PermissionError:
+        pass  # It runs for somebody else.
     return True

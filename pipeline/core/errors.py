@@ -166,9 +166,11 @@ def end_with(error: UserError) -> NoReturn:
 def refuse_stripped_docstrings() -> None:
     """Exit with one message where Python strips docstrings, of which the plots' library and the help are made."""
     if sys.flags.optimize >= 2:
-        sys.exit(
-            "error: Python strips docstrings (-OO or PYTHONOPTIMIZE=2), but plots and help are made of them. "
-            "Unset PYTHONOPTIMIZE, or set it to 1."
+        end_with(
+            UserError(
+                "Python strips docstrings (-OO or PYTHONOPTIMIZE=2), but plots and help are made of them. "
+                "Unset PYTHONOPTIMIZE, or set it to 1."
+            )
         )
 
 

@@ -63,7 +63,7 @@ REFUSED_SUFFIXES = frozenset(
 SENT = frozenset({"image/jpeg", "image/png", "image/webp"})  # media types that every model server reads
 WHITE = (255, 255, 255)
 QUALITY = 95  # of a JPEG, without chroma subsampling
-HEAD = 64  # bytes of a file that tell its format
+HEAD = 64  # bytes at the start of a file by which its format is recognised
 # Of any colour, profiles that say "sRGB" in other numbers differ from it by so many levels of 255 at most.
 SAME_LEVELS = 2
 # What a PNG says of itself where its colours are those of sRGB: gAMA, and cHRM's white, red, green and blue as x and y.
@@ -120,7 +120,7 @@ class EncodedImage(NamedTuple):
 
 
 def media_type_of(head: bytes) -> str:
-    """Tell the media type of an image from the first `HEAD` bytes of its file.
+    """Return the media type of an image by the first `HEAD` bytes of its file.
 
     Returns:
         One of `FORMATS`' media types; "" for everything else.
@@ -144,7 +144,7 @@ def media_type_of(head: bytes) -> str:
 
 
 def file_media_type(path: Path) -> str:
-    """Tell the media type of a file from its content, whatever its name; "" if it is no image that browsers show.
+    """Return the media type of a file by its content, whatever its name; "" if it is no image that browsers show.
 
     Raises:
         OSError: the file cannot be read.
@@ -434,9 +434,8 @@ def _note_frame(image: Image.Image, data: bytes) -> None:
     box = None
     if image.format == "GIF" and (tile := getattr(image, "tile", None)):
         box = tuple(tile[0][1])
-    elif (
-        image.format == "WEBP" and (place := data.find(b"ANMF")) > 0
-    ):  # of the container: x, y, width and height, 3 bytes each
+    elif image.format == "WEBP" and (place := data.find(b"ANMF")) > 0:
+        # The container has x, y, width and height of the frame, 3 bytes each.
         x, y, width, height = (
             int.from_bytes(data[at : at + 3], "little") for at in range(place + 8, place + 20, 3)
         )
@@ -476,7 +475,7 @@ def _colors(image: Image.Image, data: bytes) -> Any:
     if image.format == "PNG":
         place = data.find(b"cICP", 0, data.find(b"IDAT"))
         _check_code_points(data[place + 4 : place + 6] if place > 0 else b"")
-        if place < 0 and "srgb" not in info and ("gamma" in info):
+        if place < 0 and "srgb" not in info and "gamma" in info:
             gamma, points = info["gamma"], info.get("chromaticity", SRGB_POINTS)
             near = abs(gamma - SRGB_GAMMA) < 0.01 and np.allclose(points, SRGB_POINTS, atol=0.005)
             return None if near or gamma <= 0 else _transform(matrix_profile(gamma, points), "RGB")

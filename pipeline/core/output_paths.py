@@ -88,7 +88,7 @@ def _faults(output: Output, read: set[Hashable], owned: Path | None) -> Iterator
     if _devices(path):
         yield "a place for devices, not for files; name another place"
         return
-    targets = [path / name for name in output.names] or [path]
+    targets = _places(output)
     if any(not read.isdisjoint(_way(target)) for target in targets):
         yield "would replace a file that is read, or lies in a folder that is; name another place"
     elif any((release := _release_around(target)) and not _within(release, owned) for target in targets):

@@ -19,20 +19,9 @@ PARAMS_FILE = Path("params.yaml")
 T = TypeVar("T", bound="Params")
 # What has parameters of its own: the stages, and `rgqa annotate`.
 SECTIONS = (
-    *(
-        "ingest",
-        "vocabulary",
-        "embed",
-        "rank",
-        "tag",
-        "perturb",
-        "screen",
-        "estimate",
-        "similarity",
-        "batch",
-        "annotate",
-    ),
-    *("collect", "balance", "audit", "release", "paper", "comparison", "answer", "leaderboard"),
+    *("ingest", "vocabulary", "embed", "rank", "tag", "perturb", "screen", "estimate", "similarity"),
+    *("batch", "annotate", "collect", "balance", "audit", "release"),
+    *("paper", "comparison", "answer", "leaderboard"),
 )
 # Every number has a lower and an upper bound, so that a mistake is reported when the file is read, not after hours.
 MOST = 1_000_000_000
@@ -135,14 +124,14 @@ def document(path: Path = PARAMS_FILE) -> dict[str, Any]:
         raise UserError(
             f"{path}: dataset is {name!r}, but there is no section of that name; there are {', '.join(known)}"
         )
-    if "version" in content:  # told at the first stage, not after hours by the release
+    if "version" in content:  # reported by the first stage, not after hours by the release
         _version(path, content["version"])
     _refuse_unknown_keys(content, path)
     return content
 
 
 def _refuse_unknown_keys(content: dict[str, Any], path: Path) -> None:
-    """Refuse keys that are typing errors: of a data set that has no folder, and of a stage that there is not.
+    """Refuse keys that are typing errors: names of data sets without a folder, and of stages that do not exist.
 
     A data set that is not in use may lack its folder, as `gqa` does after a clone.
 
@@ -155,10 +144,9 @@ def _refuse_unknown_keys(content: dict[str, Any], path: Path) -> None:
     }
     known = ["dataset", "version", used, *sorted(folders)]
     for name, value in content.items():
-        meant = get_close_matches(str(name), known, 1, 0.75)
         if name in known:
             continue
-        if meant:
+        if meant := get_close_matches(str(name), known, 1, 0.75):
             problems.add(
                 str(name), f"no data set is in data/{name}, and it is not in use; is {meant[0]} meant?"
             )

@@ -1,4 +1,4 @@
-"""Find keys that stand twice in an object of a JSON text.
+"""Find keys that occur more than once, for example in an object of a JSON text.
 
 This module needs the standard library alone: the wheel of the scorers carries it, too.
 """
@@ -7,7 +7,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
+
+
+def more_than_once(keys: Iterable[str]) -> list[str]:
+    """Return the keys that occur more than once, sorted.
+
+    >>> more_than_once("abcab")
+    ['a', 'b']
+    """
+    return sorted(key for key, count in Counter(keys).items() if count > 1)
 
 
 def repeated_keys(data: bytes) -> list[str]:
@@ -26,7 +36,7 @@ def repeated_keys(data: bytes) -> list[str]:
 
     def look(pairs: list[tuple[str, Any]]) -> None:
         if len(dict(pairs)) < len(pairs):
-            found.update(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+            found.update(more_than_once(key for key, _ in pairs))
 
     json.loads(data, object_pairs_hook=look)
     return sorted(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,6 @@ BUILD = Path("dvc.yaml")
 RESEARCH = Path("research/dvc.yaml")
 # Lock files of DVC, in which it keeps what each stage read and wrote.
 LOCKS = tuple(path.with_suffix(".lock") for path in (BUILD, RESEARCH))
-
-
-def dvc_targets(root: Path = Path()) -> dict[str, str]:
-    """How `dvc repro`, run in the project's root, is told each stage: `rank`, but `research/dvc.yaml:answer`."""
-    return {
-        name: name if graph == BUILD else f"{graph}:{name}"
-        for graph in (BUILD, RESEARCH)
-        for name in read_stages(graph, root=root)
-    }
 
 
 def changed_outputs(dataset: str, root: Path = Path()) -> list[str]:
@@ -35,18 +27,20 @@ def changed_outputs(dataset: str, root: Path = Path()) -> list[str]:
     """
     home, changed = f"data/{dataset}/interim/", []
     for lock in LOCKS:
-        try:
+        # The names are a hint beside a message about something else, so what cannot be read is ignored.
+        with suppress(OSError, UserError, LookupError, TypeError, AttributeError):
             recorded = read_yaml((root / lock).read_text(encoding="utf-8"), lock)["stages"]
             outputs = {name: output for name, stage in recorded.items() for output in stage.get("outs", ())}
             for name, output in outputs.items():
-                if home in output["path"]:
-                    folder = root / output["path"]
-                    files = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
-                    if (len(files), sum(files)) != (output.get("nfiles"), output.get("size")):
-                        changed.append(name)
-        except (OSError, UserError, LookupError, TypeError, AttributeError):
-            continue  # It is a hint beside a message about something else.
+                if home in output["path"] and _is_changed(root, output):
+                    changed.append(name)
     return changed
+
+
+def _is_changed(root: Path, output: dict[str, Any]) -> bool:
+    """Whether a folder has another number of files, or of bytes in them, than an entry of a lock file says."""
+    sizes = [path.stat().st_size for path in (root / output["path"]).rglob("*") if path.is_file()]
+    return (len(sizes), sum(sizes)) != (output.get("nfiles"), output.get("size"))
 
 
 def read_stages(*graphs: Path, root: Path = Path()) -> dict[str, dict[str, Any]]:

@@ -13,7 +13,6 @@ import io
 import re
 import warnings
 import zipfile
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
@@ -23,6 +22,7 @@ from typing import Any
 
 from .column_names import ALIASES, known_name
 from .errors import UserError, counted, some_of
+from .repeated_keys import more_than_once
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SEPARATORS = ",;\t|"
@@ -162,7 +162,7 @@ def column_names(header: Iterable[object], path: Path, more: Collection[str] = (
         UserError: one is there twice, so that nobody knows which counts.
     """
     names = ["" if name is None else known_name(name, more) for name in header]
-    if twice := sorted(name for name, count in Counter(names).items() if count > 1 and name):
+    if twice := more_than_once(filter(None, names)):
         raise UserError(f"{path}: the header names {', '.join(twice)} more than once; keep one")
     return names
 
@@ -191,9 +191,8 @@ def named_rows(
             {name: cell for name, cell in zip(names, chain(row, repeat(None)), strict=False) if name},
         )
     if surplus:
-        have = "has" if len(surplus) == 1 else "have"
         raise UserError(
-            f"{path}: {counted(len(surplus), 'row')} {have} more cells than the header has names, so which is which is not known: "
+            f"{path}: {counted(len(surplus), 'row has', 'rows have')} more cells than the header has names, so which is which is not known: "
             f"{rows_named(surplus)}. Write decimals with a point, and put in quotes what holds the sign between cells"
         )
 

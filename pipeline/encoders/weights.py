@@ -2,7 +2,7 @@
 
 Where open_clip merely warns, this refuses: weights are required (its default is random ones), they must fit the
 configuration to the last shape, and agree with it on QuickGELU where that is known. Where open_clip takes a default without a
-word, this takes what belongs to the weights: images are prepared for them as for the model's pretrained tags.
+warning, this takes what belongs to the weights: images are prepared for them as for the model's pretrained tags.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def weighted(model: str, pretrained: str) -> tuple[open_clip.CLIP, dict[str, Any
                 force_preprocess_cfg=prepared,
             )
     except Exception as error:  # torch, safetensors, pickle and open_clip each raise their own
-        reasons = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+        reasons = _reasons(error)
         if text_tower and isinstance(error, OSError):  # transformers' kind for what it does not find
             raise UserError(
                 _to_fetch(model, text_tower, "the configuration of its text tower", reasons[0])
@@ -98,14 +98,17 @@ def tokenizer_of(model: str) -> Any:
         with hub_or_cache(f"the tokenizer {name}") if name and not model.startswith(LOCAL) else nullcontext():
             return open_clip.get_tokenizer(model)
     except Exception as error:  # transformers, tokenizers and each hub client have their own kinds
-        reason = next(
-            (line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__
-        )
-        raise UserError(_to_fetch(model, name or model.removeprefix(HUB), "its tokenizer", reason)) from error
+        repository = name or model.removeprefix(HUB)
+        raise UserError(_to_fetch(model, repository, "its tokenizer", _reasons(error)[0])) from error
+
+
+def _reasons(error: Exception) -> list[str]:
+    """The lines of an error that are not blank; the name of its type where there are none."""
+    return [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
 
 
 def _to_fetch(model: str, repository: str, what: str, reason: str) -> list[str]:
-    """What to say where something that a text tower needs, beside its weights, is missing."""
+    """The message about a missing part of a text tower other than its weights."""
     files = '--include "*token*" --include "*.model" --include "config.json"'
     if model.startswith(LOCAL):
         folder = model.removeprefix(LOCAL)
@@ -254,7 +257,7 @@ def _fetched(fetch: Callable[[], str], what: str, advice: str) -> Path:
     except Exception as error:  # each hub client has its own kinds; whatever it is, the way out is the same
         raise UserError(
             [
-                f"{what}: the weights could not be fetched ({str(error).splitlines()[0]})",
+                f"{what}: the weights could not be fetched ({_reasons(error)[0]})",
                 f"where there is no network, fetch them elsewhere, and {advice}; or put the weights file beside its "
                 f"{CONFIG} and set `model: {LOCAL}FOLDER`",
             ]

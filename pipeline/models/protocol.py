@@ -113,7 +113,9 @@ def _check(path: Path, asks: Sequence[Ask], seen: Seen) -> None:
             wanted = str(_shapes(asks, seen)[name]).replace("None", "any")
             problems.add(name, f"{array.dtype} {array.shape}, wanted float32 {wanted}")
         elif wrong := int(np.count_nonzero(~np.isfinite(array))):
-            problems.add(name, f"{counted(wrong, 'value')} are not finite; the net's training went wrong")
+            problems.add(
+                name, f"{counted(wrong, 'value is', 'values are')} not finite; the net's training went wrong"
+            )
     for what, values in (("asks", asks), ("answers", seen.answers)):
         for value, times in _repeated(values):
             problems.add(what, f"{value!r} is there {times} times")

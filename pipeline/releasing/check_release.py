@@ -67,8 +67,8 @@ def write_checksums(folder: Path) -> None:
     write_text(folder / SUMS, "".join(lines))
 
 
-def check_checksums(folder: Path) -> int:
-    """Compare every file with its sum; return how many were compared.
+def check_checksums(folder: Path) -> dict[str, str]:
+    """Compare every file with its SHA-256 in CHECKSUMS.sha256, and return these sums by path.
 
     Raises:
         UserError: there is no such folder, or it lists every file that is missing, changed or not listed.
@@ -101,7 +101,7 @@ def check_checksums(folder: Path) -> int:
         elif sha256_file(folder / path) != expected[path]:
             problems.add(path, "its bytes have changed")
     problems.raise_if_any()
-    return len(expected)
+    return expected
 
 
 def _sums(path: Path) -> list[str]:
@@ -136,7 +136,7 @@ def check_release(folder: Path) -> str:
     Raises:
         UserError: lists everything that does not agree.
     """
-    files = check_checksums(folder)
+    sums = check_checksums(folder)
     problems = Problems(f"{folder}: the release does not pass its sanity check")
     kinds = {"params.json": ReleaseRecord, "audit.json": _Audit, ERRATA: list[Erratum]}
     for name, kind in kinds.items():
@@ -148,7 +148,7 @@ def check_release(folder: Path) -> str:
             if (folder / name).exists():  # a release without an annotation study has none
                 deque(read_jsonl(folder / name, record), maxlen=0)
     with problems.collect():
-        _check_description(folder, problems)
+        _check_description(folder, sums, problems)
     items, compared, rehearsal = Counter[tuple[Subset, str]](), 0, False
     with problems.collect():
         for item in released(folder):
@@ -162,7 +162,7 @@ def check_release(folder: Path) -> str:
     _check_scorable(folder, problems)
     problems.raise_if_any()
     return (
-        f"{'a REHEARSAL, no benchmark: ' if rehearsal else ''}{counted(files, 'file')} whole, "
+        f"{'a REHEARSAL, no benchmark: ' if rehearsal else ''}{counted(len(sums), 'file')} whole, "
         f"{items.total():,} items agree, {compared} sanity predictions get their scores"
     )
 
@@ -185,8 +185,8 @@ def _files_of_items(folder: Path, items: Collection[tuple[Subset, str]], problem
         problems.add(path, what)
 
 
-def _check_description(folder: Path, problems: Problems) -> None:
-    """Compare the files that croissant.json names with the files themselves; not every release has one."""
+def _check_description(folder: Path, sums: Mapping[str, str], problems: Problems) -> None:
+    """Compare croissant.json, if the release has one, with the tables and with their checked sums."""
     if not (path := folder / "croissant.json").exists():
         return
     stated = {entry.contentUrl: entry.sha256 for entry in read_json(path, _Croissant).distribution}
@@ -196,7 +196,7 @@ def _check_description(folder: Path, problems: Problems) -> None:
     for name, sha256 in sorted(stated.items()):
         if name not in tables:
             problems.add("croissant.json", f"names {name}, which is not there")
-        elif sha256_file(folder / name) != sha256:
+        elif sums.get(name) != sha256:
             problems.add("croissant.json", f"states another SHA-256 of {name}")
 
 

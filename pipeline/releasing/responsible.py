@@ -61,9 +61,8 @@ def limits(f: ReleaseFacts) -> list[str]:
             "A model that knows the source's questions by heart can recognise edited ones by their wording (verbatim in the table of the audit)."
         )
     if resolved := ", ".join(f"{points:.3f} on {name}" for name, points in f.resolved.items()):
-        images = f"{f.pictures:,} {'image' if f.pictures == 1 else 'images'}"
         told.append(
-            f"It has {images}: differences in AUAF between two models below {resolved} are likely to be missed."
+            f"It has {counted(f.pictures, 'image')}: differences in AUAF between two models below {resolved} are likely to be missed."
         )
     if f.faulty:
         told.append(f"Known to be faulty (ERRATA.md): {f.faulty:,} of its {counted(f.items, 'item')}.")
@@ -139,12 +138,13 @@ def _collection(f: ReleaseFacts) -> dict[str, Any]:
 def _annotation(f: ReleaseFacts) -> dict[str, Any]:
     """Who judged the candidates, how, and how far they agree."""
     votes = f.judged.votes
-    counted = "Votes are weighted by Dawid and Skene's estimate." if f.judged.rule == DAWID_SKENE else ""
-    counted = counted or (f"A candidate's label follows the rule {f.judged.rule}." if f.judged.rule else "")
+    rule = f"A candidate's label follows the rule {f.judged.rule}." if f.judged.rule else ""
+    if f.judged.rule == DAWID_SKENE:
+        rule = "Votes are weighted by Dawid and Skene's estimate."
     protocol = [
         "Of each candidate annotators said whether the question has an answer at the image. Beside it stood a question whose "
         "verdict is known, or another candidate. Annotators who erred too often on known ones do not count.",
-        *([counted] if counted else []),
+        *([rule] if rule else []),
         *(simulated(f)[:1] if f.simulated else []),
     ]
     demographics = f.p.annotator_demographics

@@ -154,9 +154,8 @@ def column_faults(path: Path, embed: bool) -> list[str]:
     if not faults:
         # What `datasets` wrote of the columns; it is not installed where a release is only checked.
         written = (found.metadata or {}).get(b"huggingface", b"{}").decode("utf-8", "replace")
-        if f'"names": {msgspec.json.encode(list(LABELS)).decode()}'.replace(" ", "") not in written.replace(
-            " ", ""
-        ):
+        names = f'"names":{msgspec.json.encode(LABELS).decode()}'
+        if names not in written.replace(" ", ""):
             faults.append(f"column label does not name its values {' and '.join(LABELS)}")
     return faults
 

@@ -118,7 +118,7 @@ def _all_there(folders: Folders, version: str) -> None:
     if missing:
         raise UserError(
             [
-                f"data set {folders.dataset!r}, version {version}: {counted(len(missing), 'stage')} have not run to their end; run: dvc repro",
+                f"data set {folders.dataset!r}, version {version}: {counted(len(missing), 'stage has not run to its end', 'stages have not run to their end')}; run: dvc repro",
                 *(f"{stage}: no {', '.join(map(str, paths))}" for stage, paths in missing.items()),
             ]
         )

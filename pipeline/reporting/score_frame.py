@@ -113,7 +113,7 @@ def _sheet(frame: pd.DataFrame, source: str) -> bytes:
     for name in frame.columns:
         for number, value in enumerate(frame[name], 2):  # as a sheet counts, the head is row 1
             if isinstance(value, str) and len(value) > EXCEL_TEXT:
-                problems.add(f"row {number}, column {name}", f"{counted(len(value), 'letter')}")
+                problems.add(f"row {number}, column {name}", counted(len(value), "letter"))
     problems.raise_if_any()
     frame = frame.replace(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "\ufffd", regex=True)
     with pd.ExcelWriter(file := BytesIO(), engine="openpyxl") as writer:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import mmap
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -17,7 +16,7 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 
 from pipeline.core.errors import Problems
-from pipeline.core.repeated_keys import repeated_keys
+from pipeline.core.repeated_keys import more_than_once, repeated_keys
 
 T = TypeVar("T")
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)  # what decoders raise
@@ -79,7 +78,7 @@ def members(path: Path, name: str, problems: Problems) -> dict[str, msgspec.Raw]
     except ValueError:  # what mmap says of an empty file
         problems.add(name, "the file is empty; fetch it again")
     else:
-        for key in _more_than_once(seen):
+        for key in more_than_once(seen):
             problems.add(name, f"the id {key} occurs more than once")
         return {str(key): value for key, value in index.items()}
     return {}
@@ -132,8 +131,3 @@ def _noting(seen: list[str]) -> Callable[[type, Any], Key]:
         return Key(value)
 
     return hook
-
-
-def _more_than_once(seen: Iterable[str]) -> list[str]:
-    """Keys that occur more than once, sorted."""
-    return sorted(key for key, count in Counter(seen).items() if count > 1)

@@ -23,7 +23,6 @@ written with capitals and blanks ("Question ID"), or have another name of `pipel
 from __future__ import annotations
 
 import codecs
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, repeat
 from pathlib import Path
@@ -35,7 +34,7 @@ from pipeline.core.column_names import ALIASES, known_name
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.images import without_suffix
 from pipeline.core.records import Question, Record, Split, Step
-from pipeline.core.repeated_keys import repeated_keys
+from pipeline.core.repeated_keys import more_than_once, repeated_keys
 from pipeline.core.table_cells import delimited_cells, parquet_cells, sheet_cells, unfit
 from pipeline.sources.json_members import UNREADABLE, fault
 
@@ -116,9 +115,7 @@ def _checked(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:
     with problems.collect():
         for where, row in _lines(path) if path.suffix == ".jsonl" else _rows(path):
             try:
-                cells = msgspec.json.decode(row, type=dict[str, Any]) if isinstance(row, bytes) else row
-                twice = repeated_keys(row) if isinstance(row, bytes) else []
-                cells = dict(zip(_names(cells), cells.values(), strict=True))
+                cells, twice = _object(row) if isinstance(row, bytes) else (row, [])
                 cells = {name: cell for name, cell in cells.items() if cell is not None and cell == cell}
                 if changed := [f"{name} is {what}" for name, cell in cells.items() if (what := unfit(cell))]:
                     problems.add(
@@ -134,6 +131,13 @@ def _checked(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:
                 yield where, msgspec.convert(cells, TableRow)
             except UNREADABLE as error:
                 problems.add(where, fault(error))
+
+
+def _object(line: bytes) -> tuple[dict[str, Any], list[str]]:
+    """The cells of a line of JSONL by our names of columns, and the columns that it names more than once."""
+    cells = msgspec.json.decode(line, type=dict[str, Any])
+    names = _names(cells)
+    return dict(zip(names, cells.values(), strict=True)), [*repeated_keys(line), *more_than_once(names)]
 
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -159,7 +163,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if header is None:
         raise UserError(f"{name}: the file is empty")
     names = _names(header)
-    if twice := sorted(name for name, count in Counter(names).items() if count > 1 and name != BEYOND):
+    if twice := more_than_once(name for name in names if name != BEYOND):
         raise UserError(f"{name}: the header names {', '.join(twice)} more than once")
     for number, row in enumerate(rows, 1 if path.suffix == ".parquet" else 2):
         named = zip(chain(names, repeat(BEYOND)), row, strict=False)

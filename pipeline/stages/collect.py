@@ -71,7 +71,7 @@ def verdicts_given(
         screen = folders.stage("batch") / "label_studio_tasks.json"
         raise UserError(
             [
-                f"{counted(len(tasks), 'task')} wait for annotators: there are no verdicts yet",
+                f"{counted(len(tasks), 'task waits', 'tasks wait')} for annotators: there are no verdicts yet",
                 held + (f" with annotations {counts}" if counts else ""),
                 "have them judged: make annotate (docs/annotation.md), then rgqa annotate pull, then dvc repro",
                 f"or by hand: import {screen} into a project with annotation/client/interface.xml, then rgqa annotate import EXPORT",

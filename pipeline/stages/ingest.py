@@ -56,11 +56,8 @@ def main() -> None:
     what += f", {paraphrased:,} paraphrased" if params.paraphrase else ""
     if left_out:
         examples = some_of([f"{row.question_id} ({row.answer!r})" for row in left_out])
-        noun = "question whose answer says" if len(left_out) == 1 else "questions whose answers say"
-        warn(
-            f"left out {len(left_out):,} {noun} that there is none: {examples}; all are in "
-            f"{out / 'left_out.jsonl'}"
-        )
+        number = counted(len(left_out), "question whose answer says", "questions whose answers say")
+        warn(f"left out {number} that there is none: {examples}; all are in {out / 'left_out.jsonl'}")
     folders.finish("ingest", what, {"ingest.json": report})
 
 

@@ -129,7 +129,7 @@ def main() -> None:
         for subset in SUBSETS
         if truth_known
     }
-    what = f"{counted(len(aside), 'item')}" if truth_known else "no complete truth, so no comparison"
+    what = counted(len(aside), "item") if truth_known else "no complete truth, so no comparison"
     report = {"truth_known": truth_known, "subsets": subsets}
     in_order = (aside[key] for key in sorted(aside))
     folders.finish("paper", what, {"items.jsonl": in_order, "paper.json": report})

@@ -49,7 +49,7 @@ def main() -> None:
         "parts.json": part,
         "rank.json": report,
     }
-    folders.finish("rank", f"{counted(len(proposed), 'candidate')}", files)
+    folders.finish("rank", counted(len(proposed), "candidate"), files)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def main() -> None:
             file.write(rows)
             counts.update(words)
     report = {"texts": len(texts), "words": counts}
-    folders.finish("tag", f"{counted(len(texts), 'distinct text')}", {"tag.json": report})
+    folders.finish("tag", counted(len(texts), "distinct text"), {"tag.json": report})
 
 
 if __name__ == "__main__":

@@ -149,6 +149,27 @@ if __name__ == "__main__":
 """
 
 
+def started(script: Path, text: str) -> subprocess.Popen[str]:
+    """Run a program in a process group of its own, as a terminal does."""
+    script.write_text(text)
+    return subprocess.Popen(
+        [sys.executable, script],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def ended(main: subprocess.Popen[str], workers: list[psutil.Process]) -> tuple[int, str]:
+    """Wait for a program; return its exit code and what it reported, once none of its workers is left."""
+    _, errors = main.communicate(timeout=60)
+    _, alive = psutil.wait_procs(workers, timeout=30)
+    assert not alive
+    return main.returncode, errors
+
+
 @pytest.mark.parametrize(
     "how, code, told",
     [
@@ -157,27 +178,15 @@ if __name__ == "__main__":
     ],
 )
 def test_ctrl_c_and_a_kill_end_all_processes_without_a_traceback(tmp_path, how, code, told):
-    script = tmp_path / "endless.py"
-    script.write_text(ENDLESS)
-    main = subprocess.Popen(
-        [sys.executable, script],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        # Whoever runs the tests in the background has Ctrl-C ignored, and so would this process.
-    )
+    main = started(tmp_path / "endless.py", ENDLESS)
     workers = set()
     while len(workers) < 2:
         workers.add(int(main.stdout.readline()))
     running = [psutil.Process(process) for process in workers]
     # Ctrl-C goes to all processes of a terminal, a kill to one.
     (os.killpg if how == signal.SIGINT else os.kill)(main.pid, how)
-    _, errors = main.communicate(timeout=60)
-    _, alive = psutil.wait_procs(running, timeout=30)
-    assert not alive
-    assert main.returncode == code
+    returned, errors = ended(main, running)
+    assert returned == code
     assert errors.startswith(told) and "Traceback" not in errors
 
 
@@ -215,24 +224,13 @@ if __name__ == "__main__":
     [(signal.SIGINT, 1), (signal.SIGHUP, 128 + signal.SIGHUP), (signal.SIGTERM, 128 + signal.SIGTERM)],
 )
 def test_a_stopped_command_waits_for_no_work_and_leaves_nothing_behind(tmp_path, moment, how, code):
-    script = tmp_path / "long.py"
-    script.write_text(LONG)
-    main = subprocess.Popen(
-        [sys.executable, script],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+    main = started(tmp_path / "long.py", LONG)
     while not main.stdout.readline().startswith(moment):
         pass
     children = psutil.Process(main.pid).children(recursive=True)
     os.killpg(main.pid, how)
-    _, errors = main.communicate(timeout=60)
-    _, alive = psutil.wait_procs(children, timeout=30)
-    assert not alive
-    assert main.returncode == code and "Traceback" not in errors
+    returned, errors = ended(main, children)
+    assert returned == code and "Traceback" not in errors
 
 
 def test_the_signals_do_again_what_they_did_before_once_all_is_done():

@@ -88,6 +88,11 @@ def test_jsonl_does_the_same(tmp_path):
             '{"question_id": 1, "picture": "a", "question": "What?", "answer": "x"}\n',
             "questions.jsonl, line 1: Expected `str`, got `int` - at `$.question_id`; ids are strings, a number loses its leading zeros",
         ),
+        (
+            "questions.jsonl",
+            '{"question_id": "1", "picture": "a", "question": "What?", "Question": "Who?", "answer": "x"}\n',
+            "questions.jsonl, line 1: the key question occurs more than once",
+        ),
         ("questions.jsonl", '{"question_id": "1", "pic', "questions.jsonl, line 1: Input data was truncated"),
     ],
 )
