@@ -93,7 +93,7 @@ def vqa(
     into: Into,
     split: OfSplit = "val",
     prefix: Annotated[
-        str | None, Option(help="Of the pictures' names; `COCO_SUBTYPE_` if not given.")
+        str | None, Option(help="Prefix of the images' names; `COCO_SUBTYPE_` if not given.")
     ] = None,
     digits: Annotated[int, Option(min=1, max=20, help="Of the pictures' numbers.")] = 12,
 ) -> None:
@@ -146,7 +146,7 @@ def report(
         Option(help="The page; `data/NAME/report.html` if not given."),
     ] = None,
     gallery: Annotated[
-        int, Option(help="Items of each subset shown with their pictures, 0 to 25.", min=0, max=25)
+        int, Option(help="Items of each subset shown with their images, 0 to 25.", min=0, max=25)
     ] = 12,
     look: Annotated[
         str | None,

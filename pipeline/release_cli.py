@@ -68,7 +68,7 @@ def diff(
 
 
 errata = new_app(
-    "Note faults of released items. The next release tells them, `rgqa score --without-errata` leaves them out.",
+    "Note faults of released items. The next release lists them, and `rgqa score --without-errata` leaves them out.",
     "rgqa errata add 00095300 'two dogs are meant'",
 )
 app.add_typer(errata, name="errata")

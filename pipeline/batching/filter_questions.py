@@ -164,8 +164,8 @@ def foreign(
 
 
 def in_style_of(rows: Iterable[Filter], texts: Iterable[str]) -> list[Filter]:
-    """Filters from templates, each written like one of the texts beside which they may stand, chosen by the filter's text: in
-    its letter case, and without a question mark if it has none."""
+    """Write filter questions from templates in the style of the texts that may be shown with them: in the letter case of one of
+    them, chosen by the filter's text, and without a question mark if that one has none."""
     examples = sorted(set(texts))
     return [replace(row, text=_written_like(row.text, examples)) for row in rows]
 

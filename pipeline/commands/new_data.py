@@ -22,7 +22,7 @@ FOLDERS = {
     "vectors": "Vectors that were computed elsewhere. May stay empty.",
     "annotations": "Exports of verdicts from Label Studio, as they come.",
     "rounds": "What earlier rounds of annotation verified (`rgqa annotate round`). May stay empty.",
-    "errata": "Faults of released items (`rgqa errata add`): the next release tells them. May stay empty.",
+    "errata": "Faults of released items (`rgqa errata add`): the next release lists them. May stay empty.",
     "predictions": "What models said of the release: NAME.json is a row of the leaderboard (docs/leaderboard.md).",
 }
 # Names that mean something else: folders in data/, keys of params.yaml, and words that YAML's versions read as no text.

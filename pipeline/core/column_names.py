@@ -1,4 +1,4 @@
-"""The one table of names that columns of people's tables have: of predictions, own questions and other benchmarks.
+"""The names of columns in tables that users bring: predictions, their own questions and other benchmarks.
 
 A column is known however it is written: "Question ID", "question-id" and "QUESTION_ID" are `question_id`.
 """
@@ -38,13 +38,13 @@ _WRITTEN = {name.casefold(): name for names in ALIASES.values() for name in name
 
 
 def known_name(written: object, more: Iterable[str] = ()) -> str:
-    """A column's name, by what is written in a header.
+    """Return the known name of a column, however a header writes it.
 
     Args:
         more: further names that are known, in lower case with underscores.
 
     Returns:
-        The known name that is meant, or what is written, without the blanks around it.
+        The known name; for an unknown column its own name, without the blanks around it.
 
     >>> known_name(" Question ID"), known_name("QUESTIONID"), known_name("Full answer", ["full_answer"]), known_name("My Column")
     ('question_id', 'questionId', 'full_answer', 'My Column')
@@ -57,12 +57,12 @@ def known_name(written: object, more: Iterable[str] = ()) -> str:
     return _WRITTEN.get(plain) or _WRITTEN.get(joined, name)
 
 
-def first_of(names: Iterable[str], there: Iterable[str]) -> str | None:
-    """The first of these names that is there."""
-    known = set(there)
+def first_of(names: Iterable[str], columns: Iterable[str]) -> str | None:
+    """Return the first of these names that a table or a row has."""
+    known = set(columns)
     return next((name for name in names if name in known), None)
 
 
 def first_value(row: Mapping[str, Any], names: Iterable[str]) -> Any:
-    """What a row has under the first of these names that has a value."""
+    """Return a row's value under the first of these names that has one."""
     return next((row[name] for name in names if row.get(name) is not None), None)

@@ -13,7 +13,7 @@ from pipeline.core.records import Item, Subset
 
 
 class _Item(msgspec.Struct):
-    """What is counted of an item."""
+    """The fields of an item that are counted."""
 
     item_id: str
     subset: Subset
@@ -40,7 +40,7 @@ def check_item_counts(folders: Folders) -> None:
     check it becomes an audit or a release of these items.
 
     Raises:
-        UserError: an item stands there twice, or a subset has another number of items than the report says.
+        UserError: an item occurs twice, or the number of items of a subset differs from the report.
     """
     path = folders.file(Item)
     found, ids = Counter[tuple[str, bool]](), Counter[tuple[str, str]]()
@@ -53,7 +53,7 @@ def check_item_counts(folders: Folders) -> None:
     )
     for (subset, name), number in ids.items():
         if number > 1:
-            problems.add(f"{subset} {name}", f"stands there {number} times")
+            problems.add(f"{subset} {name}", f"occurs {number} times")
     for subset in sorted({*report.subsets, *(subset for subset, _ in found)}):
         stated = report.subsets[subset].all if subset in report.subsets else _Counts(0, 0)
         for kind, number, there in (

@@ -83,7 +83,7 @@ def _faults(output: Output, read: set[Hashable], owned: Path | None) -> Iterator
         yield "a file, where a folder is to be written; name another place"
         return
     if any(place.exists() and not place.is_dir() for place in path.parents):
-        yield "a file stands where one of its folders should be; name another place"
+        yield "a file is where one of its folders should be; name another place"
         return
     if _devices(path):
         yield "a place for devices, not for files; name another place"
@@ -96,7 +96,7 @@ def _faults(output: Output, read: set[Hashable], owned: Path | None) -> Iterator
 
 
 def _clash(first: Output, second: Output) -> bool:
-    """Do two outputs take the same place? Files of one folder may lie beside each other."""
+    """Whether two outputs have the same path, or one is a file where the other needs a folder."""
     for one in _places(first):
         for other in _places(second):
             if _identity(one) == _identity(other):
@@ -136,7 +136,7 @@ def _way(path: Path) -> set[Hashable]:
 
 
 def _identity(path: Path) -> Hashable:
-    """The same for all names of a file."""
+    """A value that is the same for all names of a file."""
     real = _real(path)
     try:
         found = real.stat()

@@ -8,7 +8,7 @@ vqa/          nets of the data set's own that answer questions: rows of the lead
 vectors/      vectors that were computed elsewhere, to start from
 annotations/  exports of verdicts, as people gave them
 rounds/       what earlier rounds of annotation verified
-errata/       faults of released items, as they were noted: the next release tells them
+errata/       faults of released items, as they were noted: the next release lists them
 predictions/  what models said of the release, for the leaderboard
 study/        who annotates, and who gets which task; git-ignored, it holds names
 interim/      one folder per stage, written by that stage alone

@@ -75,7 +75,7 @@ class ProcessPool:
         raise AssertionError("the last round returns or raises")
 
     def end(self) -> None:
-        """End the workers. Those that are still at work are killed: nobody wants what they would give."""
+        """End the workers. Those that are still at work are killed, as their results are not needed."""
         try:
             if self._out:
                 self.kill()

@@ -35,7 +35,7 @@ class ReleaseParams(Params):
             the images stands here (`pictures`), or none is stated.
         published: date of the version, YYYY-MM-DD (never taken from a clock).
         pictures: put the pictures into the tables; if not, `fetch_recipe` says how to get them.
-        url: where the release is to be found. creators: who made it. keywords: beside those of every release.
+        url: where the release is to be found. creators: who made it. keywords: in addition to those of every release.
         languages: of the questions, as ISO 639 codes ("en").
         derived_from: data sets that it was made from, name -> address; {} if images and questions are its own, None if
             nothing is stated.
@@ -46,7 +46,7 @@ class ReleaseParams(Params):
         personal_information: what is known of it in images and questions.
         uses: what the data are meant for and what not, a sentence each. social_impact: what they may do to people.
         maintenance: who mends faults, and how.
-        folds, seed: of the blind sanity predictions.
+        folds, seed: of the text-only sanity predictions.
     """
 
     title: Filled
@@ -111,7 +111,7 @@ class _Audited(Record, forbid_unknown_fields=False):
 
 
 class ReleaseRecord(Record, forbid_unknown_fields=False):
-    """What a release's params.json tells those who look at a release, among much that they do not need."""
+    """The fields of a release's params.json that are read again from a release."""
 
     dataset: str
     version: str

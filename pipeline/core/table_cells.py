@@ -1,7 +1,6 @@
-"""Read the cells of tables that people bring: CSV and TSV, Excel, and Parquet.
+"""Read the cells of tables that users bring: CSV, TSV, Excel and Parquet.
 
-This is the one reader of these formats: predictions, own questions and other benchmarks are read by it. `named_rows` puts the
-names of the header to the cells. The module needs the standard library alone, since the wheel of the scorers carries it;
+Predictions, own questions and other benchmarks are all read here. `named_rows` adds the names of the header to the cells. The module needs the standard library alone, since the wheel of the scorers carries it;
 openpyxl and pyarrow are imported where a file needs them.
 """
 
@@ -56,7 +55,7 @@ def delimited_cells(
         data: UTF-8 with or without a byte order mark, or UTF-16 with one.
         delimiter: what is expected between cells; another one is taken where it makes more known names of the header, or
             where Excel's line `sep=;` names it.
-        more: names of columns that are known beside those of `column_names`.
+        more: names of columns that are known in addition to those of `column_names`.
 
     Raises:
         UserError: no UTF-8, or a quote that does not end.
@@ -79,7 +78,7 @@ def parsed_cells(text: str, delimiter: str, path: Path) -> Iterator[Cells]:
 
 
 def decoded_table(data: bytes, path: Path, delimiter: str, more: Collection[str] = ()) -> tuple[str, str]:
-    """The text of a CSV or TSV file, without Excel's first line, and what stands between its cells."""
+    """Return the text of a CSV or TSV file, without Excel's first line, and its delimiter."""
     try:
         wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # Excel's "Unicode text"
         text = data.decode("utf-16" if wide else "utf-8-sig")
@@ -93,8 +92,8 @@ def decoded_table(data: bytes, path: Path, delimiter: str, more: Collection[str]
 
 
 def delimiter_of(text: str, delimiter: str, more: Collection[str] = ()) -> str:
-    """What stands between a table's cells: `delimiter`, or another one if it makes more known names of the header, or, where
-    it is not in the header at all, the one that is there most."""
+    """Return a table's delimiter: the expected one, unless another splits the header into more known names. If the header does not
+    have the expected one, the most frequent one wins among those that give as many known names."""
     known = {name for names in ALIASES.values() for name in names} | {*more}
 
     def names(candidate: str) -> tuple[int, int]:
@@ -159,7 +158,7 @@ def column_names(header: Iterable[object], path: Path, more: Collection[str] = (
     """The names of a header, known ones as `column_names.known_name` has them; "" where a column has none.
 
     Raises:
-        UserError: one is there twice, so that nobody knows which counts.
+        UserError: a name occurs more than once.
     """
     names = ["" if name is None else known_name(name, more) for name in header]
     if twice := more_than_once(filter(None, names)):

@@ -1,1 +1,1 @@
-"""Pictures and texts to numbers: `clip` is the one door to open_clip, `embedding` keeps what was encoded."""
+"""Encode images and texts as vectors: only `clip` and `weights` import open_clip, and `embedding` caches the vectors."""

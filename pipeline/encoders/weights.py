@@ -143,10 +143,10 @@ def _prepared(model: str, tag: str) -> dict[str, Any] | None:
     which it trains.
 
     Args:
-        tag: whose weights they are; "" where nobody said.
+        tag: whose weights they are; "" if it is not known.
 
     Raises:
-        UserError: nobody said, and the tags of the model differ.
+        UserError: it is not known, and the tags of the model differ.
     """
     import open_clip
 

@@ -228,8 +228,8 @@ def _check_subset(folder: Path, subset: Subset, embed: bool, problems: Problems)
         How many sanity predictions were scored.
     """
     members = [item for item in released(folder) if item.subset == subset]
-    if told := [item.item_id for item in members if item.unanswerable and item.answer]:
-        problems.add("provenance.jsonl", f"UQs that have an answer ({len(told):,}): {some_of(told)}")
+    if answered := [item.item_id for item in members if item.unanswerable and item.answer]:
+        problems.add("provenance.jsonl", f"UQs that have an answer ({len(answered):,}): {some_of(answered)}")
     other, compared = "its rows are not those of provenance.jsonl", 0
     mark: str | None = None  # the canary, which provenance.jsonl does not have
     if (path := folder / "rgqa" / f"{subset}.json").exists():

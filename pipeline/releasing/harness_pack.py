@@ -28,10 +28,10 @@ try:
         # The whole project has the same code.
         from pipeline.scorers.running.registry import checked, release_task
 except ModuleNotFoundError as error:
-    told = f"{error.name} is not installed: pip install {error.name}"
+    message = f"{error.name} is not installed: pip install {error.name}"
     if str(error.name).split(".")[0] == "pipeline":
-        told = "rgqa_scorers is not installed: install RELEASE/scorers/WHEEL, the file there, with its extra inspect"
-    raise PrerequisiteError(told) from None
+        message = "rgqa_scorers is not installed: install RELEASE/scorers/WHEEL, the file there, with its extra inspect"
+    raise PrerequisiteError(message) from None
 RELEASE = Path(__file__).resolve().parents[2]
 
 
@@ -68,7 +68,7 @@ dev. RELEASE is a relative path here, as inspect_ai finds no file by another:
 `rgqa-run`, of the same installation, does this in one command, with other prompts and with confidences.
 """
 APART = """
-The pictures are not in this release. For lmms-eval, `RGQA_PICTURES` names their folder, which the wheel in `RELEASE/scorers` reads; for VLMEvalKit, put them into
+The images are not in this release. For lmms-eval, `RGQA_PICTURES` names their folder, which the wheel in `RELEASE/scorers` reads; for VLMEvalKit, put them into
 `~/LMUData/images/rgqa_openended`; for inspect_ai, add `-T pictures=FOLDER`, a full path.
 """
 

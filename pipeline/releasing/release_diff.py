@@ -65,7 +65,7 @@ def _readable(old: Path, new: Path) -> list[dict[Subset, Items]]:
     for folder in (old, new):
         with problems.collect():
             found.append(subsets_of(folder))
-        # What is no release lacks the other files, too.
+        # A folder that is not a release lacks the other files, too.
         for read in (named, _licence, _canaries, _errata) if (folder / PROVENANCE).is_file() else ():
             with problems.collect():
                 read(folder)
@@ -110,8 +110,8 @@ def changed(one: Items, other: Items, kind: str) -> Iterator[tuple[str, str, str
 
 def _whole(old: Path, new: Path) -> Iterator[str]:
     """What differs of the whole: licence (but for the version that it names), canary (each version has its own), errata."""
-    for name, told in (("licence", _licence), ("canary", _canaries), ("errata", _errata)):
-        one, other = told(old), told(new)
+    for name, read in (("licence", _licence), ("canary", _canaries), ("errata", _errata)):
+        one, other = read(old), read(new)
         missing = [str(folder) for folder, value in ((old, one), (new, other)) if value is None]
         said = "the same" if one == other else "another"
         yield f"{name}: {'missing in ' + ' and '.join(missing) if missing else said}"
@@ -160,7 +160,7 @@ def _canaries(folder: Path) -> set[str] | None:
 
 
 def _errata(folder: Path) -> set[tuple[str, str]] | None:
-    """Items and what is wrong with them; None where there is no list."""
+    """Items and what is wrong with them; None if the file does not exist."""
     path = folder / ERRATA
     if not os.path.lexists(path):
         return None

@@ -24,7 +24,7 @@ PAIRING = {
     "image_and_text": "In the CLIP subsets every text appears as often as UQ as it does as AQ (of another image), and every "
     "image has as many of either, so that neither alone gives the label away. Judging items against each other "
     '("I have seen this text as an AQ, so here it must be a UQ") defeats the test.',
-    "image": "Each UQ of the CLIP subsets stands beside an AQ of the same image (the rule of the RGQA paper).",
+    "image": "Each UQ of the CLIP subsets is paired with an AQ of the same image (the rule of the RGQA paper).",
 }
 
 
@@ -85,7 +85,7 @@ class ReleaseFacts(Record):
     Attributes:
         canary: the string in every row. simulated, rehearsal: whether any item's verdicts are.
         tables: (subset, part) of each table. items, pictures: how many different ones there are.
-        pairing: the rule by which AQs stand beside UQs of CLIP subsets, "" without such. model, weights: the CLIP that chose, and its weights' sha256.
+        pairing: the rule by which UQs of CLIP subsets are paired with AQs, "" without such subsets. model, weights: the CLIP that chose, and its weights' sha256.
         warnings, audit_table: of the audit. resolved: subset -> the least AUAF difference of two models that shows.
         errata: the data set's, of which `faulty` are of items that it has.
     """
@@ -129,15 +129,15 @@ class ReleaseFacts(Record):
         both = "divided by image: choose thresholds on `dev`, report on `test`"
         if list(by_parts) == [("dev", "test")]:
             return f"Each subset has a part `dev` and a part `test`, {both}."
-        told = []
+        sentences = []
         for parts, names in by_parts.items():
             which = (
                 f"the parts `dev` and `test`, {both}"
                 if len(parts) > 1
                 else f"only the part `{''.join(parts)}`"
             )
-            told.append(f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} {which}.")
-        return " ".join(told)
+            sentences.append(f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} {which}.")
+        return " ".join(sentences)
 
     @property
     def names(self) -> str:

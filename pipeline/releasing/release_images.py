@@ -18,7 +18,7 @@ from pipeline.core.records import Picture
 def release_images(pictures: Iterable[Picture]) -> Iterator[dict[str, Picture]]:
     """Give each picture a file that is upright, in sRGB, and a JPEG, PNG or WebP.
 
-    Files that are so already, and whose suffix says it, keep their path. The others are written into a temporary folder, which is
+    A file that is so already, with the suffix of its format, keeps its path. The others are written into a temporary folder, which is
     deleted at the end.
 
     Args:

@@ -46,7 +46,7 @@ COLUMNS = (
     Column("structural", "string", "the source's structural type of the question; empty if it states none"),
     Column("semantic", "string", "the source's semantic type; empty if it states none"),
     Column("detailed", "string", "the source's detailed type; empty if it states none"),
-    Column("category", "string", "why a UQ has no answer; null for AQs and where nobody said why"),
+    Column("category", "string", "why a UQ has no answer; null for AQs and where no reason is known"),
     Column("difficulty", "string", "random, popular or adversarial; null for AQs and where it was not estimated"),
     Column("edits", "edits", "what was replaced in the source's text, by character positions; empty if nothing was"),
     Column("clip_score", "float64", "CLIP cosine of text and image; null where it is not known, as for texts that are too long for the model"),

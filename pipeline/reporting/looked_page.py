@@ -61,7 +61,7 @@ def look_report(name: str, seed: int = 0, out: Path | None = None) -> Path:
     pairs = looked(drawn_pairs(benchmark, PAIRS), sight, folders)
     count = sum(len(pair.items) for pair in pairs)
     lead = (
-        f"{counted(count, 'item')}, drawn by lot: of part test of each subset the pairs whose ids hash lowest. Nobody chose them, and other "
+        f"{counted(count, 'item')}, sampled at random: of part test of each subset the pairs whose ids hash lowest. Nobody chose them, and other "
         "models get the same."
     )
     out = page_of(folders, out, "look.html")

@@ -123,7 +123,7 @@ def scenes(
 
 
 def _unique(rows: Iterable[R], name: str, problems: Problems) -> dict[int, R]:
-    """The rows by image. Of two different rows of one image nobody knows which is right."""
+    """The rows by image; two different rows of one image are a problem."""
     found: dict[int, R] = {}
     for row in rows:
         if found.setdefault(row.image_id, row) != row:

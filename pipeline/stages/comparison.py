@@ -2,7 +2,7 @@
 
 Reads   paper/items.jsonl, audit/audit.json, ingest/, embed/pictures.npy
 Writes  comparison.json  ComparisonReport: the audit of the items under the paper's rules; empty without a complete truth
-        comparison.md    both beside each other, for people
+        comparison.md    both audits side by side, for people
 """
 
 from __future__ import annotations
