@@ -1,1 +1,1 @@
-"""Pictures and texts to numbers: `clip` is the one door to open_clip, `embedding` keeps what was encoded."""
+"""Pictures and texts to numbers: `clip` is the only module that imports open_clip, `embedding` keeps what was encoded."""

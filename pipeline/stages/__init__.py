@@ -1,4 +1,4 @@
-"""The nodes of dvc.yaml and research/dvc.yaml: each reads what earlier stages wrote, calls its room, and writes."""
+"""The nodes of dvc.yaml and research/dvc.yaml: each reads what earlier stages wrote, calls its package, and writes."""
 
 from pipeline.core.errors import refuse_stripped_docstrings
 
