@@ -71,7 +71,7 @@ def labels_of_texts(rng: np.random.Generator, n: int) -> LabelledRows:
 
 
 def pairs(rng: np.random.Generator, n: int) -> LabelledRows:
-    """Two texts of one source question at one image, one of either label."""
+    """Two texts of one source question at one image, one of each label."""
     half, texts = n // 2, []
     for _ in range(half):
         original = sentence(rng)

@@ -14,7 +14,7 @@ from pipeline.core.errors import run
 app = new_app()
 Folds = Annotated[int, Option(min=2, max=100, help="Folds of the cross-validation.")]
 Repetitions = Annotated[int, Option(min=50, max=100_000, help="Bootstrap samples of each interval.")]
-Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="Of what is drawn by lot: folds, samples.")]
+Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of the random folds and samples.")]
 Figures = Annotated[Path | None, Option(help="Write the figures there, JSON.")]
 # Their options are read by the scorers themselves, as in the wheel.
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}

@@ -254,7 +254,7 @@ def _report(mark: str, made: Sequence[Twins], vectors: dict[str, np.ndarray]) ->
     their looks and what carries them. Folds are by scene, so that both pictures of one are on one side."""
     worlds = [(world, both, at) for both in made for at, world in enumerate(both.scenes.worlds)]
     labels = np.array([at != both.scenes.laid_out for _, both, at in worlds], int)
-    scenes = np.array([scene.picture_id for both in made for scene in both.truths[:1]], object).repeat(2)
+    scenes = np.array([both.truths[0].picture_id for both in made], object).repeat(2)
     folds = Folds(labels, scenes, AUDIT.folds, AUDIT.seed)
     listed = [
         Counter(
@@ -295,11 +295,11 @@ def card(report: TwinReport, items: Sequence[Item], table: str, marked: str) -> 
 ![Of each kind of alteration a question, at the picture where it has an answer and at the one where it has none](card.png)
 
 {counted(report.pairs, "question")}, each asked of two drawn pictures that differ in one thing: at one it has an answer, at the other what it
-takes for granted is missing. Every text and every picture is once an AQ and once a UQ, so that neither alone tells anything.
+presupposes is missing. Every text and every picture is once an AQ and once a UQ, so that neither alone reveals the label.
 Made to measure other benchmarks: how do they rank models, and how does this one?
 
 > **Pictures, questions and verdicts come from code.** No person has judged these items. That an AQ has an answer and a UQ has
-> none was told by the generator's judge and by a reader of the complete truth that shares no code with it; {counted(report.doubted, "question")}
+> none was decided by the generator's verifier and by a reader of the complete truth that shares no code with it; {counted(report.doubted, "question")}
 > of which the two did not agree, or the reader could not tell, were left out.
 
 | what a UQ lacks | pairs |

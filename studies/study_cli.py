@@ -28,7 +28,7 @@ def blind_baseline(
         int, typer.Option(min=0, max=2**32 - 1, help="Of folds, samples and the paper's draws.")
     ] = 20231001,
     most: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Pairs tried of each subset, drawn by lot.")
+        int, typer.Option(min=1, max=1_000_000, help="Pairs tried of each subset, sampled at random.")
     ] = 20_000,
     out: Annotated[Path | None, typer.Option(help="A JSON file for the figures.")] = None,
 ) -> None:
@@ -48,7 +48,7 @@ def attackers(
         int, typer.Option(min=0, max=2**32 - 1, help="Of folds, samples, nets and the paper's draws.")
     ] = 20231001,
     most: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Pairs tried of each subset, drawn by lot.")
+        int, typer.Option(min=1, max=1_000_000, help="Pairs tried of each subset, sampled at random.")
     ] = 2_000,
     init: Annotated[
         Path | None, typer.Option(help="Start from this folder's checkpoint of the library transformers.")
@@ -165,7 +165,7 @@ def reader_train(
         Path | None,
         typer.Option(help="GloVe's word vectors, to begin anew (default: go on from the scorers' weights)."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of everything that is drawn by lot.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random draws.")] = 0,
 ) -> None:
     """Learn to read abstentions from studies/replies/train.jsonl; half an hour from nothing, on two cores."""
     from studies.reader_training import train

@@ -28,8 +28,8 @@ def agreements(found: Validity) -> str:
     pairs = found.sets[0].agreement.pairs
     total = found.rows * (found.rows - 1) // 2
     lead = (
-        f"{counted(found.rows, 'row')} ranked by AUAF; tau over the {pairs} of {counted(total, 'pair')} of rows that twins separate; "
-        "95 % intervals, pictures of both sides drawn anew."
+        f"{counted(found.rows, 'row')} ranked by AUAF; tau over the {pairs} of {counted(total, 'pair')} of rows that the counterfactual pairs separate; "
+        "95 % intervals, images of both sides resampled."
     )
     return f"{lead}\n\n{markdown_table(cells)}"
 

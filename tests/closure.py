@@ -15,10 +15,11 @@ from pipeline.core.stage_graph import BUILD, RESEARCH, read_stages
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("pipeline", "annotation", "simulation", "sample_world", "studies")
-# Packages whose modules stand in `deps` one by one, since they are edited often and most stages need few of them; and the
-# tables that modules read beside themselves. All other packages are watched as a whole: DVC reads and writes all `deps` of all
-# stages, twice for each one that it runs, so that every module of every stage would cost it seconds.
+# Packages whose modules are listed in `deps` one by one, because they are edited often and most stages need few of them. All
+# other packages are listed as a whole: DVC reads and writes all `deps` of all stages twice for each stage that it runs, so
+# listing every module would cost seconds.
 BY_MODULE = (Path("pipeline/words"),)
+# Data files that modules of these packages read.
 TABLES_OF = {Path("pipeline/words/lexicon.py"): Path("pipeline/words/kinds.tsv")}
 
 

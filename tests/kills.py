@@ -59,7 +59,8 @@ def sums(tree: Path) -> dict[str, str]:
 
 
 def repro(tree: Path, *options: str) -> subprocess.Popen[bytes]:
-    """`dvc repro`, of both graphs unless options name a stage, as the leader of a group; what it says goes into build/kills.log."""
+    """Start `dvc repro` in a process group of its own, with its output in build/kills.log. It runs both graphs unless the options
+    name a stage."""
     environment = os.environ | {"PYTHONPATH": f"{tree / AT_ONCE}:{tree}"}
     with (tree / "build/kills.log").open("ab") as log:
         return subprocess.Popen(
@@ -73,7 +74,7 @@ def repro(tree: Path, *options: str) -> subprocess.Popen[bytes]:
 
 
 def only(tree: Path, stage: str) -> tuple[str, ...]:
-    """Options by which `dvc repro` runs one stage alone, whether anything has changed or not."""
+    """Options with which `dvc repro` runs one stage alone, even if nothing has changed."""
     return ("--force", "--single-item", dvc_targets(tree)[stage])
 
 
@@ -109,8 +110,8 @@ def goes_on(tree: Path, stage: str) -> bool:
 
 
 def ends_well(tree: Path, *options: str) -> bool:
-    """Whether `dvc repro` does. DVC writes its lock files in place, so half of one may be there: DVC then says so and does
-    nothing, and git has the whole."""
+    """Whether `dvc repro` succeeds. DVC writes its lock files in place, so a kill can truncate one. DVC then refuses to run,
+    and the file is restored from git."""
     if not repro(tree, *options).wait():
         return True
     locks = [str(lock) for lock in LOCKS if (tree / lock).exists()]

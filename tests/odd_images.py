@@ -1,4 +1,4 @@
-"""Image files in which a naive reader sees something else than a browser does. Written here by hand or by Pillow, with nothing of ours."""
+"""Image files that a naive reader decodes differently from a browser. They are written by hand or by Pillow, without code of ours."""
 
 from __future__ import annotations
 
@@ -69,21 +69,24 @@ def png_with(*chunks: tuple[bytes, bytes], image: Image.Image | None = None, las
     return data[:place] + b"".join(chunk(*one) for one in chunks) + data[place:]
 
 
+def png(width: int, height: int, bits: int, color: int, rows: bytes, *chunks: tuple[bytes, bytes]) -> bytes:
+    """A PNG of these rows, each after the byte of its filter, with further chunks before them. `color` is PNG's color type."""
+    header = struct.pack(">2I5B", width, height, bits, color, 0, 0, 0)
+    parts = [(b"IHDR", header), *chunks, (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+
+
 def png_of_16_bits(values: np.ndarray, *chunks: tuple[bytes, bytes]) -> bytes:
     """A PNG of values [height, width] (grey) or [height, width, 3] up to 65,535."""
     height, width = values.shape[:2]
     rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in values)
-    header = struct.pack(">2I5B", width, height, 16, 2 if values.ndim == 3 else 0, 0, 0, 0)
-    parts = [(b"IHDR", header), *chunks, (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+    return png(width, height, 16, 2 if values.ndim == 3 else 0, rows, *chunks)
 
 
 def png_with_few_greys(*chunks: tuple[bytes, bytes]) -> bytes:
     """A PNG of 48 x 32 with 4 bits a pixel: each row counts from 0 to 15, three times."""
     row = b"\0" + bytes(16 * (value % 16) + (value + 1) % 16 for value in range(0, WIDTH, 2))
-    header = struct.pack(">2I5B", WIDTH, HEIGHT, 4, 0, 0, 0, 0)
-    parts = [(b"IHDR", header), *chunks, (b"IDAT", zlib.compress(row * HEIGHT)), (b"IEND", b"")]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+    return png(WIDTH, HEIGHT, 4, 0, row * HEIGHT, *chunks)
 
 
 def gif_on_canvas(left: int, top: int) -> bytes:

@@ -81,11 +81,11 @@ def rooms(above: str) -> str:
         f"| [`{room}`]({above}{room}) | {purpose(room)} | {', '.join(sorted(imported(room))) or '-'} |"
         for room in ROOMS
     ]
-    return "\n".join(["| room | what it is for | may import, beside `core` |", "|---|---|---|", *rows])
+    return "\n".join(["| package | what it is for | may import, beside `core` |", "|---|---|---|", *rows])
 
 
 def purpose(room: str) -> str:
-    """The first sentence of the room's docstring."""
+    """The first sentence of the package's docstring."""
     docstring = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text())) or ""
     return re.split(r"(?<=\.)\s|\n\n", docstring)[0].replace("\n", " ")
 

@@ -4,8 +4,6 @@ what it is, how it is made, and a piece of what must be said; or READ."""
 import io
 import json
 import os
-import struct
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ from pipeline.core.files import read_jsonl
 from pipeline.core.records import Picture, Question
 from pipeline.stages import ingest
 from tests.bad_inputs import told
-from tests.odd_images import gif_on_canvas
+from tests.odd_images import gif_on_canvas, png
 
 READ = ""
 SOURCE = Path("data/tiny/source")
@@ -72,6 +70,7 @@ TABLES: list[tuple[str, str, str | bytes, str]] = [
     ("a column that nobody knows", "csv", csv_of(head=(*HEAD[:3], "anser")), "unknown field `anser`"),
     ("no header", "csv", csv_of(head=ROWS[0]), "row 2: Object contains unknown field `007`"),
     ("Latin-1", "csv", csv_of([("1", "n100001", "Où?", "là")]).encode("latin-1"), "not UTF-8"),
+    ("a cell of 131,073 letters", "csv", csv_of([(*ROWS[0], "x" * 131_073), (*ROWS[1], "")], head=(*HEAD, "full_answer")), READ),
     ("a quote that does not end", "csv", csv_of() + '"9,a', "unexpected end of data"),
     ("empty", "csv", "", "the file is empty"),
     ("empty lines alone", "jsonl", "\n\n", "there is no question of it"),
@@ -89,19 +88,19 @@ TABLES: list[tuple[str, str, str | bytes, str]] = [
     ("a key twice", "jsonl", lines().replace('"answer"', '"answer": "x", "answer"', 1), "line 1: the key answer occurs more than once"),
     ("a numeric answer", "jsonl", lines(answer=2), 'a text is wanted, "2" not 2'),
     ("a numeric id", "jsonl", lines(question_id=7), "ids are strings, a number loses its leading zeros"),
-    ("true for an answer", "jsonl", lines(answer=True), "line 1: answer is"),
+    ("true for an answer", "jsonl", lines(answer=True), "line 1: answer is the truth value TRUE"),
     ("lists nested deeply", "jsonl", '{"a": ' + "[" * 5000, "nested too deeply to be read"),
     ("objects nested deeply", "jsonl", '{"answer":' * 5000, "nested too deeply to be read"),
     ("a list", "jsonl", "[1]", "Expected `object`, got `array`"),
     ("cut off", "jsonl", lines()[:-9], "line 2: Input data was truncated"),
     ("half a character", "jsonl", lines().replace("red", "\\ud800"), "line 1: "),
-    ("no workbook", "xlsx", b"PK\x03\x04 junk", "questions.xlsx: "),
-    ("a workbook cut off", "xlsx", packed("xlsx")[:-200], "questions.xlsx: "),
+    ("no workbook", "xlsx", b"PK\x03\x04 junk", "questions.xlsx: not a .xlsx file"),
+    ("a workbook cut off", "xlsx", packed("xlsx")[:-200], "questions.xlsx: not a .xlsx file"),
     ("a workbook of numbers", "xlsx", packed("xlsx", [(7, "a", "What?", "x")]), "ids are strings"),
-    ("an empty workbook", "xlsx", packed("xlsx", [], []), "questions.xlsx: "),
-    ("junk for Parquet", "parquet", b"PAR1" + bytes(range(256)) + b"\x10\0\0\0PAR1", "questions.parquet: "),
-    ("Parquet cut off", "parquet", packed("parquet")[:-30], "questions.parquet: "),
-    ("a page for Parquet", "parquet", b"<html>404</html>", "questions.parquet: "),
+    ("an empty workbook", "xlsx", packed("xlsx", [], []), "questions.xlsx: the file is empty"),
+    ("junk for Parquet", "parquet", b"PAR1" + bytes(range(256)) + b"\x10\0\0\0PAR1", "questions.parquet: not a Parquet file"),
+    ("Parquet cut off", "parquet", packed("parquet")[:-30], "questions.parquet: not a Parquet file"),
+    ("a page for Parquet", "parquet", b"<html>404</html>", "questions.parquet: not a Parquet file"),
 ]  # fmt: skip
 
 
@@ -240,13 +239,7 @@ def turned(path: Path) -> None:
 
 def huge(path: Path) -> None:
     """A PNG that says it has 100,000 x 100,000 pixels and has none."""
-
-    def chunk(data: bytes) -> bytes:
-        return struct.pack(">I", len(data) - 4) + data + struct.pack(">I", zlib.crc32(data))
-
-    head = b"IHDR" + struct.pack(">IIBBBBB", 100_000, 100_000, 8, 2, 0, 0, 0)
-    parts = (head, b"IDAT" + zlib.compress(b""), b"IEND")
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(map(chunk, parts)))
+    path.write_bytes(png(100_000, 100_000, 8, 2, b""))
 
 
 PICTURES: list[tuple[str, Callable[[Path], object], str]] = [
@@ -293,7 +286,7 @@ def test_a_picture_is_read_as_browsers_show_it_or_told(tiny, capsys, make, said)
 @pytest.mark.parametrize(
     "name", ["n100001.jfif", "n100001.JPE", "n100001.pjpeg", "n100001.heic", "n100001", "n100001.jpg_large"]
 )
-def test_a_picture_is_found_whatever_its_ending(tiny, capsys, name):
+def test_an_image_is_found_with_any_suffix(tiny, capsys, name):
     # Its content is a JPEG: cameras, browsers and messengers give such files many names.
     (IMAGES / "n100001.jpg").rename(IMAGES / name)
     assert told(capsys, ingest.main) == READ
@@ -305,7 +298,7 @@ def test_a_picture_is_found_whatever_its_ending(tiny, capsys, name):
 
 
 @pytest.mark.parametrize("name", ["n100001.heic", "n100001.jpg", "n100001"])
-def test_a_picture_that_no_browser_shows_is_refused_for_that(tiny, capsys, name):
+def test_an_image_format_that_browsers_do_not_show_is_named_in_the_message(tiny, capsys, name):
     (IMAGES / "n100001.jpg").unlink()
     (IMAGES / name).write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic")
     assert f"images/{name}: not a JPEG, PNG, WebP, GIF, BMP or AVIF image, but HEIC" in told(

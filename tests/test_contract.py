@@ -36,7 +36,7 @@ def test_params_yaml_may_have_a_section_for_each_stage_and_for_the_annotation():
     assert sorted(SECTIONS) == sorted([*DVC, "annotate"])
 
 
-def test_the_graph_that_builds_ends_with_the_release_and_needs_nothing_of_the_other():
+def test_the_build_graph_ends_with_the_release_and_does_not_depend_on_the_research_graph():
     build, research = (list(read_stages(graph, root=ROOT)) for graph in (BUILD, RESEARCH))
     assert build[-1] == "release" and not set(build) & set(research)
     assert research == ["paper", "comparison", "answer", "leaderboard"]
@@ -44,7 +44,7 @@ def test_the_graph_that_builds_ends_with_the_release_and_needs_nothing_of_the_ot
     assert not [dep for stage in build for dep in DVC[stage]["deps"] if dep in written]
 
 
-def test_both_graphs_run_in_the_projects_root_and_a_stage_is_named_by_its_graph():
+def test_both_graphs_run_in_the_root_and_targets_name_the_graph_of_a_stage():
     assert {stage for stage in DVC if DVC[stage].get("wdir") == ".."} == {*read_stages(RESEARCH, root=ROOT)}
     targets = dvc_targets()
     assert (targets["rank"], targets["answer"]) == ("rank", "research/dvc.yaml:answer")
@@ -64,16 +64,19 @@ def test_both_graphs_run_in_the_projects_root_and_a_stage_is_named_by_its_graph(
         ),
     ],
 )
-def test_an_edit_of_a_list_of_nouns_runs_the_stages_that_read_it_and_no_others(file, readers):
+def test_after_an_edit_of_a_word_list_only_the_stages_that_use_it_run(file, readers):
     assert {stage for stage in DVC if file in DVC[stage]["deps"]} == readers
     assert not [stage for stage in DVC if "pipeline/words" in DVC[stage]["deps"]]
 
 
-def test_every_file_that_a_watched_module_reads_beside_itself_is_watched():
-    beside = {
-        path for room in BY_MODULE for path in (ROOT / room).iterdir() if path.suffix not in ("", ".py")
+def test_data_files_of_packages_that_are_watched_by_module_are_watched():
+    data = {
+        path.relative_to(ROOT)
+        for package in BY_MODULE
+        for path in (ROOT / package).iterdir()
+        if path.suffix not in ("", ".py")
     }
-    assert {path.relative_to(ROOT) for path in beside} == set(TABLES_OF.values())
+    assert data == set(TABLES_OF.values())
 
 
 @pytest.mark.parametrize("stage", DVC)
@@ -118,7 +121,7 @@ def test_the_one_section_that_is_no_stage_is_valid(dataset):
 
 
 def test_only_simulated_annotators_the_audit_and_a_reference_row_open_the_truth():
-    """Stage answer comes after the release; one of its rows, a reference, shows what a net does that sees everything."""
+    """Stage answer runs after the release. One of its rows, a reference, shows the scores of a model with perfect perception."""
     assert {stage for stage in DVC if "data/${dataset}/truth" in DVC[stage]["deps"]} == {
         "collect",
         "paper",
@@ -155,10 +158,12 @@ def test_the_checker_of_the_sample_shares_no_code_with_its_generator():
 
 
 @pytest.mark.parametrize("library", ["spacy", "torch", "open_clip"])
-def test_heavy_libraries_have_one_door_each(library):
-    doors = {
+def test_heavy_libraries_are_imported_in_few_packages(library):
+    allowed = {
+        # pipeline/scorers: spaCy's word vectors, an extra.
         "spacy": {"pipeline/words", "pipeline/scorers"},
-        # scorers/running: models of transformers on this machine, an extra; ranking: a product in bfloat16
+        # pipeline/scorers/running: models of transformers on this machine, an extra. pipeline/ranking: a product in bfloat16.
+        # studies: training of the abstention classifier.
         "torch": {
             "pipeline/encoders",
             "pipeline/models",
@@ -172,9 +177,7 @@ def test_heavy_libraries_have_one_door_each(library):
     users = [
         p for p in CODE if re.search(rf"^\s*(import|from) {library}\b", (ROOT / p).read_text(), re.MULTILINE)
     ]
-    assert {p.parent.as_posix() for p in users} - {"sample_world"} <= doors[
-        library
-    ]  # scorers: spaCy's word vectors, an extra; studies: the training of the reader of replies
+    assert {p.parent.as_posix() for p in users} - {"sample_world"} <= allowed[library]
 
 
 def test_importing_the_scorers_loads_numpy_alone():

@@ -17,12 +17,11 @@ from tests.tables import with_tables
 DOCUMENTS = sorted(
     path
     for path in ROOT.rglob("*.md")
-    if not {".venv", ".venv-label-studio", "build", "interim", "release", ".pytest_cache", "node_modules"}
+    if path.name != "CHANGELOG.md"  # It names commands that were removed.
+    and not {".venv", ".venv-label-studio", "build", "interim", "release", ".pytest_cache", "node_modules"}
     & set(path.relative_to(ROOT).parts)
 )
-# A changelog names commands that are gone.
-PRESENT = [path for path in DOCUMENTS if path.name != "CHANGELOG.md"]
-assert PRESENT, "no Markdown found"
+assert DOCUMENTS, "no Markdown found"
 COMMANDS = typer.main.get_command(app)
 WHEEL = {"score": score_parser(), "run": run_parser()}  # commands that the wheel has, too
 CODE = re.compile(r"```[a-z]*\n(.*?)```|`([^`\n]+)`", re.DOTALL)
@@ -71,7 +70,7 @@ def fault_of_rgqa(words: list[str]) -> str | None:
     return f"no option {', '.join(unknown)}" if unknown else None
 
 
-@pytest.mark.parametrize("path", PRESENT, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(path):
     for link in LINK.findall(path.read_text()):
         file, _, anchor = link.partition("#")
@@ -80,7 +79,7 @@ def test_links_lead_somewhere(path):
         assert not anchor or anchor in anchors(target.read_text()), link
 
 
-@pytest.mark.parametrize("path", PRESENT, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_commands_exist_with_their_options(path):
     text = path.read_text()
     assert [(words, fault) for words in commands(text, "rgqa") if (fault := fault_of_rgqa(words))] == []
@@ -90,7 +89,7 @@ def test_commands_exist_with_their_options(path):
             assert given <= options_of(parser), words
 
 
-@pytest.mark.parametrize("path", PRESENT, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_scripts_modules_and_targets_exist(path):
     text = path.read_text()
     makefile = (ROOT / "Makefile").read_text()
@@ -116,7 +115,7 @@ def test_scripts_modules_and_targets_exist(path):
             assert (ROOT / words[1]).is_file(), words
 
 
-@pytest.mark.parametrize("path", PRESENT, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_of_the_code_that_it_names_exist(path):
     named = re.findall(
         r"`((?:pipeline|annotation|simulation|sample_world|studies|tests|benchmarks|docs)/[\w./-]+)`",

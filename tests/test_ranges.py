@@ -1,8 +1,9 @@
-"""Every number that a user can set has a lower and an upper bound, so that none ends in a traceback or runs for ever."""
+"""Every number that a user can set has a lower and an upper bound, so that no number causes a traceback or an endless run."""
 
-import ast
 import importlib
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -14,28 +15,21 @@ from pipeline.core.errors import UserError
 from pipeline.core.params import Params
 from pipeline.scorers import options
 from pipeline.scorers.running import run_parser
-from tests.closure import ROOT
+from tests.closure import PACKAGES, ROOT, modules
 
 
-def every_params() -> list[type[Params]]:
-    """All classes of parameters, found by the names of their bases."""
-    for folder in ("pipeline", "annotation"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            classes = [
-                node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)
-            ]
-            if any(
-                isinstance(base, ast.Name) and base.id in ("Params", "CollectRules")
-                for c in classes
-                for base in c.bases
-            ):
-                importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
-    found: list[type[Params]] = []
-    for kind in (Params, *found):
-        found += [one for one in kind.__subclasses__() if one.__module__.split(".")[0] != "tests"]
-    for kind in found:
-        found += kind.__subclasses__()
-    return sorted({*found}, key=lambda kind: kind.__name__)
+def subclasses(kind: type) -> set[type]:
+    """All classes that inherit from a class, directly or not."""
+    return {one for child in kind.__subclasses__() for one in (child, *subclasses(child))}
+
+
+def every_params() -> list[type]:
+    """All classes of parameters, after import of every module that defines one."""
+    for path in (path for package in PACKAGES for path in modules(Path(package))):
+        if re.search(r"^class \w+\((Params|CollectRules)\)", (ROOT / path).read_text(), re.MULTILINE):
+            importlib.import_module(".".join(path.with_suffix("").parts))
+    found = [kind for kind in subclasses(Params) if kind.__module__.split(".")[0] in PACKAGES]
+    return sorted(found, key=lambda kind: kind.__name__)
 
 
 def numbers(kind: Type) -> Iterator[IntType | FloatType]:

@@ -1,4 +1,4 @@
-"""The plan of the house: which room may import which. Written once, here; docs/architecture.md has it as a table."""
+"""The architecture: which package may import which. It is written here, and docs/architecture.md shows it as a table."""
 
 import re
 from collections import defaultdict
@@ -8,7 +8,8 @@ from pathlib import Path
 from pipeline.releasing.wheel import CORE_MODULES
 from tests.closure import PACKAGES, ROOT, imports, modules
 
-# A room and the rooms that it may import, beside itself and `pipeline/core` (which all stand on; the scorers only on what their wheel carries, too).
+# Each package with the packages that it may import, besides itself and `pipeline/core`. All packages may import `pipeline/core`;
+# the scorers may import only those of its modules that their wheel contains.
 ROOMS: dict[str, str] = {
     "pipeline/core": "",
     "pipeline/words": "",
@@ -52,7 +53,8 @@ ROOMS: dict[str, str] = {
         " ranking annotation/study simulation sample_world"
     ),
 }
-DOORS = ("pipeline/*cli.py", "annotation/annotate_cli.py")  # they import whatever they open, late
+# Modules with the commands. They may import every package, inside of functions.
+DOORS = ("pipeline/*cli.py", "annotation/annotate_cli.py")
 
 
 def room_of(path: Path) -> str:
@@ -69,17 +71,17 @@ def allowed(room: str) -> set[str]:
     return rooms | {room, "pipeline/core"}
 
 
-def test_every_room_imports_what_the_plan_says_and_nothing_else():
+def test_every_package_imports_the_listed_packages_and_nothing_else():
     imported = defaultdict(set)
     for path in ROOMED:
         imported[room_of(path)] |= {room_of(other) for other in imports(path) if other.suffix == ".py"}
     for room in ROOMS:
         rooms = {name for name in imported[room] if not name.endswith("__init__.py")} - {room}
-        core = {"pipeline/core"}  # which a room may do without
+        core = {"pipeline/core"}  # a package need not import it
         assert rooms | core == allowed(room) - {room} | core, room
 
 
-def test_the_scorers_import_of_core_only_what_their_wheel_carries():
+def test_the_scorers_import_only_the_core_modules_in_their_wheel():
     carried = {Path(f"pipeline/core/{name}.py") for name in CORE_MODULES}
     for path in [path for path in ROOMED if room_of(path) == "pipeline/scorers"]:
         assert {other for other in imports(path) if room_of(other) == "pipeline/core"} <= carried, path
@@ -87,18 +89,18 @@ def test_the_scorers_import_of_core_only_what_their_wheel_carries():
         assert imports(path) <= carried | {path}
 
 
-def test_nothing_of_ours_imports_tests_or_benchmarks_or_a_module_by_its_name():
+def test_no_package_imports_tests_or_benchmarks_or_a_module_by_its_name():
     for path in FILES:
         text = (ROOT / path).read_text()
         assert not re.search(r"^\s*(from|import) (tests|benchmarks)\b", text, re.MULTILINE), path
         assert not re.search(r"import_module\(|__import__\(", text) or path.name == "tagger.py", path
 
 
-def test_the_plan_has_no_circle():
+def test_packages_import_each_other_without_cycles():
     TopologicalSorter({room: allowed(room) - {room} for room in ROOMS}).prepare()
 
 
-def test_files_import_each_other_in_no_circle():
+def test_files_import_each_other_without_cycles():
     TopologicalSorter({path: imports(path) - {path} for path in ROOMED}).prepare()
 
 

@@ -151,11 +151,15 @@ def queue(folders: Folders, params: AnnotateParams, tasks: Sequence[Task], shown
     said = from_collect(folders)
     fallen = said.fallen_tasks(tasks)
     if fallen or said.excluded:
-        names = f"; excluded, and asked no more: {', '.join(sorted(said.excluded))}" if said.excluded else ""
-        print(f"push: by the last dvc repro the filters of {counted(len(fallen), 'task')} have fallen{names}")
+        names = (
+            f"; excluded annotators get no more tasks: {', '.join(sorted(said.excluded))}"
+            if said.excluded
+            else ""
+        )
+        print(f"push: the last dvc repro discarded filter questions of {counted(len(fallen), 'task')}{names}")
     if not said.simulated and (waiting := waiting_verdicts(folders)):
         print(
-            f"push: stage collect has not judged {waiting:,} of the pulled verdicts; dvc repro collect, then push again"
+            f"push: stage collect has not read {counted(waiting, 'verdict')} as pulled; run dvc repro collect, then push again"
         )
     wanted = params.training or params.test
     sound = [task for task in tasks if task.task_id not in fallen]

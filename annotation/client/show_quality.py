@@ -27,9 +27,7 @@ def report() -> None:
     quality = read_json(path, Quality)
     print("\n".join(lines(quality)))
     if not quality.simulated and (waiting := waiting_verdicts(folders)):
-        print(
-            f"report: {waiting:,} {'verdict' if waiting == 1 else 'verdicts'} came or changed since; run: dvc repro collect"
-        )
+        print(f"report: {counted(waiting, 'verdict')} came or changed since; run: dvc repro collect")
     print(f"report: for the browser -> {path.with_suffix('.html')}")
 
 

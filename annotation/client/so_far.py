@@ -18,7 +18,7 @@ from pipeline.core.paths import Folders
 
 
 class SoFar(NamedTuple):
-    """Answers, and in words where they come from and of when they are."""
+    """All answers so far, and a phrase that says where they come from and how recent they are."""
 
     given: Kept
     source: str
@@ -28,10 +28,11 @@ def given_so_far(folders: Folders, server: LabelStudio | None = None) -> SoFar:
     """Read all answers: those that were pulled or imported, and those that the server holds now.
 
     Args:
-        server: the server to ask; if None, the one that is known, and without one that answers what was pulled is all.
+        server: the server to read from; it must be reachable. If None, the configured server is tried, and where none
+            is reachable the answers in pulled.json are returned alone.
 
     Raises:
-        UserError: the given server does not answer, or the file of what was pulled is damaged.
+        UserError: the given server is not reachable, or pulled.json is damaged.
     """
     pulled = remembered(folders, read_pulled(folders.annotations / PULLED))[0]
     try:
@@ -40,17 +41,16 @@ def given_so_far(folders: Folders, server: LabelStudio | None = None) -> SoFar:
     except UserError as error:
         if server:
             raise
-        newest = max((row.when for row in pulled.values()), default=None)
-        known = newest and newest[0] != EARLIEST
-        when = f", the newest of {newest[0]:%Y-%m-%d %H:%M} UTC" if newest and known else ""
+        newest = max((row.when[0] for row in pulled.values()), default=EARLIEST)
+        when = f", the newest of {newest:%Y-%m-%d %H:%M} UTC" if newest != EARLIEST else ""
         return SoFar(
             pulled,
-            f"by {counted(len(pulled), 'answer')} that were pulled{when}; no server tells more: {error.problems[0]}",
+            f"based on {counted(len(pulled), 'answer')} pulled so far{when}; no server was reached: {error.problems[0]}",
         )
     new = len(held.keys() - pulled.keys())
     return SoFar(
         pulled | held,
-        f"by {counted(len(pulled | held), 'answer')}, as {asked.url} holds them now; {new:,} of them are not pulled yet",
+        f"based on {counted(len(pulled | held), 'answer')}, read from {asked.url} now; {new:,} of them not pulled yet",
     )
 
 
@@ -58,7 +58,8 @@ def print_forecast(rate: float | None, people: int | None) -> None:
     """Print what the study still takes: `rgqa annotate forecast`.
 
     Args:
-        rate: pay per hour. people: how many annotators; None for those on the roster.
+        rate: pay per hour; None to leave the costs out.
+        people: number of annotators; None for those on the roster.
     """
     folders, params = Folders(), load("annotate", AnnotateParams)
     so_far = given_so_far(folders)

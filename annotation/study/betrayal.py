@@ -85,7 +85,7 @@ def worst(found: Iterable[Betrayal]) -> list[Betrayal]:
 def _betrayal(
     cue: str, scores: np.ndarray, filters: np.ndarray, people: np.ndarray, pictures: np.ndarray, seed: int
 ) -> Betrayal:
-    """The AUROC of a cue, of pairs of questions that the same person was shown."""
+    """Compute the AUROC of a cue and its interval, over pairs of questions that were shown to the same person."""
     known = ~np.isnan(scores)
     auroc = cluster_auroc(scores[known], filters[known], pictures[known], people[known])
     count = int(pictures.max(initial=-1)) + 1

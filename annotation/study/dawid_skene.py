@@ -33,11 +33,8 @@ from pipeline.scorers.bootstrap import cluster_counts, percentile_intervals
 CLASSES = 2  # valid and invalid
 SHRINK, MOST_SURE = 10.0, 0.98
 SETTLED = 1e-6  # a round that moves no probability by more is the last
-RESAMPLES, SEED, ROUNDS = (
-    100,
-    0,
-    10,
-)  # of pictures; each is fitted anew from the whole's fit on, in so many rounds
+# Bootstrap replicates over images. Each is fitted again, starting from the fit of all data, in this many rounds.
+RESAMPLES, SEED, ROUNDS = 100, 0, 10
 FILTERS = len(SUBSETS)  # as a table's subset
 MILLION = 1e6
 # Of the table of answers: what else it has would be copied as often.

@@ -41,11 +41,11 @@ RENAMED = (
 )
 
 
-EARLIEST = datetime.min.replace(tzinfo=UTC)  # stands for a time that is not known
+EARLIEST = datetime.min.replace(tzinfo=UTC)  # stands for an unknown time
 
 
 def moment(text: str) -> datetime | None:
-    """Read a time of ISO 8601, in UTC where it names no zone; None if it is none.
+    """Parse an ISO 8601 time, taken as UTC if it names no time zone; return None if it is not one.
 
     >>> moment("2026-01-01T02:00:00+02:00") == moment("2026-01-01T00:00:00.000Z")
     True
@@ -58,7 +58,7 @@ def moment(text: str) -> datetime | None:
 
 
 def same_time(text: str) -> str:
-    """A text that is the same for all ways to write one moment."""
+    """Normalize a time, so that every way to write one moment gives the same text; other texts are returned unchanged."""
     read = moment(text)
     return read.isoformat() if read else text
 

@@ -88,10 +88,13 @@ def pace(verdicts: Sequence[Verdict]) -> float:
 
 
 def asked_so_far(folders: Folders, params: AnnotateParams, given: Kept) -> tuple[Asking, list[Verdict]]:
-    """The data set's study as far as it is answered, by what stage `collect` last said of it, and the verdicts.
+    """Replay all answers on the tasks, with what stage `collect` last decided.
 
     Args:
         given: all answers.
+
+    Returns:
+        The state of the task assignment, and the verdicts among the answers.
 
     Raises:
         UserError: there are no tasks, or answers contradict each other.

@@ -50,14 +50,12 @@ class CollectRules(Params):
     # an error costs more than where a candidate is lost.
     min_sensitivity: Share = 0.7
     min_specificity: Share = 0.8
-    window: Annotated[int, msgspec.Meta(ge=10, le=1_000_000)] = (
-        40  # of so many filters of a kind on end, too: drift
-    )
+    # Drift: both rates are also computed over so many consecutive filter questions of one kind.
+    window: Annotated[int, msgspec.Meta(ge=10, le=1_000_000)] = 40
     max_fallen: Share = 0.03  # of a source's filters may be wrong (one of any); with more, source or crowd is, and collect stops
     excluding: tuple[Fault, ...] = ("sensitivity", "specificity", "drift", "speed")  # others are told
-    fast_seconds: Annotated[float, msgspec.Meta(ge=0, le=3600)] = (
-        3.0  # nobody reads two questions and looks in less
-    )
+    # Nobody reads two questions and looks at the image in less time.
+    fast_seconds: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 3.0
     max_fast: Share = 0.5  # with a larger share of such tasks nothing of theirs counts
 
 

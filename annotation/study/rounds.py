@@ -1,7 +1,7 @@
-"""Rounds of annotation: what one round verified becomes filter questions of the next one.
+"""Rounds of annotation: the candidates verified in one round become filter questions of the next one.
 
-A round ends when the study leader says so (`rgqa annotate round`), never by itself: stage `batch` depends on `rounds/` alone, not
-on the verdicts that `rgqa annotate pull` fetches, so that a pull leaves the tasks as they are.
+Only `rgqa annotate round` ends a round. Stage `batch` depends on `rounds/` and not on the verdicts that `rgqa annotate pull`
+fetches, so a pull does not change the tasks.
 
 Files   data/<data set>/rounds/N.jsonl   Verified: `verified.jsonl` of stage `collect` at the end of round N
 """
@@ -12,43 +12,43 @@ import re
 from pathlib import Path
 
 from annotation.study.exports import PULLED, verdicts_in
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems, UserError, counted
 from pipeline.core.files import read_json, read_jsonl, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Task, Verdict, Verified
 from pipeline.core.rows import Singles
 
-FORMER = "known.jsonl"  # in annotations/, where one such file was kept before there were rounds
+FORMER = "known.jsonl"  # the file in annotations/ that earlier versions kept instead
 
 
 def round_files(folders: Folders) -> dict[int, Path]:
     """Find the files of the rounds that have ended, by number, in order.
 
     Raises:
-        UserError: other JSON Lines lie there, or where they lay in earlier versions.
+        UserError: the folder holds JSON Lines with another name, or the file of earlier versions exists.
     """
-    problems, found = Problems(f"{folders.rounds}"), dict[int, Path]()
+    problems, found = Problems(str(folders.rounds)), dict[int, Path]()
     for path in sorted(folders.rounds.glob("*.jsonl")):
         if re.fullmatch(r"[1-9][0-9]{0,3}", path.stem):
             found[int(path.stem)] = path
         else:
-            problems.add(path.name, "no round; expected 1.jsonl, 2.jsonl and so on")
+            problems.add(path.name, "not a round; expected 1.jsonl, 2.jsonl and so on")
     former = folders.annotations / FORMER
     if former.exists():
-        problems.add(str(former), f"is read no more; move it to {folders.rounds}/1.jsonl")
+        problems.add(str(former), f"is no longer read; move it to {folders.rounds}/1.jsonl")
     problems.raise_if_any()
     return dict(sorted(found.items()))
 
 
 def read_rounds(folders: Folders) -> list[Verified]:
-    """Read what the rounds verified: each candidate once, as the last round that has it says, sorted by id."""
+    """Read the verified candidates of all rounds, sorted by id. Of a candidate in several rounds the last one counts."""
     rows = (row for path in round_files(folders).values() for row in read_jsonl(path, Verified))
     last = {row.candidate.candidate_id: row for row in rows}
     return [last[key] for key in sorted(last)]
 
 
 def waiting_verdicts(folders: Folders) -> int:
-    """Count the pulled verdicts that stage `collect` has not judged as they are now, and those that it judged and nobody has."""
+    """Count the verdicts on which pulled.json and the output of stage `collect` differ: new, corrected and deleted ones."""
     tasks = Singles(folders.file(Task), Task, "task_id")
     pulled, _ = verdicts_in(folders.annotations / PULLED, tasks)
     path = folders.file(Verdict)
@@ -64,8 +64,8 @@ def end_round(folders: Folders) -> tuple[int, int]:
         The number of the round, and how many candidates it verified.
 
     Raises:
-        UserError: `collect` has not judged all verdicts that were pulled, its verdicts are simulated, or nothing was verified
-            since the last round.
+        UserError: `collect` has not run on the pulled verdicts, its verdicts are simulated, or nothing was verified since
+            the last round.
     """
     if any(row.simulated for row in folders.rows(Verdict)):
         raise UserError(
@@ -74,7 +74,7 @@ def end_round(folders: Folders) -> tuple[int, int]:
         )
     if waiting := waiting_verdicts(folders):
         raise UserError(
-            f"{folders.file(Verdict)}: stage collect has not judged {waiting:,} of the verdicts; run dvc repro collect first"
+            f"{folders.file(Verdict)}: {counted(waiting, 'verdict')} came or changed since; run dvc repro collect first"
         )
     verified = [row for row in folders.rows(Verified) if row.status in ("answerable", "unanswerable")]
     if not verified:
@@ -89,11 +89,13 @@ def end_round(folders: Folders) -> tuple[int, int]:
 def report_round() -> None:
     """End the round and print what follows: `rgqa annotate round`."""
     folders = Folders()
-    # The former place is told before anything is read.
+    # Files in a wrong place are reported before a missing output of `collect`.
     round_files(folders)
     read_json(folders.stage("collect") / "collect.json")
     number, count = end_round(folders)
-    print(f"round: round {number} ends with {count:,} verified candidates -> {folders.rounds}/{number}.jsonl")
+    print(
+        f"round: round {number} ends with {counted(count, 'verified candidate')} -> {folders.rounds}/{number}.jsonl"
+    )
     print(
         "round: next: dvc repro batch makes the tasks of the next round, with these candidates among the filter questions; then "
         "rgqa annotate push. Answers on tasks that the new batch does not have stay in pulled.json and are not counted"

@@ -36,7 +36,7 @@ UNBALANCED = "outside the largest balanced set"
 TAKEN = "its original is paired already"
 UNEVEN = "its words would tell that it was edited"
 NO_AQ = "the picture has no answerable question"
-MARGINS = "each picture and each text has as many of either kind"
+MARGINS = "each image and each text has equally many of both labels"
 
 
 NONE: Mapping[str, Estimate] = MappingProxyType({})

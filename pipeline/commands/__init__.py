@@ -1,1 +1,1 @@
-"""Commands of `rgqa` that belong to no other room."""
+"""Commands of `rgqa` that belong to no other package."""

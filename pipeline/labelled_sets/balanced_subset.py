@@ -48,7 +48,7 @@ def balanced_subset(rows: LabelledSet, seed: int) -> tuple[np.ndarray, BalanceRe
 
     Where most rows have a counterpart of the other label, made from the same question in other words, such pairs stay together.
     Pairs are left out until wordings are put in about as often as they are taken out (`even_words.even`). Otherwise the result is
-    the largest subset in which each text and each image has as many rows of either label (`balance_subset.largest_balanced`).
+    the largest subset in which each text and each image has equally many rows of both labels (`balance_subset.largest_balanced`).
 
     Args:
         rows: The set.
@@ -62,7 +62,7 @@ def balanced_subset(rows: LabelledSet, seed: int) -> tuple[np.ndarray, BalanceRe
         rule = "pairs of a question and one made from it; some are left out so that their words predict less"
         reasons = _by_pairs(rows, pairs, seed)
     else:
-        rule = MARGINS if rows.images is not None else "each text has as many of either kind"
+        rule = MARGINS if rows.images is not None else "each text has equally many of both labels"
         reasons = _by_margins(rows)
     keep = np.array([i for i in range(len(rows)) if i not in reasons], int)
     counts: defaultdict[str, int] = defaultdict(int)

@@ -297,7 +297,7 @@ class JoinedRows:
             repeated = len(told) - len(place) + len(asked) - len(set(asked))
             raise UserError(
                 f"{questions} and {annotations}: {counted(len(missing), 'question')} without an annotation"
-                f"{f' ({some_of(missing)})' if missing else ''}, {counted(repeated, 'repeated question_id')}; each wants one of either"
+                f"{f' ({some_of(missing)})' if missing else ''}, {counted(repeated, 'repeated question_id')}; each question needs one row in each file"
             )
         self._places = [place[key] for key in asked]
         self.columns = list(dict.fromkeys(name for part in self._parts for name in part.columns))

@@ -142,8 +142,9 @@ def _weak(program: Program, sentence: Sentence, phrases: Mapping[int, tuple[Span
         return set()
     if asked in phrases:
         span, start = phrases[asked]
-        points = sentence.tokens[span.last : span.last + 2]  # "What animal IS IT?": it is one
-        if _is_definite(sentence, start) or (points[0] in ("is", "are") and POINTING & {*points[1:]}):
+        # "What animal IS IT?" presupposes that it is an animal. The text may end after the noun.
+        is_asked_of_it = sentence.token(span.last) in ("is", "are") and sentence.token(span.last + 1) in POINTING
+        if _is_definite(sentence, start) or is_asked_of_it:
             return set()
     weak = [asked]
     for step in weak:

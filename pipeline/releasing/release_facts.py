@@ -22,7 +22,7 @@ HOW: dict[Subset, str] = {
 }
 PAIRING = {
     "image_and_text": "In the CLIP subsets every text appears as often as UQ as it does as AQ (of another image), and every "
-    "image has as many of either, so that neither alone gives the label away. Judging items against each other "
+    "image has equally many of both, so that neither alone reveals the label. Judging items against each other "
     '("I have seen this text as an AQ, so here it must be a UQ") defeats the test.',
     "image": "Each UQ of the CLIP subsets is paired with an AQ of the same image (the rule of the RGQA paper).",
 }

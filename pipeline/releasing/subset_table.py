@@ -53,7 +53,7 @@ COLUMNS = (
     Column("clip_rank", "int32", "place among the image's admissible questions, 1 = most similar; null if not ranked"),
     Column("simulated", "bool", "true if the verdicts of the pair are simulated"),
     Column("weak", "bool", "true if only what the question asks for was edited, so that it may well have an answer"),
-    Column("source_text", "string", "the source's wording; empty where `question` has it, or an edit of it"),
+    Column("source_text", "string", "the source's wording; empty if `question` is the source's wording or an edit of it"),
     Column("canary", "string", "a string that marks benchmark data"),
 )  # fmt: skip
 IMAGE = Column("image", "image", "the image itself")

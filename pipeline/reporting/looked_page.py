@@ -61,8 +61,8 @@ def look_report(name: str, seed: int = 0, out: Path | None = None) -> Path:
     pairs = looked(drawn_pairs(benchmark, PAIRS), sight, folders)
     count = sum(len(pair.items) for pair in pairs)
     lead = (
-        f"{counted(count, 'item')}, sampled at random: of part test of each subset the pairs whose ids hash lowest. Nobody chose them, and other "
-        "models get the same."
+        f"{counted(count, 'item')}, sampled at random: the pairs of part test of each subset whose ids have the lowest hashes. They are "
+        "the same for all models."
     )
     out = page_of(folders, out, "look.html")
     return write_page(out, pairs, sight, lead, f"rgqa report --look {name}")

@@ -102,13 +102,13 @@ def warn_of_cues(figures: Mapping[str, Any]) -> None:
     """Say what would let annotators pass without looking."""
     for row in worst(figures["filters_told_by"]):
         warn(
-            f"filter questions can be told from candidates by this: {row.cue} (AUROC {row.auroc}, up to {row.high} by its interval, "
+            f"filter questions can be distinguished from candidates by: {row.cue} (AUROC {row.auroc}, up to {row.high} by its interval, "
             f"more than {MOST_TOLD}); annotators may learn it"
         )
     if figures["tasks"] and not figures["filters_invalid"]:
         warn(
-            "no filter question is known to be unanswerable, as nothing is known of these images: an annotator "
-            "who calls every question valid passes all of them; give programs or scene graphs, or end a first round (rgqa annotate round)"
+            "no filter question is known to be unanswerable, as nothing is known of these images: an annotator who calls every "
+            "question valid passes all of them; give programs or scene graphs, or end a first round (rgqa annotate round)"
         )
 
 

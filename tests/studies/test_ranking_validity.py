@@ -64,7 +64,8 @@ def test_the_study_writes_its_figures_and_goes_on_from_what_was_answered(there, 
     printed = capsys.readouterr().out
     assert (out / "validity.md").read_text() in printed
     assert (
-        f"validity: {found.rows} rows on 8 sets and {found.twins} items of twins" in printed.splitlines()[-1]
+        f"validity: {found.rows} rows on 8 sets and {found.twins} items of counterfactual pairs"
+        in printed.splitlines()[-1]
     )
     assert read_json(out / "validity.json", Validity) == found
     test = sum(row.part == "test" for row in Folders().rows(Item))

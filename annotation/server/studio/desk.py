@@ -90,7 +90,8 @@ def local_file(request: HttpRequest) -> HttpResponse:
 
 
 def _sent(request: HttpRequest, name: str) -> HttpResponse:
-    """A data set's picture, whatever its file is called; 404 for everything else. SVG may carry scripts, so it is no picture here."""
+    """Send an image of the data set, with the media type of its content; 404 for everything else, SVG included, which can
+    carry scripts."""
     kind = ""
     with suppress(OSError):
         kind = file_media_type(settings.RGQA_DATA / name) if PICTURE.fullmatch(name) else ""

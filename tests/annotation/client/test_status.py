@@ -151,26 +151,28 @@ def test_new_volunteers_wait_for_another_command_that_changes_the_roster(own):
     assert "zoe" in [person.name for person in read_roster(Folders())]
 
 
-def test_status_and_forecast_go_by_the_same_answers_and_say_by_which(judged, capsys, monkeypatch):
+def test_status_and_forecast_use_the_same_answers_and_print_their_source(judged, capsys, monkeypatch):
     capsys.readouterr()
     status()
     by_status = capsys.readouterr().out
     print_forecast(None, None)
     by_forecast = capsys.readouterr().out
     # Four judgements and a skip, none of them pulled.
-    wanted = f"by 5 answers, as {judged.url} holds them now; 5 of them are not pulled yet"
+    wanted = f"based on 5 answers, read from {judged.url} now; 5 of them not pulled yet"
     assert f"status: {wanted}" in by_status and f"forecast: {wanted}" in by_forecast
     assert " 4 are done." in by_forecast
     pull()
     capsys.readouterr()
     print_forecast(None, None)
-    assert "; 0 of them are not pulled yet" in capsys.readouterr().out
-    # Without a server the forecast goes by what was pulled, and says so; the status cannot.
+    assert "; 0 of them not pulled yet" in capsys.readouterr().out
+    # Without a server the forecast uses the pulled answers, and says so; the status needs a server.
     monkeypatch.delenv("LABEL_STUDIO_URL")
     monkeypatch.delenv("LABEL_STUDIO_TOKEN")
     print_forecast(None, None)
     said = capsys.readouterr().out
     assert " 4 are done." in said
-    assert "by 5 answers that were pulled, the newest of 2026-01-01 00:01 UTC; no server tells more" in said
+    assert (
+        "based on 5 answers pulled so far, the newest of 2026-01-01 00:01 UTC; no server was reached" in said
+    )
     with pytest.raises(UserError, match="no Label Studio is known"):
         status()

@@ -4,7 +4,7 @@ from math import isclose, log
 import msgspec
 import pytest
 
-from annotation.client.so_far import print_forecast as tell
+from annotation.client.so_far import print_forecast
 from annotation.study.asking import Asking, AskingRules
 from annotation.study.asking_params import AnnotateParams, as_asked
 from annotation.study.exports import read_pulled
@@ -90,17 +90,17 @@ def test_it_is_told_in_words():
 def test_the_command_reads_the_tasks_and_the_roster(tiny, capsys):
     folders = Folders()
     with pytest.raises(UserError, match="tasks.jsonl"):
-        tell(None, None)
+        print_forecast(None, None)
     rows = [Estimate(candidate_id=f"c{n}", answerable=0.01, difficulty="random") for n in range(40)]
     write_jsonl(folders.stage("batch") / "tasks.jsonl", [made_task(n) for n in range(40)])
     write_jsonl(folders.stage("estimate") / "estimates.jsonl", rows)
-    tell(15, None)
+    print_forecast(15, None)
     assert "40 tasks want votes. 3 people" in capsys.readouterr().out
     write_roster(folders, people("ann", "ben"))
-    tell(None, None)
+    print_forecast(None, None)
     said = capsys.readouterr().out
     assert "2 people" in said and "per hour" not in said
-    tell(None, 7)
+    print_forecast(None, 7)
     assert "7 people" in capsys.readouterr().out
 
 
@@ -123,7 +123,7 @@ def test_what_an_expert_said_decides_and_experts_are_not_among_those_who_vote(ti
     asking, verdicts = asked_so_far(folders, AnnotateParams(), pulled)
     assert asking.known("t0000") and asking.wanted().sum() == 39 * 3 and asking.judged == 0
     assert [verdict.annotator for verdict in verdicts] == ["expert-01"]
-    tell(None, None)
+    print_forecast(None, None)
     assert " 1 people " in capsys.readouterr().out
 
 

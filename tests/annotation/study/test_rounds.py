@@ -1,4 +1,4 @@
-"""Rounds of annotation: `batch` reads them, and a pull touches none; told by the real DVC on the tiny project."""
+"""Rounds of annotation: `batch` reads them, and a pull changes none of them, as the real DVC reports on the tiny project."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_no_round_ends_with_simulated_verdicts(collected: Folders) -> None:
         end_round(collected)
 
 
-def test_of_several_rounds_the_last_word_on_a_candidate_counts(collected: Folders) -> None:
+def test_of_a_candidate_in_several_rounds_the_last_verdict_counts(collected: Folders) -> None:
     rows = [*collected.rows(Verified)][:3]
     opposite = [msgspec.structs.replace(rows[0], status="answerable")]
     write_jsonl(
@@ -93,13 +93,13 @@ def test_of_several_rounds_the_last_word_on_a_candidate_counts(collected: Folder
     }
 
 
-def test_files_that_are_no_rounds_are_told_with_where_they_belong(collected: Folders) -> None:
+def test_files_with_other_names_are_refused_with_their_right_place(collected: Folders) -> None:
     write_jsonl(collected.rounds / "known.jsonl", [])
     write_jsonl(collected.annotations / "known.jsonl", [])
     with pytest.raises(UserError) as caught:
         read_rounds(collected)
-    told = "\n".join(caught.value.problems)
-    assert "expected 1.jsonl" in told and "move it to data/tiny/rounds/1.jsonl" in told
+    message = "\n".join(caught.value.problems)
+    assert "expected 1.jsonl" in message and "move it to data/tiny/rounds/1.jsonl" in message
 
 
 def dvc(*words: str) -> str:
@@ -117,7 +117,7 @@ def test_after_a_pull_dvc_runs_collect_and_what_follows_and_after_a_round_the_ba
 ) -> None:
     graph = yaml.safe_load((ROOT / "dvc.yaml").read_text())
     stages = {name: graph["stages"][name] for name in ("batch", "collect", "balance")}
-    for stage in stages.values():  # what is at stake is the data; the code would be the whole tree
+    for stage in stages.values():  # only the data is tested here; the code would be the whole tree
         stage["deps"] = [dep for dep in stage["deps"] if dep.startswith("data/")]
         del stage["params"]
     Path("dvc.yaml").write_text(yaml.safe_dump({"stages": stages}))

@@ -105,7 +105,7 @@ def test_filters_that_are_all_made_from_the_papers_templates_betray_themselves(s
     told = {row["cue"]: row["auroc"] for row in read_json(OUT / "batch.json")["filters_told_by"]}
     assert told["words, learnt on other texts"] > 0.8
     assert (
-        "warning: filter questions can be told from candidates by this: words, learnt on"
+        "warning: filter questions can be distinguished from candidates by: words, learnt on"
         in capsys.readouterr().err
     )
 
