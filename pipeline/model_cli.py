@@ -12,10 +12,7 @@ from pipeline.core.cli_app import new_app, refuse_options
 from pipeline.core.errors import run
 
 app = new_app()
-Folds = Annotated[int, Option(min=2, max=100, help="Folds of the cross-validation.")]
-Repetitions = Annotated[int, Option(min=50, max=100_000, help="Bootstrap samples of each interval.")]
-Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of the random folds and samples.")]
-Figures = Annotated[Path | None, Option(help="Write the figures there, JSON.")]
+LARGEST_SEED = 2**32 - 1  # what NumPy and scikit-learn take
 # Their options are read by the scorers themselves, as in the wheel.
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -58,8 +55,11 @@ def leaderboard(
         Literal["auaf", "ff95", "facc", "auroc"],
         Option(help="The score that models are ordered and compared by."),
     ] = "auaf",
-    bootstrap: Annotated[int, Option(min=100, max=1_000_000, help="Draws of pictures for intervals.")] = 1000,
-    seed: Seed = 0,
+    bootstrap: Annotated[
+        int,
+        Option(min=100, max=1_000_000, help="Bootstrap replicates of each interval; images are resampled."),
+    ] = 1000,
+    seed: Annotated[int, Option(min=0, max=LARGEST_SEED, help="Seed of the bootstrap replicates.")] = 0,
 ) -> None:
     """Show models in one table, with intervals and letters. Models that share a letter are not told apart."""
     from pipeline.commands.compare_runs import compare_runs
@@ -89,7 +89,7 @@ def baselines(
         Option(help="A row of the papers, as often as wanted; all that can be made if not given."),
     ] = None,
     seed: Annotated[
-        list[int] | None, Option(min=0, max=2**32 - 1, help="As often as wanted; 0 if not given.")
+        list[int] | None, Option(min=0, max=LARGEST_SEED, help="As often as wanted; 0 if not given.")
     ] = None,
     epochs: Annotated[
         float, Option(min=0, max=100_000, help="Of the net that most others start from.")
@@ -155,7 +155,7 @@ def audit(
         Option(min=50, max=100_000, help="Bootstrap replicates of each interval; a release's own, else 500."),
     ] = None,
     seed: Annotated[
-        int, Option(min=0, max=2**32 - 1, help="Seed of folds, replicates and permutations.")
+        int, Option(min=0, max=LARGEST_SEED, help="Seed of folds, replicates and permutations.")
     ] = 0,
     source_questions: Annotated[
         Path | None,
@@ -166,7 +166,7 @@ def audit(
     balance: Annotated[
         Path | None, Option(help="Write the largest balanced subset there, in the format of SOURCE.")
     ] = None,
-    json: Figures = None,
+    json: Annotated[Path | None, Option(help="Write the figures there, JSON.")] = None,
     page: Annotated[Path | None, Option(help="Write one HTML page there.")] = None,
 ) -> None:
     """Measure how well the label can be predicted from the question text alone. docs/audit.md has the formats."""
@@ -208,7 +208,7 @@ def look(
         Path | None, Option(help="Write grids there, for `rgqa score --extra attention=FILE`.")
     ] = None,
     method: Annotated[str, Option(help="Of the grids: attention, grad-cam, detections, rollout ...")] = "",
-    seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Of the row's nets.")] = 0,
+    seed: Annotated[int, Option(min=0, max=LARGEST_SEED, help="Of the row's nets.")] = 0,
     of: Annotated[
         Path | None, Option(help="Release or file of questions; this version's if not given.")
     ] = None,

@@ -59,7 +59,7 @@ def release_name(folder: Path) -> ReleaseName:
         The title is `release.title`, or else `dataset`, or else the name of the folder.
 
     Raises:
-        UserError: params.json cannot be read, is no object, or its title or version is no text.
+        UserError: params.json cannot be read, is not an object, or its title or version is not a string.
     """
     path = folder / PARAMS
     params = parse_json(read_bytes(path), path) if is_there(path) else {}
@@ -72,7 +72,7 @@ def release_name(folder: Path) -> ReleaseName:
         "version": params.get("version", ""),
     }
     if wrong := [name for name, value in given.items() if not isinstance(value, str)]:
-        raise UserError([f"{path}: {name} is {given[name]!r:.80}, wanted a text" for name in wrong])
+        raise UserError([f"{path}: {name} is {given[name]!r:.80}, wanted a string" for name in wrong])
     # A lone surrogate can be written in JSON, but not printed or written to a file.
     title, dataset, version = (
         " ".join(text.encode("utf-8", "replace").decode().split()) for text in given.values()

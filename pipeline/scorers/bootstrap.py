@@ -238,16 +238,13 @@ def percentile_intervals(samples: np.ndarray, level: float = LEVEL) -> np.ndarra
     if usable.all() and not undefined.any():
         return np.quantile(samples, ends, axis=0)
     found = np.full((2, *samples.shape[1:]), np.nan)
-    for place in (
-        zip(*np.nonzero(np.atleast_1d(usable)), strict=True) if samples.ndim > 1 else [()] * bool(usable)
-    ):
-        column = samples[(slice(None), *place)]
-        found[(slice(None), *place)] = np.quantile(column[~np.isnan(column)], ends)
+    if usable.any():
+        found[:, usable] = np.nanquantile(samples[:, usable], ends, axis=0)
     return found
 
 
 def simultaneous_intervals(estimates: ArrayLike, samples: np.ndarray, level: float = LEVEL) -> np.ndarray:
-    """Intervals of several statistics that hold together: with probability `level` none of them misses (max-t, also called
+    """Simultaneous intervals of several statistics: with probability `level` all of them contain the true value (max-t, also called
     sup-t bands: Montiel Olea and Plagborg-Møller, 2019, Journal of Applied Econometrics 34, 1-17).
 
     Each interval is the estimate plus or minus its standard error times one critical value, the quantile of the largest

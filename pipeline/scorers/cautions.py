@@ -58,7 +58,7 @@ def _of_confidences(answered: Answered) -> Iterator[str]:
     if ((given == 0) | (given == 1)).all():
         yield "confidences are 0 and 1 alone: the curve has one point between its ends; are there scores before the decision?"
     if outside := np.count_nonzero((given < 0) | (given > 1)):
-        yield f"{counted(outside, 'confidence')} lie outside [0, 1]: are they logits? Ranks are scored as they are, calibration is not"
+        yield f"{counted(outside, 'confidence lies', 'confidences lie')} outside [0, 1]: are they logits? Ranks are scored as they are, calibration is not"
     swept = sweep(*answered.columns)
     auroc = float(area(swept, of_all=True))
     if auroc < 0.5:
@@ -90,6 +90,7 @@ def _of_matching(answered: Answered, options: Options) -> Iterator[str]:
     if len(wordy) > LOOSER * answered.answerable.sum():
         examples = ", ".join(f"{at.said[i]!r} for {next(iter(answers[i]))!r}" for i in wordy[:SHOWN])
         yield (
-            f"{counted(len(wordy), 'answer')} that count as wrong hold the label among other words: {examples}; "
+            f"{counted(len(wordy), 'answer that counts as wrong holds', 'answers that count as wrong hold')} the label "
+            f"among other words: {examples}; "
             "ask the model for a word or a phrase"
         )

@@ -30,14 +30,13 @@ class ComparedItems(NamedTuple):
         """
         if self.items == self.of:
             return ""
-        lacking = sorted(self.predicted.items(), key=lambda pair: pair[1])
-        shown = lacking[:EXAMPLES_PER_KIND]
-        named = [name for name in self.predicted if name in dict(shown)]
+        fewest = sorted(self.predicted, key=self.predicted.__getitem__)[:EXAMPLES_PER_KIND]
         parts = [
-            f"{name} has {'all' if self.predicted[name] == self.of else f'{self.predicted[name]:,}'}"
-            for name in named
+            f"{name} has {'all' if count == self.of else f'{count:,}'}"
+            for name, count in self.predicted.items()
+            if name in fewest
         ]
-        if more := len(lacking) - len(shown):
+        if more := len(self.predicted) - len(fewest):
             parts.append(f"{counted(more, 'other has', 'others have')} as many or more")
         return (
             f"compared on the {self.items:,} of {counted(self.of, 'item')} that all have: {', '.join(parts)}"
@@ -56,6 +55,7 @@ def compared_items(wanted: Collection[str], predicted: Mapping[str, Collection[s
         >>> compared_items(["a", "b", "c"], {"m": {"a", "b", "c"}, "n": {"b", "other"}})
         ComparedItems(items=1, of=3, predicted={'m': 3, 'n': 1})
     """
-    there = {name: frozenset(wanted).intersection(ids) for name, ids in predicted.items()}
-    common = frozenset(wanted).intersection(*there.values())
-    return ComparedItems(len(common), len(frozenset(wanted)), {name: len(ids) for name, ids in there.items()})
+    wanted = frozenset(wanted)
+    there = {name: wanted.intersection(ids) for name, ids in predicted.items()}
+    common = wanted.intersection(*there.values())
+    return ComparedItems(len(common), len(wanted), {name: len(ids) for name, ids in there.items()})

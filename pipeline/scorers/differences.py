@@ -34,7 +34,7 @@ WHOLE = ("realistic", "answers")  # of these groups, all numbers
 
 
 class Change(NamedTuple):
-    """A score of a model minus that of another. With a bootstrap also the interval of the paired difference, which holds together
+    """A score of a model minus that of another. With a bootstrap also the interval of the paired difference, simultaneous
     with those of all other pairs, and the proportion of replicates in which the model is better."""
 
     difference: float

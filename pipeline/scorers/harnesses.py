@@ -21,8 +21,8 @@ Found = tuple[str, Any]  # the name of a field, "" for none, and what stands in 
 IDS, CONFIDENCES = ITEM_ID, ALIASES["confidence"]
 # What stands in the place of an answer where a request failed. VLMEvalKit at f60eb88 (vlmeval/api/base.py) and 3d2f88e
 # (vlmeval/inference.py): these words, with more around them. lmms-eval 0.7.3: a word in brackets (models/chat/openai.py,
-# async_openai.py, gemini.py) or nothing (models/simple/claude.py, gpt4v.py, reka.py), which nobody can tell from a model
-# that had nothing to say: it is an empty reply.
+# async_openai.py, gemini.py) or nothing (models/simple/claude.py, gpt4v.py, reka.py), which cannot be distinguished
+# from a model that had nothing to say: it is an empty reply.
 FAILURE = re.compile(
     r"(Failed to obtain answer)|^\[(LMMS_EVAL_REQUEST_FAILED|LMMS_EVAL_BUDGET_EXCEEDED|GENERATION_FAILED)\b"
 )

@@ -153,6 +153,11 @@ class Benchmark(NamedTuple):
     errata: tuple[str, ...] | None = None
 
     @property
+    def parts(self) -> list[str]:
+        """The parts to which items belong; none where the files do not say."""
+        return sorted({part for items in self.subsets.values() for part in items["part"] if part})
+
+    @property
     def full_name(self) -> str:
         """The name with the version."""
         return full_name(self.name, self.version)

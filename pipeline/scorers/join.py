@@ -15,9 +15,6 @@ from .items import Benchmark, Items
 from .labels import unlabelled
 from .matching import verdicts
 
-# Ids that are named of many.
-SHOWN = 5
-
 
 def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> Iterator[str]:
     """What keeps these predictions from being scored, beside faulty rows: another version of the benchmark, ids that
@@ -64,9 +61,9 @@ def _unknown(benchmark: Benchmark, unknown: Sequence[str]) -> Iterator[str]:
             "them in quotes in JSON, and read and write tables with that column as text (pandas: dtype=str)"
         )
     if others:
-        are = "is" if len(others) == 1 else "are"
         yield (
-            f"{counted(len(others), 'id')} {are} not in the benchmark (is it another version or subset?): {_some(others)}"
+            f"{counted(len(others), 'id is', 'ids are')} not in the benchmark (is it another version or subset?): "
+            f"{some_of(others)}"
         )
 
 
@@ -78,9 +75,9 @@ def _repeated_sources(benchmark: Benchmark, repeated: Sequence[str]) -> Iterator
 
 
 def _explained_source(sources: Sequence[str], item: str) -> str:
-    are = "id is that of a source question" if len(sources) == 1 else "ids are those of source questions"
+    are = counted(len(sources), "id is that of a source question", "ids are those of source questions")
     return (
-        f"{len(sources):,} {are}, which several items may share: {some_of(sources)}. Use the id of the item, such as {item}: "
+        f"{are}, which several items may share: {some_of(sources)}. Use the id of the item, such as {item}: "
         "`item_id` of the release's tables (data/*.parquet), `question_id` of rgqa/*.json"
     )
 
@@ -109,12 +106,11 @@ def _misplaced(
 ) -> Iterator[str]:
     """Items of --dev that are to be scored."""
     if both := sorted(name for name in dev if name in said):
-        are = "is" if len(both) == 1 else "are"
-        yield f"{counted(len(both), 'id')} {are} both scored and in --dev: {_some(both)}"
+        yield f"{counted(len(both), 'id is', 'ids are')} both scored and in --dev: {some_of(both)}"
     parted = [items.at(items["part"] == options.part)["id"] for items in benchmark.subsets.values()]
     if held_back := sorted(set().union(*parted).intersection(dev)):
-        are = "is" if len(held_back) == 1 else "are"
-        yield f"{counted(len(held_back), 'id')} of --dev {are} of part {options.part}, which is to be scored: {_some(held_back)}"
+        of_part = counted(len(held_back), "id of --dev is", "ids of --dev are")
+        yield f"{of_part} of part {options.part}, which is to be scored: {some_of(held_back)}"
 
 
 def _missing(benchmark: Benchmark, predictions: Predictions, options: Options) -> Iterator[str]:
@@ -142,7 +138,7 @@ def _missing(benchmark: Benchmark, predictions: Predictions, options: Options) -
         why = "".join(f"; {count:,}: {reason}" for reason, count in reasons.most_common(5))
         yield (
             f"{len(lost):,} of {counted(len(wanted), 'item')} {have} no prediction{why} (--missing wrong counts them as accepted with a "
-            f"wrong answer, --missing drop leaves them out){meant}: {_some(lost)}"
+            f"wrong answer, --missing drop leaves them out){meant}: {some_of(lost)}"
         )
 
 
@@ -213,7 +209,3 @@ def _read(items: Items, said: Sequence[str], model: Predictions) -> np.ndarray:
             items["asked"][open_ones].tolist(), [said[place] for place in open_ones], items.answer_words
         )
     return labels
-
-
-def _some(ids: Sequence[str]) -> str:
-    return some_of(ids, SHOWN)

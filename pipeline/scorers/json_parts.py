@@ -33,31 +33,34 @@ def parse_list(data: bytes, path: Path | str) -> Iterator[Any] | None:
     return chain.from_iterable(_parts(data, opening.end(), path)) if opening else None
 
 
-def parse_documents(data: bytes, path: Path | str, always: bool = False) -> Iterator[Any] | None:
-    """The values of JSON Lines, or of JSON values one after the other that are pretty-printed; None where there are not
-    several.
-
-    Args:
-        always: read one value, too, and none, as a file of lines.
+def parse_documents(data: bytes, path: Path | str) -> Iterator[Any]:
+    """The values of JSON Lines, or of JSON values one after the other that are pretty-printed.
 
     Raises:
         UserError: says in which line it breaks, once that is reached.
     """
     data = as_utf8(data)
-    first, _, rest = data.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")
-    if not rest.strip() and not always:
-        return None
+    first, _, _ = data.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")
     with suppress(ValueError):
         loads(first)
         return (value for _, value in parse_lines(data, path))
-    with suppress(ValueError, RecursionError):
-        whole = json.loads(data)
-        return iter([whole]) if always else None
+    return _documents(data, path)
+
+
+def begins_with_several(data: bytes) -> bool:
+    """Do the bytes begin with a JSON value in a line of its own, or with one that is followed by an object?"""
+    data = as_utf8(data)
+    first, _, rest = data.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")
+    if not rest.strip():
+        return False
+    with suppress(ValueError):
+        loads(first)
+        return True
     with suppress(ValueError, RecursionError):
         text = data.decode("utf-8-sig")
         _, end = json.JSONDecoder().raw_decode(text, _SPACE.match(text).end())  # pyright: ignore[reportOptionalMemberAccess]
-        always = always or text[end:].lstrip()[:1] == "{"
-    return _documents(data, path) if always else None
+        return text[end:].lstrip()[:1] == "{"
+    return False
 
 
 def documents_as_written(data: bytes, path: Path | str) -> Iterator[tuple[int, str]]:

@@ -55,9 +55,8 @@ def judged(model: Predictions, path: Path, free_text: bool = True) -> Prediction
     given = Counter(str(name) for row in rows if (name := first_value(row, ITEM_ID)) is not None)
     faults += [f"{name}: stands there {count} times" for name, count in given.items() if count > 1]
     if unknown := sorted(labels.keys() - model.places.keys()):
-        have = "has" if len(unknown) == 1 else "have"
         faults.append(
-            f"{counted(len(unknown), 'id')} {have} no prediction in {model.name}: {some_of(unknown)}"
+            f"{counted(len(unknown), 'id has', 'ids have')} no prediction in {model.name}: {some_of(unknown)}"
         )
     if not labels and not faults:
         faults.append(f"no row has {ITEM_ID[0]} and {' or '.join(COLUMNS)}")

@@ -93,8 +93,8 @@ def _read(form: str, samples: Sequence[Sample], as_written: bool) -> tuple[list[
     faults = []
     if nameless := [number for number, sample in enumerate(samples, 1) if sample.id[1] is None]:
         known_by = HARNESSES[form].hint
-        name = "sample names" if len(nameless) == 1 else "samples name"
-        faults.append(f"{len(nameless)} {name} no item, number {some_of(nameless)}: {known_by}")
+        names = counted(len(nameless), "sample names", "samples name")
+        faults.append(f"{names} no item, number {some_of(nameless)}: {known_by}")
     declined = {
         str(sample.id[1]): FILTERED if sample.is_filtered else EMPTY
         for sample in kept

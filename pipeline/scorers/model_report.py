@@ -121,7 +121,7 @@ def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options)
         {
             **{name: value for name, value in benchmark._asdict().items() if name != "ids"},
             "subsets": {name: len(items) for name, items in benchmark.subsets.items()},
-            "parts": sorted({part for items in benchmark.subsets.values() for part in items["part"] if part}),
+            "parts": benchmark.parts,
         },
         [report for report, _ in scored],
         differences(

@@ -39,7 +39,7 @@ _ODD = {"somebody'd": "somebodyd"}  # VQA's table takes the apostrophe away here
 _LOST = {"im": "i'm", "ive": "i've", "id've": "i'd've", "somebodyd": "somebody'd"}
 
 
-# The closing quote is an apostrophe, too, so quotes are told by what they stand around.
+# The closing quote is an apostrophe, too, so a pair of quotes is recognized by the characters around it.
 _SINGLE_QUOTED = re.compile(r"(?<!\w)[‘‚‛‹]([^‘’‚‛‹›]*)[’‘›](?!\w)")
 
 

@@ -14,7 +14,7 @@ from .answered import FILES, Options
 from .by_kind import KINDS
 from .extras import EXTRAS
 from .items import Benchmark
-from .model_report import EFFICIENCY, GROUPS, NAMES
+from .model_report import EFFICIENCY, NAMES, available
 from .version import VERSION
 
 
@@ -176,7 +176,7 @@ def without_effect(
     why: dict[str, str] = {}
     if not options.bootstrap:
         why["seed"] = "--bootstrap 0 draws nothing"
-    if not any(part for items in benchmark.subsets.values() for part in items["part"]):
+    if not benchmark.parts:
         why["part"] = "the benchmark has no parts"
     if "selective" not in groups:
         why |= dict.fromkeys(
@@ -191,7 +191,7 @@ def without_effect(
         why |= dict.fromkeys(("bootstrap", "seed"), "--mode parity gives no intervals")
         why |= {"match": "--mode parity compares exactly", "part": "--mode parity scores all parts"}
     found = [no_effect(f"--{name}", reason) for name, reason in why.items() if name in given]
-    suited = [name for name, (_, kinds) in GROUPS.items() if benchmark.kind in kinds] + [EFFICIENCY]
+    suited = [*available(benchmark), EFFICIENCY]
     for text in given.get("extra", ()):
         name = text.partition("=")[0]
         group = EXTRAS[name].group if name in EXTRAS else EFFICIENCY

@@ -244,18 +244,16 @@ class _Reader:
         """Those of single rows, then those of many."""
         faults = [*self.faults, *(self._twice(repeated) if repeated else ())]
         for rivals, numbers in self.unclear.items():
-            have = "row has" if len(numbers) == 1 else "rows have"
+            have = counted(len(numbers), "row has", "rows have")
             faults.append(
-                f"{len(numbers)} {have} `answer` beside {rivals} ({rows_named(numbers)}): is it the model's or the right one? "
+                f"{have} `answer` beside {rivals} ({rows_named(numbers)}): is it the model's or the right one? "
                 "Call the model's `prediction`"
             )
         if not self.said and not faults and not has_failed:
             faults.append("no rows")
         if self.unsure and len(self.said) > len(self.unsure):
-            have = "row has" if len(self.unsure) == 1 else "rows have"
-            faults.append(
-                f"{len(self.unsure)} {have} no `confidence`, others have one ({rows_named(self.unsure)})"
-            )
+            have = counted(len(self.unsure), "row has", "rows have")
+            faults.append(f"{have} no `confidence`, others have one ({rows_named(self.unsure)})")
         return faults
 
 

@@ -19,7 +19,7 @@ from ..core.table_cells import (
     unfit,
 )
 from .harnesses import HARNESSES
-from .json_parts import list_key, parse_documents, parse_list
+from .json_parts import begins_with_several, list_key, parse_documents, parse_list
 from .logs import samples_of
 from .validation import parse_json
 
@@ -79,9 +79,14 @@ def json_values(data: bytes, path: Path, kind: str = "") -> Iterable[Any] | dict
     """
     if (parts := parse_list(data, path)) is not None and not (kind in JSON_LINES and _is_line(data)):
         return parts
-    if (documents := parse_documents(data, path, kind in JSON_LINES)) is not None:
-        return documents
-    value = parse_json(data, path)
+    if kind in JSON_LINES:
+        return parse_documents(data, path)
+    try:
+        value = parse_json(data, path)
+    except UserError:
+        if begins_with_several(data):
+            return parse_documents(data, path)
+        raise
     return value if isinstance(value, dict) else [value]
 
 
@@ -100,7 +105,7 @@ def _sheet_rows(path: Path, data: bytes) -> Iterator[dict[str, Any]]:
     Raises:
         UserError: at the end: cells that the spreadsheet turned into something else than text or a number.
     """
-    texts = {*ALIASES["item id"], *ALIASES["prediction"], "index"}
+    texts = {*ITEM_ID, *PREDICTION, "index"}
     numbers, faults = {*ALIASES["confidence"]}, []
     for number, row in named_rows(sheet_cells(data, path), path):
         for name, cell in row.items():

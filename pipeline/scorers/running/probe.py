@@ -21,7 +21,7 @@ SIDE = 224  # pixels of the squares
 QUESTION = "What color is this picture?\nAnswer with a word or a short phrase."
 SERVICE = "server"  # its key is in SERVER_API_KEY
 SECONDS = 120  # for each request
-ROOMY = 2048  # tokens, tried where a reply was cut off
+ROOMY = 2048  # tokens, tried where a reply was truncated
 
 
 class Found(NamedTuple):
@@ -83,7 +83,7 @@ async def probe(model: Any, recipe: ConfidenceRecipe, most: int = 64, blind: boo
     """Ask a model of inspect_ai for the colour of two squares, as the recipe will ask it, in `most` tokens.
 
     Raises:
-        UserError: No reply, or one that is cut off before its answer, or the server cannot give what the recipe needs.
+        UserError: No reply, or one that is truncated before its answer, or the server cannot give what the recipe needs.
     """
     replies, truncated, at_once = [], [], True
     for place, colour in enumerate((RED, BLUE)):
@@ -114,7 +114,7 @@ def _warnings(
 ) -> Iterator[str]:
     if any(truncated):
         yield (
-            f"{model}: one of two replies was cut off after {counted(most, 'token')}; if many are, take a larger --max-tokens"
+            f"{model}: one of two replies was truncated after {counted(most, 'token')}; if many are, take a larger --max-tokens"
         )
     elif not any(replies):
         yield f"{model} replies with no words when asked for the color of a square: every question may count as refused"
@@ -143,7 +143,7 @@ def _thought(message: Any) -> bool:
 
 async def _too_few_tokens(model: Any, recipe: ConfidenceRecipe, most: int) -> str:
     """Say how many tokens to allow, after one more request with more of them."""
-    what = f"{model}: --max-tokens {most} is too few: its replies to a one-word question were cut off"
+    what = f"{model}: --max-tokens {most} is too few: its replies to a one-word question were truncated"
     roomy = max(ROOMY, 4 * most)
     try:
         reply = await _ask(model, RED, _config(recipe, roomy))
@@ -154,8 +154,8 @@ async def _too_few_tokens(model: Any, recipe: ConfidenceRecipe, most: int) -> st
     if _is_truncated(reply):
         return f"{what}, and one of {counted(roomy, 'token')} was, too{thinks}; take --max-tokens {4 * roomy}, or switch its reasoning off. Nothing was asked"
     used = reply.usage.output_tokens if reply.usage else 0
-    told = f"; with more it took {used:,}" if used else ""
-    return f"{what}{told}{thinks}; take --max-tokens {max(roomy, 4 * used)}. Nothing was asked"
+    more = f"; with more it took {used:,}" if used else ""
+    return f"{what}{more}{thinks}; take --max-tokens {max(roomy, 4 * used)}. Nothing was asked"
 
 
 def _config(recipe: ConfidenceRecipe, most: int, several: bool = False) -> Any:

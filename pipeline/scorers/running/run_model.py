@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from ...core.errors import UserError, counted, warn
 from ..answered import warning_of_declined
 from ..harnesses import EMPTY
+from ..normalize import has_text
 from ..version import VERSION
 from .error_words import reason_of
 from .forecast_run import Prices
@@ -227,7 +228,7 @@ def _evaluate(options: RunOptions, task: Any, model: Any, folder: RunFolder) -> 
 def _warn_of_declined(rows: Sequence[Mapping[str, Any]], about: dict[str, Any]) -> None:
     """Warn where many replies have no text, which the model left empty or a filter withheld: they count as abstaining."""
     answered = [row for row in rows if not row["failure"]]
-    declined = [EMPTY for row in answered if not str(row["prediction"] or "").strip()]
+    declined = [EMPTY for row in answered if not has_text(row["prediction"] or "")]
     if (warning := warning_of_declined(declined, len(answered))) and warning not in about["warnings"]:
         about["warnings"] = [*about["warnings"], warning]
         warn(warning)

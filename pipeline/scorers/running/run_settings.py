@@ -106,11 +106,7 @@ def settings_of(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
         attempt(read_benchmark, options.release, options.subsets),
         attempt(fingerprint, options.release),
     )
-    if (
-        benchmark
-        and options.part != RunOptions._field_defaults["part"]
-        and not any(part for items in benchmark.subsets.values() for part in items["part"])
-    ):
+    if benchmark and options.part != RunOptions._field_defaults["part"] and not benchmark.parts:
         problems.append(no_effect("--part", "the benchmark has no parts"))
     if problems or not (prompt and recipe and benchmark and sha256):
         raise UserError(problems)

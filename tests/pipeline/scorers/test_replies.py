@@ -111,6 +111,25 @@ def test_a_reply_in_another_language_is_unclear(reply):
     assert read(["What color is the dog?"], [reply]).tolist() == [UNCLEAR]
 
 
+# The list of words in `abstention` was made beside the replies above. These were written after it, by a reader who did not change
+# it: they show what the list is worth elsewhere. Half of the misses are words of English, too ("rot", "negro").
+HELD_OUT = [
+    "Es gibt keine Katze", "Der Hund ist schwarz", "rot", "Die Farbe ist auf diesem Foto leider unklar", "Unbekannt",
+    "Auf dem Tisch liegt ein Apfel", "Il n'y a pas de chat", "Le chien est noir", "rouge", "La réponse est inconnue",
+    "Impossible de répondre", "On ne voit pas cela", "No hay gato", "El perro es negro", "negro", "No lo sé",
+    "Imposible de determinar", "La respuesta no se ve", "Non c'è nessun gatto", "Il cane è nero", "nero", "Non lo so",
+    "Non si vede", "Impossibile rispondere", "Não há gato", "O cão é preto", "preto", "Não sei", "Impossível saber",
+    "Er is geen kat", "De hond is zwart", "zwart", "Dat is niet te zien", "Geen idee", "Nie ma kota", "Pies jest czarny",
+    "Nie wiem", "Nelze určit", "Kočka tam není", "Nu se vede", "Nu este nicio pisică", "Kissaa ei ole", "En tiedä",
+    "Der er ingen kat", "Hunden er sort", "Ved ikke", "Kedi yok", "Tidak ada kucing", "Saya tidak tahu", "Không có con mèo",
+]  # fmt: skip
+
+
+def test_most_replies_in_other_languages_that_the_list_was_not_made_from_are_unclear():
+    found = read(["What color is the cat?"] * len(HELD_OUT), HELD_OUT)
+    assert (len(HELD_OUT), (found == UNCLEAR).sum()) == (50, 43)  # docs/scores.md states these numbers
+
+
 def test_names_of_the_question_and_of_the_benchmarks_answers_are_known():
     assert read(["Is it a Zxqv?"], ["Zxqv"]).tolist() != [UNCLEAR]
     assert read(["What is it?"], ["zxqv"]).tolist() == [UNCLEAR]
@@ -136,9 +155,7 @@ def test_one_warning_says_how_many_replies_are_in_another_language(release, tmp_
     ],
 )  # fmt: skip
 def test_unanswerable_abstains_whatever_is_around_it(reply, monkeypatch):
-    monkeypatch.setattr(
-        "pipeline.scorers.abstention.reader", lambda: pytest.fail("by definition")
-    ) if not reply else None
+    monkeypatch.setattr("pipeline.scorers.abstention.reader", lambda: pytest.fail("by definition"))
     assert read(["What color is the dog?"], [reply]).tolist() == [ABSTAINS]
 
 

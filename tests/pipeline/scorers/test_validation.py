@@ -2,9 +2,9 @@ import gc
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.scorers import vqa_accuracy
 from pipeline.scorers.validation import (
-    UserError,
     arrays,
     each,
     fractions,
