@@ -1,26 +1,36 @@
 """How often `rgqa audit` reports a leak where labels are random, and how often it finds one of a known size.
 
-    python -m benchmarks.audit_false_alarms                     400 sets with random labels, 200 with a leak
+    python -m benchmarks.audit_false_alarms                     400 sets with random labels, 300 with a leak
     python -m benchmarks.audit_false_alarms --seed 1 --sets 40  others, and fewer
 
 The permutation test decides what is reported, so only that is run. Sets have 20 to 2,000 rows (their logarithm is uniform), and are
-of ten kinds in turn: see KINDS. Leaks: one label for each object in most rows, as in POPE (the ideal AUROC is 0.9), 100 rows; and a
-word that is in 60 % of one label's texts and in 20 % of the other's (0.7), 300 rows. The constants of the test were chosen on
-seeds from 1000 on; the figures in docs/audit.md are of seed 0.
+of ten kinds in turn: see KINDS. Sets that are too small, and sets that are balanced, are reported without a test, so the proportion
+of false alarms is printed among the tested sets, too, with its 95 % interval (Clopper and Pearson).
+
+Leaks: one label for each object in most rows, as in POPE (the ideal AUROC is 0.9), 100 rows; and a word that is in 60 % of one
+label's texts and in 20 % of the other's (0.7), 300 rows. Both have about as many rows of each label. So the word is also planted in
+300 rows of each of the ten kinds: a kind in which the test finds nothing cannot have a false alarm either.
+
+The constants of the test were chosen on seeds from 1000 on; the figures in docs/audit.md are of seed 0.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
+from scipy.stats import binomtest
 
 from benchmarks.harness import command
 from pipeline.auditing.labelled_rows import LabelledRows
 from pipeline.auditing.text_audit import AuditSettings, Finding, finding_in
 from pipeline.core.progress import track
 
+# A set of some rows of one kind.
+MakeRows = Callable[[np.random.Generator, int], LabelledRows]
 NOUNS = [f"noun{i}" for i in range(300)]
 TEMPLATES = (
     "Is there a {} in the image?",
@@ -89,7 +99,7 @@ def pairs_without_ids(rng: np.random.Generator, n: int) -> LabelledRows:
     return LabelledRows(texts=rows.texts, labels=rows.labels, images=rows.images)
 
 
-def unbalanced(share: float) -> Callable[[np.random.Generator, int], LabelledRows]:
+def unbalanced(share: float) -> MakeRows:
     def made(rng: np.random.Generator, n: int) -> LabelledRows:
         images = [f"i{i}" for i in rng.integers(max(n // 3, 5), size=n)]
         return LabelledRows(
@@ -118,7 +128,7 @@ def labels_of_images(rng: np.random.Generator, n: int) -> LabelledRows:
     )
 
 
-KINDS: dict[str, Callable[[np.random.Generator, int], LabelledRows]] = {
+KINDS: dict[str, MakeRows] = {
     "unique texts": unique_texts,
     "templates": templates,
     "repeated texts": repeated_texts,
@@ -148,44 +158,75 @@ def word_leak(rng: np.random.Generator, n: int) -> LabelledRows:
     return LabelledRows(texts=texts, labels=labels, images=[f"i{i // 3}" for i in range(n)])
 
 
+def with_word(rows: LabelledRows, rng: np.random.Generator) -> LabelledRows:
+    """The same rows, 60 % of the texts of one label and 20 % of the others ending in a word, the rest in another one."""
+    has = rng.random(len(rows)) < np.where(rows.labels, 0.6, 0.2)
+    return replace(
+        rows,
+        texts=[f"{text} striped" if h else f"{text} plain" for text, h in zip(rows.texts, has, strict=True)],
+    )
+
+
 LEAKS = {"as in POPE, 100 rows": (pope_like, 100), "a word, 300 rows": (word_leak, 300)}
+PLANTED_ROWS = 300
 
 
-def findings_of_chance(sets: int, seed: int) -> dict[str, Counter[Finding]]:
-    """What is found in sets with random labels, by kind."""
-    found: dict[str, Counter[Finding]] = {kind: Counter() for kind in KINDS}
-    for number in track(range(sets), "random labels", sets, "set"):
-        rng = np.random.default_rng([seed, number])
-        kind = list(KINDS)[number % len(KINDS)]
-        rows = KINDS[kind](rng, round(float(np.exp(rng.uniform(np.log(20), np.log(2000))))))
+def random_set(seed: int, number: int) -> tuple[str, LabelledRows]:
+    """A kind, and a set of it with random labels."""
+    rng = np.random.default_rng([seed, number])
+    kind = list(KINDS)[number % len(KINDS)]
+    return kind, KINDS[kind](rng, round(float(np.exp(rng.uniform(np.log(20), np.log(2000))))))
+
+
+def leaking_set(seed: int, number: int) -> tuple[str, LabelledRows]:
+    """A leak, and a set that has it."""
+    rng = np.random.default_rng([seed, 1, number])
+    leak = list(LEAKS)[number % len(LEAKS)]
+    make, rows = LEAKS[leak]
+    return leak, make(rng, rows)
+
+
+def planted_set(seed: int, number: int) -> tuple[str, LabelledRows]:
+    """A kind, and a set of it whose labels a word predicts."""
+    rng = np.random.default_rng([seed, 2, number])
+    kind = list(KINDS)[number % len(KINDS)]
+    return kind, with_word(KINDS[kind](rng, PLANTED_ROWS), rng)
+
+
+def findings(
+    what: str, sets: int, sample: Callable[[int], tuple[str, LabelledRows]]
+) -> Mapping[str, Counter[Finding]]:
+    """What is found in so many sets, by kind."""
+    found: defaultdict[str, Counter[Finding]] = defaultdict(Counter)
+    for number in track(range(sets), what, sets, "set"):
+        kind, rows = sample(number)
         found[kind][finding_in(rows, AuditSettings(seed=number))[0]] += 1
     return found
 
 
-def findings_of_leaks(sets: int, seed: int) -> dict[str, Counter[Finding]]:
-    """What is found in sets with a leak, by kind."""
-    found: dict[str, Counter[Finding]] = {kind: Counter() for kind in LEAKS}
-    for number in track(range(sets), "leaks", sets, "set"):
-        rng = np.random.default_rng([seed, 1, number])
-        kind = list(LEAKS)[number % len(LEAKS)]
-        make, rows = LEAKS[kind]
-        found[kind][finding_in(make(rng, rows), AuditSettings(seed=number))[0]] += 1
-    return found
-
-
-def main(sets: int = 400, leaks: int = 200, seed: int = 0) -> None:
-    for what, found in (
-        ("random labels", findings_of_chance(sets, seed)),
-        ("a leak", findings_of_leaks(leaks, seed)),
+def main(sets: int = 400, leaks: int = 200, planted: int = 100, seed: int = 0) -> None:
+    for what, count, sample in (
+        ("random labels", sets, random_set),
+        ("a leak", leaks, leaking_set),
+        ("a word planted in each kind", planted, planted_set),
     ):
-        total = sum(found.values(), Counter[Finding]())
+        found = findings(what, count, partial(sample, seed))
         for kind, counts in found.items():
-            print(f"  {kind:<22} {', '.join(f'{count} {name}' for name, count in sorted(counts.items()))}")
-        measured = total.total() - total["too small"]
+            print(f"  {kind:<22} {', '.join(f'{times} {name}' for name, times in sorted(counts.items()))}")
+        total = sum(found.values(), Counter[Finding]())
+        reported, tested = total["predictable"], total["predictable"] + total["chance"]
         print(
-            f"{what}: {total['predictable']} of {total.total()} reported as predictable"
-            f" ({100 * total['predictable'] / max(total.total(), 1):.1f} %), {measured} large enough to be measured"
+            f"{what}: reported as predictable {rate(reported, count, 'sets')}, {rate(reported, tested, 'tested sets')}"
         )
+
+
+def rate(times: int, of: int, what: str) -> str:
+    """A proportion with its 95 % interval."""
+    counts = f"{times} of {of} {what}"
+    if not of:
+        return counts
+    interval = binomtest(times, of).proportion_ci()
+    return f"{counts} ({100 * times / of:.1f} % [{100 * interval.low:.1f}, {100 * interval.high:.1f}])"
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ def baseline(
 
     Args:
         folds: of the cross-validation. repetitions: bootstrap samples of each interval.
-        most: pairs to be tried; of more, so many are drawn by lot.
+        most: pairs to be tried; of more, so many are sampled at random.
         known: the source's questions, if attackers know them. more: attackers beside those of the audit, by name.
     """
     rng = generator(seed, "blind baseline")
@@ -124,9 +124,8 @@ def baseline(
     ).in_canonical_order()
     settings = AuditSettings(folds, repetitions, seed)
     audited = attack_texts(paired, ["text"], settings, known)
-    attacks = dict(audited.attacks["text"])
+    attacks, parts = dict(audited.attacks["text"]), folds_of(paired, "text", settings, known)
     for name, guess in (more or {}).items():
-        parts = folds_of(paired, "text", settings, known)
         scores = np.full(len(paired), np.nan) if audited.too_small else guess(paired.texts, parts)
         attacks[name] = attack(scores, parts, repetitions)
     return Baseline(questions=len(questions), candidates=len(rows), pairs=len(tried), attacks=attacks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,20 +17,33 @@ app = new_app(
 reading = new_app("Blind sheets of perturbed questions, for two readers.", "rgqa study reading --help")
 app.add_typer(reading, name="reading")
 
+Folds = Annotated[int, typer.Option(min=2, max=100, help="Folds of the cross-validation.")]
+Repetitions = Annotated[int, typer.Option(min=1, max=100_000, help="Bootstrap replicates of each interval.")]
+MostPairs = Annotated[
+    int, typer.Option(min=1, max=1_000_000, help="Pairs tried of each subset, sampled at random.")
+]
+Figures = Annotated[Path | None, typer.Option(help="A JSON file for the figures.")]
+
+
+def seed_option(help: str) -> Any:
+    """An option for a seed that NumPy takes."""
+    return typer.Option(min=0, max=2**32 - 1, help=help)
+
+
+def shown_option(help: str) -> Any:
+    """An option that says how many examples are shown."""
+    return typer.Option(min=0, max=1_000_000, help=help)
+
 
 @app.command(epilog="Example: `rgqa study blind-baseline --out blind.json`")
 def blind_baseline(
-    folds: Annotated[int, typer.Option(min=2, max=100, help="Folds of the cross-validation.")] = 5,
-    repetitions: Annotated[
-        int, typer.Option(min=1, max=100_000, help="Bootstrap samples of each interval.")
-    ] = 500,
+    folds: Folds = 5,
+    repetitions: Repetitions = 500,
     seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Of folds, samples and the paper's draws.")
+        int, seed_option("Seed of the folds, the bootstrap and the random choices of the paper's rules.")
     ] = 20231001,
-    most: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Pairs tried of each subset, sampled at random.")
-    ] = 20_000,
-    out: Annotated[Path | None, typer.Option(help="A JSON file for the figures.")] = None,
+    most: MostPairs = 20_000,
+    out: Figures = None,
 ) -> None:
     """What models that see only the text can tell of perturbed questions, before anybody has judged one."""
     from studies.blind_baseline import blind_baseline
@@ -40,20 +53,19 @@ def blind_baseline(
 
 @app.command(epilog="Example: `rgqa study attackers --out attackers.json`")
 def attackers(
-    folds: Annotated[int, typer.Option(min=2, max=100, help="Folds of the cross-validation.")] = 5,
-    repetitions: Annotated[
-        int, typer.Option(min=1, max=100_000, help="Bootstrap samples of each interval.")
-    ] = 500,
+    folds: Folds = 5,
+    repetitions: Repetitions = 500,
     seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Of folds, samples, nets and the paper's draws.")
+        int,
+        seed_option(
+            "Seed of the folds, the bootstrap, the transformer and the random choices of the paper's rules."
+        ),
     ] = 20231001,
-    most: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Pairs tried of each subset, sampled at random.")
-    ] = 2_000,
+    most: MostPairs = 2_000,
     init: Annotated[
         Path | None, typer.Option(help="Start from this folder's checkpoint of the library transformers.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="A JSON file for the figures.")] = None,
+    out: Figures = None,
 ) -> None:
     """What a small transformer, trained on the spot, tells of perturbed questions by their text alone."""
 
@@ -70,17 +82,12 @@ def attackers(
 
 @app.command(epilog="Example: `rgqa study judge-agreement --show 200 --seed 1`")
 def judge_agreement(
-    show: Annotated[
-        int,
-        typer.Option(
-            min=0, max=1_000_000, help="Write so many of the verdicts out instead, half of them foreign."
-        ),
-    ] = 0,
+    show: Annotated[int, shown_option("Print this many verdicts instead, half of them on other images.")] = 0,
     seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Of the foreign pictures, and of the verdicts shown.")
+        int, seed_option("Seed of the choice of other images and of the verdicts shown.")
     ] = 20231001,
     foreign: Annotated[
-        int, typer.Option(min=0, max=1000, help="Other pictures at which each question is tried.")
+        int, typer.Option(min=0, max=1000, help="Try each question on this many other images.")
     ] = 2,
 ) -> None:
     """How often the judge agrees with the source of the data set in use (after stage `vocabulary`)."""
@@ -95,12 +102,8 @@ def judge_completeness(
         "data/sample/source"
     ),
     split: Annotated[Split, typer.Option(help="The split of it that is used.")] = "testdev",
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Of the made-up graphs and of what is left out.")
-    ] = 1,
-    show: Annotated[
-        int, typer.Option(min=0, max=1_000_000, help="Wrong verdicts of each row to write out.")
-    ] = 0,
+    seed: Annotated[int, seed_option("Seed of the simulated graphs and of what is left out.")] = 1,
+    show: Annotated[int, shown_option("Print this many wrong verdicts of each row.")] = 0,
 ) -> None:
     """How much the judge decides, and how much of that is right, by made-up graphs of which a share is left out."""
     from studies.judge_completeness import judge_completeness
@@ -114,10 +117,12 @@ def draw(
     count: Annotated[
         int,
         typer.Option(
-            min=1, max=1_000_000, help="Edited questions of each subset, and as many originals beside them."
+            min=1,
+            max=1_000_000,
+            help="Sample this many edited questions of each subset, and as many originals.",
         ),
     ] = 200,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of what is drawn, and of its order.")] = 1,
+    seed: Annotated[int, seed_option("Seed of what is sampled, and of its order.")] = 1,
 ) -> None:
     """Draw blind sheets of the screened candidates of the data set in use."""
     from studies.reading_sheets import draw_sheets
@@ -129,9 +134,7 @@ def draw(
 def score(
     sheets: Annotated[Path, typer.Argument(help="The folder that `draw` made.")],
     readers: Annotated[list[Path], typer.Argument(help="Filled copies of its folder `to_read`.")],
-    worst: Annotated[
-        int, typer.Option(min=0, max=1_000_000, help="So many of the worst questions, with what is wrong.")
-    ] = 20,
+    worst: Annotated[int, shown_option("List this many of the worst questions, with what is wrong.")] = 20,
 ) -> None:
     """What the readers' marks come to: shares with intervals, kappa, targets, the worst questions."""
     from studies.blind_reading import score_sheets
@@ -142,9 +145,7 @@ def score(
 @app.command(epilog="Example: `rgqa study reader --part held_out`")
 def reader(
     part: Annotated[str, typer.Option(help="Replies to read: dev, held_out or train.")] = "dev",
-    show: Annotated[
-        int, typer.Option(min=0, max=1_000_000, help="Replies that are read wrongly to write out.")
-    ] = 0,
+    show: Annotated[int, shown_option("Print this many replies that are read wrongly.")] = 0,
 ) -> None:
     """How well the scorers read from a reply's words whether it abstains."""
     from pipeline.core.errors import UserError
@@ -163,9 +164,11 @@ def reader_train(
     out: Annotated[Path, typer.Option(help="Where the weights go.")],
     vectors: Annotated[
         Path | None,
-        typer.Option(help="GloVe's word vectors, to begin anew (default: go on from the scorers' weights)."),
+        typer.Option(
+            help="Train from scratch with these GloVe vectors (default: continue from the scorers' weights)."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random draws.")] = 0,
+    seed: Annotated[int, seed_option("Seed of everything random.")] = 0,
 ) -> None:
     """Learn to read abstentions from studies/replies/train.jsonl; half an hour from nothing, on two cores."""
     from studies.reader_training import train
@@ -179,7 +182,10 @@ def votes(
         list[int] | None, typer.Option(help="Seeds of the crowds (default: 2, 3, 4).", min=0, max=1_000_000)
     ] = None,
     most: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Votes a candidate, one after the other, at most.")
+        int,
+        typer.Option(
+            min=1, max=1_000_000, help="Give a candidate at most this many votes, one after the other."
+        ),
     ] = 5,
     out: Annotated[
         Path | None, typer.Option(help="A .json of all figures, or a .png or .svg of the curve.")
@@ -195,13 +201,13 @@ def votes(
 def looking(
     net: Annotated[list[str] | None, typer.Option(help="Of the folder vqa/ (default: rp, vanilla).")] = None,
     seeds: Annotated[
-        list[int] | None, typer.Option(help="Of each net (default: 0, 1, 2).", min=0, max=2**32 - 1)
+        list[int] | None, typer.Option(help="Seeds of each net (default: 0, 1, 2).", min=0, max=2**32 - 1)
     ] = None,
     repetitions: Annotated[
-        int, typer.Option(min=100, max=100_000, help="Bootstrap samples of each interval.")
+        int, typer.Option(min=100, max=100_000, help="Bootstrap replicates of each interval.")
     ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of those samples.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="A JSON file for the figures.")] = None,
+    seed: Annotated[int, seed_option("Seed of those replicates.")] = 0,
+    out: Figures = None,
 ) -> None:
     """Whether what nets looked at lies where questions point to, by the complete truth of a drawn world."""
     from studies.where_nets_look import where_nets_look
@@ -246,10 +252,11 @@ def validity(
         "data/sample/interim/validity"
     ),
     repetitions: Annotated[
-        int, typer.Option(min=20, max=100_000, help="Draws of pictures for each interval.")
+        int,
+        typer.Option(min=20, max=100_000, help="Bootstrap replicates of each interval, images resampled."),
     ] = 1000,
     seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Of these draws, of folds, lots and further nets.")
+        int, seed_option("Seed of these replicates, of folds, of random choices and of further nets.")
     ] = 20231001,
     effects: Annotated[
         bool, typer.Option(help="Also what noise, the cap, balancing and size do to the ranking.")

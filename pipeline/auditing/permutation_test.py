@@ -1,4 +1,4 @@
-"""Test whether anything in the texts tells the labels, by a permutation test of the maximum over several attackers.
+"""Test whether the texts predict the labels, by a permutation test of the maximum over several attackers.
 
 The strongest of several attackers is above chance even where nothing can be learned, and the more so the smaller the set. So the
 largest of all deviations from chance is compared with what it is for permuted labels, each attacker being trained again on each
@@ -6,12 +6,13 @@ permutation (Westfall and Young, 1993: max-T; p values as by Phipson and Smyth, 
 that. Those here learn in closed form, by class means of TF-IDF vectors or naive Bayes, so that all permutations are one product
 of matrices.
 
-A permutation keeps what a set may keep by design, as the test is only valid among label assignments that are equally probable
-where texts tell nothing. Labels are exchanged between whole clusters of the same size, and within clusters; rows made from one
-source question exchange their labels among each other, or all of them with another such unit of the same size.
+The test is only valid if all label assignments that it compares are equally probable under the null hypothesis that texts predict
+nothing. So a permutation keeps what a set may have by design. Labels are exchanged between whole clusters of the same size, and
+within clusters; rows made from one source question exchange their labels among each other, or all of them with another such unit of
+the same size. A cluster whose size no other one has keeps its labels but for exchanges within it, which costs power and no validity.
 
 - Folds by text: labels may belong to a text or to an image. So the test is made twice, with text groups and with images as
-  clusters, and the larger p value counts.
+  clusters, and the larger p value counts. It is valid if labels are exchangeable in at least one of the two ways.
 - Folds by image: clusters are images.
 
 An attacker that trains on labels cannot fall below 0.5 because of what a text says. It does so where similar texts have opposite
@@ -49,7 +50,7 @@ class MaxTest(Record):
     """The permutation test of one kind of folds.
 
     Attributes:
-        p_value: The probability of so large a maximum where texts tell nothing, in (0, 1].
+        p_value: The probability of so large a maximum where texts predict nothing, in (0, 1].
         permutations: How many label assignments the observed one was compared with.
         rows: How many rows were tested; of larger sets, a part.
         attacker: The fast attacker with the largest standardized deviation from its mean over permutations.
@@ -77,7 +78,7 @@ class RowsToTest(NamedTuple):
 
 
 def max_test(rows: RowsToTest, folds: Folds, by: str, permutations: int) -> MaxTest | None:
-    """Test whether any of the fast attackers tells the labels.
+    """Test whether any of the fast attackers predicts the labels.
 
     Args:
         rows: What the attackers see, and by what labels are exchanged.
@@ -125,7 +126,7 @@ def exchange(
     permutations: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Label assignments that are as probable as the observed one where labels know nothing of texts.
+    """Sample label assignments that are as probable as the observed one if labels do not depend on texts.
 
     Labels of whole clusters are exchanged between clusters that have as many units of each size, then those of units of the same
     size within a cluster, then those of rows within a unit.

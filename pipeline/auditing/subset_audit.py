@@ -234,15 +234,12 @@ def _image_attacks(
     folds = Folds(
         labels, np.array([item.picture_id for item in ordered], object), p.folds, AuditSettings().seed
     )
-    nothing = np.full(len(ordered), np.nan)
-    scores = {
-        "picture": nothing
-        if too_small
-        else by_vectors(np.array([pictures[item.picture_id] for item in ordered]), folds),
-        "CLIP score": nothing
-        if too_small
-        else np.array([np.nan if item.score is None else item.score for item in ordered], float),
-    }
+    scores = dict.fromkeys(("picture", "CLIP score"), np.full(len(ordered), np.nan))
+    if not too_small:
+        scores["picture"] = by_vectors(np.array([pictures[item.picture_id] for item in ordered]), folds)
+        scores["CLIP score"] = np.array(
+            [np.nan if item.score is None else item.score for item in ordered], float
+        )
     return {
         name: attack(of, folds, p.repetitions, learned=name not in UNLEARNED, signed=name not in UNSIGNED)
         for name, of in scores.items()

@@ -36,7 +36,7 @@ Finding = Literal["too small", "balanced", "chance", "predictable"]
 # A smaller set shows nothing: of 40 rows, an attacker reaches 0.75 by chance once in a hundred times.
 MIN_ROWS, MIN_PER_LABEL = 50, 10
 PERMUTATIONS = 199
-# Of the permutation tests of one set together. The tests are exact, so that this is the proportion of false alarms.
+# Of the permutation tests of one set together. At most this proportion of the sets that are tested are false alarms.
 SIGNIFICANCE = 0.02
 PARALLEL_FROM = 2000  # rows; fewer are attacked faster than a second process starts
 

@@ -1,4 +1,4 @@
-"""One page on what the texts of a set give away: self-contained, without scripts, with the texts of the data escaped."""
+"""One page on how well the texts of a set predict its labels: self-contained, without scripts, with the texts of the data escaped."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> None:
     problems = table_problems(parsed.table)
     if parsed.plots and len(parsed.predictions) > COLOURS:
         problems.append(
-            f"--plots: {counted(len(parsed.predictions), 'model')}; wanted {COLOURS} or fewer, so that colors distinguish them"
+            f"--plots: {counted(len(parsed.predictions), 'model')}; wanted {COLOURS} or fewer, as there are no more colours"
         )
     benchmark, models, options = command.read(parsed, problems)
     report = score(benchmark, models, options)

@@ -11,6 +11,7 @@ from pipeline.balancing.balance_subset import (
     MARGINS,
     UNBALANCED,
     UNEVEN,
+    BalanceParams,
     Place,
     largest_balanced,
 )
@@ -23,7 +24,7 @@ REPEATED = "an earlier row has the same text, image and label"
 ONE_LABEL = "its text has only one label"
 BOTH = "the same text has both labels for this image"
 UNPAIRED = "no row of the other label was made from the same question, or it is in another pair"
-SLACK, MOST_UNEVEN = 1.0, 0.1  # of `even_words`, as stage `balance` has them
+DEFAULTS = BalanceParams()  # of stage `balance`
 
 
 class BalanceReport(Record):
@@ -127,10 +128,10 @@ def _by_margins(rows: LabelledSet) -> dict[int, str]:
 
 def _pairs(rows: LabelledSet) -> list[tuple[int, int]]:
     """Rows 0 and 1 that were made from the same question and differ in their text, each row once at most."""
-    twins: defaultdict[str, list[list[int]]] = defaultdict(lambda: [[], []])
+    by_source: defaultdict[str, list[list[int]]] = defaultdict(lambda: [[], []])
     for i, key in enumerate(rows.source_ids or ()):
-        twins[key][rows.labels[i]].append(i)
-    both = [(zeros[0], ones[0]) for zeros, ones in twins.values() if zeros and ones]
+        by_source[key][rows.labels[i]].append(i)
+    both = [(zeros[0], ones[0]) for zeros, ones in by_source.values() if zeros and ones]
     return [(zero, one) for zero, one in both if rows.texts[zero] != rows.texts[one]]
 
 
@@ -138,6 +139,8 @@ def _by_pairs(rows: LabelledSet, pairs: list[tuple[int, int]], seed: int) -> dic
     paired = {i for pair in pairs for i in pair}
     reasons = {i: UNPAIRED for i in range(len(rows)) if i not in paired}
     texts = [(rows.texts[zero], rows.texts[one]) for zero, one in pairs]
-    for place in even(texts, SLACK, MOST_UNEVEN, generator(seed, "balanced subset", "words")):
+    for place in even(
+        texts, DEFAULTS.word_slack, DEFAULTS.most_uneven, generator(seed, "balanced subset", "words")
+    ):
         reasons |= dict.fromkeys(pairs[place], UNEVEN)
     return reasons

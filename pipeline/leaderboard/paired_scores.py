@@ -99,8 +99,9 @@ def _seed(
     """The scores of one seed, by subset, those of kinds after those of the whole subset."""
     subsets = [name for name in benchmark.subsets if name in seed]
     joined = {name: answered(benchmark.subsets[name], seed[name], options) for name in subsets}
+    kinds = {name: kinds_of(at.items) for name, at in joined.items()}
     statistics = {
-        name: realistic_on_counts(ranking(*at.columns), images[name], SCORES, kinds_of(at.items))
+        name: realistic_on_counts(ranking(*at.columns), images[name], SCORES, kinds[name])
         for name, at in joined.items()
     }
     batches = bootstrap_batches(
@@ -117,7 +118,7 @@ def _seed(
             score: np.concatenate([batch[name][score] for batch in batches]) for score in batches[0][name]
         }
         found |= {(name, "", score): (values[score], drawn[score]) for score in SCORES}
-        for kind, which in kinds_of(at.items).items():
+        for kind, which in kinds[name].items():
             value = auaf(*(column[which] for column in at.columns))
             found[name, kind, "auaf"] = value, drawn[f"auaf/{kind}"]
     if len(subsets) == len(benchmark.subsets):

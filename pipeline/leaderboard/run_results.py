@@ -111,7 +111,7 @@ def read_results(paths: Sequence[Path], release: Path | None = None) -> NamedRes
 
 
 def _unreadable(files: Sequence[Path]) -> list[str]:
-    """What is wrong with files, as far as it can be checked without a release."""
+    """List the faults of files that show without a release."""
     problems: list[str] = []
     for path in files:
         with collected_into(problems):
@@ -178,7 +178,7 @@ def rows_of_named_files(files: Sequence[Path], whole: Benchmark, common: Benchma
 
 
 def distinct(rows: Sequence[Placed]) -> list[BoardRow]:
-    """The rows. Where several have the same name, each name gets the place of the results behind it."""
+    """Return the rows; those that share a name get their folder or file in brackets."""
     times = Counter(row.name for row, _ in rows)
     found = []
     for row, path in rows:

@@ -44,7 +44,7 @@ def test_models_differ_as_by_tukeys_range_test():
     assert len(agree) > 35 and all(agree)
 
 
-def test_many_models_that_are_alike_are_told_apart_in_at_most_one_table_of_twenty():
+def test_many_models_that_are_alike_differ_significantly_in_at_most_one_table_of_twenty():
     """With 12 models and one pair at a time 95 % each, two tables of three would call some pair different."""
     false = singly = 0
     for seed in range(200):
@@ -96,7 +96,7 @@ def test_a_noisy_model_does_not_push_its_rank_above_the_one_over_it():
     assert compare(scores).ranks == {"a": (1, 2), "b": (1, 3), "c": (1, 3)}
 
 
-def test_being_indistinguishable_is_not_handed_on():
+def test_being_indistinguishable_is_not_transitive():
     # Errors 1, critical value about 2.3 * sqrt(2) = 3.3: a and c are 4 apart, b is 2 from either.
     found = compare({"a": normal(4, seed=1), "b": normal(2, seed=2), "c": normal(0, seed=3)})
     assert found.ranks == {"a": (1, 2), "b": (1, 3), "c": (2, 3)}
