@@ -41,6 +41,7 @@ check: setup
 # Stopped, it goes on where it was. rm -r build/mutations.json build/kills: anew.
 endurance: setup
 	$(IN_VENV) $(BIN)/python -m pytest -m endurance tests --ignore tests/test_mutants.py
+	$(IN_VENV) $(BIN)/python -m pytest --hypothesis-profile search tests/test_any_text.py
 	$(IN_VENV) $(BIN)/python -m tests.mutations
 	$(IN_VENV) $(BIN)/python -m tests.kills
 	$(IN_VENV) $(BIN)/python -m tests.actor_kills

@@ -234,7 +234,8 @@ def _image_attacks(
     folds = Folds(
         labels, np.array([item.picture_id for item in ordered], object), p.folds, AuditSettings().seed
     )
-    scores = dict.fromkeys(("picture", "CLIP score"), np.full(len(ordered), np.nan))
+    nothing: np.ndarray = np.full(len(ordered), np.nan)
+    scores: dict[str, np.ndarray] = {"picture": nothing, "CLIP score": nothing}
     if not too_small:
         scores["picture"] = by_vectors(np.array([pictures[item.picture_id] for item in ordered]), folds)
         scores["CLIP score"] = np.array(

@@ -143,7 +143,9 @@ def _weak(program: Program, sentence: Sentence, phrases: Mapping[int, tuple[Span
     if asked in phrases:
         span, start = phrases[asked]
         # "What animal IS IT?" presupposes that it is an animal. The text may end after the noun.
-        is_asked_of_it = sentence.token(span.last) in ("is", "are") and sentence.token(span.last + 1) in POINTING
+        is_asked_of_it = (
+            sentence.token(span.last) in ("is", "are") and sentence.token(span.last + 1) in POINTING
+        )
         if _is_definite(sentence, start) or is_asked_of_it:
             return set()
     weak = [asked]
