@@ -29,8 +29,10 @@ COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("repeatable", COMMON, derandomize=True)
 settings.register_profile("search", COMMON)
 settings.load_profile("repeatable")
-# A script's job in the background ignores Ctrl-C, and so would all that tests start and stop by it.
+# A script's job in the background ignores Ctrl-C, and a job of `nohup` ignores SIGHUP. Processes started by tests would inherit that,
+# and the tests that stop them by these signals would wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # What the words of the tiny world mean, written down by hand.
 CATEGORIES = {
