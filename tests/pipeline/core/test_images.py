@@ -177,6 +177,17 @@ def test_a_png_may_state_its_colours_by_gamma():
     assert load_rgb(png_with((b"gAMA", (45_455).to_bytes(4, "big")))).getpixel((47, 31)) == GREY
 
 
+def test_a_png_may_state_a_gamma_beyond_what_a_profile_can_hold():
+    # gAMA 0.003: light is the stored value to the power of 333, so all but 255 is black. A profile holds powers below 256.
+    image = load_rgb(png_with((b"gAMA", (300).to_bytes(4, "big"))))
+    assert image.getpixel((47, 31)) == (0, 0, 0)
+
+
+def test_an_image_of_one_bit_a_pixel_goes_out_as_it_is():
+    data = saved(quarters().convert("1"), "PNG")
+    assert encode_image(data).data == data
+
+
 def test_colours_that_few_programs_show_alike_are_refused():
     load_rgb(png_with((b"cICP", bytes([1, 13, 0, 1]))))  # ITU-T H.273: sRGB
     with pytest.raises(ValueError, match="primaries 9, transfer 16"):  # BT.2100 PQ

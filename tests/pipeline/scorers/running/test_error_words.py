@@ -32,6 +32,11 @@ MODEL = SimpleNamespace(api=SimpleNamespace(base_url="http://127.0.0.1:9/v1", ap
         (ServerError("too big", 413), "answers with an error (too big); it is asked at"),
         (ServerError("refused"), "no server answers at http://127.0.0.1:9/v1 (refused); is it running?"),
         (TriesError(ServerError("bad token", 401)), "refuses the key (bad token)"),
+        (
+            ValueError("Expecting value: line 1"),
+            "answers, but not with a model's reply (Expecting value: line 1)",
+        ),
+        (ServerError("Unexpected non-whitespace"), "answers, but not with a model's reply (Unexpected"),
     ],
 )
 def test_what_to_do_is_said(error, words, monkeypatch):
