@@ -179,7 +179,7 @@ def random_set(seed: int, number: int) -> tuple[str, LabelledRows]:
 
 
 def leaking_set(seed: int, number: int) -> tuple[str, LabelledRows]:
-    """A leak, and a set that has it."""
+    """The name of a leak, and a set with this leak."""
     rng = np.random.default_rng([seed, 1, number])
     leak = list(LEAKS)[number % len(LEAKS)]
     make, rows = LEAKS[leak]

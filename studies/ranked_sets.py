@@ -1,4 +1,4 @@
-"""The sets by which rows are ranked: ours and those by the paper's rules, on the same pictures, and twins.
+"""The sets by which rows are ranked: ours and those by the paper's rules, on the same pictures, and counterfactual pairs.
 
 An item's id is here what it asks: sets share answers, and a net answers a question of a picture once.
 """
@@ -19,13 +19,13 @@ from pipeline.scorers.benchmark import read_benchmark
 from pipeline.scorers.items import Items
 from studies.net_answers import PosedItem
 
-# Categories as twins may name them, by what was edited in the scene.
+# Categories as counterfactual pairs may name them, by what was edited in the scene.
 CATEGORIES: dict[str, Category] = {
     "object": "missing object",
     "attribute": "wrong attribute",
     "relation": "wrong relation",
 }
-OURS, PAPER, TWINS = "ours", "the paper's rules", "twins"
+OURS, PAPER, COUNTERFACTUAL_PAIRS = "ours", "the paper's rules", "twins"
 
 
 class RankedSet(NamedTuple):
@@ -74,16 +74,16 @@ def sets_of_dataset(folders: Folders, part: str = "test") -> dict[tuple[str, str
 
 
 def twins_of(release: Path, part: str = "test") -> RankedSet:
-    """The items of a release's subset `twins`.
+    """The counterfactual pairs of a release, which are its subset `twins`.
 
     Raises:
         UserError: no such release, or it has no such subset.
     """
-    items = read_benchmark(release, [TWINS]).subsets[TWINS]
+    items = read_benchmark(release, [COUNTERFACTUAL_PAIRS]).subsets[COUNTERFACTUAL_PAIRS]
     if (items["part"] != "").any():
         items = items.at(items["part"] == part)
     if not items.answerable.any() or items.answerable.all():
-        raise UserError(f"{release}: {TWINS} has no pair of part {part}")
+        raise UserError(f"{release}: {COUNTERFACTUAL_PAIRS} has no pair of part {part}")
     ids = [ask_id(*pair) for pair in zip(items["picture"], items["asked"], strict=True)]
     named = [CATEGORIES.get(name, name) for name in items["category"]]
     return RankedSet(items.with_columns(id=ids, category=named), items["asked"].tolist())

@@ -99,7 +99,7 @@ def study_validity(
     print(text)
     done(
         "validity",
-        f"{counted(found.rows, 'row')} on {len(sets)} sets and {counted(found.twins, 'item')} of counterfactual pairs",
+        f"{counted(found.rows, 'row')} on {len(sets)} sets and {counted(found.counterfactual_items, 'item')} of counterfactual pairs",
         out,
     )
     return found

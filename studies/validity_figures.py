@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pipeline.core.records import SUBSETS, Record
 from pipeline.scorers.items import Items
-from studies.ranked_sets import OURS, PAPER, TWINS
+from studies.ranked_sets import COUNTERFACTUAL_PAIRS, OURS, PAPER
 from studies.rankings import Figure, Gain, RankAgreement, SeedScores, agreement, gain, ranked, reweighted
 from studies.row_scores import ALL, ByCategory, shares_of
 
@@ -54,11 +54,13 @@ class BlindPlace(Record):
 
 
 class Validity(Record):
-    """All figures of the study. `twins`: items. `auaf`: by row and set ("ours, clip-easy"; "twins"), means over seeds, of
-    ranked rows."""
+    """All figures of the study.
+
+    `counterfactual_items`: how many items counterfactual pairs have. `auaf`: by row and set ("ours, clip-easy"; "twins"), means over
+    seeds, of ranked rows."""
 
     rows: int
-    twins: int
+    counterfactual_items: int
     twins_wording: float
     ceiling: RankAgreement | None
     sets: list[SetFigures]
@@ -115,15 +117,19 @@ def figures(sets: Mapping[SetName, ScoredSet], twins: ScoredSet, again: Sequence
         for subset in SUBSETS
         if (PAPER, subset) in sets
     ]
-    everything = {", ".join(name): one for name, one in scores.items()} | {TWINS: reference}
+    everything = {", ".join(name): one for name, one in scores.items()} | {COUNTERFACTUAL_PAIRS: reference}
     return Validity(
         rows=len(names),
-        twins=len(twins.items),
+        counterfactual_items=len(twins.items),
         twins_wording=round(twins.wording, 4),
         ceiling=agreement(reference, ranked(again[0].scores[ALL])[1]) if again else None,
         sets=told,
         gains=gains,
-        blind=[place for name, one in {**sets, ("", TWINS): twins}.items() for place in places(name, one)],
+        blind=[
+            place
+            for name, one in {**sets, ("", COUNTERFACTUAL_PAIRS): twins}.items()
+            for place in places(name, one)
+        ],
         auaf={
             row: {name: round(float(one[number, 0]), 4) for name, one in everything.items()}
             for number, row in enumerate(names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipeline.core.errors import counted
 from pipeline.core.pages import markdown_table
 from pipeline.core.records import SUBSETS
-from studies.ranked_sets import OURS, PAPER, TWINS
+from studies.ranked_sets import COUNTERFACTUAL_PAIRS, OURS, PAPER
 from studies.rankings import Figure, RankAgreement, Within
 from studies.validity_figures import BlindPlace, Validity
 
@@ -24,7 +24,7 @@ def agreements(found: Validity) -> str:
             gain = gains.get(subset, "") if one.rules == OURS else ""
             cells.append([subset, one.rules, f"{one.items:,}", *_told(one.agreement), gain])
     if found.ceiling:
-        cells.append([TWINS, "fresh twins", "", *_told(found.ceiling), ""])
+        cells.append([COUNTERFACTUAL_PAIRS, "fresh twins", "", *_told(found.ceiling), ""])
     pairs = found.sets[0].agreement.pairs
     total = found.rows * (found.rows - 1) // 2
     lead = (
@@ -51,8 +51,8 @@ def mixtures(found: Validity) -> str:
 
 def blind(found: Validity) -> str:
     """Where rows that see no picture, or read the wording in place of it, would stand."""
-    there = {(one.rules, one.subset) for one in found.sets} | {("", TWINS)}
-    sets = [(rules, subset) for subset in SUBSETS for rules in (PAPER, OURS)] + [("", TWINS)]
+    there = {(one.rules, one.subset) for one in found.sets} | {("", COUNTERFACTUAL_PAIRS)}
+    sets = [(rules, subset) for subset in SUBSETS for rules in (PAPER, OURS)] + [("", COUNTERFACTUAL_PAIRS)]
     sets = [where for where in sets if where in there]
     cells = [["row", *(", ".join(filter(None, (subset, rules))) for rules, subset in sets)]]
     names = dict.fromkeys(one.row for one in found.blind)
@@ -63,7 +63,7 @@ def blind(found: Validity) -> str:
         found_at = (at.get((name, *where)) for where in sets)
         cells.append([name, *(f"{one.auaf:.3f} (place {one.place})" if one else "" for one in found_at)])
     wording = {(one.rules, one.subset): one.wording for one in found.sets} | {
-        ("", TWINS): found.twins_wording
+        ("", COUNTERFACTUAL_PAIRS): found.twins_wording
     }
     cells.append(["AUROC of the wording alone", *(f"{wording[where]:.3f}" for where in sets)])
     return (
@@ -74,8 +74,8 @@ def blind(found: Validity) -> str:
 
 def rows(found: Validity) -> str:
     """AUAF of all ranked rows, the best on twins first."""
-    order = sorted(found.auaf, key=lambda row: -found.auaf[row][TWINS])
-    columns = [TWINS, *(name for name in found.auaf[order[0]] if name != TWINS)]
+    order = sorted(found.auaf, key=lambda row: -found.auaf[row][COUNTERFACTUAL_PAIRS])
+    columns = [COUNTERFACTUAL_PAIRS, *(name for name in found.auaf[order[0]] if name != COUNTERFACTUAL_PAIRS)]
     cells = [["row", *columns]]
     cells += [[row, *(f"{found.auaf[row][name]:.3f}" for name in columns)] for row in order]
     return "AUAF, means over seeds:\n\n" + markdown_table(cells)

@@ -67,12 +67,12 @@ def own_tests(path: str) -> str:
 
 @cache
 def other_tests(path: str) -> list[str]:
-    """The tests of the modules that import this one, those of its room first, and all that import it themselves."""
-    module, room = Path(path), Path(path).parent
+    """The tests of the modules that import this one, those of its package first, and all that import it themselves."""
+    module, package = Path(path), Path(path).parent
     users = [user for package in PACKAGES for user in modules(Path(package)) if module in imports(user)]
     tests = [test for test in modules(Path("tests")) if test.name[:5] == "test_" and module in imports(test)]
     near = sorted({*(Path(own_tests(user.as_posix())) for user in users), *tests} - {Path(own_tests(path))})
-    near.sort(key=lambda test: Path("tests", room) != test.parent)
+    near.sort(key=lambda test: Path("tests", package) != test.parent)
     return [test.as_posix() for test in near if (ROOT / test).is_file()]
 
 

@@ -36,7 +36,7 @@ from pipeline.core.files import read_json, write_json
 from tests.closure import ROOT, modules
 from tests.mutant_runs import Mutant, other_tests, outcomes, own_tests
 
-ROOMS = ("core", "ranking", "perturbing", "screening", "balancing", "collecting", "scorers")
+PACKAGES = ("core", "ranking", "perturbing", "screening", "balancing", "collecting", "scorers")
 TAKE, SEED, LEAST = 500, 1, 0.9
 STATE, ACCEPTED = ROOT / "build/mutants.json", ROOT / "tests/survivors.tsv"
 SWAPPED = {"any": "all", "all": "any", "min": "max", "max": "min"}
@@ -176,7 +176,7 @@ def main(
     state: Annotated[Path, typer.Option(help="The file that holds what is known of each mutant.")] = STATE,
 ) -> None:
     """Plant faults in the code, one at a time, and list those that no test sees."""
-    files = only or [p for room in ROOMS for p in modules(Path("pipeline", room))]
+    files = only or [p for package in PACKAGES for p in modules(Path("pipeline", package))]
     chosen = drawn([path for path in files if (ROOT / own_tests(path.as_posix())).is_file()], take)
     known: dict[str, Result] = {}
     if state.exists():

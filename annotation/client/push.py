@@ -149,20 +149,22 @@ def queue(folders: Folders, params: AnnotateParams, tasks: Sequence[Task], shown
     """What our own server needs to know (study/queue.json)."""
     roster = people_of(folders)
     said = from_collect(folders)
-    fallen = said.fallen_tasks(tasks)
-    if fallen or said.excluded:
+    discarded = said.fallen_tasks(tasks)
+    if discarded or said.excluded:
         names = (
             f"; excluded annotators get no more tasks: {', '.join(sorted(said.excluded))}"
             if said.excluded
             else ""
         )
-        print(f"push: the last dvc repro discarded filter questions of {counted(len(fallen), 'task')}{names}")
+        print(
+            f"push: the last dvc repro discarded filter questions of {counted(len(discarded), 'task')}{names}"
+        )
     if not said.simulated and (waiting := waiting_verdicts(folders)):
         print(
             f"push: stage collect has not read {counted(waiting, 'verdict')} as pulled; run dvc repro collect, then push again"
         )
     wanted = params.training or params.test
-    sound = [task for task in tasks if task.task_id not in fallen]
+    sound = [task for task in tasks if task.task_id not in discarded]
     images = {task.picture_id: shown[task.task_id]["image"] for task in tasks}
     return {
         "data_set": folders.dataset,
@@ -181,7 +183,7 @@ def queue(folders: Folders, params: AnnotateParams, tasks: Sequence[Task], shown
         "known": known_tasks(sound, images, params.training, params.test, params.seed) if wanted else [],
         "tasks": [as_asked(task) for task in tasks],
         "answerable": estimates(folders),
-        "fallen": fallen,
+        "fallen": discarded,
         "doubtful": said.doubtful,
     }
 

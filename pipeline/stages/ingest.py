@@ -6,7 +6,7 @@ Writes  pictures.jsonl    Picture: the pictures of the split that the benchmark 
         unbalanced.jsonl  Question: GQA's unbalanced questions about these pictures, where their file is there and no graph
                           is read: for what they tell of the pictures, never to be asked
         scenes.jsonl      Scene: the published scene graphs of the splits asked for; boxes clipped to their image
-        left_out.jsonl    UnusedQuestion: questions whose answer says that there is none ("unanswerable", "n/a")
+        left_out.jsonl    UnusedQuestion: questions without an answer, that is, with one such as "unanswerable" or "n/a"
         ingest.json       counts per split; relations left out because they point to no object; questions said in other words
 All are sorted by id. Nothing is written unless everything is right.
 """
@@ -56,8 +56,8 @@ def main() -> None:
     what += f", {paraphrased:,} paraphrased" if params.paraphrase else ""
     if left_out:
         examples = some_of([f"{row.question_id} ({row.answer!r})" for row in left_out])
-        number = counted(len(left_out), "question whose answer says", "questions whose answers say")
-        warn(f"left out {number} that there is none: {examples}; all are in {out / 'left_out.jsonl'}")
+        number = counted(len(left_out), "question")
+        warn(f"left out {number} without an answer: {examples}; all are in {out / 'left_out.jsonl'}")
     folders.finish("ingest", what, {"ingest.json": report})
 
 

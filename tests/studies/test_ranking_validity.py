@@ -64,7 +64,7 @@ def test_the_study_writes_its_figures_and_goes_on_from_what_was_answered(there, 
     printed = capsys.readouterr().out
     assert (out / "validity.md").read_text() in printed
     assert (
-        f"validity: {found.rows} rows on 8 sets and {found.twins} items of counterfactual pairs"
+        f"validity: {found.rows} rows on 8 sets and {found.counterfactual_items} items of counterfactual pairs"
         in printed.splitlines()[-1]
     )
     assert read_json(out / "validity.json", Validity) == found

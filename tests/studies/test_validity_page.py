@@ -27,7 +27,7 @@ def made(rules, tau):
 
 FOUND = Validity(
     rows=14,
-    twins=4000,
+    counterfactual_items=4000,
     twins_wording=0.5,
     ceiling=agreement(0.9),
     sets=[made("ours", 0.75), made("the paper's rules", 0.5)],

@@ -281,7 +281,7 @@ def test_a_table_is_held_against_schema_and_items_though_all_sums_are_right(copy
 
 
 def test_what_score_refuses_check_refuses(copy):
-    """An AQ whose answer says that there is none, in all files alike."""
+    """An AQ whose answer is "N/A." in all files of the release."""
     rows = list(read_jsonl(copy / "provenance.jsonl", Provenance))
     at = next(place for place, row in enumerate(rows) if not row.item.unanswerable)
     item = msgspec.structs.replace(rows[at].item, answer="N/A.")
