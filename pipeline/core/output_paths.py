@@ -16,6 +16,10 @@ from .errors import UserError
 
 # The file that makes a folder a release.
 RELEASE_MARK = "CHECKSUMS.sha256"
+# What belongs to the project in the working directory and cannot be computed again, whatever command writes there: its parameters,
+# its graphs of stages, and of every data set what it was given and what people answered.
+PROJECT_FILES = ("params.yaml", "dvc.yaml", "dvc.lock", "research/dvc.yaml", "research/dvc.lock")
+DATA_SET_FOLDERS = ("source", "truth", "study", "annotations", "rounds", "errata")
 
 
 class Output(NamedTuple):
@@ -37,7 +41,7 @@ class Output(NamedTuple):
 def check_output_paths(
     outputs: Iterable[Output | None], inputs: Iterable[Path | str | None] = (), *, owned: Path | None = None
 ) -> None:
-    """Refuse outputs that would replace an input, another output, or a part of a release.
+    """Refuse outputs that would replace an input, another output, a part of a release, or what belongs to the project.
 
     Links are followed, so that no name of a file hides what it is. An output that lies in an input's folder counts as replacing
     it. An output is never a device, a pipe, or a folder where a file is wanted.
@@ -51,7 +55,7 @@ def check_output_paths(
         UserError: everything that is wrong, one line for each output.
     """
     written = [output for output in outputs if output]
-    read = {_identity(Path(path)) for path in inputs if path}
+    read = {_identity(Path(path)) for path in [*inputs, *_project_places()] if path}
     problems = [
         f"{output.option} {output.path}: {fault}"
         for output in written
@@ -64,6 +68,13 @@ def check_output_paths(
             )
     if problems:
         raise UserError(problems if len(problems) == 1 else ["outputs cannot be written as named", *problems])
+
+
+def _project_places() -> Iterator[Path]:
+    """Files and folders of the project in the working directory that no output may replace or lie in."""
+    yield from map(Path, PROJECT_FILES)
+    for name in DATA_SET_FOLDERS:
+        yield from Path("data").glob(f"*/{name}")
 
 
 def _faults(output: Output, read: set[Hashable], owned: Path | None) -> Iterator[str]:

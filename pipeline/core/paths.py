@@ -26,7 +26,6 @@ from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import done
 from pipeline.core.records import Question, Record, Vocabulary
-from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH
 
 R = TypeVar("R", bound=Record)
 
@@ -90,9 +89,8 @@ class Folders:
         Raises:
             UserError: everything that is wrong.
         """
-        project = [params.PARAMS_FILE, BUILD, RESEARCH, *LOCKS]
         own = [*self.watched(), self.study, self.stage(""), self.release("")]
-        check_output_paths(outputs, [*project, *own, *inputs])
+        check_output_paths(outputs, [*own, *inputs])
 
     def stage(self, name: str) -> Path:
         """The folder that stage `name` writes."""

@@ -105,3 +105,33 @@ def test_outputs_beside_their_inputs_and_beside_each_other_are_fine():
 
 def test_a_command_may_write_into_a_release_of_its_own():
     check_output_paths([Output("--out", Path("release/rgqa"), "folder")], owned=Path("release"))
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        *(
+            "params.yaml",
+            "./plots/../params.yaml",
+            "dvc.yaml",
+            "dvc.lock",
+            "research/dvc.yaml",
+            "research/dvc.lock",
+        ),
+        *(
+            "data/birds/source/questions.csv",
+            "data/birds/truth/new.json",
+            "data/birds/annotations/pulled.json",
+        ),
+        *("data/birds/study/roster.json", "data/birds/rounds/1.jsonl", "data/birds/errata/errata.jsonl"),
+    ],
+)
+def test_no_command_replaces_what_belongs_to_the_project(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("source", "truth", "annotations", "study", "rounds", "errata"):
+        (tmp_path / "data/birds" / name).mkdir(parents=True)
+    with pytest.raises(UserError, match="--json"):
+        check_output_paths([Output("--json", Path(place))])
+    check_output_paths(
+        [Output("--json", Path("data/birds/figures.json")), Output("--page", Path("more/params.yaml"))]
+    )
